@@ -21,11 +21,11 @@ from support.tiny_models import tiny
 
 __all__ = ["tiny"]
 
-# The workers have the cores busy already. Read when torch and numpy are imported.
+# The test workers keep the cores busy already. torch and numpy read this when they are imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# How long an example takes says more about the machine than about the code. In CI the examples are
-# the same each time, so that a red run is about the change. `RESAY_EXAMPLES=1000` looks harder.
+# The time an example takes depends more on the machine than on the code. In CI the examples are the
+# same each time, so that a red run is due to the change. `RESAY_EXAMPLES=1000` searches harder.
 settings.register_profile(
     "resay",
     deadline=None,
@@ -36,7 +36,7 @@ settings.register_profile(
 settings.load_profile("resay")
 
 
-# Where a test asks a real client over real HTTP, in several ways, of several kinds of it.
+# Folders whose tests run many kinds of real clients over real HTTP: no pairs of values there.
 FEWEST = ("_internal", "gateway", "integrations", "simulation", "testing")
 
 
@@ -44,7 +44,7 @@ FEWEST = ("_internal", "gateway", "integrations", "simulation", "testing")
 def pytest_pycollect_makeitem(
     collector: pytest.Collector,
 ) -> Generator[None, Any, Any]:
-    """Leave out cases that add no value, or no pair of values, and those of values that take turns.
+    """Leave out redundant cases of tests with parameters; see `covering`.
 
     `RESAY_CASES=all` runs them all.
     """
@@ -57,11 +57,11 @@ def pytest_pycollect_makeitem(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Spare the collector of garbage what stays: the modules that the tests import.
+    """Exempt from garbage collection the modules that the tests import, because they stay.
 
-    To look through them again for every test that collects garbage takes a third of a second. What
-    is imported later stays too, so it is to be looked through seldom: at Python's own threshold
-    that takes a sixth of all time.
+    Scanning them for every test that collects garbage takes a third of a second. Modules imported
+    later stay too, so collections are made rare: at Python's default threshold they take a sixth of
+    the total time.
     """
     gc.disable()
     try:
@@ -74,9 +74,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture(scope="session", autouse=True)
 def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Clients trust one certificate authority, as hundreds of clients each read the list of all.
+    """Trust a single certificate authority: each of hundreds of clients reads the full list.
 
-    Nothing here speaks TLS: all that is asked is on loopback.
+    Nothing here uses TLS: all requests go to loopback.
     """
     bundle = Path(certifi.where()).read_text(encoding="utf-8")
     first, end, _ = bundle.partition("-----END CERTIFICATE-----\n")
@@ -94,7 +94,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(autouse=True)
 def forget_answers() -> Iterator[None]:
-    """No test finds what another was answered."""
+    """Close the caches, so that no test gets another's cached answers."""
     yield
     run_sync(close_caches)
 
@@ -110,14 +110,14 @@ def data_dir() -> Path:
 
 @pytest.fixture
 def simulated() -> Iterator[SimulatedProvider]:
-    """A provider on loopback that knows a little and makes up the rest."""
+    """A loopback provider that knows a little and makes up the rest."""
     with SimulatedProvider(seed=7) as provider:
         yield provider
 
 
 @pytest.fixture
 def no_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """litellm as good as not installed."""
+    """Make litellm appear not to be installed."""
     forget: list[Callable[[], None]] = [litellm_provider.cache_clear, _litellm_rates.cache_clear]
     monkeypatch.setitem(sys.modules, "litellm", None)
     for clear in forget:
@@ -131,11 +131,11 @@ def no_litellm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def litellm(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
     """litellm with clients of the test's own, closed at the end.
 
-    Those that the application makes by itself stay open, and so do their connections.
+    Clients that litellm creates by itself stay open, and so do their connections.
     """
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     litellm: Any = pytest.importorskip("litellm")
-    # Whoever imports it first decides whether it prints its advertisements on stdout.
+    # The first importer decides whether litellm prints its advertisements on stdout.
     monkeypatch.setattr(litellm, "suppress_debug_info", True)
     cache = type(litellm.in_memory_llm_clients_cache)()
     monkeypatch.setattr(litellm, "in_memory_llm_clients_cache", cache)

@@ -1,4 +1,4 @@
-"""Resay for Anthropic's SDK: a middleware for its clients.
+"""Middleware that guards the clients of Anthropic's SDK.
 
 ```python
 from anthropic import Anthropic
@@ -21,7 +21,7 @@ from resay.adapters.policies import VERDICT_KEY
 
 require_optional("anthropic", package="anthropic", extra="anthropic", purpose="resay_anthropic")
 
-from resay_anthropic._middleware import (  # noqa: E402 - what they need is there now
+from resay_anthropic._middleware import (  # noqa: E402 - after the check above
     HallucinationMiddleware,
     guard_client,
     verdict_of,

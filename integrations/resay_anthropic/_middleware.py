@@ -1,4 +1,4 @@
-"""The middleware that guards a client, guarding an existing one, and responses with verdicts."""
+"""The middleware that guards Anthropic clients, and verdicts on their responses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from resay.providers.apis import MESSAGES, Body, Event, Request
 
 R = TypeVar("R")
 
-# Where a response of httpx keeps the verdict for those whose objects lose it on the way.
+# The key in an httpx response's extensions that keeps the verdict if the SDK's objects drop it.
 _KEY = "resay"
 
 
@@ -47,12 +47,12 @@ def verdict_of(response: object) -> Verdict | None:
     """Return the verdict on an answer.
 
     Args:
-        response: Whatever the SDK gave: a message, an event of a stream, a stream, a raw response;
-            or a mapping. A stream has its verdict once it was read to its end, also the one of
+        response: A message, a stream, an event of a stream or a raw response of the SDK; or a
+            mapping. A stream has its verdict once it is read to its end; so does that of
             `messages.stream()`, whose final message has none.
 
     Returns:
-        The verdict; None where there is none.
+        The verdict, or None if there is none.
     """
     found = verdict_in(response)
     if found is not None:
@@ -60,29 +60,29 @@ def verdict_of(response: object) -> Verdict | None:
     for name in ("response", "http_response"):
         extensions = getattr(getattr(response, name, None), "extensions", None)
         if isinstance(extensions, dict):
-            return verdict_in(extensions.get(_KEY))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - its values may be anything
+            return verdict_in(extensions.get(_KEY))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - the values are untyped
     return None
 
 
 def raw_of(response: Any) -> Any:
-    """Return the response of httpx or httpx2 in the SDK's, which it may be itself."""
+    """Return the response of httpx or httpx2 behind the SDK's, or the response if it is raw."""
     return getattr(response, "http_response", response)
 
 
 def body_of(response: Any) -> Body | None:
-    """Return what a response says that was read; None where it failed, or says no object."""
+    """Return the JSON object in a response, or None if it failed, is unread or holds no object."""
     raw = raw_of(response)
     return body_in(raw) if raw.is_success else None
 
 
 def answered(response: R, asked: Request, body: Body) -> R:
-    """Return a response with the body that the guard gives in its place, if it gives any.
+    """Return a response with the guard's body, or unchanged if that is empty.
 
     Raises:
-        HallucinationBlocked: It is an object that is withheld.
+        HallucinationBlocked: The answer is an object and was withheld.
     """
     if not body:
-        # What cannot be read has nothing in its place, unless it is withheld.
+        # The guard gives no body for a response that it cannot parse, unless it withholds it.
         return response
     notes = _Notes(asked)
     notes.take(body)
@@ -92,14 +92,14 @@ def answered(response: R, asked: Request, body: Body) -> R:
 
 
 def streaming(response: R, asked: Request, stream: Callable[[Change], Any]) -> R:
-    """Return a response with the events that the guard gives in their place.
+    """Return a response with the guard's events in place of its own.
 
-    Reading them raises `HallucinationBlocked` where they are an object that is withheld.
+    Reading them raises `HallucinationBlocked` if the answer is an object and is withheld.
 
     Args:
         response: The response.
-        asked: What it answers.
-        stream: Makes the raw response with the guard's events.
+        asked: The request that it answers.
+        stream: Creates the raw response with the guard's events.
     """
     notes = _Notes(asked)
     raw = stream(notes)
@@ -112,21 +112,21 @@ def _with_raw(response: Any, raw: Any) -> Any:
         return raw
     made: Any = copy(response)
     made.http_response = raw
-    # The SDK keeps what it made of a response, and a middleware inside may have asked it to. There
-    # is no public way to make it forget that.
+    # The SDK caches a parsed response, which a middleware further inside may have parsed already.
+    # There is no public way to clear the cache.
     vars(made)["_parsed_by_type"] = {}
     return made
 
 
 class _Notes(Change):
-    """What is known of a response that passes.
+    """Captures the verdict of a response, and raises if it withholds an object.
 
-    The SDK reads an object from a message, and from each block of a stream as soon as that is
-    complete. It could not read the policy's message there, so an object that is withheld is an
-    exception, and its stream waits where its first block is complete.
+    The SDK parses an object from a message, and from each block of a stream as soon as the block is
+    complete. It could not parse the policy's message, so withholding an object raises an exception,
+    and a stream is held back from the end of its first block until the verdict arrives.
 
     Attributes:
-        kept: Its verdict, once it was there.
+        kept: The verdict's data, once it has arrived.
     """
 
     def __init__(self, asked: Request) -> None:
@@ -135,7 +135,7 @@ class _Notes(Change):
         self._held: list[Event] = []
 
     def take(self, body: Body) -> None:
-        """See whether the verdict is in there."""
+        """Store the verdict if the body has one, and raise if it withholds an object."""
         data = body.get(VERDICT_KEY)
         if data is None:
             return
@@ -144,7 +144,7 @@ class _Notes(Change):
             raise HallucinationBlocked(Verdict.from_dict(data))
 
     def of(self, event: Event) -> list[Event]:
-        """Return the events that may be given now."""
+        """Return the events that may be passed on now."""
         self.take(event.body)
         complete = event.body.get("type") == "content_block_stop"
         if self._is_object and not self.kept and (self._held or complete):
@@ -153,7 +153,7 @@ class _Notes(Change):
         return [*self.rest(), event]
 
     def rest(self) -> list[Event]:
-        """Return the events that were not given yet."""
+        """Return the events that are still held back."""
         rest, self._held = self._held, []
         return rest
 
@@ -163,15 +163,15 @@ _CLOSING_S = 5.0
 
 
 class Call:
-    """One call, however often it is sent. It lives on the event loop that it was made on.
+    """One call and all its attempts, bound to the event loop that created it.
 
-    The SDK runs its middleware once for each attempt. Samples are asked for with the first of them,
-    and belong to the call.
+    The SDK runs its middleware once per attempt. The first attempt requests the samples, which the
+    later ones reuse.
 
     Args:
-        relay: Who guards.
-        asked: What is asked.
-        upstream: How the client is asked beside it.
+        relay: The relay that guards the call.
+        asked: The request.
+        upstream: How to send the guard's own requests.
     """
 
     def __init__(self, relay: Relay, asked: Request, upstream: Upstream) -> None:
@@ -184,18 +184,18 @@ class Call:
 
     async def _main(self, body: Body) -> Body:
         del body
-        # What cancels the waiting, a deadline say, must not cancel what is waited for.
+        # Cancelling the wait, at a deadline for example, must not cancel the shared future.
         return await asyncio.shield(self._response)
 
     async def during(self, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Send an attempt.
 
         Returns:
-            What came back, which may be a failure.
+            The response, which may be a failure.
 
         Raises:
-            DeadlineExceededError: Nothing came within `limits.deadline_s`.
-            Exception: What `send` raises.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
+            Exception: As raised by `send`.
         """
         if self._work.done():
             self._work.result()
@@ -210,27 +210,27 @@ class Call:
         return attempt.result()
 
     async def finish(self, response: Body) -> Body:
-        """Return what the guard makes of a response."""
+        """Pass a response to the guard, and return the guard's result."""
         self._response.set_result(response)
         return await self._work
 
     async def stop(self) -> None:
-        """End the guard's work."""
+        """Cancel the guard's work, and wait for its end."""
         await _stop(self._work)
 
     def drop(self) -> None:
-        """Have the guard's work end soon, whatever goes on here."""
+        """Cancel the guard's work without waiting for its end."""
         self._work.cancel()
 
     def wait(
         self, longest_s: float, owner: asyncio.Task[Any] | None, give_up: Callable[[], None]
     ) -> None:
-        """Wait for the next attempt.
+        """Start to wait for the next attempt.
 
         Args:
-            longest_s: After so many seconds nobody will come any more.
-            owner: The task that makes the call, if it is known: when it is over, nobody will.
-            give_up: What to do then.
+            longest_s: The time in seconds after which no further attempt is expected.
+            owner: The task that makes the call, if known; once it is done, none is expected either.
+            give_up: Called when no further attempt is expected.
         """
         timer = asyncio.get_running_loop().call_later(longest_s, give_up)
         self._waiting.callback(timer.cancel)
@@ -248,7 +248,7 @@ class Call:
 
 
 def _retrieved(work: asyncio.Task[Any]) -> None:
-    # Of a call that nobody returned to, it would be logged that nobody looked at its exception.
+    # Retrieve the exception of an abandoned call, or asyncio would log it as never retrieved.
     if not work.cancelled():
         work.exception()
 
@@ -261,9 +261,9 @@ async def _stop(task: asyncio.Future[Any]) -> None:
 
 
 class Calls:
-    """Calls between two attempts.
+    """Calls that wait for their next attempt.
 
-    They are found by the event loop and the idempotency key, which all attempts of a call share.
+    The key is the event loop and the idempotency key, which all attempts of a call share.
     """
 
     def __init__(self) -> None:
@@ -273,21 +273,21 @@ class Calls:
         return len(self._waiting)
 
     def take(self, key: str | None, asked: Request) -> Call | None:
-        """Return the call that an attempt belongs to; None where it is the first."""
+        """Return the waiting call that an attempt belongs to, or None for a first attempt."""
         call = None if key is None else self._waiting.pop(_here(key), None)
         if call is None:
             return None
         call.go_on()
         if call.asked.body == asked.body:
             return call
-        # A middleware outside may send something else under the same key.
+        # A middleware further outside may send a different body under the same key.
         call.drop()
         return None
 
     def leave(
         self, key: str, call: Call, longest_s: float, owner: asyncio.Task[Any] | None
     ) -> None:
-        """Keep a call until its next attempt; see `Call.wait`."""
+        """Keep a call for its next attempt; see `Call.wait`."""
         place = _here(key)
         self._forget(place, self._waiting.get(place))
         self._waiting[place] = call
@@ -305,26 +305,26 @@ def _here(key: str) -> tuple[int, str]:
 
 
 _PATH = f"/v1{MESSAGES.path}"
-# What belongs to the first alone. By the second the SDK knows that its caller wants the response
-# itself.
+# Headers of the main request alone. The second marks that the SDK's caller wants the raw
+# response.
 _OWN = frozenset({"idempotency-key", "x-stainless-raw-response"})
 
 
 def body_to_check(request: APIRequest) -> Body | None:
-    """Return what a request sends; None where it does not ask for a message."""
+    """Return the body of a request, or None if it does not create a message."""
     path, _, _ = request.url.partition("?")
     body: object = request.json
     if path != _PATH or request.method.lower() != "post" or not isinstance(body, Mapping):
         return None
-    # Older versions put the two together only when they send them.
+    # Older versions of the SDK merge the two only when they send the request.
     extra = cast("Body | None", request.options.extra_json)
     return {**cast("Body", body), **(extra or {})}
 
 
 def beside(request: APIRequest, body: Body) -> APIRequest:
-    """Return a request to the same end that has nothing to do with how the first is answered."""
+    """Return a request to the same endpoint, without the main request's response handling."""
     made = request.copy(body=dict(body))
-    # A copy keeps all of this, and there is no parameter for it.
+    # `copy` keeps all of these, and takes no parameters for them.
     made.stream, made.stream_cls = False, None
     options: Any = made.options
     options.extra_json = None
@@ -333,23 +333,23 @@ def beside(request: APIRequest, body: Body) -> APIRequest:
     return made
 
 
-# The SDK's own waits, where the provider asks for none: so long at first, twice as long each time.
+# The SDK's first and longest delay without a `retry-after` header, which doubles with each retry.
 _FIRST_S = 0.5
 _LONGEST_S = 8.0
-# A busy machine is late, and what the SDK does besides takes time too.
+# Slack for a busy machine, and for the SDK's own work between attempts.
 _LATE_S = 5.0
 
 
 def returns_within_s(request: APIRequest, outcome: object) -> float | None:
-    """Return in what time the SDK sends a request again, if it does.
+    """Return the time within which the SDK will retry a request.
 
     Args:
         request: The attempt.
-        outcome: The response to it that is no success, or the exception it ended in.
+        outcome: The unsuccessful response to it, or the exception that it raised.
 
     Returns:
-        So many seconds at most; None where this was the last attempt. That cannot be known where
-        there is no response, because only the client knows how often it tries.
+        An upper bound in seconds, or None if this was the last attempt. Without a response, that
+        cannot be known, because only the client knows its `max_retries`.
     """
     wanted, raw = _verdict_on(outcome)
     if not wanted or not _may_try(request, outcome):
@@ -359,7 +359,7 @@ def returns_within_s(request: APIRequest, outcome: object) -> float | None:
 
 
 def _verdict_on(outcome: object) -> tuple[bool, Any]:
-    """Return whether an outcome is one of those that are tried again, and its raw response."""
+    """Return whether the SDK retries after an outcome, and the outcome's raw response."""
     if not isinstance(outcome, BaseException):
         raw = raw_of(outcome)
         return _is_temporary(raw), raw
@@ -392,7 +392,7 @@ def _is_temporary(raw: Any) -> bool:
 def _may_try(request: APIRequest, outcome: object) -> bool:
     allowed: object = request.max_retries
     if not isinstance(allowed, int):
-        # No public attribute leads from a request or its response to the client.
+        # No public attribute of a request or a response leads to the client.
         allowed = getattr(getattr(outcome, "_client", None), "max_retries", None)
     return not isinstance(allowed, int) or request.retries_taken < allowed
 
@@ -412,34 +412,33 @@ _AMAZONS = "application/vnd.amazon.eventstream"
 
 
 class HallucinationMiddleware(Middleware):
-    """Has a client's answers checked and acted on as a policy says.
+    """Checks a client's answers and acts on them according to a policy.
 
-    It is for `Anthropic` and `AsyncAnthropic`, and all other clients of the SDK that take a
-    `middleware`; see `guard_client` for an existing one. Guarded is whatever asks for a
-    message: `messages` and `beta.messages`, with `create`, `parse` and `stream`, also by
-    `with_raw_response` and `with_streaming_response`. Everything else is left alone. A message has
-    its verdict at `hallucination`, which `verdict_of` reads.
+    Pass it as `middleware` to `Anthropic`, `AsyncAnthropic` or any other client of the SDK that
+    takes it; for an existing client, see `guard_client`. It guards all requests that create a
+    message: `create`, `parse` and `stream` of `messages` and `beta.messages`, also through
+    `with_raw_response` and `with_streaming_response`. Everything else is left alone. A message
+    carries its verdict at `hallucination`; read it with `verdict_of`.
 
-    Samples are asked for with the client's own connection and settings, through the middleware that
-    comes after this one. The SDK does not try those again: Resay does, as `limits.retries` says.
-    Should it try the main call again, it finds the samples of the first attempt.
+    Samples are requested with the client's own connection and settings, through the middleware that
+    comes after this one. Resay retries them according to `limits.retries`, not the SDK. If the SDK
+    retries the main call, it reuses the samples of the first attempt.
 
-    Inside another guard it does nothing. One middleware serves any number of clients and threads.
+    Inside another guard, it does nothing. One middleware serves any number of clients and threads.
 
     Args:
-        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
-            the one that `RESAY_POLICY` names, or the default.
-        retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
-            whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
-            names.
-        on_verdict: Called with each `resay.Verdict`, also of answers that are withheld or skipped:
-            where the call was made, before it returns; of a stream, at its end. What an async
-            function returns is awaited, what it raises is logged.
+        policy: A policy, a path to a policy file, a mapping with the same contents, or a `Guard`.
+            None uses the policy that `RESAY_POLICY` names, or the default.
+        retriever: Finds documents for a policy that regenerates: a `Retriever`, or anything that
+            `resay.retrieval.as_retriever` accepts. It replaces the policy's retriever.
+        on_verdict: Called with each `resay.Verdict`, including those on withheld and skipped
+            answers: in the calling thread or event loop, before the call returns; for a stream, at
+            its end. If it is async, it is awaited. Its exceptions are logged.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of such a client, or it
-            regenerates and there is no retriever.
+        ConfigurationError: The policy needs something that such a client cannot provide, or it
+            regenerates and has no retriever.
 
     Example:
         ```python
@@ -464,17 +463,17 @@ class HallucinationMiddleware(Middleware):
 
     @property
     def guard(self) -> Guard:
-        """Who checks and acts."""
+        """The guard that checks answers and acts on verdicts."""
         return self._guard
 
     def handle(
         self, request: APIRequest, call_next: Callable[[APIRequest], APIResponse[Any]]
     ) -> APIResponse[Any]:
-        """Guard a request of a client that blocks. The SDK calls this.
+        """Guard a request of a blocking client. The SDK calls this.
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: There was none within `limits.deadline_s`.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
         """
         return finished(self._handled(BLOCKING, request, call_next))
 
@@ -483,11 +482,11 @@ class HallucinationMiddleware(Middleware):
         request: APIRequest,
         call_next: Callable[[APIRequest], Awaitable[AsyncAPIResponse[Any]]],
     ) -> AsyncAPIResponse[Any]:
-        """Guard a request of a client for event loops. The SDK calls this.
+        """Guard a request of an asynchronous client. The SDK calls this.
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: There was none within `limits.deadline_s`.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
         """
         return await self._handled(LOOPING, request, call_next)
 
@@ -513,7 +512,7 @@ class HallucinationMiddleware(Middleware):
                 return response
             known = body_of(response) or {}
             return answered(response, asked, self._relay.answer(asked, lambda _: known, upstream))
-        # A thread is nobody's task.
+        # A blocking caller has no task.
         owner = None if side.blocking else asyncio.current_task()
         try:
             return await side.run(self._attempt, request, asked, sends, owner)
@@ -569,7 +568,7 @@ class HallucinationMiddleware(Middleware):
 
 
 async def _opened(side: Side, call_next: Callable[[APIRequest], Any], request: APIRequest) -> Any:
-    # A guard further inside would check a second time.
+    # Keeps guards further inside from checking a second time.
     with marked():
         return await side.call(call_next, request)
 
@@ -578,7 +577,7 @@ async def _sent(side: Side, call_next: Callable[[APIRequest], Any], request: API
     response = await _opened(side, call_next, request)
     raw = raw_of(response)
     if raw.is_success:
-        # With `with_streaming_response` the SDK leaves that to its users.
+        # With `with_streaming_response`, the SDK leaves reading to its users.
         await side.either(raw.read, raw.aread)
     return response
 
@@ -591,8 +590,8 @@ def _upstream(request: APIRequest, send: _Send) -> Upstream:
             raise APIStatusError(f"status {raw.status_code}", response=raw, body=None)
         return body_of(response) or {}
 
-    # A middleware does not know where its client asks and who pays for it, so what is answered here
-    # is found by nobody else.
+    # A middleware does not know its client's endpoint and credentials, so its answers must not be
+    # cached for other requests.
     return Upstream(lambda body: cancelled_once(ask(body)))
 
 
@@ -606,15 +605,16 @@ def guard_client(
     retriever: object = None,
     on_verdict: OnVerdict | None = None,
 ) -> C:
-    """Return a client like the one given, guarded.
+    """Return a guarded copy of a client.
 
-    It shares its connections with the one given, which stays as it is. Its other middleware stays
-    behind the guard, and so handles samples too.
+    The copy shares its connections with the original, which stays as it is. The original's other
+    middleware comes after the guard, and so handles samples too.
 
     Args:
         client: A client of Anthropic's SDK: `Anthropic`, `AsyncAnthropic`, those for Bedrock,
+            Vertex AI and Foundry, or of your own subclass.
             Vertex AI and Foundry, or one of a class of your own.
-        policy: As for `HallucinationMiddleware`. It takes the place of the policy of a guarded
+        policy: As for `HallucinationMiddleware`. It replaces the policy of an already guarded
             client.
         retriever: As for `HallucinationMiddleware`.
         on_verdict: As for `HallucinationMiddleware`.
@@ -624,11 +624,11 @@ def guard_client(
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: It is no such client, the policy asks for what cannot be had of one, or
-            it regenerates and there is no retriever.
+        ConfigurationError: The client is of another class, the policy needs something that a client
+            cannot provide, or it regenerates and has no retriever.
     """
     guarded: Any = client
-    # The classes share no public base, but all take middleware the same way.
+    # The classes share no public base, but all accept middleware the same way.
     takes_middleware = hasattr(guarded, "middleware") and hasattr(guarded, "with_options")
     if isinstance(guarded, type) or not takes_middleware:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Resay for LangChain: chat models, chains and agents, guarded.
+"""Guarded chat models, chains and agents for LangChain.
 
 ```python
 from langchain_openai import ChatOpenAI
@@ -22,7 +22,7 @@ require_optional(
     "langchain_core", package="langchain-core", extra="langchain", purpose="resay_langchain"
 )
 
-from resay_langchain._callback import (  # noqa: E402 - what they need is there now
+from resay_langchain._callback import (  # noqa: E402 - after the check above
     HallucinationCallback,
     VerdictCollector,
 )
@@ -52,7 +52,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Agents come with the package langchain, which models and chains can do without.
+    # Agents need the package langchain; models and chains do not.
     if name != "HallucinationGuardMiddleware":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from resay_langchain._middleware import HallucinationGuardMiddleware

@@ -1,4 +1,4 @@
-"""Listening to runs: the verdicts in them, and answers that nobody guards."""
+"""Callbacks that collect verdicts, or check answers that no guard wraps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from resay_langchain._runs import JUDGE, SAMPLE, VERDICT_EVENT
 
 _log = logging.getLogger(__name__)
 
-# What LangChain calls a provider, what litellm calls it, and where both look for its key.
+# LangChain's name of a provider, litellm's name, and the variables in which both look for its key.
 _PROVIDERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "anthropic": ("anthropic", ("ANTHROPIC_API_KEY",)),
     "deepseek": ("deepseek", ("DEEPSEEK_API_KEY",)),
@@ -39,18 +39,18 @@ _PROVIDERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "xai": ("xai", ("XAI_API_KEY",)),
 }
 
-# Both look here for another address of OpenAI's API.
+# Both libraries look here for another address of OpenAI's API.
 _SHARED_ADDRESSES = ("OPENAI_API_BASE", "OPENAI_BASE_URL")
 
-# What is in the names of fields that say where requests go. A prompt must not go elsewhere.
+# Substrings of fields that redirect requests. A prompt must not be sent elsewhere.
 _ELSEWHERE = ("base", "client", "endpoint", "header", "proxy", "url", "vertex")
 
 
 class VerdictCollector(BaseCallbackHandler):
-    """Collects the verdicts of the guards in the runs it is passed to.
+    """Collects the verdicts of the guards in its runs.
 
-    Also where the output has no place for a verdict, as a plain text has none. It may be passed to
-    any number of runs, in any threads.
+    It also receives the verdicts on outputs that have no place for one, such as plain texts. It may
+    be passed to any number of runs, in any threads.
 
     Example:
         ```python
@@ -70,13 +70,13 @@ class VerdictCollector(BaseCallbackHandler):
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The verdicts so far, in the order in which they came."""
+        """The verdicts so far, in order of arrival."""
         with self._lock:
             return list(self._verdicts)
 
     @property
     def last(self) -> Verdict | None:
-        """The last of them; None where there is none yet."""
+        """The latest verdict, or None if there is none yet."""
         with self._lock:
             return self._verdicts[-1] if self._verdicts else None
 
@@ -89,22 +89,21 @@ class VerdictCollector(BaseCallbackHandler):
 
 
 class HallucinationCallback(BaseCallbackHandler):
-    """Checks, after the fact, what chat models answer where nothing can be wrapped.
+    """Checks chat models' answers after the fact, for applications that cannot wrap the model.
 
-    It only observes. The check of an answer begins when the answer is complete, in the background:
-    the user has read it by the time there is a verdict. Nothing is withheld or changed, nobody
-    waits, and no failure of a check reaches the application. To act on answers, use `guard`,
-    `GuardedChatModel` or `HallucinationGuardMiddleware`.
+    It only observes. A check starts in the background once an answer is complete, so the user has
+    read the answer by the time its verdict arrives. Nothing is withheld, changed or delayed, and no
+    failure of a check reaches the application. To act on answers, use `guard`, `GuardedChatModel`
+    or `HallucinationGuardMiddleware`.
 
-    Checked is each answer of a chat model in words. Left alone are turns that call tools, objects
-    asked for with `response_format`, answers that a guard has checked, and the samples and judges
-    of guards.
+    All text answers of chat models are checked, except for turns that call tools, objects requested
+    with `response_format`, answers that a guard has checked, and the samples and judges of guards.
 
-    Samples and judges are asked through litellm: they get the conversation, and the parameters
-    given here, not those of the call. Where `model` is left out, a model of OpenAI, Anthropic,
-    Google (Gemini API), Groq, Mistral, xAI or DeepSeek is asked again with the key in the usual
-    environment variable. With any other, or one that has an address or headers of its own, the
-    verdict is `inconclusive`: the conversation is not sent where the application did not send it.
+    Samples and judges go through litellm. They receive the conversation and the parameters given
+    here, not those of the call. If `model` is None, models of OpenAI, Anthropic, Google (Gemini
+    API), Groq, Mistral, xAI and DeepSeek are called with the key in the usual environment variable.
+    For any other model, or one with its own address or headers, the verdict is `inconclusive`: the
+    conversation is only sent where the application has sent it.
 
     Example:
         ```python
@@ -116,7 +115,7 @@ class HallucinationCallback(BaseCallbackHandler):
         ```
     """
 
-    # Noting an answer down takes microseconds, less than handing it to a thread does.
+    # Recording an answer takes microseconds, less than handing it to a thread.
     run_inline = True
 
     def __init__(
@@ -129,27 +128,28 @@ class HallucinationCallback(BaseCallbackHandler):
         keep: int = 1000,
         **params: Any,
     ) -> None:
-        """Make the callback.
+        """Create the callback.
 
         Args:
-            policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`, whose
-                own model and provider are asked; None for the one that `RESAY_POLICY` names, or
-                the default.
-            model: Whom to ask for samples, in litellm's notation, such as `openai/gpt-4.1-mini`;
-                None for the model that answered.
+            policy: A policy, a path to a policy file, a mapping with the same contents, or a
+                `Guard`, whose own model and provider are used. None uses the policy that
+                `RESAY_POLICY` names, or the default.
+            model: The model to draw samples from, in litellm's notation, such as
+                `openai/gpt-4.1-mini`; None for the model that answered.
             on_verdict: Called with each verdict and the id of the answer's run, in a thread of the
-                callback. What it raises is logged.
-            concurrency: How many checks run at once, at least 1.
-            keep: How many verdicts are kept, and how many answers may wait for their check, at
-                least 1. Beyond that the oldest verdicts are forgotten and answers not checked.
+                callback. Its exceptions are logged.
+            concurrency: The maximum number of simultaneous checks, at least 1.
+            keep: The maximum number of stored verdicts, and of answers waiting for a check, at
+                least 1. Beyond it, the oldest verdicts are dropped, and further answers are not
+                checked.
             **params: Parameters for litellm, such as `api_base`.
 
         Raises:
             PolicyError: The policy is not valid.
-            ConfigurationError: The policy asks for what cannot be had here: withholding answers,
-                regenerating them, or comparing with references. Or a number is less than 1.
+            ConfigurationError: The policy needs something that a callback cannot do: withhold
+                answers, regenerate them, or compare with references. Or a number is less than 1.
         """
-        # A guard that regenerates would want a retriever first.
+        # First, because a guard that regenerates would require a retriever.
         _check_observing(policy.policy if isinstance(policy, Guard) else Policy.of(policy))
         guard = guard_of(policy)
         unseen = ", and HallucinationCallback sees no documents; leave `evidence: references` out,"
@@ -173,18 +173,18 @@ class HallucinationCallback(BaseCallbackHandler):
 
     @property
     def policy(self) -> Policy:
-        """What is checked."""
+        """The policy that answers are checked against."""
         return self._guard.policy
 
     @property
     def verdicts(self) -> dict[UUID, Verdict]:
-        """The verdicts so far, by the ids of the answers' runs, in the order in which they came."""
+        """The verdicts so far, by the ids of the answers' runs, in order of arrival."""
         with self._changed:
             return dict(self._verdicts)
 
     @property
     def dropped(self) -> int:
-        """How many answers were not checked because too many waited."""
+        """The number of answers that were not checked, because too many were waiting."""
         with self._changed:
             return self._dropped
 
@@ -192,17 +192,17 @@ class HallucinationCallback(BaseCallbackHandler):
         """Wait for the checks of all answers so far.
 
         Args:
-            timeout: Seconds to wait at most; None for no limit. The policy's `limits.deadline_s`
-                ends each check.
+            timeout: The longest time to wait, in seconds; None for no limit. The policy's
+                `limits.deadline_s` bounds each check.
 
         Returns:
-            Whether all of them are done.
+            Whether all checks are done.
         """
         with self._changed:
             return self._changed.wait_for(lambda: self._workers == 0, timeout)
 
     async def await_all(self) -> None:
-        """Do what `wait` does, without holding up the event loop."""
+        """Do what `wait` does, without blocking the event loop."""
         await anyio.to_thread.run_sync(self.wait, abandon_on_cancel=True)
 
     def on_chat_model_start(
@@ -221,7 +221,7 @@ class HallucinationCallback(BaseCallbackHandler):
         asked = _Asked(list(messages[0]), serialized or {}, metadata or {})
         with self._changed:
             self._asked[run_id] = asked
-            # Of a run that is cancelled nothing more is heard.
+            # A cancelled run reports no end.
             _shorten(self._asked, self._keep)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
@@ -242,7 +242,7 @@ class HallucinationCallback(BaseCallbackHandler):
                 return
             self._waiting.append(answered)
             if self._workers < self._concurrency:
-                # Threads that wait for our own loop hold up neither the caller nor the exit.
+                # Daemon threads that wait for Resay's loop delay neither the caller nor the exit.
                 threading.Thread(target=self._work, name="resay-callback", daemon=True).start()
                 self._workers += 1
 
@@ -266,7 +266,7 @@ class HallucinationCallback(BaseCallbackHandler):
         try:
             self._on_verdict(verdict, answered.run_id)
         except Exception as error:
-            # Its message and traceback may hold what the verdict holds.
+            # The exception's message and traceback may contain the verdict's text.
             _log.warning("on_verdict raised %s", type(error).__name__)
 
     def _check(self, answered: _Answered) -> Verdict:
@@ -291,7 +291,7 @@ class HallucinationCallback(BaseCallbackHandler):
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A conversation, and which model was asked."""
+    """A conversation, and the model that received it."""
 
     messages: Sequence[BaseMessage]
     serialized: Mapping[str, Any]
@@ -323,7 +323,7 @@ def _check_observing(policy: Policy) -> None:
 
 
 def _answer_in(response: LLMResult) -> AIMessage | None:
-    """Return the answer of a run, if it is one in words that no guard has checked."""
+    """Return the answer of a run, if it is a text that no guard has checked."""
     generation = next((g for group in response.generations for g in group), None)
     message = generation.message if isinstance(generation, ChatGeneration) else None
     if not isinstance(message, AIMessage) or VERDICT_KEY in message.response_metadata:
@@ -334,10 +334,10 @@ def _answer_in(response: LLMResult) -> AIMessage | None:
 
 
 def _model_of(asked: _Asked) -> str:
-    """Return the model that was asked, in litellm's notation.
+    """Return the model that answered, in litellm's notation.
 
     Raises:
-        ConfigurationError: litellm would ask another, or elsewhere, or there is no key.
+        ConfigurationError: litellm would use another model or endpoint, or the key is missing.
     """
     provider: Any = asked.metadata.get("ls_provider")
     name: Any = asked.metadata.get("ls_model_name")

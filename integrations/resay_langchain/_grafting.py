@@ -1,4 +1,4 @@
-"""Puts a guard into a runnable, in the place of its chat model, or around it."""
+"""Insertion of a guard into a runnable, in place of its chat model or around it."""
 
 from __future__ import annotations
 
@@ -55,30 +55,30 @@ from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, watch_among
 
 
 class Rerun(Wrapper):
-    """A runnable whose samples are further runs of all of it, on the same input.
+    """A runnable whose samples are further runs of the whole runnable, on the same input.
 
-    The output comes in one piece, also from `stream`.
+    The output comes in one piece, even from `stream`.
 
     Attributes:
         runnable: The runnable inside.
-        guard: Checks and acts.
+        guard: The guard that checks outputs and acts on verdicts.
     """
 
     guard: Guard
 
     @model_validator(mode="after")
     def _must_be_able_to(self) -> Rerun:
-        # Refuses what must not run twice, before anything is paid for.
+        # Refuse runnables that must not run twice, before any request is paid for.
         for_sampling(self.runnable, self.guard.policy.sampling)
         self.guard = _patient(self)
         return self
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
-        """Run, check and act."""
+        """Run the runnable, check its output and act."""
         return self._call_with_config(self._run, input, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
-        """Do what `invoke` does, on the caller's event loop."""
+        """Async version of `invoke`."""
         return await self._acall_with_config(self._arun, input, config, **kwargs)
 
     def _run(
@@ -115,9 +115,9 @@ class Rerun(Wrapper):
         return output
 
     def _query(self, value: Any, kwargs: dict[str, Any]) -> Query:
-        """Return what the guard needs to know: the runnable holds the rest."""
+        """Return the part of the query that the guard needs; the runnable holds the rest."""
         tools = kwargs.get("tools")
-        # Whoever writes the answer again has nothing else to go by.
+        # Regeneration has no other source for the question.
         wanted = isinstance(self.guard.policy.action, Regenerate)
         messages = question_in(value) if wanted else ()
         return Query(messages, None, {"tools": tools} if tools else {})
@@ -147,16 +147,16 @@ class Rerun(Wrapper):
 
 
 def _patient(rerun: Rerun) -> Guard:
-    """Return a guard that pays for no samples before it is sure to need them.
+    """Return a guard that draws no samples until it is sure to need them.
 
-    A call of a tool or an object has no words to check, and that is only known when it is there.
+    Tool calls and objects have no text to check, which is only known once the output is complete.
     """
     policy, sampling = rerun.guard.policy, rerun.guard.policy.sampling
     speaker = speaker_of(rerun.runnable)
     tools = speaker is not None and speaker.tools
     if sampling.start == "after" or (surely_text(rerun.runnable) and not tools):
         return rerun.guard
-    # Another guard would not have its retriever.
+    # A new guard would lack the retriever.
     if isinstance(policy.action, Regenerate):
         return rerun.guard
     patient = sampling.model_copy(update={"start": "after"})
@@ -166,7 +166,7 @@ def _patient(rerun: Rerun) -> Guard:
 
 AnyRunnable = Runnable[Any, Any]
 Make = Callable[[BaseChatModel, Reads | None], AnyRunnable]
-"""Makes what stands in a model's place, knowing what the model's answer is read as."""
+"""Creates a replacement for a model, given how the model's answer is parsed."""
 
 
 def grafted(runnable: AnyRunnable, make: Make, reads: Reads | None = None) -> AnyRunnable | None:
@@ -175,13 +175,13 @@ def grafted(runnable: AnyRunnable, make: Make, reads: Reads | None = None) -> An
     Models that write something else, such as a search query in a retrieval chain, stay as they are.
 
     Args:
-        runnable: What to copy; not changed.
-        make: Makes what stands in a model's place.
-        reads: What reads the output, where that is known.
+        runnable: The runnable to copy; not changed.
+        make: Creates the replacement for a model.
+        reads: How the output is parsed, if known.
 
     Returns:
-        The copy; None where it cannot be seen who writes the output, because that happens in a
-        function.
+        The copy, or None if the model that writes the output cannot be determined, because a
+        function calls it.
 
     Raises:
         ConfigurationError: Several models write parts of the output.
@@ -212,7 +212,7 @@ def grafted(runnable: AnyRunnable, make: Make, reads: Reads | None = None) -> An
     return cast("Any", runnable).model_copy(update=update)
 
 
-# Which fields hold what may write the output: all of them do.
+# The fields whose runnables may all write the output.
 _PARTS: Mapping[type[Any], tuple[str, ...]] = {
     RunnableAssign: ("mapper",),
     RunnableBindingBase: ("bound",),
@@ -224,7 +224,7 @@ _PARTS: Mapping[type[Any], tuple[str, ...]] = {
 
 
 def _part(part: Any, make: Make, reads: Reads | None) -> Any:
-    """Return a copy of a part with all in it grafted, None where one cannot be."""
+    """Return a copy of a part with all models replaced, or None if that is impossible."""
     if isinstance(part, Runnable):
         return grafted(cast("AnyRunnable", part), make, reads)
     if isinstance(part, Mapping):
@@ -232,7 +232,7 @@ def _part(part: Any, make: Make, reads: Reads | None) -> Any:
         values = _part(list(named.values()), make, reads)
         return values and dict(zip(named, values, strict=True))
     if not isinstance(part, (list, tuple)):
-        # A function, which makes an alternative.
+        # A factory function for an alternative.
         return None
     items = [_part(item, make, reads) for item in cast("Sequence[Any]", part)]
     return None if None in items else items
@@ -252,7 +252,7 @@ def _in_sequence(
 
 
 def _reads(steps: Sequence[AnyRunnable]) -> Reads | None:
-    """Return what an answer is read as by the steps after the model, where they tell."""
+    """Return how the steps after the model parse its answer, if they show it."""
     parsers = [step for step in steps if isinstance(step, BaseOutputParser)]
     if not parsers:
         return None

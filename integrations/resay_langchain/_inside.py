@@ -1,4 +1,4 @@
-"""Looking inside a runnable: which model writes its response, copies for samples, what it lacks."""
+"""Inspection of runnables: the model that writes the response, copies for samples, and checks."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 
 class Wrapper(RunnableSerializable[Any, Any]):
-    """Has the types, schemas and attributes of the runnable inside.
+    """Exposes the types, schemas and attributes of the runnable inside.
 
-    What a method of the runnable inside returns is wrapped in the same way when it is a runnable:
+    If a method of the runnable inside returns a runnable, that is wrapped in the same way:
     `guarded.bind_tools([…])` is guarded too.
 
     Attributes:
@@ -61,12 +61,12 @@ class Wrapper(RunnableSerializable[Any, Any]):
 
     @property
     def InputType(self) -> type[Any]:  # noqa: N802 - LangChain's name
-        """What the runnable inside takes."""
+        """The input type of the runnable inside."""
         return self.runnable.InputType
 
     @property
     def OutputType(self) -> type[Any]:  # noqa: N802 - LangChain's name
-        """What the runnable inside gives."""
+        """The output type of the runnable inside."""
         return self.runnable.OutputType
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> TypeBaseModel:
@@ -79,7 +79,7 @@ class Wrapper(RunnableSerializable[Any, Any]):
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        """What can be configured on the runnable inside."""
+        """The configurable fields of the runnable inside."""
         return self.runnable.config_specs
 
     def around(self, runnable: Runnable[Any, Any]) -> Wrapper:
@@ -88,7 +88,7 @@ class Wrapper(RunnableSerializable[Any, Any]):
         return type(self)(**fields)
 
     def __getattr__(self, name: str) -> Any:
-        # Copying and unpickling ask for private names before there is a runnable to ask.
+        # Copying and unpickling access private names before `runnable` is set.
         if name.startswith("_") or "runnable" not in self.__dict__:
             inherited: Any = super()
             return inherited.__getattr__(name)
@@ -108,7 +108,7 @@ class Wrapper(RunnableSerializable[Any, Any]):
 
 AnyRunnable = Runnable[Any, Any]
 Model = BaseLanguageModel[Any]
-# The runnables that LangChain composes others with. Functions cannot be looked into; retrievers,
+# The runnables that LangChain composes others with. Functions cannot be inspected; retrievers,
 # tools and parsers have models of their own, which do not write the response.
 _CONTAINERS: tuple[type[RunnableSerializable[Any, Any]], ...] = (
     RouterRunnable,
@@ -131,7 +131,7 @@ class Speaker:
     Attributes:
         model: The model.
         tools: Whether tools are bound to it.
-        logprobs: Whether it is asked for the log-probabilities of its tokens.
+        logprobs: Whether the log-probabilities of its tokens are requested.
     """
 
     model: Model
@@ -140,7 +140,7 @@ class Speaker:
 
 
 def speaker_of(runnable: AnyRunnable) -> Speaker | None:
-    """Return the model that writes the response, None where that cannot be seen."""
+    """Return the model that writes the response, or None if it cannot be determined."""
     if isinstance(runnable, BaseLanguageModel):
         further: Mapping[str, Any] = getattr(runnable, "model_kwargs", None) or {}
         asked = getattr(runnable, "logprobs", None) or further.get("logprobs")
@@ -151,7 +151,7 @@ def speaker_of(runnable: AnyRunnable) -> Speaker | None:
     if isinstance(runnable, RunnableParallel):
         branches = runnable.steps__.values()
         found = [s for branch in branches if (s := speaker_of(branch))]
-        # Of several, none is the one whose words are in question.
+        # With several models, it is unclear which one's text to check.
         return found[0] if len(found) == 1 else None
     if isinstance(runnable, RunnableAssign):
         return speaker_of(cast("AnyRunnable", runnable.mapper))
@@ -168,20 +168,20 @@ def speaker_of(runnable: AnyRunnable) -> Speaker | None:
 
 
 def without_logprobs(runnable: AnyRunnable) -> bool:
-    """Return whether the output is sure to have no log-probabilities with it."""
+    """Return whether the output certainly comes without log-probabilities."""
     speaker = speaker_of(runnable)
     silent = speaker is not None and not speaker.logprobs
-    # They are in the message, of which this keeps only the text.
+    # Log-probabilities are in the message, of which this parser keeps only the text.
     return silent or isinstance(_innermost(runnable, -1), StrOutputParser)
 
 
 def surely_text(runnable: AnyRunnable) -> bool:
-    """Return whether the output is known, before there is one, to be a message or a text."""
+    """Return whether the output is known in advance to be a message or a text."""
     return isinstance(_innermost(runnable, -1), (BaseLanguageModel, StrOutputParser))
 
 
 def unstreamed(runnable: AnyRunnable) -> AnyRunnable:
-    """Return a copy whose models give their answer in one piece, whoever listens."""
+    """Return a copy whose models never stream, whichever handlers listen."""
 
     def change(inside: AnyRunnable) -> AnyRunnable | None:
         return _quiet(inside) if isinstance(inside, BaseLanguageModel) else None
@@ -190,36 +190,36 @@ def unstreamed(runnable: AnyRunnable) -> AnyRunnable:
 
 
 def judges_of(model: Model, sampling: Sampling) -> tuple[AnyRunnable, AnyRunnable]:
-    """Return copies of a model that judges ask.
+    """Return copies of a model for judging.
 
     Args:
         model: The model.
-        sampling: How the policy says to sample. Its parameters are left to what is asked: a limit
-            for samples, say, would cut a judge's answer off.
+        sampling: How the policy samples. Its parameters are ignored, since a token limit for
+            samples, for example, would cut off a judge's answer.
 
     Returns:
-        One that gives one answer, in one piece, and one that does that with another answer each
-        time. They share the clients of the original.
+        One copy that gives a plain answer, and one that gives a different answer each time. Neither
+        streams. They share the clients of the original.
     """
     plain = with_defaults(_quiet(model), ONE_PLAIN_ANSWER)
     return plain, for_sampling(model, sampling.model_copy(update={"params": {}}))
 
 
 def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
-    """Return a copy whose models give another answer each time.
+    """Return a copy whose models give a different answer each time.
 
-    Their cache, zero temperature and seed are left out, and the policy's temperature and
-    parameters put in.
+    Caches, a temperature of zero and seeds are removed, and the policy's temperature and parameters
+    are added.
 
     Args:
-        runnable: What to ask again.
-        sampling: How the policy says to sample.
+        runnable: The runnable; not changed.
+        sampling: How the policy samples.
 
     Returns:
         The copy. It shares the clients of the original.
 
     Raises:
-        ConfigurationError: Running it again would do more than answer again.
+        ConfigurationError: Running it again would have side effects.
     """
     asked = Query(()).for_sampling(temperature=sampling.temperature, params=sampling.params)
     extra = dict(asked.params)
@@ -250,8 +250,8 @@ def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
 def sampling_kwargs(
     runnable: AnyRunnable, kwargs: Mapping[str, Any], sampling: Sampling
 ) -> dict[str, Any]:
-    """Return the keyword arguments of a call as they are for a sample."""
-    # They end up at a language model, or elsewhere.
+    """Return the keyword arguments for a sample."""
+    # They may not reach a language model.
     if not kwargs or not isinstance(_innermost(runnable, 0), BaseLanguageModel):
         return dict(kwargs)
     asked = Query((), None, kwargs)
@@ -265,7 +265,7 @@ def _innermost(runnable: AnyRunnable, step: int) -> AnyRunnable:
 
 
 def _step_into(runnable: AnyRunnable, step: int) -> AnyRunnable | None:
-    """Return what does the work inside: of a sequence, the step with this index."""
+    """Return the runnable that does the work inside: for a sequence, the step with this index."""
     if isinstance(runnable, RunnableSequence):
         return runnable.steps[step]
     if isinstance(runnable, RunnableBindingBase):
@@ -283,8 +283,8 @@ def _rebuilt(
     """Return a copy with some of the runnables inside replaced.
 
     Args:
-        runnable: What to copy; not changed.
-        change: Given a runnable, returns what takes its place, or None to look further inside.
+        runnable: The runnable to copy; not changed.
+        change: Given a runnable, returns its replacement, or None to search inside it.
 
     Returns:
         The copy.
@@ -305,13 +305,13 @@ def _rebuilt(
         return replacement
     if not isinstance(runnable, _CONTAINERS):
         return runnable
-    # What is bound to a runnable is data for it; none of its parts are in there.
+    # Arguments bound to a runnable are data, and contain none of its parts.
     parts = type(runnable).model_fields.keys() - {"config", "kwargs"}
     return runnable.model_copy(update={name: visit(getattr(runnable, name)) for name in parts})
 
 
 def _quiet(model: Model) -> Model:
-    # `streaming` overrules `disable_streaming` in some models: it goes into the request itself.
+    # In some models, `streaming` overrides `disable_streaming`, since it is part of the request.
     return with_fields(model, {"disable_streaming": True, "streaming": False})
 
 
@@ -319,7 +319,7 @@ def _fresh(model: Model) -> Model:
     model = with_defaults(_quiet(model), FRESH_ANSWER)
     changes: dict[str, Any] = {"cache": False}
     if getattr(model, "temperature", None) == 0:
-        # A default of 0 is of no use either; None leaves the parameter out of the request.
+        # A default of 0 would not do either; None leaves the parameter out of the request.
         changes["temperature"] = default_of(model, "temperature") or None
     if kwargs := getattr(model, "model_kwargs", None):
         changes["model_kwargs"] = dict(Query((), None, kwargs).for_sampling().params)
@@ -327,10 +327,10 @@ def _fresh(model: Model) -> Model:
 
 
 def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
-    """Check what is true of any runnable.
+    """Check that a runnable can do what the policy needs.
 
     Raises:
-        ConfigurationError: The policy asks for what cannot be had from it.
+        ConfigurationError: The policy needs something that the runnable cannot provide.
     """
     if isinstance(runnable, RunnableWithMessageHistory):
         raise ConfigurationError(
@@ -368,10 +368,10 @@ def _check_way(model: object, sampling: Sampling) -> None:
 
 
 def check_opaque(runnable: Runnable[Any, Any], guard: Guard) -> None:
-    """Check what is true of a runnable that has to be run again as a whole.
+    """Check that a runnable can do what the policy needs, if each sample runs all of it.
 
     Raises:
-        ConfigurationError: The policy asks for what cannot be had from it.
+        ConfigurationError: The policy needs something that the runnable cannot provide.
     """
     model = guard.policy.sampling.model
     if model is not None:

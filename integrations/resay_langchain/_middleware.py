@@ -1,4 +1,4 @@
-"""Guarding an agent's model."""
+"""Agent middleware that guards the agent's model."""
 
 from __future__ import annotations
 
@@ -52,20 +52,19 @@ ExitBehavior = Literal["error", "end", "replace"]
 def exiting(
     policy: PolicyLike, exit_behavior: ExitBehavior | None, violation_message: str | None
 ) -> PolicyLike:
-    """Return a policy that withholds answers as these arguments say.
+    """Return a policy that withholds answers according to the middleware's arguments.
 
     Args:
         policy: The policy, or a guard.
-        exit_behavior: What a flagged answer leads to; None for what the policy says.
-        violation_message: What is said in its place; None for what the policy says.
+        exit_behavior: The consequence of a flagged answer, or None for the policy's.
+        violation_message: The replacement for a withheld answer, or None for the policy's.
 
     Returns:
-        The policy, changed; as it is where nothing is to change.
+        The changed policy, or the given one if both arguments are None.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The arguments make no sense, or the retriever of a guard would be
-            lost.
+        ConfigurationError: The arguments are invalid, or a guard's retriever would be lost.
     """
     if exit_behavior not in (None, "error", "end", "replace"):
         raise ConfigurationError(
@@ -110,36 +109,36 @@ class HallucinationState(AgentState[ResponseT]):
     """The state of a guarded agent.
 
     Attributes:
-        hallucination: The verdict on the last answer, as `Verdict.to_dict` gives it, with the
-            `action` that was taken. `verdict_of(state)` reads it.
+        hallucination: The verdict on the last answer, in the format of `Verdict.to_dict`, with the
+            `action` taken. `verdict_of(state)` reads it.
     """
 
     hallucination: NotRequired[Annotated[dict[str, Any], OmitFromInput]]
-    # Whether the run is to end now. It is of no interest after that, so no checkpoint has it.
+    # Whether to end the run now. Not checkpointed, since it has no meaning afterwards.
     hallucination_ends: NotRequired[Annotated[bool, UntrackedValue, PrivateStateAttr]]
 
 
 class HallucinationGuardMiddleware(
     AgentMiddleware[HallucinationState[ResponseT], ContextT, ResponseT]
 ):
-    """Checks what an agent's model answers, and acts on it as a policy says.
+    """Checks the answers of an agent's model, and acts on them according to a policy.
 
     The verdict on the last answer is in the agent's state under `hallucination`, and each answer
-    has its own in `response_metadata["hallucination"]`. Turns in which the model calls tools are
-    passed on unchecked. They leave no verdict in the state where the same question was answered
-    already. No stream of the agent shows samples, judges, or a draft before the policy's `stream`
-    lets it through. Of several guards around one model the outermost acts.
+    carries its own in `response_metadata["hallucination"]`. Turns in which the model calls tools
+    are passed on unchecked, and leave no verdict in the state if the same question has been
+    answered already. The agent's streams never show samples, judges or a draft that the policy's
+    `stream` has not released. Of several guards around one model, the outermost acts.
 
-    Documents that tools left in `ToolMessage.artifact`, or that appear under any key of the state,
-    are references for the steps of the policy that compare with some.
+    Documents in `ToolMessage.artifact`, or under any key of the state, are references for the
+    policy's steps that compare with references.
 
-    Of a structured answer (`response_format`) the fields are compared with those of the samples'
-    objects. Where such an answer is withheld, `structured_response` is None and the message in its
-    place is the last one; the run ends there, whether `exit_behavior` is `end` or `replace`, since
-    LangChain would go on to ask for the object again and again.
+    Structured answers (`response_format`) are compared field by field with the samples' objects. If
+    one is withheld, `structured_response` is None and the replacement message is the last one. The
+    run then ends, even if `exit_behavior` is `replace`, since LangChain would otherwise request the
+    object again and again.
 
-    Middleware before this one in the list sees checked answers; what comes after it is inside.
-    Fallbacks go before it and retries after it:
+    Middleware before this one in the list sees checked answers; middleware after it runs inside the
+    guard. Fallbacks go before it and retries after it:
 
     ```python
     middleware=[
@@ -149,14 +148,13 @@ class HallucinationGuardMiddleware(
     ]
     ```
 
-    So each model that answers is guarded, a failed call is tried again by itself, and a verdict is
-    not. (By default retries end in a message, not an error, and no fallback is asked.) Where an
-    agent has no tools, `sampling.start: after` keeps samples from being drawn for a call that then
-    fails. An answer that comes from another model than the guarded one, because a fallback was put
-    inside, is `inconclusive`, and the policy's `on_error` says what is done with it; some of it may
-    have been streamed by then.
+    This way, every model that answers is guarded, and failed calls are retried, but verdicts are
+    not. (By default, exhausted retries end in a message, not an error, and no fallback runs.) If an
+    agent has no tools, `sampling.start: after` avoids drawing samples for a call that then fails.
+    An answer from another model than the guarded one, because a fallback was placed inside, is
+    `inconclusive`. The policy's `on_error` decides about it; part of it may have been streamed.
 
-    One object serves any number of agents at once.
+    One instance serves any number of agents at the same time.
 
     Example:
         ```python
@@ -174,7 +172,7 @@ class HallucinationGuardMiddleware(
         ```
     """
 
-    state_schema = HallucinationState  # pyright: ignore[reportInvalidTypeForm] - as LangChain's own
+    state_schema = HallucinationState  # pyright: ignore[reportInvalidTypeForm] - as in LangChain
     tools: Sequence[BaseTool] = ()
 
     def __init__(
@@ -186,28 +184,28 @@ class HallucinationGuardMiddleware(
         exit_behavior: ExitBehavior | None = None,
         violation_message: str | None = None,
     ) -> None:
-        """Make the middleware.
+        """Create the middleware.
 
         Args:
-            policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None
-                for the one that `RESAY_POLICY` names, or the default.
-            retriever: Where documents are found, for a policy that regenerates: a `BaseRetriever`,
-                a `VectorStore`, or whatever else `as_retriever` takes; in place of the one that the
-                policy names.
+            policy: A policy, a path to a policy file, a mapping with the same contents, or a
+                `Guard`. None uses the policy that `RESAY_POLICY` names, or the default.
+            retriever: Finds documents for a policy that regenerates: a `BaseRetriever`, a
+                `VectorStore`, or anything else that `as_retriever` accepts. It replaces the
+                policy's retriever.
             on_verdict: As for `GuardedChatModel`.
-            exit_behavior: What a flagged answer leads to, whatever the policy's `action` is, or one
-                that is still flagged when it was regenerated:
-                `error` raises `HallucinationBlocked` out of the agent; `replace` puts a message in
-                its place and lets the agent go on; `end` does that and ends the run, without the
+            exit_behavior: The consequence of an answer that is flagged, or that is still flagged
+                after regeneration. It overrides the policy's `action`. `error` raises
+                `HallucinationBlocked` out of the agent; `replace` replaces the answer with a
+                message and lets the agent go on; `end` does the same and ends the run, without the
                 `after_model` hooks of middleware before this one (`after_agent` hooks run in
-                either case). None for what the policy says.
-            violation_message: What is said in place of a withheld answer; None for the policy's
+                either case). None keeps the policy's action.
+            violation_message: The replacement for a withheld answer; None for the policy's
                 message.
 
         Raises:
             PolicyError: The policy is not valid.
-            ConfigurationError: `exit_behavior` is unknown, there is a `violation_message` but
-                nothing is ever withheld, or the policy regenerates and there is no retriever.
+            ConfigurationError: `exit_behavior` is unknown, `violation_message` is given but answers
+                are never withheld, or the policy regenerates and has no retriever.
         """
         super().__init__()
         changed = exiting(policy, exit_behavior, violation_message)
@@ -218,7 +216,7 @@ class HallucinationGuardMiddleware(
 
     @property
     def policy(self) -> Policy:
-        """What is checked, and what is done about it."""
+        """The policy that answers are checked against."""
         return self._guard.policy
 
     def wrap_model_call(
@@ -226,11 +224,11 @@ class HallucinationGuardMiddleware(
         request: ModelRequest[ContextT],
         handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]],
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-        """Have the model asked, its answer checked and acted on.
+        """Call the model, check its answer and act.
 
         Args:
-            request: What is asked.
-            handler: Asks.
+            request: The request.
+            handler: Calls the model.
 
         Returns:
             The answer and its verdict.
@@ -238,8 +236,8 @@ class HallucinationGuardMiddleware(
         Raises:
             HallucinationBlocked: The answer was withheld, and the policy or `exit_behavior` says
                 to raise.
-            ConfigurationError: The policy asks for what cannot be had from this model.
-            Exception: Whatever the model raises.
+            ConfigurationError: The policy needs something that this model cannot provide.
+            Exception: Anything that the model raises.
         """
         return finished(self._wrapped(BLOCKING, request, handler))
 
@@ -248,13 +246,14 @@ class HallucinationGuardMiddleware(
         request: ModelRequest[ContextT],
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-        """Do what `wrap_model_call` does, on the caller's event loop."""
+        """Async version of `wrap_model_call`."""
         return await self._wrapped(LOOPING, request, handler)
 
     async def _wrapped(
         self, side: Side, request: ModelRequest[ContextT], handler: Callable[..., Any]
     ) -> Any:
-        # By a guard around the whole agent, or by another of these around this one.
+        # Guarded already, by a guard around the agent or by another such middleware outside this
+        # one.
         if inside_guard() or isinstance(request.model, _AgentModel):
             return await side.call(handler, request)
         turn = _Turn(self._guard, request, ends=self._ends)
@@ -264,25 +263,25 @@ class HallucinationGuardMiddleware(
             response = ModelResponse[ResponseT](result=[held.message])
         return turn.finished(response)
 
-    # An update of `jump_to` in `wrap_model_call` would be forgotten where two other middlewares
-    # have hooks after the model.
+    # `jump_to` in an update from `wrap_model_call` would be lost if two other middlewares had
+    # `after_model` hooks.
     @hook_config(can_jump_to=["end"])
     def after_model(
         self, state: HallucinationState[ResponseT], runtime: Runtime[ContextT]
     ) -> dict[str, Any] | None:
-        """End the run where a withheld answer is to do that."""
+        """End the run if a withheld answer should do so."""
         return {"jump_to": "end", _ENDS: False} if state.get(_ENDS) else None
 
     @hook_config(can_jump_to=["end"])
     async def aafter_model(
         self, state: HallucinationState[ResponseT], runtime: Runtime[ContextT]
     ) -> dict[str, Any] | None:
-        """Do what `after_model` does."""
+        """Async version of `after_model`."""
         return self.after_model(state, runtime)
 
 
 class _Turn:
-    """One call of an agent's model; `ends` says whether a withheld answer ends the run."""
+    """One call of an agent's model. `ends` is whether a withheld answer ends the run."""
 
     def __init__(self, guard: Guard, request: ModelRequest[Any], *, ends: bool) -> None:
         self._policy = guard.policy
@@ -292,7 +291,7 @@ class _Turn:
         found = documents_in(self._state) if collects else ()
         self._watch = Watch(collects=collects, found=found)
         model = _guarded(request.model, guard, self._watch, _schema_tools(request.response_format))
-        # LangChain's type says chat model, and takes what is like one.
+        # Typed as a chat model, but LangChain accepts anything that behaves like one.
         self.request = request.override(model=cast("BaseChatModel", model))
 
     def finished(
@@ -323,16 +322,16 @@ class _Turn:
 
     @property
     def _answered(self) -> bool:
-        """Whether the user's last question has an answer with a verdict already."""
+        """Whether the user's last question already has an answer with a verdict."""
         messages: list[BaseMessage] = self._state["messages"]
         since = takewhile(lambda m: not isinstance(m, HumanMessage), reversed(messages))
         verdicts = (message.response_metadata.get(VERDICT_KEY) for message in since)
         return any(verdict and verdict["decision"] != "skipped" for verdict in verdicts)
 
 
-# No failure, so nothing between the model and the guard may take it for one and try again.
+# A `BaseException`, so that nothing between the model and the guard retries it as a failure.
 class _Withheld(BaseException):
-    """Carries a withheld message past whatever would parse it."""
+    """Carries a withheld message past code that would parse it."""
 
     def __init__(self, message: AIMessage) -> None:
         super().__init__()
@@ -366,7 +365,7 @@ class _AgentModel(GuardedChatModel):
 
     def _bubbling(self, message: AIMessage) -> AIMessage:
         watch = self._watch
-        # LangChain would fail to parse it as the object it wants.
+        # LangChain would fail to parse the message as an object.
         if watch is not None and watch.blocked is not None and watch.structured:
             raise _Withheld(message)
         return message
@@ -392,11 +391,11 @@ def _guarded(
 
 
 def _schema_tools(response_format: object) -> tuple[str, ...]:
-    """Return the names of the tools that LangChain may offer to get an object."""
+    """Return the names of the tools that LangChain may offer to request an object."""
     if response_format is None or isinstance(response_format, ProviderStrategy):
         return ()
     if not isinstance(response_format, ToolStrategy):
-        # A schema by itself, or one whose strategy depends on the model.
+        # A plain schema, or one whose strategy depends on the model.
         schema: Any = getattr(response_format, "schema", response_format)
         response_format = ToolStrategy[Any](schema)
     specs: Iterable[Any] = response_format.schema_specs
@@ -409,11 +408,11 @@ def _answer_in(response: ModelResponse[Any]) -> AIMessage | None:
 
 
 def _unchecked(answer: AIMessage, policy: Policy, structured: bool) -> AIMessage:
-    """Return an answer of another model than the guarded one, with a verdict that says so."""
+    """Add a verdict to an answer that the guarded model did not write."""
     verdict = Verdict("inconclusive", None, _UNGUARDED)
     if (answer.tool_calls or answer.invalid_tool_calls) and not structured:
         verdict = Verdict("skipped", None, "the answer calls tools")
-    # An object in the arguments of a call is an answer too.
+    # An object in the arguments of a tool call is an answer too.
     words = str(answer.text) or ("object" if structured else "")
     done = act(policy, words, verdict)
     data = verdict_data(verdict, done.action)
@@ -425,7 +424,7 @@ def _unchecked(answer: AIMessage, policy: Policy, structured: bool) -> AIMessage
 
 def _with_answer(response: ModelResponse[Any], answer: AIMessage) -> ModelResponse[Any]:
     if answer.response_metadata[VERDICT_KEY]["action"] == "block":
-        # What comes with the answer, such as the tool's message about an object, repeats it.
+        # Other messages, such as the tool message for an object, repeat the answer.
         return ModelResponse(result=[answer])
     replaced = _answer_in(response)
     return replace(response, result=[answer if m is replaced else m for m in response.result])

@@ -1,4 +1,4 @@
-"""What a runnable gave: its text, and the verdict on it."""
+"""Conversion of LangChain's outputs for the guard, and outputs with their verdicts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from resay.engine.actions import Answer
 from resay.providers.apis.base import named
 from resay.providers.base import Chunk, Completion, ToolCall
 
-# What says where an answer came from. All else may hold its words, as `logprobs` does.
+# Metadata about the origin of an answer. All other keys may hold its text, as `logprobs` does.
 _ORIGIN = ("created_at", "id", "model", "model_name", "model_provider", "system_fingerprint")
 
-# Blocks whose text is the answer's, or known to be none of it.
+# Blocks whose text is part of the answer, or is known not to be.
 _READ = frozenset({"reasoning", "reasoning_content", "refusal", "text", "thinking"})
 
-# Where providers say why an answer ended, and what they say of one that came to its own end.
+# The keys for the reason why an answer ended, and the value for an answer that ended naturally.
 _ENDS = {
     "done_reason": "stop",
     "finish_reason": "stop",
@@ -32,9 +32,9 @@ _ENDS = {
 
 
 def text_of(output: object) -> str:
-    """Return the text of a message or a plain text, an empty one for anything else.
+    """Return the text of a message or a plain text, and an empty text for anything else.
 
-    Reasoning, images and other content that is not text is left out.
+    Reasoning, images and other content without text are left out.
     """
     if isinstance(output, BaseMessage):
         return str(output.text)
@@ -42,7 +42,7 @@ def text_of(output: object) -> str:
 
 
 def completion_of(output: object) -> Completion:
-    """Return an output as the guard reads it, with the output itself in `raw`."""
+    """Return an output as a `Completion`, with the output itself in `raw`."""
     return Completion(
         text_of(output),
         logprobs=_logprobs(output),
@@ -53,7 +53,7 @@ def completion_of(output: object) -> Completion:
 
 
 def _unread(output: object) -> str | None:
-    """Return which part of a message has a text that is not read as one; None where none has."""
+    """Return the type of a content block with text that is not read, or None if there is none."""
     content: object = output.content if isinstance(output, BaseMessage) else None
     parts = cast("list[object]", content) if isinstance(content, list) else []
     blocks = [cast("dict[str, Any]", part) for part in parts if isinstance(part, dict)]
@@ -62,7 +62,7 @@ def _unread(output: object) -> str | None:
 
 
 def _logprobs(output: object) -> tuple[TokenLogprob, ...]:
-    # Where OpenAI's and compatible chat models put what the provider returned.
+    # OpenAI's and compatible chat models put the provider's data here.
     return read_logprobs(getattr(output, "response_metadata", {}).get("logprobs"))
 
 
@@ -70,21 +70,21 @@ def _calls(output: object) -> tuple[ToolCall, ...]:
     if not isinstance(output, AIMessage):
         return ()
     valid = [ToolCall(call["name"], json.dumps(call["args"])) for call in output.tool_calls]
-    # Arguments that are not JSON are still a call, which the application may repair.
+    # Invalid arguments still make a tool call, which the application may repair.
     broken = [ToolCall(c["name"] or "", c["args"] or "") for c in output.invalid_tool_calls]
     calls = [*valid, *broken]
     return tuple(replace(call, index=index) for index, call in enumerate(calls))
 
 
 def chunk_of(message: Any) -> Chunk:
-    """Return a piece of a message as the guard reads it, with the piece itself in `raw`."""
+    """Return a piece of a message as a `Chunk`, with the piece itself in `raw`."""
     if isinstance(message, AIMessageChunk):
         calls = tuple(
             ToolCall(piece["name"] or "", piece["args"] or "", piece["index"] or 0)
             for piece in message.tool_call_chunks
         )
     else:
-        # A model that does not stream gives the whole message at once.
+        # A model that does not stream returns the whole message at once.
         calls = _calls(message)
     return Chunk(
         text_of(message),
@@ -96,20 +96,20 @@ def chunk_of(message: Any) -> Chunk:
 
 
 def usage_of(messages: Iterable[object]) -> Usage:
-    """Return what the messages of one call cost; nobody says how many dollars."""
+    """Return the token usage of one call's messages; its cost in dollars is unknown."""
     told = [m.usage_metadata for m in messages if isinstance(m, AIMessage) and m.usage_metadata]
     spent = (Usage(0, usage["input_tokens"], usage["output_tokens"]) for usage in told)
     return sum(spent, Usage(calls=1, cost_usd=None))
 
 
 def outcome_of(answer: Answer) -> tuple[Any, dict[str, Any]]:
-    """Return what a guarded runnable gives for the guard's answer.
+    """Return the output of a guarded runnable.
 
     Args:
-        answer: The answer; the raw object of its completion is the output of the runnable inside.
+        answer: The guard's answer, whose completion holds the original output in `raw`.
 
     Returns:
-        The output to give, a copy with the verdict where it is a message, and the verdict.
+        The output, which is a copy with the verdict if it is a message, and the verdict.
     """
     output = answer.completion.raw if answer.completion else answer.response
     verdict = answer.verdict
@@ -129,16 +129,16 @@ def outcome_of(answer: Answer) -> tuple[Any, dict[str, Any]]:
 def in_place_of(
     output: BaseMessage, text: str, data: dict[str, Any], *, complete: bool = False
 ) -> AIMessage:
-    """Return a message in place of another that keeps none of its words.
+    """Return a message that replaces another, without any of its text.
 
     Args:
-        output: The message that is withheld, or was written again.
-        text: What is said in its place.
+        output: The withheld or regenerated message.
+        text: The replacement text.
         data: The verdict.
-        complete: Whether that is an answer itself, and ends as one does.
+        complete: Whether the text is itself a complete answer, and ends like one.
     """
-    # A new message, because words can be anywhere in the old one: in content blocks, thoughts, tool
-    # calls, logprobs, `additional_kwargs`.
+    # A new message, because the old text may be anywhere in the original: in content blocks,
+    # thoughts, tool calls, logprobs or `additional_kwargs`.
     told = output.response_metadata
     origin = {k: v for k, v in told.items() if k in _ORIGIN}
     if complete:
@@ -153,12 +153,12 @@ def in_place_of(
 
 
 def _ended(reason: object, end: str) -> str:
-    # Some providers shout.
+    # Some providers use upper case.
     return reason if isinstance(reason, str) and reason.lower() == end else end
 
 
 def without_text(content: str | Sequence[str | dict[str, Any]]) -> str | list[str | dict[str, Any]]:
-    """Return content without its text: the thoughts, calls and images in it."""
+    """Return content without its text: its thoughts, tool calls and images."""
     if isinstance(content, str):
         return ""
     return [block for block in content if isinstance(block, dict) and block.get("type") != "text"]

@@ -1,4 +1,4 @@
-"""The guard that does what a policy says, with LangChain's retrievers and vector stores."""
+"""Guards whose policies may use LangChain's retrievers and vector stores."""
 
 from __future__ import annotations
 
@@ -24,24 +24,23 @@ from resay.retrieval.base import id_of
 
 
 def as_retriever(source: object) -> Retriever:
-    """Make what LangChain retrieves with find the documents that answers are repaired by.
+    """Return a retriever for regeneration from LangChain's retrievers or vector stores.
 
-    Each search is a run of a retriever, below the one it is made in, where callbacks and traces see
-    it; guards inside it do nothing.
+    Each search is a retriever run below the current one, visible to callbacks and traces; guards
+    inside it are disabled.
 
     Args:
-        source: A vector store of LangChain's, which is asked for as many documents as are wanted,
-            with scores where it has them; or a retriever of LangChain's, which gives as many as it
-            gives, and of those the first are taken. `store.as_retriever()` is asked for as many as
-            are wanted too, unless its `search_kwargs` have a `k`. Anything else goes to
-            `resay.retrieval.as_retriever`.
+        source: A vector store of LangChain, which is asked for the wanted number of documents, with
+            scores if it has them; or a retriever of LangChain, of whose documents the first ones
+            are taken. `store.as_retriever()` is also asked for the wanted number, unless its
+            `search_kwargs` have a `k`. Anything else is passed to `resay.retrieval.as_retriever`.
 
     Returns:
-        A retriever. The id of a document is LangChain's, or else the `id` in its metadata, or else
-        its `source` with a part that is made of its text, or that part alone.
+        A retriever. A document's id is LangChain's, or else the `id` in its metadata, or else its
+        `source` with a hash of its text, or that hash alone.
 
     Raises:
-        ConfigurationError: It is nothing of that kind.
+        ConfigurationError: The source is of another kind.
     """
     known = isinstance(source, (VectorStore, BaseRetriever))
     return _Search(source) if known else of_function(source)
@@ -60,7 +59,7 @@ class _Search:
         scores: Iterable[float | None] = repeat(None)
         with marked():
             if isinstance(source, VectorStore):
-                # With its own tags, by which traces know it.
+                # Keep the store's own tags, by which traces recognise it.
                 tags = source.as_retriever().tags
                 search = _Scored(vectorstore=source, search_kwargs={"k": k}, tags=tags)
                 found = await search.ainvoke(query, {"run_name": "VectorStoreRetriever"})
@@ -74,13 +73,13 @@ class _Search:
 
 
 class _Scored(VectorStoreRetriever):
-    """One search in a vector store, which keeps the scores that LangChain's retrievers drop."""
+    """A search in a vector store that keeps the scores, which LangChain's retrievers drop."""
 
     _scores: list[float | None] = PrivateAttr(default_factory=list[float | None])
 
     @property
     def scores(self) -> Sequence[float | None]:
-        """The scores of what was found, in its order."""
+        """The scores of the documents found, in the same order."""
         return self._scores
 
     async def _aget_relevant_documents(
@@ -104,7 +103,7 @@ def _id(found: TheirDocument, metadata: Mapping[str, Any]) -> str:
     known = found.id or metadata.get("id")
     if known not in (None, ""):
         return str(known)
-    # Many parts of a text have one source.
+    # Several parts of a text share one source.
     made, source = id_of(found.page_content), metadata.get("source")
     return f"{source}#{made}" if isinstance(source, str) and source else made
 
@@ -112,12 +111,12 @@ def _id(found: TheirDocument, metadata: Mapping[str, Any]) -> str:
 def guarding(
     policy: PolicyLike, retriever: object = None, on_verdict: OnVerdict | None = None
 ) -> Guard:
-    """Return a guard as `guard_of` does; its retriever may be one of LangChain's.
+    """Return a guard as `guard_of` does, but accept LangChain's retrievers.
 
     Args:
         policy: The policy, or a guard.
-        retriever: Where documents are found, for a policy that regenerates; see `as_retriever`.
-        on_verdict: Who is notified of verdicts.
+        retriever: Finds documents for a policy that regenerates; see `as_retriever`.
+        on_verdict: Called with each verdict.
 
     Raises:
         PolicyError: The policy is not valid.
@@ -127,9 +126,9 @@ def guarding(
 
 
 def withholding(policy: Policy) -> Block | None:
-    """Return how flagged answers are withheld; None where they are not.
+    """Return how flagged answers are withheld, or None if they are not.
 
-    What is regenerated may be withheld when it is flagged still.
+    A regenerated answer that is still flagged may be withheld too.
     """
     action = policy.action
     last = action.otherwise if isinstance(action, Regenerate) else action

@@ -1,4 +1,4 @@
-"""Runnables and their language models behind Resay's seam for providers."""
+"""Runnables and language models as Resay's providers."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from resay_langchain._inside import AnyRunnable
 from resay_langchain._outcome import chunk_of, completion_of, usage_of
 
 MakeConfig = Callable[[BaseCallbackHandler], RunnableConfig]
-"""Makes the configuration of one child run, with a handler added to its callbacks."""
+"""Creates the configuration of one child run, with a handler added to its callbacks."""
 
 
-# The asynchronous clients of a runnable belong to the event loop of whoever uses them first, so a
-# loop of ours must not touch them: for callers that block it runs in threads, by its synchronous
-# side. A run that is no longer wanted is left behind there, since no thread can be stopped.
+# A runnable's asynchronous clients belong to the event loop that first used them, so Resay's own
+# loop must not touch them: for blocking callers, the synchronous methods run in threads. A run
+# that is no longer wanted is left behind there, since a thread cannot be stopped.
 
 
 async def ran(
     side: Side, runnable: AnyRunnable, value: Any, config: RunnableConfig, **kwargs: Any
 ) -> Any:
-    """Run a runnable for callers of a side."""
+    """Run a runnable for blocking or asynchronous callers."""
     if side.blocking:
         return await in_thread(partial(runnable.invoke, value, config, **kwargs))
     return await cancelled_once(runnable.ainvoke(value, config, **kwargs))
@@ -46,7 +46,7 @@ async def ran(
 def streamed(
     side: Side, runnable: AnyRunnable, value: Any, config: RunnableConfig, **kwargs: Any
 ) -> AsyncGenerator[Any]:
-    """Have a runnable stream for callers of a side."""
+    """Stream a runnable's output for blocking or asynchronous callers."""
     if side.blocking:
         return read_in_threads(runnable.stream(value, config, **kwargs))
     return LOOPING.each(runnable.astream(value, config, **kwargs))
@@ -54,16 +54,16 @@ def streamed(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RunnableProvider(OneAnswer):
-    """Answers a query by running a runnable once.
+    """Answers queries by running a runnable once.
 
     Attributes:
-        runnable: What to run.
+        runnable: The runnable.
         value: Its input.
         kwargs: Further keyword arguments of its call.
-        side: Whose call it belongs to.
-        config: Makes the configuration of each run.
-        cache_source: What distinguishes its answers from those of others, for a cache; None to keep
-            none.
+        side: Whether the caller blocks or runs an event loop.
+        config: Creates the configuration of each run.
+        cache_source: Distinguishes its answers from those of other sources in a cache; None to
+            disable caching.
     """
 
     runnable: Runnable[Any, Any]
@@ -74,10 +74,10 @@ class RunnableProvider(OneAnswer):
     cache_source: str | None = None
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Run it.
+        """Run the runnable.
 
         Raises:
-            Exception: Whatever the runnable raises, as it is.
+            Exception: Anything that the runnable raises, unchanged.
         """
         tokens = TokenCounter()
         output = await ran(self.side, self.runnable, self.value, self.config(tokens), **self.kwargs)
@@ -86,21 +86,21 @@ class RunnableProvider(OneAnswer):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ModelProvider(RunnableProvider):
-    """Answers the main query by asking the chat model, in one piece or as it writes.
+    """Answers the main query with the chat model, whole or streamed.
 
-    Callbacks and tracing do not see it: the guarded call is the run they see.
+    Callbacks and traces do not see this call: the guarded call is the run that they see.
 
     Attributes:
-        references: Returns the trusted texts that are known when the answer is complete.
+        references: Returns the trusted texts known when the answer is complete.
     """
 
     references: Callable[[], tuple[str, ...]]
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the model.
+        """Call the model.
 
         Raises:
-            Exception: Whatever the model raises, as it is.
+            Exception: Anything that the model raises, unchanged.
         """
         with self._unheard() as config:
             output = await ran(self.side, self.runnable, self.value, config, **self.kwargs)
@@ -109,10 +109,10 @@ class ModelProvider(RunnableProvider):
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the model for its answer in pieces.
+        """Stream the model's answer.
 
         Raises:
-            Exception: Whatever the model raises, as it is.
+            Exception: Anything that the model raises, unchanged.
         """
         with self._unheard() as config:
             source = streamed(self.side, self.runnable, self.value, config, **self.kwargs)
@@ -122,7 +122,7 @@ class ModelProvider(RunnableProvider):
     @contextmanager
     def _unheard(self) -> Generator[RunnableConfig]:
         config = self.config(_NOBODY)
-        # A model may run others without a configuration of their own.
+        # A model may run others without passing on its configuration.
         token = var_child_runnable_config.set(config)
         try:
             with tracing_context(enabled=False):
@@ -141,16 +141,16 @@ class ModelProvider(RunnableProvider):
 def own_judge(
     judges: tuple[AnyRunnable, AnyRunnable] | None, side: Side, config: MakeConfig, named: Provider
 ) -> OwnJudge:
-    """Return who answers for judges.
+    """Return the judge that uses the response's own model.
 
     Args:
-        judges: The copies of the response's own model; None when the policy never asks it.
-        side: Whose call it belongs to.
-        config: Makes the configuration of each run.
-        named: Asks the judges that a policy names.
+        judges: The copies of the model; None if the policy never calls it.
+        side: Whether the caller blocks or runs an event loop.
+        config: Creates the configuration of each run.
+        named: Answers for the judges that a policy names.
     """
     if judges is None:
-        # Nobody's: no answer of another is found then.
+        # Without a source, it shares no cached answers.
         return OwnJudge(None, named=named)
     plain, varied = judges
 
@@ -168,7 +168,7 @@ def own_judge(
 
 
 class TokenCounter(BaseCallbackHandler):
-    """Counts the tokens of every language model that takes part in a run."""
+    """Counts the tokens of every language model in a run."""
 
     run_inline = True
 
@@ -178,7 +178,7 @@ class TokenCounter(BaseCallbackHandler):
 
     @property
     def usage(self) -> Usage:
-        """What the run has cost so far; nobody says how many dollars."""
+        """The usage of the run so far; its cost in dollars is unknown."""
         return usage_of(self._messages)
 
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""One request of a guarded chat model: what is given, what is asked, and who answers."""
+"""One request of a guarded chat model: its query, its providers and its response."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from resay_langchain._providers import ModelProvider, RunnableProvider, own_judg
 from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, Watch, documents_in
 
 Reads = Literal["text", "json", "tools"]
-"""What an answer is: words, or an object in its text or in the arguments of its calls."""
+"""How an answer is parsed: as text, or as an object in its text or in its tool calls."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,15 @@ class Request:
     """One request.
 
     Attributes:
-        guard: Checks and acts.
+        guard: The guard that checks the answer and acts on the verdict.
         model: The chat model inside.
         messages: The conversation.
         kwargs: Keyword arguments of the call.
-        reads: What the answer is to be read as.
-        object_tools: The tools whose arguments are the answer, where the caller knows.
-        runs: Makes the child runs.
-        watch: Who knows about retrieved documents, and watches the whole chain.
-        side: How the caller waits.
+        reads: How the answer is parsed.
+        object_tools: The tools whose arguments are the answer, if the caller knows them.
+        runs: Creates the child runs.
+        watch: Collects retrieved documents, and receives the verdict for the whole chain.
+        side: Whether the caller blocks or runs an event loop.
     """
 
     guard: Guard
@@ -74,7 +74,7 @@ class Request:
     side: Side
 
     async def generate(self) -> ChatResult:
-        """Ask, check and act."""
+        """Call the model, check the answer and act."""
         try:
             with self.runs.around():
                 answer = await self.side.run(self.guard.arun, self.query, self.sources)
@@ -87,7 +87,7 @@ class Request:
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def stream(self) -> AsyncGenerator[ChatGenerationChunk]:
-        """Ask, check and act, handing over the answer as the policy says."""
+        """Call the model, check the answer and act, streaming it as the policy says."""
         pieces = Pieces()
         stream = self.guard.arun_stream(self.query, self.sources, every_chunk=True)
         try:
@@ -105,7 +105,7 @@ class Request:
             yield ChatGenerationChunk(message=pieces.refusal(self._instead, data))
 
     async def _leave_raising(self, error: HallucinationBlocked) -> dict[str, Any]:
-        """Leave it to whoever watches the whole chain; where nobody does, raise."""
+        """Leave it to the watch of the whole chain to raise, or raise if there is none."""
         data = verdict_data(error.verdict, "block")
         await self.runs.tell(self.side, data)
         if self.watch is None:
@@ -125,8 +125,8 @@ class Request:
 
     @cached_property
     def query(self) -> Query:
-        """What is asked, as litellm takes it where the model can be reached that way."""
-        # The guard gives one answer; who wants several, or a stream, gets it from LangChain.
+        """The request, translated for litellm if the model can be reached that way."""
+        # The guard gives one answer; LangChain provides several answers or streams itself.
         params = {k: v for k, v in self.kwargs.items() if k not in ("n", "stream")}
         messages = self._openai_messages or self._plain_messages
         query = self._mapped or Query(messages, None, params)
@@ -146,14 +146,14 @@ class Request:
 
     @cached_property
     def _openai_messages(self) -> tuple[Message, ...]:
-        # Content of an unknown kind is refused in many ways.
+        # Unknown content raises many kinds of errors.
         with suppress(Exception):
             return tuple(cast("list[Message]", convert_to_openai_messages(list(self.messages))))
         return ()
 
     @property
     def _plain_messages(self) -> tuple[Message, ...]:
-        """The conversation as far as it is text, for what the policy looks at."""
+        """The text of the conversation, for the policy's rules and judges."""
         return tuple(
             {"role": "user" if isinstance(m, HumanMessage) else m.type, "content": str(m.text)}
             for m in self.messages
@@ -161,7 +161,7 @@ class Request:
 
     @property
     def sources(self) -> Sources:
-        """Who answers what."""
+        """The providers of the answer, samples and judgements."""
         return Sources(
             main=self._main,
             samples=self._samples,
@@ -176,8 +176,8 @@ class Request:
 
     @property
     def _main(self) -> Provider:
-        # The callbacks of the model itself hear of the guarded call instead: they may show what
-        # they are told to whoever waits for the answer.
+        # The model's own callbacks receive the guarded call instead: they might show unchecked text
+        # to the user.
         model = self.model.model_copy(update={"callbacks": None})
         return ModelProvider(
             runnable=model,
@@ -198,7 +198,8 @@ class Request:
         if self._through_litellm:
             return Traced(litellm_provider(), self.runs.manager, SAMPLE, self.messages)
         sampling = self.guard.policy.sampling
-        # The same model answers the same for whoever asks, if all of the question is in the query.
+        # If the query holds the whole conversation, the same model's answers may be cached for
+        # others.
         source = f"langchain {source_of(self.model)}" if self._openai_messages else None
         return RunnableProvider(
             runnable=for_sampling(self.model, sampling),
@@ -220,7 +221,7 @@ class Request:
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:
-    """Return the names of tools in whatever shape the model's provider has them."""
+    """Return the names of tools in any provider's format."""
     listed = cast("Sequence[Any]", tools) if isinstance(tools, (list, tuple)) else ()
     return tuple(name for tool in listed if (name := tool_name(_as_mapping(tool))))
 
@@ -232,23 +233,23 @@ def _as_mapping(tool: Any) -> Any:
     return cast("Any", tool)
 
 
-# Of LangChain's standard parameters those that go with each request. The others (`timeout`,
-# `max_retries`, keys) are for the existing client.
+# LangChain's standard parameters that are sent with each request. The others (`timeout`,
+# `max_retries`, keys) configure the existing client.
 _STANDARD = ("temperature", "max_tokens", "stop", "streaming")
 
 
 def with_standard(
     model: BaseChatModel, fields: dict[str, Any], known: Collection[str]
 ) -> BaseChatModel:
-    """Take what belongs to the model inside out of the fields, and set it on a copy.
+    """Move the fields of the model inside out of the given ones, and set them on a copy of it.
 
     Args:
         model: The model inside.
-        fields: What is given; changed.
-        known: What may be left of it.
+        fields: The given fields; modified.
+        known: The fields that may remain.
 
     Raises:
-        ConfigurationError: The model is none, or a field is unknown.
+        ConfigurationError: The model is not a chat model, or a field is unknown.
     """
     if not isinstance(model, BaseChatModel):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ConfigurationError(
@@ -266,10 +267,10 @@ def with_standard(
 
 
 def question_in(value: object) -> tuple[Message, ...]:
-    """Return what the input of a runnable asks; nothing where that cannot be told.
+    """Return the question in the input of a runnable, or nothing if it cannot be determined.
 
     Args:
-        value: The input: a text, messages, a prompt, or a mapping that holds one of these.
+        value: The input: a text, messages, a prompt, or a mapping with one of these.
     """
     if isinstance(value, str):
         return ({"role": "user", "content": value},)
@@ -278,7 +279,7 @@ def question_in(value: object) -> tuple[Message, ...]:
         asked = [messages for messages in held if messages]
         return asked[0] if len(asked) == 1 else ()
     found: Any = value.to_messages() if isinstance(value, PromptValue) else value
-    # Content of an unknown kind is refused in many ways, and so is what is no message.
+    # Unknown content and values that are no messages raise many kinds of errors.
     with suppress(Exception):
         read = cast("list[Message] | Message", convert_to_openai_messages(found))
         return tuple(read) if isinstance(read, list) else (read,)
@@ -286,7 +287,7 @@ def question_in(value: object) -> tuple[Message, ...]:
 
 
 def asked_for(kwargs: Mapping[str, Any]) -> Reads | None:
-    """Return what an answer is read as, by the note that `with_structured_output` leaves."""
+    """Return how an answer is parsed, from the note that `with_structured_output` leaves."""
     noted: Any = kwargs.get("ls_structured_output_format")
     if not isinstance(noted, dict):
         return None
@@ -297,10 +298,9 @@ def asked_for(kwargs: Mapping[str, Any]) -> Reads | None:
 class Pieces:
     """The chunks of one answer.
 
-    Where text is held, its sentences come as they are released, and everything else the model said
-    (calls of tools, thoughts, usage) with the last chunk; of an answer that was written again, no
-    more than the usage. The chunks have no id of their own, so that LangChain gives all of them
-    that of the run.
+    If text is held, its sentences come as they are released, and everything else (tool calls,
+    thoughts, usage) comes with the last chunk; a regenerated answer keeps only the usage. The
+    chunks have no ids, so LangChain gives all of them the id of the run.
     """
 
     def __init__(self) -> None:
@@ -308,7 +308,7 @@ class Pieces:
         self._in_blocks = False
 
     def of(self, part: Part) -> AIMessageChunk | None:
-        """Return a part as a chunk; None where there is nothing in it."""
+        """Return a part as a chunk, or None if it is empty."""
         if part.chunk is None:
             return AIMessageChunk(content=part.text) if part.text else None
         self._passed_on = True
@@ -316,11 +316,11 @@ class Pieces:
             return None
         chunk = _as_chunk(part.chunk.raw)
         self._in_blocks = isinstance(chunk.content, list)
-        # Which chunk is the last one is not for the model to say.
+        # The guard decides which chunk is the last one, not the model.
         return chunk.model_copy(update={"id": None, "chunk_position": None})
 
     def last(self, answer: Answer) -> tuple[AIMessageChunk, dict[str, Any]]:
-        """Return the last chunk, which has the verdict, and the verdict."""
+        """Return the last chunk, which carries the verdict, and the verdict."""
         data = verdict_data(answer.verdict, answer.action)
         if self._passed_on:
             return self._closing({VERDICT_KEY: data}), data
@@ -337,7 +337,7 @@ class Pieces:
         return whole.model_copy(update=update), data
 
     def refusal(self, message: str, data: dict[str, Any]) -> AIMessageChunk:
-        """Return the last chunk of an answer that was withheld with an exception."""
+        """Return the last chunk of an answer that an exception withheld."""
         return self._closing({VERDICT_KEY: data}).model_copy(update={"content": message})
 
     def _closing(self, metadata: dict[str, Any], usage: Any = None) -> AIMessageChunk:
@@ -361,6 +361,6 @@ def _as_chunk(message: Any) -> AIMessageChunk:
     if isinstance(message, AIMessageChunk):
         return message
     if isinstance(message, AIMessage):
-        # A model that does not stream gives the whole message at once.
+        # A model that does not stream returns the whole message at once.
         return AIMessageChunk(**message.model_dump(exclude={"type"}))
     return AIMessageChunk(content="")

@@ -1,4 +1,4 @@
-"""A guarded chat model, and the guard around any other runnable."""
+"""Guarded chat models, and guards around any other runnable."""
 
 from __future__ import annotations
 
@@ -44,40 +44,39 @@ from resay_langchain._policies import guarding, withholding
 from resay_langchain._request import Reads, Request, asked_for, with_standard
 from resay_langchain._runs import RunManager, Runs, Watch, watch_among
 
-# How what a call already knows reaches the methods that LangChain calls in between.
+# The keyword argument that carries a `_Call` through LangChain's own methods.
 _CALL = "resay_call"
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What is known of a call before it reaches the model."""
+    """The context of a call, known before it reaches the model."""
 
     runs: Runs
     reads: Reads | None
 
 
 class GuardedChatModel(BaseChatModel):
-    """A chat model whose answers are checked and acted on as a policy says.
+    """A chat model whose answers are checked and acted on according to a policy.
 
-    It is a chat model wherever one is asked for: in chains, agents and graphs, with tools, with
-    structured output, streaming or not. A message comes with its verdict in
-    `response_metadata["hallucination"]`: the fields of `resay.Verdict` and the `action` that was
-    taken. The verdict is dispatched as the custom event `resay_verdict` too.
+    Use it wherever LangChain takes a chat model: in chains, agents and graphs, with tools,
+    structured output and streaming. A message carries its verdict in
+    `response_metadata["hallucination"]`: the fields of `resay.Verdict` and the `action` taken. The
+    verdict is also dispatched as the custom event `resay_verdict`.
 
-    In callbacks and tracing a guarded call is a run named `GuardedChatModel` with the answer as a
-    run of a chat model inside, beside it the samples and judges as `resay:sample` and
-    `resay:judge`. Streams show nothing of those, and of the answer what the policy's `stream` lets
-    through when it does. Of what was withheld only judges' runs have anything, in what they were
-    asked.
+    In callbacks and traces, a guarded call is a run named `GuardedChatModel`. It contains the
+    answer as the run of a chat model, and samples and judges as `resay:sample` and `resay:judge`.
+    Streams do not show those, and show the answer only as the policy's `stream` releases it.
+    Withheld text appears only in the prompts of judges' runs.
 
-    An answer that calls tools is passed on, unchecked. Of an object, asked for with
-    `with_structured_output` or a JSON `response_format`, the fields are compared with those of the
-    samples' objects. Of an answer in parts the text is checked; thoughts, images and other content
-    pass through unchanged.
+    Answers that call tools are passed on unchecked. Objects, requested with
+    `with_structured_output` or a JSON `response_format`, are compared field by field with the
+    samples' objects. In an answer with several content blocks, the text is checked; thoughts,
+    images and other content pass through unchanged.
 
     Attributes:
         model: The chat model inside.
-        policy: What is checked, and what is done about it.
+        policy: The policy that answers are checked against.
 
     Example:
         ```python
@@ -90,7 +89,7 @@ class GuardedChatModel(BaseChatModel):
     model: BaseChatModel
     policy: Policy
 
-    # What is cached is the model's own answer, by the model inside.
+    # The model inside caches its own answers. Checked answers are not cached.
     cache: Any = False
 
     _guard: Guard = PrivateAttr()
@@ -111,21 +110,21 @@ class GuardedChatModel(BaseChatModel):
 
         Args:
             model: The chat model.
-            policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None
-                for the one that `RESAY_POLICY` names, or the default.
-            retriever: Where documents are found, for a policy that regenerates: a `BaseRetriever`,
-                a `VectorStore`, or whatever else `as_retriever` takes; in place of the one that the
-                policy names.
-            on_verdict: Called with each `resay.Verdict`, also of answers that are withheld: where
-                the call was made, before it returns; of a stream, at its end. What an async
-                function returns is awaited, what it raises is logged.
-            **fields: Further fields of a chat model, such as `tags`; `temperature`, `max_tokens`,
-                `stop` and `streaming` are those of a copy of the model inside.
+            policy: A policy, a path to a policy file, a mapping with the same contents, or a
+                `Guard`. None uses the policy that `RESAY_POLICY` names, or the default.
+            retriever: Finds documents for a policy that regenerates: a `BaseRetriever`, a
+                `VectorStore`, or anything else that `as_retriever` accepts. It replaces the
+                policy's retriever.
+            on_verdict: Called with each `resay.Verdict`, including those on withheld answers: in
+                the calling thread or event loop, before the call returns; for a stream, at its end.
+                If it is async, it is awaited. Its exceptions are logged.
+            **fields: Further fields of a chat model, such as `tags`. `temperature`, `max_tokens`,
+                `stop` and `streaming` are set on a copy of the model inside.
 
         Raises:
             PolicyError: The policy is not valid.
-            ConfigurationError: The model is none, a field is unknown, the policy asks for what
-                cannot be had from this model, or it regenerates and there is no retriever.
+            ConfigurationError: The model is not a chat model, a field is unknown, the policy needs
+                something that this model cannot provide, or it regenerates and has no retriever.
         """
         model = with_standard(model, fields, type(self).model_fields)
         guard = guarding(policy, retriever, on_verdict)
@@ -133,23 +132,23 @@ class GuardedChatModel(BaseChatModel):
         self._set_up(model, guard, fields)
 
     def _set_up(self, model: BaseChatModel, guard: Guard, fields: dict[str, Any]) -> None:
-        # A guard inside would check the same answer again.
+        # A guard inside would check the same answer twice.
         inner = model.model if isinstance(model, GuardedChatModel) else model
         fields = {"callbacks": inner.callbacks, "profile": inner.profile, **fields}
-        super().__init__(model=inner, policy=guard.policy, **fields)  # pyright: ignore[reportCallIssue] - pydantic's own
+        super().__init__(model=inner, policy=guard.policy, **fields)  # pyright: ignore[reportCallIssue] - pydantic's constructor
         self._guard = guard
 
     @classmethod
     def made(cls, model: BaseChatModel, guard: Guard, reads: Reads | None) -> GuardedChatModel:
-        """Wrap a model inside a runnable that was checked as a whole."""
+        """Wrap a model inside a runnable that has already been checked as a whole."""
         made = cls.__new__(cls)
-        made._set_up(model, guard, {})  # noqa: SLF001 - its own
-        made._reads = reads  # noqa: SLF001 - its own
+        made._set_up(model, guard, {})  # noqa: SLF001 - an instance of this class
+        made._reads = reads  # noqa: SLF001 - an instance of this class
         return made
 
     @property
     def model_name(self) -> str | None:
-        """The name of the model inside, whatever its class calls it."""
+        """The name of the model inside, from whichever field its class uses."""
         names = (getattr(self.model, key, None) for key in ("model_name", "model", "model_id"))
         return next((name for name in names if isinstance(name, str)), None)
 
@@ -172,7 +171,7 @@ class GuardedChatModel(BaseChatModel):
         return self.model._get_invocation_params(stop=stop, **kwargs)  # noqa: SLF001 - for subclasses and wrappers
 
     def __getattr__(self, name: str) -> Any:
-        # What is not ours is the model's: `model_name`, `temperature`, and whatever else it has.
+        # Delegate other attributes to the model inside: `temperature`, for example.
         if name.startswith("_") or "model" not in self.__dict__:
             inherited: Any = super()
             return inherited.__getattr__(name)
@@ -187,14 +186,14 @@ class GuardedChatModel(BaseChatModel):
         return self.model.get_token_ids(text)
 
     def watched(self, watch: Watch, object_tools: tuple[str, ...] = ()) -> GuardedChatModel:
-        """Return a copy that tells somebody what it finds, and leaves raising to them.
+        """Return a copy that reports to a watch, and leaves raising to it.
 
         Args:
-            watch: Who is notified, and who knows about documents.
+            watch: Receives verdicts, and collects documents.
             object_tools: The tools whose arguments are the answer.
         """
         copy = self.model_copy()
-        copy._watch, copy._object_tools = watch, object_tools  # noqa: SLF001 - its own
+        copy._watch, copy._object_tools = watch, object_tools  # noqa: SLF001 - a copy of this class
         return copy
 
     def bind_tools(
@@ -202,10 +201,10 @@ class GuardedChatModel(BaseChatModel):
         tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Bind tools as the model inside does; see its own documentation.
+        """Bind tools to the model inside, and guard the result; see the model's documentation.
 
         Raises:
-            NotImplementedError: The model inside takes no tools.
+            NotImplementedError: The model inside does not support tools.
         """
         bound = self.model.bind_tools(tools, **kwargs)
         guarded = grafted(bound, lambda model, _: self.model_copy(update={"model": model}))
@@ -215,14 +214,14 @@ class GuardedChatModel(BaseChatModel):
     def with_structured_output(
         self, schema: dict[str, Any] | type, **kwargs: Any
     ) -> Runnable[LanguageModelInput, dict[str, Any] | Any]:
-        """Ask for objects as the model inside does; see its own documentation.
+        """Request objects from the model inside, and guard them; see the model's documentation.
 
-        Their fields are compared with those of the samples' objects. An object that is withheld
-        has nothing to stand in its place, so that always raises; with `include_raw=True` the error
-        is under `parsing_error`, unless the policy says `exit: raise`.
+        Objects are compared with the samples' objects field by field. No message could replace a
+        withheld object, so withholding one always raises; with `include_raw=True`, the error is
+        under `parsing_error` instead, unless the policy says `exit: raise`.
 
         Raises:
-            NotImplementedError: The model inside has no structured output.
+            NotImplementedError: The model inside does not support structured output.
         """
         runnable = self.model.with_structured_output(schema, **kwargs)
         return GuardedRunnable(runnable=runnable, guard=self._guard)
@@ -235,21 +234,21 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> AIMessage:
-        """Ask, check and act.
+        """Call the model, check the answer and act.
 
         Args:
             input: The conversation.
             config: LangChain's configuration.
-            stop: Where the model is to stop.
+            stop: The strings at which the model stops.
             **kwargs: Further arguments for the model inside.
 
         Returns:
-            The message; the policy's own in its place when it is withheld.
+            The message, or the policy's message if it is withheld.
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: There was no answer within `limits.deadline_s`.
-            Exception: Whatever the model inside raises.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
+            Exception: Anything that the model inside raises.
         """
         if inside_guard():
             return self.model.invoke(input, config, stop=stop, **kwargs)
@@ -274,7 +273,7 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> AIMessage:
-        """Do what `invoke` does, on the caller's event loop."""
+        """Async version of `invoke`."""
         if inside_guard():
             return await self.model.ainvoke(input, config, stop=stop, **kwargs)
         async with acarried():
@@ -300,14 +299,14 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> Iterator[AIMessageChunk]:
-        """Do what `invoke` does, handing over the answer as the policy's `stream` says."""
+        """Do what `invoke` does, but stream the answer as the policy's `stream` says."""
         if inside_guard():
             yield from self.model.stream(input, config, stop=stop, **kwargs)
             return
         chunks = self._transform_stream_with_config(
             iter([input]), self._stream_run, config, stop=stop, **kwargs
         )
-        # Typed as what `invoke` gives.
+        # LangChain types the chunks like the result of `invoke`.
         yield from cast("Iterator[AIMessageChunk]", carrying(chunks))
 
     def _stream_run(
@@ -329,7 +328,7 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[AIMessageChunk]:
-        """Do what `stream` does, on the caller's event loop."""
+        """Async version of `stream`."""
         if inside_guard():
             chunks = self.model.astream(input, config, stop=stop, **kwargs)
         else:
@@ -356,7 +355,7 @@ class GuardedChatModel(BaseChatModel):
     def _begun(
         self, run_manager: RunManager, config: RunnableConfig, kwargs: Mapping[str, Any]
     ) -> tuple[RunnableConfig, _Call]:
-        """Return the configuration of the answer's own run, and what else is known."""
+        """Return the configuration of the answer's run, and the context of the call."""
         runs = Runs(run_manager, config)
         told = patch_config(config, callbacks=runs.child(), run_name=self.model.get_name())
         return told, _Call(runs, self._reads or asked_for(kwargs))
@@ -431,30 +430,30 @@ def guard(
     retriever: object = None,
     on_verdict: OnVerdict | None = None,
 ) -> Runnable[Any, Any]:
-    """Guard anything that a chat model writes the output of.
+    """Guard any runnable whose output a chat model writes.
 
-    In a chain, the model that writes the output is asked again, with what it was asked; the steps
-    before it run once. Where it cannot be seen which model that is, because it is called in a
-    function, the whole runnable is run again for each sample: guard no more than what has no side
-    effects then.
+    In a chain, samples are drawn only from the model that writes the output, with the same input;
+    the steps before it run once. If that model cannot be determined, because a function calls it,
+    the whole runnable runs again for each sample: in that case, guard only runnables without side
+    effects.
 
     Args:
-        runnable: A chat model, or anything composed around one.
-        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for the
-            one that `RESAY_POLICY` names, or the default.
-        retriever: Where documents are found, for a policy that regenerates: a `BaseRetriever`, a
-            `VectorStore`, or whatever else `as_retriever` takes; in place of the one that the
-            policy names.
+        runnable: A chat model, or any runnable composed around one.
+        policy: A policy, a path to a policy file, a mapping with the same contents, or a `Guard`.
+            None uses the policy that `RESAY_POLICY` names, or the default.
+        retriever: Finds documents for a policy that regenerates: a `BaseRetriever`, a
+            `VectorStore`, or anything else that `as_retriever` accepts. It replaces the policy's
+            retriever.
         on_verdict: As for `GuardedChatModel`.
 
     Returns:
-        A `GuardedChatModel` for a chat model, a `GuardedRunnable` for anything else: both take the
-        same input and give the same kind of output.
+        A `GuardedChatModel` for a chat model, a `GuardedRunnable` for anything else. Both accept
+        the same input and return the same kind of output as the original.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had from this runnable, or it
-            regenerates and there is no retriever.
+        ConfigurationError: The policy needs something that this runnable cannot provide, or it
+            regenerates and has no retriever.
 
     Example:
         ```python
@@ -473,22 +472,22 @@ def guard(
 
 
 class GuardedRunnable(Wrapper):
-    """A runnable whose output is checked and acted on as a policy says.
+    """A runnable whose output is checked and acted on according to a policy.
 
-    A message comes with its verdict in `response_metadata["hallucination"]`, an output with keys
-    under the key `hallucination`; a plain text, and an object, have no place for one. For all of
-    them the verdict is dispatched as the custom event `resay_verdict`, which `VerdictCollector`,
-    other callbacks and `astream_events` see.
+    A message carries its verdict in `response_metadata["hallucination"]`, and a mapping under the
+    key `hallucination`; plain texts and objects have no place for one. In every case, the verdict
+    is dispatched as the custom event `resay_verdict`, which `VerdictCollector`, other callbacks and
+    `astream_events` receive.
 
-    An object that is withheld has nothing to stand in its place: that raises `HallucinationBlocked`
-    whatever `exit` says. An output with `parsing_error`, as `with_structured_output(…,
-    include_raw=True)` gives it, holds the error there instead.
+    No message could replace a withheld object, so withholding one raises `HallucinationBlocked`
+    regardless of `exit`. An output with `parsing_error`, from `with_structured_output(…,
+    include_raw=True)`, holds the error there instead.
 
-    Inside a guarded model or a runnable that is run again, further guards do nothing.
+    Inside a guarded model, or a runnable that runs again, further guards do nothing.
 
     Attributes:
         runnable: The runnable inside.
-        guard: Checks and acts.
+        guard: The guard that checks outputs and acts on verdicts.
     """
 
     guard: Guard
@@ -497,7 +496,7 @@ class GuardedRunnable(Wrapper):
 
     @model_validator(mode="after")
     def _must_be_able_to(self) -> GuardedRunnable:
-        # First, because what is wrong with several models has nothing to do with the policy.
+        # First, because its error for several models does not depend on the policy.
         inside = grafted(
             self.runnable, lambda model, reads: GuardedChatModel.made(model, self.guard, reads)
         )
@@ -509,20 +508,20 @@ class GuardedRunnable(Wrapper):
         return self
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
-        """Run, check and act.
+        """Run the runnable, check its output and act.
 
         Args:
-            input: What the runnable inside takes.
-            config: LangChain's configuration; it goes to the runnable inside too.
+            input: The input of the runnable inside.
+            config: LangChain's configuration, which is also passed to the runnable inside.
             **kwargs: Further arguments for the runnable inside.
 
         Returns:
-            The output; the policy's message in its place when it is withheld.
+            The output, or the policy's message if it is withheld.
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: There was no answer within `limits.deadline_s`.
-            Exception: Whatever the runnable inside raises.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
+            Exception: Anything that the runnable inside raises.
         """
         if inside_guard():
             return self.runnable.invoke(input, config, **kwargs)
@@ -542,7 +541,7 @@ class GuardedRunnable(Wrapper):
         return run.finished(output)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
-        """Do what `invoke` does, on the caller's event loop."""
+        """Async version of `invoke`."""
         if inside_guard():
             return await self.runnable.ainvoke(input, config, **kwargs)
         async with acarried():
@@ -566,7 +565,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> Iterator[Any]:
-        """Do what `invoke` does, handing over the output as the policy's `stream` says."""
+        """Do what `invoke` does, but stream the output as the policy's `stream` says."""
         if inside_guard():
             yield from self.runnable.transform(input, config, **kwargs)
             return
@@ -592,7 +591,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> Iterator[Any]:
-        """Do what `transform` does, for an input that is there."""
+        """Do what `transform` does, for a complete input."""
         yield from self.transform(iter([input]), config, **kwargs)
 
     async def atransform(
@@ -601,7 +600,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        """Do what `transform` does, on the caller's event loop."""
+        """Async version of `transform`."""
         if inside_guard():
             chunks = self.runnable.atransform(input, config, **kwargs)
         else:
@@ -630,13 +629,13 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        """Do what `stream` does, on the caller's event loop."""
+        """Async version of `stream`."""
         async for chunk in self.atransform(_only(input), config, **kwargs):
             yield chunk
 
 
 class _Watched:
-    """One run of a guarded runnable, and what its guard found."""
+    """One run of a guarded runnable, and its verdict."""
 
     def __init__(
         self,
@@ -667,13 +666,13 @@ class _Watched:
         return {**output, "parsed": None, "parsing_error": blocked} if blocked else output
 
     async def shown(self, side: Side, chunks: Any) -> AsyncGenerator[Any]:
-        """Yield the pieces of a streamed output, and what comes after them."""
+        """Yield the pieces of a streamed output, and its verdict at the end."""
         has_keys = False
         with self.explaining():
             async with aclosing(side.each(chunks)) as output:
                 async for chunk in output:
-                    # What composes an output with keys streams it so; a parser streams objects of
-                    # its own.
+                    # Runnables that compose mappings stream `AddableDict`s; parsers stream their
+                    # own objects.
                     has_keys = has_keys or isinstance(chunk, AddableDict)
                     yield chunk
         self._raise_withheld()
@@ -682,7 +681,7 @@ class _Watched:
 
     @contextmanager
     def explaining(self) -> Generator[None]:
-        """Raise in place of an error that is due to a withheld answer, such as a parser's."""
+        """Replace an error that a withheld answer caused, such as a parser's."""
         try:
             yield
         except Exception as error:

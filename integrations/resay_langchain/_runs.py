@@ -48,14 +48,14 @@ RunManager: TypeAlias = (
 
 
 class Runs:
-    """Makes the child runs of one guarded call.
+    """Creates the child runs of one guarded call.
 
-    What feeds a stream (`astream_events`, `astream_log`, LangGraph's stream modes) hears nothing of
-    samples, judges and searches; tracers and other callbacks do.
+    Handlers that feed a stream (`astream_events`, `astream_log`, LangGraph's stream modes) do not
+    see samples, judges and searches; tracers and other callbacks do.
 
     Args:
         run_manager: The guarded call's own run.
-        config: Its configuration.
+        config: The configuration of the guarded call.
     """
 
     def __init__(self, run_manager: RunManager | None, config: RunnableConfig | None) -> None:
@@ -68,10 +68,10 @@ class Runs:
 
     @contextmanager
     def around(self) -> Generator[None]:
-        """Let a guard work meanwhile: guards inside do nothing.
+        """Run the guard's work: guards inside this context are disabled.
 
-        What runs in there without a configuration of its own is a search, for words of the draft:
-        no stream shows it.
+        Runs inside it without their own configuration are searches for parts of a draft, which no
+        stream may show.
         """
         config = patch_config(self._config, callbacks=self.manager(RETRIEVAL))
         token = var_child_runnable_config.set(config)
@@ -82,11 +82,11 @@ class Runs:
             var_child_runnable_config.reset(token)
 
     def plain(self) -> RunnableConfig:
-        """Return a configuration for what nobody may hear of, not even who hears of all runs."""
-        return patch_config(self._config, callbacks=_Nobody())  # pyright: ignore[reportArgumentType] - a list is taken too
+        """Return a configuration for runs that no handler may see, not even global ones."""
+        return patch_config(self._config, callbacks=_Nobody())  # pyright: ignore[reportArgumentType] - a list is accepted too
 
     async def tell(self, side: Side, verdict: dict[str, Any]) -> None:
-        """Dispatch the event that carries a verdict, where there is a run that it belongs to."""
+        """Dispatch the event that carries a verdict, if there is a run to attach it to."""
         manager = self.child()
         if manager.parent_run_id is not None:
             config = patch_config(self._config, callbacks=manager)
@@ -94,11 +94,11 @@ class Runs:
             await side.call(dispatch, VERDICT_EVENT, verdict, config=config)
 
     def main(self, handler: BaseCallbackHandler, *, hidden: bool) -> RunnableConfig:
-        """Return the configuration of the run that gives the answer.
+        """Return the configuration of the run that writes the answer.
 
         Args:
-            handler: A handler that hears of it too.
-            hidden: Whether no stream may show it, because the answer may be withheld.
+            handler: A further handler of the run.
+            hidden: Whether to hide it from streams, because the answer may be withheld.
         """
         manager = self.child()
         if hidden:
@@ -107,10 +107,10 @@ class Runs:
         return patch_config(self._config, callbacks=manager)
 
     def manager(self, name: str) -> Manager:
-        """Return the callbacks of a child run that no stream shows.
+        """Return the callbacks of a child run that is hidden from streams.
 
         Args:
-            name: The run's name, which is among its tags too.
+            name: The run's name, which is also added to its tags.
         """
         manager = self.child()
         _hide(manager)
@@ -119,11 +119,11 @@ class Runs:
         return manager
 
     def config(self, name: str, handler: BaseCallbackHandler) -> RunnableConfig:
-        """Return the configuration of a child run that no stream shows.
+        """Return the configuration of a child run that is hidden from streams.
 
         Args:
             name: The run's name.
-            handler: A handler that hears of it too.
+            handler: A further handler of the run.
         """
         manager = self.manager(name)
         manager.add_handler(handler)
@@ -131,14 +131,14 @@ class Runs:
 
 
 class _Nobody(list[BaseCallbackHandler]):
-    """Handlers of which there are none, whoever adds some.
+    """A list of handlers that stays empty, even if handlers are added to it.
 
-    To every run LangChain adds tracers that the environment asks for, those of
-    `register_configure_hook` and `set_debug`; instrumentations add their own in other ways.
+    LangChain adds tracers to every run: those that the environment enables, and those of
+    `register_configure_hook` and `set_debug`. Instrumentations add their own in other ways.
     """
 
     def __bool__(self) -> bool:
-        # LangChain takes an empty list for none given, and makes one of its own.
+        # LangChain would replace an empty list with a new one.
         return True
 
     def copy(self) -> _Nobody:
@@ -149,13 +149,13 @@ class _Nobody(list[BaseCallbackHandler]):
 
 
 def _place_of(run_manager: RunManager | None) -> Place | None:
-    """Return the place of a run among the spans of whoever makes spans of runs.
+    """Return a run's place among the spans of a handler that creates spans for runs.
 
-    OpenTelemetry itself does not know of it: a run may begin and end in different contexts.
+    OpenTelemetry itself does not know it: a run may begin and end in different contexts.
     """
     if run_manager is None:
         return None
-    # The name that OpenInference has for it.
+    # OpenInference's name for it.
     finders = (getattr(handler, "get_span", None) for handler in run_manager.handlers)
     places = (place_of(find(run_manager.run_id)) for find in finders if callable(find))
     return next((place for place in places if place is not None), None)
@@ -168,7 +168,7 @@ def _child_of(run_manager: RunManager | None) -> Callable[[], Manager]:
         return lambda: CallbackManager(handlers=[])
 
     def child() -> Manager:
-        # The run of a language model has no children of its own making.
+        # LangChain's run managers for language models cannot create children.
         asynchronous = isinstance(run_manager, AsyncCallbackManagerForLLMRun)
         manager = (AsyncCallbackManager if asynchronous else CallbackManager)(
             handlers=[], parent_run_id=run_manager.run_id
@@ -188,22 +188,22 @@ def _hide(manager: Manager) -> None:
 
 
 def _unstreamed(handlers: Sequence[BaseCallbackHandler]) -> list[Any]:
-    # LangChain's own mark of a handler that feeds a stream.
+    # LangChain's own mark on handlers that feed a stream.
     return [h for h in handlers if not hasattr(h, "tap_output_iter")]
 
 
 class Traced(Layer):
-    """Makes each request a run of a chat model, named as given, whatever asks it.
+    """Records each request as the run of a chat model with a given name.
 
     Args:
-        inner: Who is asked.
-        manager: Makes the callbacks of a run.
+        inner: The provider that answers.
+        manager: Creates the callbacks of a run.
         name: The run's name.
-        messages: The conversation as LangChain knows it; None to take the query's.
+        messages: The conversation in LangChain's format, or None to use the query's.
     """
 
     cache_source = "litellm"
-    """Whoever is asked, the query alone says where it goes."""
+    """The query alone determines where a request goes, whatever the provider inside."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class Traced(Layer):
         self._messages = messages
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask, as a run of its own."""
+        """Complete a query within a run of its own."""
         messages = self._messages
         if messages is None:
             messages = convert_to_messages([dict(message) for message in query.messages])
@@ -226,7 +226,7 @@ class Traced(Layer):
         try:
             answers = await self.inner.complete(query, n=n)
         except BaseException as error:
-            # Cancelled calls end as runs too.
+            # End the runs of cancelled calls too.
             with anyio.CancelScope(shield=True):
                 await _finished(started.on_llm_error(error))
             raise
@@ -235,12 +235,12 @@ class Traced(Layer):
 
     async def _start(self, query: Query, messages: list[BaseMessage]) -> Any:
         manager = self._manager(self._name)
-        # No parameters: the key is among them.
+        # Without parameters, since they include the key.
         options: dict[str, Any] = {"name": self._name, "invocation_params": {"model": query.model}}
         manager.add_metadata({"ls_model_name": query.model, "ls_model_type": "chat"}, inherit=False)
         if isinstance(manager, AsyncCallbackManager):
             return (await manager.on_chat_model_start({}, [messages], **options))[0]
-        assert isinstance(manager, CallbackManager)  # noqa: S101 - there are no others
+        assert isinstance(manager, CallbackManager)  # noqa: S101 - no other class exists
         return manager.on_chat_model_start({}, [messages], **options)[0]
 
 
@@ -263,7 +263,7 @@ def _result(answers: Completions, model: str | None) -> LLMResult:
 
 
 def _message(completion: Completion, model: str | None) -> AIMessage:
-    # Whoever counts usage by model looks for its name here.
+    # Usage counters look for the model's name here.
     metadata = {"finish_reason": completion.finish_reason, "model_name": model}
     return AIMessage(completion.text, response_metadata=metadata)
 
@@ -272,11 +272,11 @@ _DEEP = 6
 
 
 class Watch(BaseCallbackHandler):
-    """Collects the documents that pass through a call, and what its guard found.
+    """Collects the documents that pass through a call, and the guard's verdict.
 
     Args:
-        collects: Whether documents are wanted.
-        found: Documents that are known already.
+        collects: Whether to collect documents.
+        found: Documents that are already known.
     """
 
     run_inline = True
@@ -285,26 +285,26 @@ class Watch(BaseCallbackHandler):
         self._collects = collects
         self._texts: dict[str, None] = {}
         self.verdict: dict[str, Any] | None = None
-        """What users see of the verdict on the last answer."""
+        """The verdict on the last answer, as users see it."""
         self.blocked: HallucinationBlocked | None = None
-        """Why it was withheld, where it was."""
+        """The error for a withheld answer, or None."""
         self.structured = False
-        """Whether it was to be an object."""
+        """Whether the answer was requested as an object."""
         self._add(found)
 
     def note(
         self, verdict: dict[str, Any], blocked: HallucinationBlocked | None, *, structured: bool
     ) -> None:
-        """Take what a guard inside found."""
+        """Store the verdict of a guard inside."""
         self.verdict, self.blocked, self.structured = verdict, blocked, structured
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The texts of the documents, each once, in the order in which they were found."""
+        """The distinct texts of the documents, in the order in which they were found."""
         return tuple(self._texts)
 
     def look(self, value: object) -> None:
-        """Take the documents in an input, an output or a state."""
+        """Collect the documents in an input, an output or a state."""
         if self._collects:
             self._add(documents_in(value))
 
@@ -330,18 +330,18 @@ def watch_among(handlers: Iterable[BaseCallbackHandler]) -> Watch | None:
 
 
 def documents_in(value: object, depth: int = _DEEP) -> Iterator[Document]:
-    """Yield the documents in a value: a document, or mappings, sequences and messages with some.
+    """Yield the documents in a value: itself, or within mappings, sequences and messages.
 
     Args:
-        value: Anything.
-        depth: How many levels are looked into.
+        value: Any value.
+        depth: The number of levels to search.
     """
     if isinstance(value, Document):
         yield value
     elif not depth:
         return
     elif isinstance(value, ToolMessage):
-        # Where tools that retrieve leave what they found.
+        # Retrieving tools put their documents here.
         yield from documents_in(value.artifact, depth - 1)
     elif isinstance(value, (str, bytes, BaseMessage)):
         return

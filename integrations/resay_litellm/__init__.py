@@ -1,4 +1,4 @@
-"""Resay for LiteLLM: a guardrail for the proxy, a callback for the SDK.
+"""A guardrail for LiteLLM's proxy, and a callback for its SDK.
 
 ```yaml
 guardrails:

@@ -1,4 +1,4 @@
-"""What LiteLLM calls, and the objects in which it serves each API, as JSON and back."""
+"""LiteLLM's hooks, and conversion of its response objects to JSON and back for each API."""
 
 from __future__ import annotations
 
@@ -47,33 +47,33 @@ from resay.providers.apis import RESPONSES as API
 from resay.providers.base import Completions
 
 HIDDEN = "_hidden_params"
-"""Where LiteLLM notes beside a response what the proxy's headers are made of."""
+"""The attribute in which LiteLLM keeps metadata of a response for the proxy's headers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece(Event):
-    """An event that was read of a piece of a stream.
+    """An event with the chunk of LiteLLM's stream that it was parsed from.
 
     Attributes:
-        piece: The piece.
+        piece: The chunk.
     """
 
     piece: Any = None
 
 
 async def pieces_in(pieces: AsyncIterator[Any], *, mode: str) -> AsyncGenerator[Piece]:
-    """Read LiteLLM's pieces as events.
+    """Read LiteLLM's chunks as events.
 
     Args:
-        pieces: The pieces.
-        mode: Into which values pydantic is to put them, `json` or `python`.
+        pieces: The chunks.
+        mode: How pydantic should dump values, `json` or `python`.
     """
     async for piece in pieces:
         yield Piece(piece.model_dump(mode=mode, exclude_none=True, warnings=False), piece=piece)
 
 
 def hidden_of(response: object, *, withheld: bool) -> dict[str, Any]:
-    """Return LiteLLM's notes beside a response, without the words of one that is withheld."""
+    """Return LiteLLM's metadata of a response, without the text of a withheld one."""
     hidden: Mapping[str, Any] = field_of(response, HIDDEN) or {}
     return {k: v for k, v in hidden.items() if not (withheld and k == "original_response")}
 
@@ -83,8 +83,8 @@ class Format:
 
     Attributes:
         api: The API.
-        method: What the router calls it.
-        function: What litellm itself calls it.
+        method: The name of the router's method.
+        function: The name of litellm's own function.
     """
 
     api: ClassVar[Api]
@@ -92,7 +92,7 @@ class Format:
     function: ClassVar[str]
 
     def fits(self, data: Body, response: object) -> bool:
-        """Return whether a response, or the first piece of a stream, is one of this API's."""
+        """Return whether a response, or the first chunk of a stream, belongs to this API."""
         raise NotImplementedError
 
     def body(self, response: Any) -> Body:
@@ -100,15 +100,15 @@ class Format:
         raise NotImplementedError
 
     def given(self, response: Any, body: Body) -> Any:
-        """Return what stands for a body that was made of a response's."""
+        """Return a response object for a body that was derived from the response's."""
         raise NotImplementedError
 
     def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
-        """Read the pieces of a stream as events."""
+        """Read the chunks of a stream as events."""
         raise NotImplementedError
 
     def piece(self, event: Event) -> Any:
-        """Return an event as a piece: the very one that was read, where nothing was changed."""
+        """Return the chunk for an event: the original one if the event is unchanged."""
         raise NotImplementedError
 
 
@@ -126,7 +126,7 @@ class _Chat(Format):
 
     def given(self, response: Any, body: Body) -> Any:
         before, now = self.body(response)["choices"], body["choices"]
-        # One that is withheld because it has no answer has one then.
+        # A response without choices gains one when it is withheld.
         known = [*zip(response.choices, before, strict=True)] or [(None, {})] * len(now)
         pairs = zip(known, now, strict=True)
         choices = [_choice(choice, was, given) for (choice, was), given in pairs]
@@ -160,7 +160,7 @@ CHAT = _Chat()
 
 
 def _counting(event: Piece) -> Piece:
-    """Return what only says what the answer cost as OpenAI does, without a choice."""
+    """Return a chunk that only reports usage without its choices, as OpenAI sends it."""
     choices = event.body["choices"]
     if not event.body.get("usage") or any(c["delta"] or c.get("finish_reason") for c in choices):
         return event
@@ -187,16 +187,16 @@ def _choice(choice: Any, before: Body, after: Body) -> Any:
 
 
 def _anew(response: Any) -> Any:
-    # Words can be anywhere in the old one, in what the provider says beside the choices too.
+    # Withheld text may be anywhere in the old response, also in provider fields beside the choices.
     kept = {k: field_of(response, k) for k in ("id", "created", "model", "system_fingerprint")}
     given: Any = ModelResponse(choices=[], usage=field_of(response, "usage"), **kept)
-    given._hidden_params = hidden_of(response, withheld=True)  # noqa: SLF001 - what the proxy's headers are made of
+    given._hidden_params = hidden_of(response, withheld=True)  # noqa: SLF001 - the source of the proxy's headers
     return given
 
 
 def _mark(choice: Any, worst: Body) -> None:
-    # Of several answers each has its own. This is the one place that LiteLLM's own serialisation of
-    # a stream lets through.
+    # Each of several answers has its own verdict. Of all fields of a chunk, LiteLLM's serialisation
+    # only lets this one through.
     verdict = field_of(choice, VERDICT_KEY) or worst
     known: dict[str, Any] = field_of(choice.delta, "provider_specific_fields") or {}
     choice.delta.provider_specific_fields = {**known, VERDICT_KEY: verdict}
@@ -224,15 +224,15 @@ class _Responses(Format):
             copy = response.model_copy()
             setattr(copy, VERDICT_KEY, body[VERDICT_KEY])
             return copy
-        # Words can be anywhere in the old one.
+        # Withheld text may be anywhere in the old response.
         kept = {k: getattr(response, k) for k in body if hasattr(response, k)}
         told = {k: body[k] for k in ("output", "status", VERDICT_KEY)}
         why = body["incomplete_details"]
         details = None if why is None else IncompleteDetails.model_validate(why)
-        # Not parsed, because not all that a provider says of itself would be.
+        # Not validated, because not all that providers send would pass.
         kind: Any = ResponsesAPIResponse
         made = kind.model_construct(**{**kept, **told, "incomplete_details": details})
-        made._hidden_params = hidden_of(response, withheld=True)  # noqa: SLF001 - as on all of its kind
+        made._hidden_params = hidden_of(response, withheld=True)  # noqa: SLF001 - as on all such responses
         return made
 
     def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
@@ -255,13 +255,13 @@ RESPONSES = _Responses()
 def _object(kind: Any, data: Mapping[str, Any]) -> Any:
     try:
         return kind(**data)
-    # Providers do not keep to it, and the start of a response has not all of its fields.
+    # Providers deviate from the schema, and the first events of a response lack some of its fields.
     except ValidationError:
         return kind.model_construct(**data)
 
 
 class _Messages(Format):
-    """Mappings, and the bytes of events, which may be cut anywhere."""
+    """Messages are mappings, and their streams are event bytes that may be split anywhere."""
 
     api = MESSAGES
     method = "aanthropic_messages"
@@ -299,10 +299,10 @@ def _bytes(piece: bytes | str) -> bytes:
 
 
 FORMATS: tuple[Format, ...] = (CHAT, _Messages(), RESPONSES)
-"""All that LiteLLM serves of what the guard can read."""
+"""The APIs that LiteLLM serves and the guard can parse."""
 
 
-# What LiteLLM notes beside a request, and what would answer a sample from elsewhere.
+# LiteLLM's own bookkeeping in a request, and parameters that would answer a sample from elsewhere.
 _BOOKKEEPING = frozenset(
     {
         "acompletion",
@@ -353,10 +353,10 @@ _BOOKKEEPING = frozenset(
 
 
 def user_params(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the user asked for, as other hooks have left it.
+    """Return the parameters that the user set, as other hooks left them.
 
     Args:
-        data: The request as hooks see it.
+        data: The request as hooks receive it.
     """
     sent = _sent(data)
     names = data.keys() if sent is None else [name for name in data if name in sent]
@@ -368,7 +368,7 @@ def user_params(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sent(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the request as the proxy's client sent it, where there is a proxy."""
+    """Return the request as the proxy's client sent it, or None without a proxy."""
     request = data.get("proxy_server_request")
     body = cast("Mapping[str, Any]", request).get("body") if isinstance(request, Mapping) else None
     return cast("Mapping[str, Any]", body) if isinstance(body, Mapping) else None
@@ -378,18 +378,18 @@ _PROXY = "litellm.proxy.proxy_server"
 
 
 def proxy_router() -> Any:
-    """Return the router of the proxy that this process is, None outside of one."""
-    # Not imported: it is there, or this is no proxy.
+    """Return the router of the proxy that this process runs, or None outside a proxy."""
+    # Not imported: a running proxy has loaded the module already.
     return getattr(sys.modules.get(_PROXY), "llm_router", None)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Who answered, and so is asked again.
+    """The deployment that answered, for further requests to it.
 
     Attributes:
-        router: The proxy's router; None where it has none.
-        model: The deployment, by its id; the model that the client named where it is not known.
+        router: The proxy's router, or None if it has none.
+        model: The id of the deployment, or if unknown, the model that the client named.
     """
 
     router: Any
@@ -397,7 +397,7 @@ class Target:
 
     @classmethod
     def of(cls, data: Mapping[str, Any], response: object) -> Target:
-        """Find out who answered.
+        """Find the deployment that answered.
 
         A model group's name would not do: the router spreads its requests over deployments, which
         may be different models.
@@ -420,7 +420,7 @@ class Target:
 
     @property
     def litellm_model(self) -> str | None:
-        """What litellm calls the deployment's model; None where one cannot tell."""
+        """The deployment's model as litellm names it, or None if unknown."""
         if self.router is None:
             return self.model
         deployment = self.router.get_deployment(self.model)
@@ -434,7 +434,7 @@ def _ids(data: Mapping[str, Any], response: object) -> Iterator[object]:
     yield field_of(field_of(cast("object", data.get("deployment")), "model_info"), "id")
 
 
-# A cached answer is no sample, and retries are the guard's.
+# A cached answer is no sample, and the guard does the retries.
 _PER_CALL: Mapping[str, Any] = {
     "cache": {"no-cache": True, "no-store": True},
     "caching": False,
@@ -444,15 +444,15 @@ _PER_CALL: Mapping[str, Any] = {
 
 
 def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
-    """Return how to ask beside a request.
+    """Return how to send the guard's own requests for a request.
 
-    It has no `source`: what a deployment is can be changed while the proxy runs, so its answers are
-    never kept for another request.
+    The result has no `source`: a deployment can be reconfigured while the proxy runs, so its
+    answers are never cached for other requests.
 
     Args:
         form: The format of the request.
-        target: Who answered it.
-        asked: The request. It may say where it went, and who paid.
+        target: The deployment that answered it.
+        asked: The request, with the endpoint and credentials that it may name.
     """
     way = Query((), None, asked).connection
 
@@ -473,13 +473,13 @@ def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
 
 
 class _Named:
-    """Answers for models by their names: the proxy's model of that name, or else litellm's."""
+    """Answers queries for a model by name, from the proxy's model of that name or else litellm."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
 
     async def takes_n(self, query: Query) -> bool:
-        """Return whether litellm forwards `n`; of the proxy's models one is asked for one."""
+        """Return whether litellm forwards `n`; the proxy's own models give one answer at a time."""
         known = query.model is not None and self._target.knows(query.model)
         return not known and await litellm_provider().takes_n(query)
 
@@ -487,7 +487,7 @@ class _Named:
         """Send one request.
 
         Raises:
-            ProviderError: There was no answer.
+            ProviderError: The request failed.
         """
         if query.model is None or not self._target.knows(query.model):
             with marked():
@@ -512,7 +512,7 @@ async def _ask(form: Format, target: Target, body: Body) -> Body:
     elif form is CHAT:
         kwargs["max_retries"] = 0
     if body.get("tools") and find_spec("mcp") is None:
-        # litellm 1.106 looks for MCP in every tool, with a package that it does not install.
+        # litellm 1.106 checks every tool for MCP, with a package that it does not install.
         kwargs["_skip_mcp_handler"] = True
     response = await call(**kwargs)
     return {**form.body(response), HIDDEN: field_of(response, HIDDEN)}
@@ -524,22 +524,21 @@ def _cost_usd(body: Body) -> float | None:
 
 
 class ResayGuardrail(CustomGuardrail):
-    """Checks what models answer through LiteLLM's proxy.
+    """Checks the models' answers in LiteLLM's proxy.
 
-    The proxy makes one for each entry of its `guardrails` that names this class, and calls its
-    hooks after the model has answered.
+    The proxy creates one instance for each entry of its `guardrails` that names this class, and
+    calls its hooks after the model has answered.
 
     Args:
-        policy: What to check, and how: the path of a policy file, the policy itself as a mapping, a
-            `Policy` or a `Guard`; None for the file that `RESAY_POLICY` names, or the default.
-        on_verdict: Called with each `resay.Verdict`; a function, or where to import one from, as
-            `package.module:name`. What an async function returns is awaited, what it raises is
-            logged.
+        policy: A path to a policy file, a mapping with the same contents, a `Policy` or a `Guard`.
+            None uses the policy that `RESAY_POLICY` names, or the default.
+        on_verdict: Called with each `resay.Verdict`: a function, or the place to import one from,
+            as `package.module:name`. If it is async, it is awaited. Its exceptions are logged.
         **kwargs: The other `litellm_params` of the guardrail.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: It asks for what there is not in a proxy.
+        ConfigurationError: The policy needs something that a proxy cannot provide.
         ValueError: The guardrail's `mode` is not `post_call`.
     """
 
@@ -561,13 +560,13 @@ class ResayGuardrail(CustomGuardrail):
 
     @classmethod
     def get_supported_event_hooks(cls) -> list[GuardrailEventHooks]:
-        """Return when the proxy may call it."""
+        """Return the hooks in which the proxy may call this guardrail."""
         return [GuardrailEventHooks.post_call]
 
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: Any, call_type: Any
     ) -> None:
-        """Leave a deployment's answer alone: the proxy calls the guardrail itself."""
+        """Do nothing: the proxy calls the guardrail itself."""
 
     async def async_post_call_success_hook(
         self, data: dict[str, Any], user_api_key_dict: Any, response: Any
@@ -575,11 +574,11 @@ class ResayGuardrail(CustomGuardrail):
         """Check a response.
 
         Returns:
-            The response with its verdict, also where another answer or the policy's message is in
-            its place; what is no text of a model comes back as it is.
+            The response with its verdict, also if it is regenerated or replaced with the policy's
+            message. A response that holds no text of a model is returned unchanged.
 
         Raises:
-            HTTPException: It is withheld and the policy says `exit: raise`; the status is 422.
+            HTTPException: The answer was withheld and the policy says `exit: raise`; status 422.
         """
         form = self._format_of(data, response)
         if form is None or verdict_in(response) is not None:
@@ -602,12 +601,12 @@ class ResayGuardrail(CustomGuardrail):
         """Check a stream, as the policy's `stream` says.
 
         Yields:
-            Pieces of the stream; the verdict is in the one that ends the answer.
+            Chunks of the stream; the one that ends the answer holds the verdict.
 
         Raises:
-            HTTPException: It is withheld and the policy says `exit: raise`.
-            GuardrailRaisedException: The same, when the reader has some of it already: the proxy
-                makes the stream's last event of it.
+            HTTPException: The answer was withheld and the policy says `exit: raise`.
+            GuardrailRaisedException: The same, if the client has received a part already: the proxy
+                turns the exception into the stream's last event.
         """
         pieces: AsyncIterator[Any] = response.__aiter__()
         try:
@@ -638,7 +637,7 @@ class ResayGuardrail(CustomGuardrail):
             raise (self._broken_off(error) if begun else _refused(error)) from None
 
     def _broken_off(self, error: HallucinationBlocked) -> Exception:
-        # The proxy hangs up on an HTTPException when the status is sent already.
+        # For an HTTPException, the proxy would drop the connection once the status has been sent.
         return GuardrailRaisedException(
             self.guardrail_name,
             f"hallucination_blocked: {error.verdict.reason}",
@@ -656,13 +655,13 @@ class ResayGuardrail(CustomGuardrail):
         self, form: Format, data: Body, response: object
     ) -> tuple[Relay, Request, Upstream]:
         target = Target.of(data, response)
-        # LiteLLM counts what a stream cost when it is read.
+        # LiteLLM computes the cost of a stream while it is read.
         relay = Relay(self.resay_guard, form.api, to_the_end=True)
         request = relay.read({**user_params(data), "model": target.model})
         return relay, request, upstream_of(form, target, request.body)
 
     def _record(self, data: dict[str, Any], told: Body, since: float) -> None:
-        """Note for LiteLLM's own logs what was found, without a word of the answer."""
+        """Record the verdict in LiteLLM's own logs, without any text of the answer."""
         now = time.time()
         verdict = Verdict.from_dict(told)
         intervened = told["action"] == "block" or verdict.regenerated
@@ -698,7 +697,7 @@ def _check_via(guard: Guard) -> None:
 
 
 def _refused(error: HallucinationBlocked) -> Exception:
-    # Outside of the proxy there is nobody to answer with a status.
+    # Outside the proxy, no client waits for a status.
     if find_spec("fastapi") is None:
         return error
     fastapi: Any = import_module("fastapi")
@@ -707,7 +706,7 @@ def _refused(error: HallucinationBlocked) -> Exception:
 
 
 class HallucinationCallback(CustomLogger):
-    """Puts a verdict on every response of `litellm.acompletion`.
+    """Adds a verdict to every response of `litellm.acompletion`.
 
     ```python
     litellm.callbacks = [HallucinationCallback("policy.yaml")]
@@ -715,23 +714,21 @@ class HallucinationCallback(CustomLogger):
     response.hallucination["decision"]
     ```
 
-    It cannot withhold a response, because litellm passes over what a callback raises, but it can
-    give another that was regenerated. It sees neither streams nor the blocking
-    `litellm.completion`.
+    A callback cannot withhold a response, because litellm ignores its exceptions, but it can
+    replace it with a regenerated one. It sees neither streams nor blocking `litellm.completion`.
 
     Args:
-        policy: What to check, and how: a `Policy`, a path, a mapping or a `Guard`; None for the
-            file that `RESAY_POLICY` names, or the default.
-        retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
-            whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
-            names.
-        on_verdict: Called with each `resay.Verdict`. What an async function returns is awaited,
-            what it raises is logged.
+        policy: A `Policy`, a path to a policy file, a mapping with the same contents, or a `Guard`.
+            None uses the policy that `RESAY_POLICY` names, or the default.
+        retriever: Finds documents for a policy that regenerates: a `Retriever`, or anything that
+            `resay.retrieval.as_retriever` accepts. It replaces the policy's retriever.
+        on_verdict: Called with each `resay.Verdict`. If it is async, it is awaited. Its exceptions
+            are logged.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: It asks for what a callback cannot do, or it regenerates and there is no
-            retriever.
+        ConfigurationError: The policy needs something that a callback cannot do, or it regenerates
+            and has no retriever.
     """
 
     def __init__(
@@ -752,7 +749,7 @@ class HallucinationCallback(CustomLogger):
         """Check a response.
 
         Returns:
-            The response with its verdict in `hallucination`; None to leave it as it is.
+            The response with its verdict in `hallucination`, or None to leave it unchanged.
         """
         if inside_guard() or not isinstance(response, ModelResponse) or not response.choices:
             return None
@@ -769,9 +766,9 @@ class HallucinationCallback(CustomLogger):
 
 def _asked(data: dict[str, Any], response: ModelResponse) -> dict[str, Any]:
     log = data.get("litellm_logging_obj")
-    # What was given by position is only there, and the model without its provider.
+    # Positional arguments are only in the log object, whose model lacks its provider.
     model, messages = data.get("model"), data.get("messages") or field_of(log, "messages")
-    # litellm takes its own objects too.
+    # litellm accepts its own message objects too.
     plain = [m.model_dump(exclude_none=True) if hasattr(m, "model_dump") else m for m in messages]
     asked = {**user_params(data), "messages": plain}
     if model is None:

@@ -1,4 +1,4 @@
-"""Resay for LlamaIndex: LLMs, query engines and chat engines, guarded.
+"""Guarded LLMs, query engines and chat engines for LlamaIndex.
 
 ```python
 from llama_index.llms.openai import OpenAI
@@ -20,7 +20,7 @@ require_optional(
     "llama_index.core", package="llama-index-core", extra="llamaindex", purpose="resay_llamaindex"
 )
 
-from resay_llamaindex._engines import (  # noqa: E402 - what they need is there now
+from resay_llamaindex._engines import (  # noqa: E402 - after the check above
     GuardedChatEngine,
     GuardedQueryEngine,
 )

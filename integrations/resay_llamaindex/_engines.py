@@ -62,7 +62,7 @@ from resay_llamaindex._providers import (
 from resay_llamaindex._requests import Call
 
 T = TypeVar("T")
-# What LlamaIndex's own engines call the parts that they are composed of.
+# The attributes in which LlamaIndex's own engines keep their parts.
 _SYNTHESIZER = "_response_synthesizer"
 _ENGINE = "_query_engine"
 _LLM = "_llm"
@@ -70,7 +70,7 @@ _RETRIEVER = "_retriever"
 
 
 def synthesizer_of(engine: BaseQueryEngine) -> BaseSynthesizer | None:
-    """Return what writes an engine's answers, None where that cannot be seen."""
+    """Return the synthesizer of an engine's answers, or None if it cannot be found."""
     found: object = vars(engine).get(_SYNTHESIZER)
     if isinstance(found, BaseSynthesizer):
         return found
@@ -79,16 +79,17 @@ def synthesizer_of(engine: BaseQueryEngine) -> BaseSynthesizer | None:
 
 
 def llm_of(engine: BaseQueryEngine) -> LLM | None:
-    """Return the LLM that writes an engine's answers, None where that cannot be seen."""
+    """Return the LLM that writes an engine's answers, or None if it cannot be found."""
     synthesizer = synthesizer_of(engine)
     found: object = vars(synthesizer).get(_LLM) if synthesizer else None
     return found if isinstance(found, LLM) else None
 
 
 def retriever_of(engine: BaseQueryEngine | BaseChatEngine) -> BaseRetriever | None:
-    """Return what finds an engine's nodes, None where that cannot be seen.
+    """Return the retriever of an engine, or None if it cannot be found.
 
-    It is a copy that tells no callbacks: they would take words of a draft for the user's question.
+    The result is a copy without callbacks, which would take parts of a draft for the user's
+    question.
     """
     found: object = vars(engine).get(_RETRIEVER)
     if isinstance(found, BaseRetriever):
@@ -100,7 +101,7 @@ def retriever_of(engine: BaseQueryEngine | BaseChatEngine) -> BaseRetriever | No
 
 
 def can_retrieve(engine: BaseQueryEngine) -> bool:
-    """Return whether an engine finds nodes first, and then writes an answer from them."""
+    """Return whether an engine separates retrieval from the synthesis of the answer."""
     kind = type(engine)
     return (
         kind.retrieve is not BaseQueryEngine.retrieve
@@ -109,7 +110,7 @@ def can_retrieve(engine: BaseQueryEngine) -> bool:
 
 
 def streams(engine: BaseQueryEngine) -> bool:
-    """Return whether an engine is set to stream its answers."""
+    """Return whether an engine streams its answers."""
     return bool(getattr(synthesizer_of(engine), "_streaming", False))
 
 
@@ -120,11 +121,11 @@ def gives_objects(engine: BaseQueryEngine) -> bool:
 
 
 def copy_for_samples(engine: BaseQueryEngine, llm: LLM | None) -> BaseQueryEngine:
-    """Return a copy of an engine that writes other answers, whole, and tells no callbacks.
+    """Return a copy of an engine for samples, without streaming and callbacks.
 
     Args:
         engine: The engine; not changed.
-        llm: Who writes them; None to leave the engine's own.
+        llm: The LLM that writes the samples; None for the engine's own.
     """
     copied = copy(engine)
     copied.callback_manager = CallbackManager([])
@@ -138,11 +139,11 @@ def copy_for_samples(engine: BaseQueryEngine, llm: LLM | None) -> BaseQueryEngin
 
 def _copy_synthesizer(synthesizer: BaseSynthesizer, llm: LLM | None) -> BaseSynthesizer:
     copied = copy(synthesizer)
-    # Not by the property, which would tell the LLM too.
+    # Not with the property, which would change the LLM too.
     changes: dict[str, Any] = {"_callback_manager": CallbackManager([]), "_streaming": False}
     if llm is not None:
         changes[_LLM] = llm
-    # Some keep methods of their own to call later, which must be those of the copy.
+    # Some synthesizers store their own bound methods, which must be bound to the copy.
     for name, value in vars(synthesizer).items():
         if isinstance(value, MethodType) and value.__self__ is synthesizer:
             changes[name] = MethodType(value.__func__, copied)
@@ -152,11 +153,11 @@ def _copy_synthesizer(synthesizer: BaseSynthesizer, llm: LLM | None) -> BaseSynt
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found for a question.
+    """The nodes retrieved for a question.
 
     Attributes:
-        nodes: What the answer is written from.
-        further: What else is named as its source.
+        nodes: The nodes that the answer is written from.
+        further: Further nodes to name as sources.
     """
 
     nodes: tuple[NodeWithScore, ...]
@@ -164,22 +165,22 @@ class Found:
 
     @property
     def sources(self) -> list[NodeWithScore]:
-        """What the response names as its sources."""
+        """The source nodes that the response names."""
         return [*self.nodes, *self.further]
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the response tells of its sources."""
+        """The metadata of the response, by node id."""
         return {found.node.node_id: found.node.metadata for found in self.sources}
 
 
 @dataclass(frozen=True, slots=True)
 class Synthesis(Call):
-    """An answer from nodes that were found already.
+    """An answer from nodes that are already retrieved.
 
     Attributes:
         bundle: The question.
-        found: What was found.
+        found: The nodes.
     """
 
     method = "synthesize"
@@ -194,7 +195,7 @@ class Synthesis(Call):
 
 @dataclass(frozen=True, slots=True)
 class Querying(Call):
-    """An answer from an engine that finds nodes for itself.
+    """An answer from an engine that retrieves nodes itself.
 
     Attributes:
         bundle: The question.
@@ -211,13 +212,13 @@ class Querying(Call):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EngineProvider(OneAnswer):
-    """Answers by asking a query engine once. What else a query says is known to the request.
+    """Answers queries by sending its own request to a query engine, once per answer.
 
     Attributes:
-        request: What to ask.
-        engine: Who is asked.
-        way: How to call it.
-        role: What the call is for.
+        request: The request.
+        engine: The engine.
+        way: How to call the engine.
+        role: The purpose of the call.
     """
 
     request: Call
@@ -226,10 +227,10 @@ class EngineProvider(OneAnswer):
     role: Role
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the engine.
+        """Return the engine's answer.
 
         Raises:
-            Exception: Whatever the engine raises, as it is.
+            Exception: Anything that the engine raises, unchanged.
         """
         spent = Spent()
         with playing(self.role), spent.counting():
@@ -245,10 +246,10 @@ class EngineProvider(OneAnswer):
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the engine for its response in pieces.
+        """Return the engine's answer in chunks.
 
         Raises:
-            Exception: Whatever the engine raises, as it is.
+            Exception: Anything that the engine raises, unchanged.
         """
         with playing(self.role):
             response: RESPONSE_TYPE = await self.way.ask(self.request, self.engine)
@@ -262,7 +263,7 @@ class EngineProvider(OneAnswer):
 
 
 def references_in(nodes: Sequence[NodeWithScore]) -> tuple[str, ...]:
-    """Return the texts of nodes as the model reads them."""
+    """Return the texts of nodes as a model reads them."""
     texts = (found.node.get_content(metadata_mode=MetadataMode.LLM) for found in nodes)
     return tuple(text for text in texts if text.strip())
 
@@ -289,31 +290,32 @@ Nodes = Sequence[NodeWithScore]
 
 
 class GuardedQueryEngine(BaseQueryEngine):
-    """A query engine whose answers are checked and acted on as a policy says.
+    """A query engine whose answers are checked and acted on according to a policy.
 
-    Nodes are retrieved once; the answer and its samples are written from the same ones, so that
-    samples differ by what the model makes up alone. The texts of the nodes are the references of
-    steps with `evidence: references`. An engine that cannot retrieve is asked again as a whole.
+    Nodes are retrieved once. The answer and its samples are written from the same nodes, so samples
+    differ only in what the model makes up. The texts of the nodes are the references of steps with
+    `evidence: references`. An engine that does not separate retrieval runs as a whole for each
+    sample.
 
-    A response comes with its verdict in `metadata["hallucination"]`, a streaming one when it was
-    read; `verdict_of` reads it. A guarded LLM inside does nothing.
+    A response carries its verdict in `metadata["hallucination"]`, a stream once it has been read;
+    read it with `verdict_of`. A guarded LLM inside does nothing.
 
     Args:
         query_engine: The engine to guard.
-        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
-            that of a guarded LLM inside, the one that
-            `RESAY_POLICY` names, or the default.
-        llm: Who judges, and writes flagged answers again, where the policy names nobody; None for
-            the LLM that writes the answers.
-        retriever: Where documents are found, for a policy that regenerates: an index or a retriever
-            of LlamaIndex's, or whatever else `as_retriever` takes; None for the one that the policy
-            names, or else the engine's own, without its postprocessors.
+        policy: A policy, a path to a policy file, a mapping with the same contents, or a `Guard`.
+            None uses the policy of a guarded LLM inside, the one that `RESAY_POLICY` names, or the
+            default.
+        llm: The LLM that judges and rewrites flagged answers, unless the policy names one. None
+            for the LLM that writes the answers.
+        retriever: Finds documents for a policy that regenerates: an index or a retriever of
+            LlamaIndex, or anything else that `as_retriever` accepts. None for the policy's, or else
+            the engine's own, without its postprocessors.
         on_verdict: As for `GuardedLLM`.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of this engine, or it regenerates
-            and there is no retriever.
+        ConfigurationError: The policy needs something that this engine cannot provide, or it
+            regenerates and has no retriever.
 
     Example:
         ```python
@@ -347,27 +349,27 @@ class GuardedQueryEngine(BaseQueryEngine):
         writer = _unguarded(inside)
         judge = _unguarded(llm) or writer
         _check_policy(self._guard, judge, query_engine)
-        # Made once, so that their clients keep their connections.
+        # Created once, so that their clients keep their connections.
         sampling = self._guard.policy.sampling
         self._sampler = for_sampling(writer, sampling) if writer else None
         self._judges = judges_of(judge, sampling) if judge else None
 
     @property
     def guard(self) -> Guard:
-        """Who checks and acts."""
+        """The guard that checks answers and acts on verdicts."""
         return self._guard
 
     def notifying(self, listener: Callable[[dict[str, Any]], None]) -> GuardedQueryEngine:
-        """Return a copy that reports its verdicts.
+        """Return a copy that passes its verdicts to a listener.
 
         Args:
             listener: Called with each verdict.
         """
         copied = copy(self)
-        copied._listener = listener  # noqa: SLF001 - its own
+        copied._listener = listener  # noqa: SLF001 - a copy of this class
         return copied
 
-    # Its prompts are those of the engine inside, by the same names.
+    # The prompts are those of the engine inside, under the same names.
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return self._query_engine._get_prompt_modules()  # noqa: SLF001 - the mixin's own protocol
@@ -379,11 +381,11 @@ class GuardedQueryEngine(BaseQueryEngine):
         self._query_engine._update_prompts(prompts)  # noqa: SLF001
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """Do what the engine inside does."""
+        """Retrieve nodes with the engine inside."""
         return self._query_engine.retrieve(query_bundle)
 
     async def aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """Do what the engine inside does."""
+        """Async version of `retrieve`."""
         return list(await self._aretrieve(query_bundle))
 
     def synthesize(
@@ -402,7 +404,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         nodes: list[NodeWithScore],
         additional_source_nodes: Nodes | None = None,
     ) -> RESPONSE_TYPE:
-        """Do what `synthesize` does, on the caller's event loop."""
+        """Async version of `synthesize`."""
         found = Found(tuple(nodes), tuple(additional_source_nodes or ()))
         return await self._synthesized(LOOPING, query_bundle, found)
 
@@ -433,12 +435,12 @@ class GuardedQueryEngine(BaseQueryEngine):
         return response
 
     async def _find(self, side: Side, bundle: QueryBundle) -> Found | None:
-        """Return what is found; None where the engine does not say."""
+        """Return the retrieved nodes, or None if the engine does not separate retrieval."""
         if not can_retrieve(self._query_engine):
             return None
         try:
             found = await side.either(self._query_engine.retrieve, self._aretrieve, bundle)
-        # An engine may pass this on to another that cannot.
+        # An engine may delegate to another that cannot retrieve.
         except NotImplementedError:
             return None
         return Found(tuple(found))
@@ -470,7 +472,7 @@ class GuardedQueryEngine(BaseQueryEngine):
         return _response(answer, told.record(answer))
 
     def _found_nothing(self, found: Found | None) -> bool:
-        # LlamaIndex's synthesizers ask no model then.
+        # LlamaIndex's synthesizers call no model without nodes.
         none = found is not None and not found.nodes
         return none and synthesizer_of(self._query_engine) is not None
 
@@ -480,7 +482,7 @@ class GuardedQueryEngine(BaseQueryEngine):
 
     def _sources(self, bundle: QueryBundle, found: Found | None, way: Way) -> Sources:
         request = Querying(bundle) if found is None else Synthesis(bundle, found)
-        # Made for each request, so that changes of the engine's prompts are seen.
+        # Created for each request, to follow changes of the engine's prompts.
         sampler = copy_for_samples(self._query_engine, self._sampler)
         return Sources(
             main=EngineProvider(request, self._query_engine, way, "main"),
@@ -521,7 +523,7 @@ def _response(answer: Answer, data: dict[str, Any]) -> RESPONSE_TYPE:
 def _streamed(
     response: StreamingResponse | AsyncStreamingResponse, text: str, metadata: dict[str, Any]
 ) -> RESPONSE_TYPE:
-    """Return the text of a stream that nobody expected as a stream of one piece."""
+    """Return the text of an unexpected stream, as a stream of one piece."""
     nodes = response.source_nodes
     if isinstance(response, StreamingResponse):
         return StreamingResponse((piece for piece in (text,)), nodes, metadata)
@@ -547,32 +549,29 @@ async def _tokens(
                     yield part.text
 
 
-# What LlamaIndex's own engines call whoever writes their answers.
-
-
 class GuardedChatEngine(BaseChatEngine):
-    """A chat engine whose answers are checked and acted on as a policy says.
+    """A chat engine whose answers are checked and acted on according to a policy.
 
-    What the engine asks to find its way, such as the question that a conversation is condensed to,
-    is left alone. A response comes with its verdict in `metadata["hallucination"]`, a streaming one
-    when it was read; `verdict_of` reads it. The engine's memory holds what was shown, without
+    The engine's intermediate requests, such as condensing a conversation to a question, are left
+    alone. A response carries its verdict in `metadata["hallucination"]`, a stream once it has been
+    read; read it with `verdict_of`. The engine's memory holds the answers as shown, without
     verdicts.
 
     Args:
         chat_engine: An engine of the modes `simple`, `context`, `condense_plus_context` or
-            `condense_question`, or one that keeps its LLM where these do.
-        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
-            that of a guarded LLM or query engine inside, the one that
+            `condense_question`, or another that stores its LLM in the same attribute.
+        policy: A policy, a path to a policy file, a mapping with the same contents, or a `Guard`.
+            None uses the policy of a guarded LLM or query engine inside, the one that
             `RESAY_POLICY` names, or the default.
-        retriever: Where documents are found, for a policy that regenerates: an index or a retriever
-            of LlamaIndex's, or whatever else `as_retriever` takes; None for the one that the policy
-            names, or else the engine's own, without its postprocessors.
+        retriever: Finds documents for a policy that regenerates: an index or a retriever of
+            LlamaIndex, or anything else that `as_retriever` accepts. None for the policy's, or else
+            the engine's own, without its postprocessors.
         on_verdict: As for `GuardedLLM`.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of this engine, or it regenerates
-            and there is no retriever.
+        ConfigurationError: The policy needs something that this engine cannot provide, or it
+            regenerates and has no retriever.
 
     Example:
         ```python
@@ -600,7 +599,7 @@ class GuardedChatEngine(BaseChatEngine):
 
     @property
     def guard(self) -> Guard:
-        """Who checks and acts."""
+        """The guard that checks answers and acts on verdicts."""
         return self._writer.guard
 
     def chat(
@@ -609,35 +608,35 @@ class GuardedChatEngine(BaseChatEngine):
         """Answer a message, check the answer and act.
 
         Args:
-            message: What the user says.
+            message: The user's message.
             chat_history: The conversation so far; None for the engine's own memory.
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            Exception: Whatever the engine raises.
+            Exception: Anything that the engine raises.
         """
         return finished(self._asked(BLOCKING, "chat", message, chat_history))
 
     async def achat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> AGENT_CHAT_RESPONSE_TYPE:
-        """Do what `chat` does, on the caller's event loop."""
+        """Async version of `chat`."""
         return await self._asked(LOOPING, "achat", message, chat_history)
 
     def stream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
-        """Answer a message in pieces, checked as the policy's `stream` says; see `chat`."""
+        """Stream the answer to a message, checked as the policy's `stream` says; see `chat`."""
         return finished(self._asked(BLOCKING, "stream_chat", message, chat_history))
 
     async def astream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
-        """Do what `stream_chat` does, on the caller's event loop."""
+        """Async version of `stream_chat`."""
         return await self._asked(LOOPING, "astream_chat", message, chat_history)
 
     def reset(self) -> None:
-        """Forget the conversation."""
+        """Clear the conversation."""
         self._inner.reset()
 
     @property
@@ -648,7 +647,7 @@ class GuardedChatEngine(BaseChatEngine):
     async def _asked(
         self, side: Side, method: str, message: str, chat_history: list[ChatMessage] | None
     ) -> Any:
-        """Call a method of the engine, for one answer that its verdict is put beside."""
+        """Call a method of the engine, and return its response with the verdict."""
         found: dict[str, Any] = {}
 
         def listen(data: dict[str, Any]) -> None:
@@ -663,7 +662,7 @@ class GuardedChatEngine(BaseChatEngine):
         if isinstance(response, AgentChatResponse):
             response.metadata = {**(response.metadata or {}), **found}
         else:
-            # It has no field for metadata, which its counterpart has.
+            # `AgentChatResponse` has a field for metadata, but the streaming class does not.
             vars(response)["metadata"] = found
         return response
 

@@ -1,4 +1,4 @@
-"""Guarding an LLM."""
+"""Guarded LLMs for LlamaIndex."""
 
 from __future__ import annotations
 
@@ -56,41 +56,41 @@ if TYPE_CHECKING:
 
 
 class GuardedStructuredLLM(StructuredLLM):
-    """A `StructuredLLM` around a guarded LLM, whose responses come with their verdicts.
+    """A `StructuredLLM` around a guarded LLM, whose responses carry their verdicts.
 
-    An object is compared field by field with those of the samples. One that is withheld raises
-    `HallucinationBlocked`, because nothing else would be an object. A stream gives the whole object
-    at once.
+    Objects are compared with those of the samples field by field. Withholding an object raises
+    `HallucinationBlocked`, because no message could replace it. A stream yields the whole object at
+    once.
     """
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name under which LlamaIndex stores it."""
+        """Return the name under which LlamaIndex serialises this LLM."""
         return "guarded_structured_llm"
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """Ask for an object, check it and act."""
+        """Request an object, check it and act."""
         return finished(self._asked(BLOCKING, messages, kwargs))
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """Do what `chat` does, on the caller's event loop."""
+        """Async version of `chat`."""
         return await self._asked(LOOPING, messages, kwargs)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
-        """Do what `chat` does, in a stream of one response."""
+        """Do what `chat` does, as a stream of one response."""
         return iterated(self._streamed(BLOCKING, messages, kwargs))
 
     async def astream_chat(
         self, messages: Sequence[ChatMessage], **kwargs: Any
     ) -> ChatResponseAsyncGen:
-        """Do what `stream_chat` does, on the caller's event loop."""
+        """Async version of `stream_chat`."""
         return self._streamed(LOOPING, messages, kwargs)
 
     async def _asked(
         self, side: Side, messages: Sequence[ChatMessage], kwargs: Mapping[str, Any]
     ) -> ChatResponse:
         found: dict[str, Any] = {}
-        # As itself, around an LLM that leaves its verdict here.
+        # A plain `StructuredLLM`, around an LLM that reports its verdict here.
         guarded = cast("GuardedLLM", self.llm).notifying(found.update)
         asked = StructuredLLM(llm=guarded, output_cls=self.output_cls)
         response = await side.either(
@@ -108,13 +108,13 @@ Listener = Callable[[dict[str, Any]], None]
 
 
 class Answering:
-    """Gives checked responses.
+    """Returns checked responses.
 
     Args:
-        asking: Makes queries and sources.
-        listener: Who is notified of verdicts, in place of finding them in messages.
-        answers_only: Whether to leave alone what a chat engine asks to find its way. Engines ask
-            for answers by messages, or by prompts that are formatted already.
+        asking: Creates queries and sources.
+        listener: Called with each verdict, which is then left out of messages.
+        answers_only: Whether to check only a chat engine's answers, not its intermediate requests.
+            Engines request answers with messages, or with prompts that are formatted already.
     """
 
     def __init__(
@@ -128,8 +128,8 @@ class Answering:
         """Return a response, or an object.
 
         Raises:
-            HallucinationBlocked: It was withheld and the policy says `exit: raise`, or there is no
-                object to give in its place.
+            HallucinationBlocked: The answer was withheld and the policy says `exit: raise`, or the
+                answer is an object, which no message could replace.
         """
         formatted = not isinstance(request, Completing) or request.formatted
         if inside_guard() or (self._answers_only and not formatted):
@@ -146,10 +146,10 @@ class Answering:
         return last_raw(answer)
 
     async def stream(self, side: Side, request: Chat | Completing) -> Any:
-        """Return a response in pieces, as a generator of the caller's side."""
+        """Return a streamed response, as a generator of the caller's kind."""
         if inside_guard():
             return await self._unguarded(side, request, "stream_")
-        # Now, because the pieces may be read elsewhere.
+        # Created now, because the stream may be read elsewhere.
         shown = self._shown(side, request, Recorder(self._listener))
         return iterated(shown) if side.blocking else shown
 
@@ -181,7 +181,7 @@ class Answering:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-# What an LLM does to prompts before they are sent is done by whoever is asked from outside.
+# How an LLM transforms prompts before it sends them. The guarded LLM does this in its place.
 _PROMPTING = (
     "completion_to_prompt",
     "messages_to_prompt",
@@ -201,31 +201,31 @@ def _observed_completion(method: F) -> F:
 
 
 class GuardedLLM(FunctionCallingLLM):
-    """An LLM whose answers are checked and acted on as a policy says.
+    """An LLM whose answers are checked and acted on according to a policy.
 
-    It stands wherever an LLM does: in `Settings.llm`, query engines, chat engines and agents. Its
-    responses come with their verdicts in `additional_kwargs["hallucination"]`, and so do their
-    messages; `verdict_of` reads them. Every verdict is dispatched as a `HallucinationVerdictEvent`
-    too. What happens inside has the instrumentation tag `resay`: `main`, `sample` or `judge`.
+    Use it wherever LlamaIndex takes an LLM: in `Settings.llm`, query engines, chat engines and
+    agents. Responses and messages carry verdicts in `additional_kwargs["hallucination"]`; read them
+    with `verdict_of`. Every verdict is also dispatched as a `HallucinationVerdictEvent`. Calls
+    inside have the instrumentation tag `resay`: `main`, `sample` or `judge`.
 
-    Inside another guard it does nothing.
+    Inside another guard, it does nothing.
 
     Args:
         llm: The LLM to guard.
-        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
-            the one that `RESAY_POLICY` names, or the default.
-        retriever: Where documents are found, for a policy that regenerates: an index or a retriever
-            of LlamaIndex's, or whatever else `as_retriever` takes; in place of the one that the
-            policy names.
-        on_verdict: Called with each `resay.Verdict`, also of answers that are withheld or skipped:
-            where the call was made, before it returns; of a stream, at its end. What an async
-            function returns is awaited, what it raises is logged.
+        policy: A policy, a path to a policy file, a mapping with the same contents, or a `Guard`.
+            None uses the policy that `RESAY_POLICY` names, or the default.
+        retriever: Finds documents for a policy that regenerates: an index or a retriever of
+            LlamaIndex, or anything else that `as_retriever` accepts. It replaces the policy's
+            retriever.
+        on_verdict: Called with each `resay.Verdict`, including those on withheld and skipped
+            answers: in the calling thread or event loop, before the call returns; for a stream, at
+            its end. If it is async, it is awaited. Its exceptions are logged.
         **kwargs: Further fields of LlamaIndex's LLMs, such as `callback_manager`.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of this LLM, or it regenerates
-            and there is no retriever.
+        ConfigurationError: The policy needs something that this LLM cannot provide, or it
+            regenerates and has no retriever.
 
     Example:
         ```python
@@ -260,21 +260,21 @@ class GuardedLLM(FunctionCallingLLM):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name under which LlamaIndex stores it."""
+        """Return the name under which LlamaIndex serialises this LLM."""
         return "guarded_llm"
 
     @property
     def metadata(self) -> LLMMetadata:
-        """What the LLM inside can do."""
+        """The metadata of the LLM inside."""
         return self.llm.metadata
 
     @property
     def guard(self) -> Guard:
-        """Who checks and acts."""
+        """The guard that checks answers and acts on verdicts."""
         return self._answers.asking.guard
 
     def notifying(self, listener: Listener, *, answers_only: bool = False) -> GuardedLLM:
-        """Return a copy that reports its verdicts in place of leaving them in messages.
+        """Return a copy that passes verdicts to a listener and leaves them out of messages.
 
         Args:
             listener: Called with each verdict.
@@ -282,7 +282,7 @@ class GuardedLLM(FunctionCallingLLM):
         """
         copy = self.model_copy()
         answers = Answering(self._answers.asking, listener, answers_only=answers_only)
-        copy._answers = answers  # noqa: SLF001 - its own
+        copy._answers = answers  # noqa: SLF001 - a copy of this class
         return copy
 
     @_observed_chat
@@ -294,34 +294,34 @@ class GuardedLLM(FunctionCallingLLM):
             **kwargs: Further arguments for the LLM inside.
 
         Returns:
-            The LLM's response; the policy's message in its place when it is withheld.
+            The LLM's response, or the policy's message if it is withheld.
 
         Raises:
-            HallucinationBlocked: It was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: There was none within `limits.deadline_s`.
-            Exception: Whatever the LLM inside raises.
+            HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
+            Exception: Anything that the LLM inside raises.
         """
         request = Chat(without_verdicts(messages), kwargs)
         return finished(self._answers.ask(BLOCKING, request))
 
     @_observed_chat
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """Do what `chat` does, on the caller's event loop."""
+        """Async version of `chat`."""
         request = Chat(without_verdicts(messages), kwargs)
         return await self._answers.ask(LOOPING, request)
 
     @_observed_chat
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
-        """Hand over the response while it is written, checked as the policy's `stream` says.
+        """Stream the response, checked as the policy's `stream` says.
 
         Args:
             messages: The conversation; not changed.
             **kwargs: Further arguments for the LLM inside.
 
         Returns:
-            Responses with all the text so far. The last one adds no text of the answer and has its
-            verdict; when the answer was withheld, it holds the policy's message alone. Iterating
-            raises what `chat` raises.
+            Responses with all the text so far. The last one adds no text of the answer and carries
+            its verdict; if the answer was withheld, it holds only the policy's message. Iterating
+            raises the exceptions of `chat`.
         """
         request = Chat(without_verdicts(messages), kwargs)
         return finished(self._answers.stream(BLOCKING, request))
@@ -330,7 +330,7 @@ class GuardedLLM(FunctionCallingLLM):
     async def astream_chat(
         self, messages: Sequence[ChatMessage], **kwargs: Any
     ) -> ChatResponseAsyncGen:
-        """Do what `stream_chat` does, on the caller's event loop."""
+        """Async version of `stream_chat`."""
         request = Chat(without_verdicts(messages), kwargs)
         return await self._answers.stream(LOOPING, request)
 
@@ -344,7 +344,7 @@ class GuardedLLM(FunctionCallingLLM):
     async def acomplete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponse:
-        """Do what `complete` does, on the caller's event loop."""
+        """Async version of `complete`."""
         request = Completing(prompt, formatted, kwargs)
         return await self._answers.ask(LOOPING, request)
 
@@ -352,7 +352,7 @@ class GuardedLLM(FunctionCallingLLM):
     def stream_complete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponseGen:
-        """Complete a prompt, in pieces; see `stream_chat`."""
+        """Complete a prompt and stream the result; see `stream_chat`."""
         request = Completing(prompt, formatted, kwargs)
         return finished(self._answers.stream(BLOCKING, request))
 
@@ -360,7 +360,7 @@ class GuardedLLM(FunctionCallingLLM):
     async def astream_complete(
         self, prompt: str, formatted: bool = False, **kwargs: Any
     ) -> CompletionResponseAsyncGen:
-        """Do what `stream_complete` does, on the caller's event loop."""
+        """Async version of `stream_complete`."""
         request = Completing(prompt, formatted, kwargs)
         return await self._answers.stream(LOOPING, request)
 
@@ -373,20 +373,20 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> Model:
         """Predict an object, check it field by field and act.
 
-        It is asked for as the LLM inside does: with a schema, a tool or in words.
+        The LLM inside decides how to request it: with a schema, a tool or a prompt.
 
         Args:
-            output_cls: Its class.
+            output_cls: The class of the object.
             prompt: The prompt.
             llm_kwargs: Further arguments for the LLM inside.
-            **prompt_args: What to fill the prompt with.
+            **prompt_args: The values of the prompt's variables.
 
         Returns:
             The object. Its verdict is dispatched as an event.
 
         Raises:
-            HallucinationBlocked: It was withheld; there is no object to give in its place.
-            Exception: Whatever the LLM inside raises.
+            HallucinationBlocked: The object was withheld; no message could replace it.
+            Exception: Anything that the LLM inside raises.
         """
         request = Predicting(output_cls, prompt, prompt_args, llm_kwargs or {})
         return finished(self._answers.ask(BLOCKING, request))
@@ -398,7 +398,7 @@ class GuardedLLM(FunctionCallingLLM):
         llm_kwargs: dict[str, Any] | None = None,
         **prompt_args: Any,
     ) -> Model:
-        """Do what `structured_predict` does, on the caller's event loop."""
+        """Async version of `structured_predict`."""
         request = Predicting(output_cls, prompt, prompt_args, llm_kwargs or {})
         return await self._answers.ask(LOOPING, request)
 
@@ -409,7 +409,7 @@ class GuardedLLM(FunctionCallingLLM):
         llm_kwargs: dict[str, Any] | None = None,
         **prompt_args: Any,
     ) -> Generator[Model, None, None]:
-        """Do what `structured_predict` does: the whole object comes at once, once it is checked."""
+        """Do what `structured_predict` does. The whole object comes at once, once it is checked."""
         yield self.structured_predict(output_cls, prompt, llm_kwargs, **prompt_args)
 
     async def astream_structured_predict(
@@ -419,7 +419,7 @@ class GuardedLLM(FunctionCallingLLM):
         llm_kwargs: dict[str, Any] | None = None,
         **prompt_args: Any,
     ) -> AsyncGenerator[Model, None]:
-        """Do what `stream_structured_predict` does, on the caller's event loop."""
+        """Async version of `stream_structured_predict`."""
 
         async def whole() -> AsyncGenerator[Model, None]:
             yield await self.astructured_predict(output_cls, prompt, llm_kwargs, **prompt_args)
@@ -427,7 +427,7 @@ class GuardedLLM(FunctionCallingLLM):
         return whole()
 
     def as_structured_llm(self, output_cls: type[BaseModel], **kwargs: Any) -> GuardedStructuredLLM:
-        """Return an LLM whose responses are objects, with their verdicts."""
+        """Return an LLM that responds with objects and their verdicts."""
         return GuardedStructuredLLM(llm=self, output_cls=output_cls, **kwargs)
 
     def _prepare_chat_with_tools(
@@ -465,7 +465,7 @@ class GuardedLLM(FunctionCallingLLM):
     def get_tool_calls_from_response(
         self, response: ChatResponse, error_on_no_tool_call: bool = True, **kwargs: Any
     ) -> list[ToolSelection]:
-        """Return the calls of tools in a response, as the LLM inside reads them."""
+        """Return the tool calls of a response, as parsed by the LLM inside."""
         return self._function_calling.get_tool_calls_from_response(
             response, error_on_no_tool_call=error_on_no_tool_call, **kwargs
         )

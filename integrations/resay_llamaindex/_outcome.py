@@ -1,4 +1,4 @@
-"""Runs requests under a guard: responses with their verdicts, and the event that carries them."""
+"""Responses with their verdicts, and the event that announces a verdict."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from resay.engine.stream import Part
 
 R = TypeVar("R", ChatResponse, CompletionResponse)
 _dispatcher = get_dispatcher(__name__)
-# What a response says of itself that holds none of its words.
+# The metadata of a response that holds none of its text.
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-# With these in a message, some integrations send all its `additional_kwargs` to the provider.
+# If a message has one of these, some integrations send all its `additional_kwargs` to the provider.
 _SENT_BACK = ("tool_calls", "function_call")
 
 
 class HallucinationVerdictEvent(BaseEvent):
-    """A guard has decided about an answer.
+    """A guard has reached a verdict on an answer.
 
     Attributes:
-        verdict: The fields of `resay.Verdict`, and the `action` that was taken. When the answer
-            was withheld, its words are left out.
+        verdict: The fields of `resay.Verdict`, and the `action` taken. If the answer was
+            withheld, its text is left out.
     """
 
     verdict: dict[str, Any]
@@ -51,7 +51,7 @@ def announce(data: dict[str, Any], span_id: str | None) -> None:
 
     Args:
         data: The verdict, as `verdict_data` gives it.
-        span_id: The span in which the answer was asked for.
+        span_id: The span in which the answer was requested.
     """
     _dispatcher.event(HallucinationVerdictEvent(verdict=data, span_id=span_id))
 
@@ -60,9 +60,9 @@ def with_verdict(response: R, data: dict[str, Any], *, in_message: bool = True) 
     """Return a copy of a response with its verdict.
 
     Args:
-        response: What the LLM gave; not changed.
+        response: The LLM's response; not changed.
         data: The verdict.
-        in_message: Whether the message has it too, because agents keep nothing else.
+        in_message: Whether to add the verdict to the message too, which is all that agents keep.
     """
     told = cast("dict[str, Any]", response.additional_kwargs)
     changes: dict[str, Any] = {"additional_kwargs": {**told, VERDICT_KEY: data}}
@@ -71,7 +71,7 @@ def with_verdict(response: R, data: dict[str, Any], *, in_message: bool = True) 
         kwargs = dict(message.additional_kwargs)
         if in_message and not any(name in kwargs for name in _SENT_BACK):
             kwargs[VERDICT_KEY] = data
-        # Whoever gets the response may change its message: agents and chat engines do.
+        # Agents and chat engines may modify the message.
         copied = {"additional_kwargs": kwargs, "blocks": list(message.blocks)}
         changes["message"] = message.model_copy(update=copied)
     return response.model_copy(update=changes)
@@ -80,15 +80,15 @@ def with_verdict(response: R, data: dict[str, Any], *, in_message: bool = True) 
 def in_place_of(
     kind: type[R], response: object, text: str, data: dict[str, Any], *, in_message: bool = True
 ) -> R:
-    """Return a response in place of another that is withheld or was written again.
+    """Return a response that replaces a withheld or regenerated one.
 
-    It is new, because words can be anywhere in the old one: in blocks, tool calls, logprobs, in
-    the provider's own object.
+    It is created anew, because the old text may be anywhere in the original: in blocks, tool calls,
+    logprobs or the provider's own object.
 
     Args:
         kind: The class of the response.
-        response: What the LLM gave.
-        text: What to say in its place.
+        response: The LLM's response.
+        text: The replacement text.
         data: The verdict.
         in_message: As for `with_verdict`.
     """
@@ -107,7 +107,7 @@ def _saying(kind: type[R], text: str, **more: Any) -> R:
 
 
 def without_verdicts(messages: object) -> list[ChatMessage]:
-    """Return messages without the verdicts that guards left in them, so that none is sent."""
+    """Return messages without the verdicts that guards added, so that none is sent."""
     return [_without_verdict(message) for message in cast("list[ChatMessage]", messages)]
 
 
@@ -119,29 +119,29 @@ def _without_verdict(message: ChatMessage) -> ChatMessage:
 
 
 class Recorder:
-    """Tells of one answer's verdict.
+    """Reports the verdict on one answer.
 
     Args:
-        listener: Who is notified besides the readers of events.
+        listener: Called with the verdict, in addition to the event.
     """
 
     def __init__(self, listener: Callable[[dict[str, Any]], None] | None = None) -> None:
-        # A stream is read elsewhere, where the span of its call is not the active one.
+        # Recorded now, because a stream may be read where another span is active.
         self._span_id = active_span_id.get()
         self._place = here()
         self._listener = listener
 
     def record(self, answer: Answer) -> dict[str, Any]:
-        """Tell what was decided, and return it."""
+        """Report the verdict on an answer, and return it."""
         return self._tell(verdict_data(answer.verdict, answer.action))
 
     def around(self) -> AbstractContextManager[None]:
-        """Let the spans of the check belong to where the answer was asked for."""
+        """Attach the spans of the check to the span in which the answer was requested."""
         return inside(self._place)
 
     @contextmanager
     def watching(self) -> Generator[None]:
-        """Tell of answers that are withheld with an exception."""
+        """Report verdicts that arrive as exceptions."""
         try:
             yield
         except HallucinationBlocked as error:
@@ -156,7 +156,7 @@ class Recorder:
 
 
 def outcome(kind: type[R], answer: Answer, data: dict[str, Any], *, in_message: bool = True) -> R:
-    """Return the response that a guarded LLM gives.
+    """Return the response of a guarded LLM.
 
     Args:
         kind: The class of the response.
@@ -171,20 +171,20 @@ def outcome(kind: type[R], answer: Answer, data: dict[str, Any], *, in_message: 
 
 
 def last_raw(answer: Answer) -> object:
-    """Return what the LLM gave: of a stream the last response, which holds the whole."""
+    """Return the LLM's response: for a stream the last one, which holds the whole text."""
     raw = answer.completion.raw if answer.completion else None
     if isinstance(raw, tuple):
-        return raw[-1] if raw else None  # pyright: ignore[reportUnknownVariableType] - of anything
+        return raw[-1] if raw else None  # pyright: ignore[reportUnknownVariableType] - untyped
     return raw
 
 
 class Showing(Generic[R]):
-    """Turns the parts of a guarded answer into responses, each with all the text so far.
+    """Converts the parts of a guarded answer to responses, each with all the text so far.
 
     Args:
         kind: The class of the responses.
-        recorder: Tells of the verdict.
-        in_message: Whether the last message has the verdict too.
+        recorder: Reports the verdict.
+        in_message: Whether to add the verdict to the last message too.
     """
 
     def __init__(self, kind: type[R], recorder: Recorder, *, in_message: bool = True) -> None:
@@ -195,13 +195,13 @@ class Showing(Generic[R]):
         self._notice: str | None = None
 
     def show(self, part: Part | Answer) -> Iterator[R]:
-        """Yield the response for a part, if there is something to show, or for the end."""
+        """Yield the response for a part, if it has anything to show, or for the end."""
         if isinstance(part, Answer):
             yield self._end(part)
         elif part.notice:
             self._notice = part.text
         elif part.chunk is not None:
-            # Passed on as it came.
+            # Passed on unchanged.
             if isinstance(part.chunk.raw, self._kind):
                 yield part.chunk.raw
         elif part.text:
@@ -209,7 +209,7 @@ class Showing(Generic[R]):
             yield _saying(self._kind, self._text, delta=part.text)
 
     def _end(self, answer: Answer) -> R:
-        # The whole answer with its verdict, and nothing new; or the policy's message alone.
+        # The whole answer with its verdict and no new text, or only the policy's message.
         data = self._recorder.record(answer)
         whole = outcome(self._kind, answer, data, in_message=self._in_message)
         return whole.model_copy(update={"delta": self._notice or ""})

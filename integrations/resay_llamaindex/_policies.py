@@ -1,4 +1,4 @@
-"""The guard that does what a policy says, with LlamaIndex's retrievers and indices."""
+"""Guards whose policies may use LlamaIndex's retrievers and indices."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from resay.retrieval import as_retriever as of_function
 from resay_llamaindex._providers import TAG
 
 _ASYNC_HOOK = "_aretrieve"
-"""What a retriever overrides that is asynchronous."""
+"""The method that an asynchronous retriever overrides."""
 
 
 def as_retriever(source: object) -> Retriever:
-    """Make what LlamaIndex retrieves with find the documents that answers are repaired by.
+    """Return a retriever for regeneration from one of LlamaIndex's retrievers or indices.
 
-    What happens in a search has the instrumentation tag `resay`, with the value `retrieval`; guards
-    inside it do nothing. A retriever that is not asynchronous runs in a thread.
+    Spans and events of a search have the instrumentation tag `resay`, with the value `retrieval`;
+    guards inside it are disabled. A retriever without an asynchronous method runs in a thread.
 
     Args:
-        source: An index of LlamaIndex's, whose own retriever is asked for as many nodes as are
-            wanted (`similarity_top_k`); or a retriever of LlamaIndex's, which gives as many as it
-            gives, and of those the first are taken. Anything else goes to
-            `resay.retrieval.as_retriever`.
+        source: An index of LlamaIndex, whose retriever is asked for the wanted number of nodes
+            (`similarity_top_k`); or a retriever of LlamaIndex, of whose nodes the first ones are
+            taken. Anything else is passed to `resay.retrieval.as_retriever`.
 
     Returns:
-        A retriever. A document is a node: its id, its text without its metadata, its score.
+        A retriever. Each node becomes a document with its id, its text without metadata, and its
+        score.
 
     Raises:
-        ConfigurationError: It is nothing of that kind.
+        ConfigurationError: The source is of another kind.
     """
     if isinstance(source, (BaseRetriever, BaseIndex)):
         return _Search(cast("BaseRetriever | BaseIndex[Any]", source))
@@ -69,7 +69,7 @@ class _Search:
 async def _nodes(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
     if getattr(type(retriever), _ASYNC_HOOK) is not getattr(BaseRetriever, _ASYNC_HOOK):
         return await retriever.aretrieve(query)
-    # Without it, its asynchronous side would hold up the event loop.
+    # The default asynchronous method would block the event loop.
     return await anyio.to_thread.run_sync(retriever.retrieve, query, abandon_on_cancel=True)
 
 
@@ -86,13 +86,13 @@ def guarding(
     *,
     own: object = None,
 ) -> Guard:
-    """Return a guard as `guard_of` does; its retriever may be one of LlamaIndex's.
+    """Return a guard as `guard_of` does, but accept LlamaIndex's retrievers.
 
     Args:
         policy: The policy, or a guard.
-        retriever: Where documents are found, for a policy that regenerates; see `as_retriever`.
-        on_verdict: Who is notified of verdicts.
-        own: Where they are found if nobody says so.
+        retriever: Finds documents for a policy that regenerates; see `as_retriever`.
+        on_verdict: Called with each verdict.
+        own: The retriever to fall back on.
 
     Raises:
         PolicyError: The policy is not valid.

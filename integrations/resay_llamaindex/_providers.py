@@ -1,6 +1,6 @@
-"""LLMs behind Resay's seam for providers: who answers what under a guard, and what it costs.
+"""LLMs as Resay's providers of answers, samples and judgements, and their usage.
 
-Samples and judges are asked of copies, or of litellm where it can stand in for an LLM.
+Samples and judgements come from copies of the LLM, or from litellm if it can stand in for it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _spent: ContextVar[list[Usage] | None] = ContextVar("resay_llamaindex_spent", de
 
 
 class Spent:
-    """What was spent meanwhile."""
+    """The usage of the LLM calls made within a context."""
 
     def __init__(self) -> None:
         # Calls may run in parallel threads; appending is atomic.
@@ -76,7 +76,7 @@ class Spent:
 
     @contextmanager
     def counting(self) -> Generator[None]:
-        """Count the calls of LLMs whose callbacks are those of `counted`."""
+        """Count the calls of LLMs that have the callbacks of `counted`."""
         token = _spent.set(self._items)
         try:
             yield
@@ -85,7 +85,7 @@ class Spent:
 
     @property
     def usage(self) -> Usage | None:
-        """The sum; None where no call was seen."""
+        """The sum, or None if no call was seen."""
         return sum(self._items, Usage(cost_usd=None)) if self._items else None
 
 
@@ -126,30 +126,30 @@ class _Counter(BaseCallbackHandler):
 
 
 def counted() -> Mapping[str, Any]:
-    """Return the callbacks of an LLM's copy, as a change of its fields.
+    """Return a field update that makes an LLM's copy count its usage, and call no other callbacks.
 
-    They are told of nothing but what is spent: LlamaIndex's callbacks have no tags by which the
-    application's own could tell samples from answers.
+    LlamaIndex's callbacks have no tags by which the application's own could tell samples from
+    answers.
     """
     return {"callback_manager": CallbackManager([_Counter()])}
 
 
 class InLoop:
-    """Calls by the asynchronous side, on this event loop."""
+    """Calls asynchronous methods, on the current event loop."""
 
     async def ask(self, call: Call, target: Any) -> Any:
-        """Call."""
+        """Call the method and return its result."""
         return await call.to(target, "a")
 
     @asynccontextmanager
     async def stream(self, call: Call, target: Any) -> AsyncGenerator[AsyncIterator[Any]]:
-        """Call for pieces."""
+        """Call the streaming method."""
         async with self.read(await call.to(target, "astream_")) as pieces:
             yield pieces
 
     @asynccontextmanager
     async def read(self, pieces: Any) -> AsyncGenerator[AsyncIterator[Any]]:
-        """Read pieces, and close what gives them in the end."""
+        """Iterate over pieces, and close their generator at the end."""
         if not isinstance(pieces, AsyncIterator):
             pieces = BLOCKING.each(pieces)
         try:
@@ -160,24 +160,24 @@ class InLoop:
 
 
 class InThreads:
-    """Calls by the synchronous side, in a thread.
+    """Calls synchronous methods, in a thread.
 
-    Asynchronous clients belong to the event loop of whoever uses them first, so a loop of ours must
-    not touch them. A call that is no longer wanted is left behind, since no thread can be stopped.
+    Asynchronous clients belong to the event loop that first used them, so Resay's own loop must not
+    touch them. A call that is no longer wanted is left behind, since a thread cannot be stopped.
     """
 
     async def ask(self, call: Call, target: Any) -> Any:
-        """Call."""
+        """Call the method and return its result."""
         return await in_thread(partial(call.to, target))
 
     @asynccontextmanager
     async def stream(self, call: Call, target: Any) -> AsyncGenerator[AsyncIterator[Any]]:
-        """Call for pieces."""
+        """Call the streaming method."""
         async with self.read(await in_thread(partial(call.to, target, "stream_"))) as pieces:
             yield pieces
 
     def read(self, pieces: Any) -> AbstractAsyncContextManager[AsyncIterator[Any]]:
-        """Read pieces, and close what gives them in the end."""
+        """Iterate over pieces, and close their generator at the end."""
         return aclosing(read_in_threads(pieces))
 
 
@@ -185,27 +185,27 @@ Way = InLoop | InThreads
 
 
 def way_of(side: Side) -> Way:
-    """Return how to call for callers of a side."""
+    """Return how to call LLMs and engines for blocking or asynchronous callers."""
     return InThreads() if side.blocking else InLoop()
 
 
 TAG = "resay"
-"""The instrumentation tag on what happens inside a guard."""
+"""The instrumentation tag on spans and events inside a guard."""
 Role = Literal["main", "sample", "judge"]
 
 
 @contextmanager
 def playing(role: Role) -> Generator[None]:
-    """Mark what is called meanwhile: guards in it do nothing, its events and spans are tagged.
+    """Tag the calls made in this context, and disable guards inside.
 
     Args:
-        role: What the call is for.
+        role: The purpose of the calls.
     """
     with marked(), instrument_tags({**active_instrument_tags.get(), TAG: role}):
         yield
 
 
-# What providers themselves take where nothing is said, and the only one that some models allow.
+# The providers' own default, and the only temperature that some models accept.
 _PLAIN_TEMPERATURE = 1.0
 _CACHES = ("cache", "caching")
 
@@ -213,22 +213,21 @@ _CACHES = ("cache", "caching")
 def too_cold(temperature: object) -> bool:
     """Return whether samples at this temperature would be near copies of each other.
 
-    LlamaIndex sends 0.1 unless told otherwise, which says nothing about what the user wants of
-    samples.
+    LlamaIndex sends 0.1 by default, which says nothing about the temperature wanted for samples.
     """
     return isinstance(temperature, (int, float)) and temperature <= DEFAULT_TEMPERATURE
 
 
 def judges_of(llm: LLM, sampling: Sampling) -> tuple[LLM, LLM]:
-    """Return copies of an LLM that judges ask, and that tell no callbacks of them.
+    """Return copies of an LLM for judging, without the application's callbacks.
 
     Args:
         llm: The LLM; not changed.
-        sampling: How the policy says to sample.
+        sampling: How the policy samples.
 
     Returns:
-        One that gives a plain answer, and one that gives another answer each time. They share the
-        clients that the original has made already.
+        One copy that gives a plain answer, and one that gives a different answer each time. They
+        share the clients that the original has created already.
     """
     if isinstance(llm, StructuredLLM):
         return judges_of(llm.llm, sampling)
@@ -237,10 +236,10 @@ def judges_of(llm: LLM, sampling: Sampling) -> tuple[LLM, LLM]:
 
 
 def own_judge(judges: tuple[LLM, LLM] | None, way: Way) -> OwnJudge:
-    """Return who answers for judges.
+    """Return the judge that uses the response's own LLM.
 
     Args:
-        judges: The copies of the response's own LLM; None where it cannot be reached.
+        judges: The copies of the LLM, or None if it cannot be reached.
         way: How to call it.
     """
     if judges is None:
@@ -258,17 +257,16 @@ def own_judge(judges: tuple[LLM, LLM] | None, way: Way) -> OwnJudge:
 
 
 def for_sampling(llm: LLM, sampling: Sampling) -> LLM:
-    """Return a copy of an LLM that gives another answer each time.
+    """Return a copy of an LLM that gives a different answer each time.
 
-    Its seed, its caches and a temperature that leaves no choice are left out, and the policy's put
-    in.
+    The copy has no seed, no caches and no low temperature, but the policy's sampling parameters.
 
     Args:
         llm: The LLM; not changed.
-        sampling: How the policy says to sample.
+        sampling: How the policy samples.
 
     Returns:
-        The copy. It shares the clients that the original has made already.
+        The copy. It shares the clients that the original has created already.
     """
     if isinstance(llm, StructuredLLM):
         inside = for_sampling(llm.llm, sampling)
@@ -285,12 +283,12 @@ def for_sampling(llm: LLM, sampling: Sampling) -> LLM:
 
 
 def sampling_kwargs(kwargs: Mapping[str, Any], llm: LLM, sampling: Sampling) -> dict[str, Any]:
-    """Return the keyword arguments of a call as they are for a sample.
+    """Return the keyword arguments for a sample.
 
     Args:
-        kwargs: Those of the main call.
-        llm: Who is asked.
-        sampling: How the policy says to sample.
+        kwargs: The arguments of the main call.
+        llm: The LLM that draws the sample.
+        sampling: How the policy samples.
     """
     fresh = {**_fresh_kwargs(kwargs, sampling), **sampling.params}
     if sampling.temperature is not None and "temperature" not in type(llm).model_fields:
@@ -310,7 +308,7 @@ def _fresh_kwargs(kwargs: Mapping[str, Any], sampling: Sampling) -> dict[str, An
 def _varied_kwargs(kwargs: Mapping[str, Any], llm: LLM) -> dict[str, Any]:
     fresh = {k: v for k, v in kwargs.items() if k not in _CACHES}
     temperature = fresh.pop("temperature", None)
-    # Some LLMs refuse in a call what is a field of theirs.
+    # Some LLMs refuse call arguments that repeat one of their fields.
     own = "temperature" in type(llm).model_fields and getattr(llm, "temperature", None)
     if temperature is None or temperature == own or too_cold(temperature):
         return fresh
@@ -322,17 +320,17 @@ _LOGPROBS = ("logprobs", "top_logprobs")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LLMProvider(OneAnswer):
-    """Answers by sending one request to an LLM. What else a query says is known to the request.
+    """Answers queries by sending its own request to an LLM, once per answer.
 
-    It has no `cache_source`: an LLM's fields need not say all that shapes its answers, so they are
-    never kept for another request.
+    A query only adds log-probabilities to the request. There is no `cache_source`: an LLM's fields
+    may not include everything that shapes its answers, so they are never cached for other requests.
 
     Attributes:
-        request: What to send.
-        llm: Who is asked.
-        way: How to call it.
-        role: What the call is for.
-        gives_logprobs: Whether the LLM takes OpenAI's parameters for log-probabilities.
+        request: The request.
+        llm: The LLM.
+        way: How to call the LLM.
+        role: The purpose of the call.
+        gives_logprobs: Whether the LLM accepts OpenAI's parameters for log-probabilities.
     """
 
     request: Request
@@ -342,10 +340,10 @@ class LLMProvider(OneAnswer):
     gives_logprobs: bool = False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the LLM.
+        """Return the LLM's answer.
 
         Raises:
-            Exception: Whatever the LLM raises, as it is.
+            Exception: Anything that the LLM raises, unchanged.
         """
         request, asking = self._prepared(query)
         spent = Spent()
@@ -360,7 +358,7 @@ class LLMProvider(OneAnswer):
         return Completions((completion_of(response),), usage)
 
     def _prepared(self, query: Query) -> tuple[Request, bool]:
-        """Return what to send, and whether it asks for more than the application does."""
+        """Return the request to send, and whether it asks for more than the application does."""
         known = self.request.kwargs
         wanted = {k: query.params[k] for k in _LOGPROBS if k in query.params and k not in known}
         if not wanted or not self.gives_logprobs:
@@ -369,14 +367,14 @@ class LLMProvider(OneAnswer):
 
 
 class StreamingProvider(LLMProvider):
-    """The same for requests whose response can come in pieces."""
+    """An `LLMProvider` for requests whose response can be streamed."""
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the LLM for its response in pieces.
+        """Return the LLM's answer in chunks.
 
         Raises:
-            Exception: Whatever the LLM raises, as it is.
+            Exception: Anything that the LLM raises, unchanged.
         """
         request, asking = self._prepared(query)
         try:
@@ -399,7 +397,7 @@ async def _chunks(
     async for last in responses:
         usage = usage_in(last) or usage
         yield Chunk(last.delta or "", finish_reason_in(last), logprobs_in(last), raw=last)
-    # Each response repeats the calls so far, and may repeat the count of tokens.
+    # Each response repeats the tool calls so far, and may repeat the token counts.
     yield Chunk(usage=usage, calls=calls_in(last))
 
 
@@ -412,7 +410,7 @@ def _check_refused(error: Exception) -> None:
 
 
 class RefusingProvider(OneAnswer):
-    """Gives no samples, and says why. The answer itself does not depend on it."""
+    """Refuses to draw samples, for a given reason. The main answer does not depend on it."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -430,9 +428,9 @@ _OPENAI = "llama_index.llms.openai.base.OpenAI"
 _OPENAI_LIKE = "llama_index.llms.openai_like.base.OpenAILike"
 _AZURE = "llama_index.llms.azure_openai.base.AzureOpenAI"
 _LITELLM = "llama_index.llms.litellm.base.LiteLLM"
-# Fields that shape no request, or shape it before it is sent: prompts, tools, what is parsed.
-# `rate_limiter` is not among them, because whoever set one does not want the provider asked past
-# it, nor is `reuse_client`, because whoever changed it had trouble with shared clients.
+# Fields that shape no request, or shape it before it is sent: prompts, tools, parsers.
+# `rate_limiter` is excluded, because litellm would send requests past the user's limit, and
+# `reuse_client`, because users who change it have had trouble with shared clients.
 _KNOWN = frozenset(
     {
         "callback_manager",
@@ -452,7 +450,7 @@ _KNOWN = frozenset(
         "timeout",
         "tokenizer",
         "top_logprobs",
-        # What is translated.
+        # The fields translated below.
         "additional_kwargs",
         "api_base",
         "api_key",
@@ -469,28 +467,28 @@ _KNOWN = frozenset(
     }
 )
 _SENT = OPENAI_PARAMS | {"max_tokens"}
-# What LiteLLM's own LLM takes besides, to say where requests go and who pays.
+# Further arguments of LiteLLM's own LLM, for the endpoint and credentials.
 _CONNECTION = frozenset({"api_base", "api_key", "api_version", "custom_llm_provider"})
 _LEFT_OUT = LEFT_OUT | {"caching", "max_retries"}
 
 
 def is_openai(llm: LLM) -> bool:
-    """Return whether an LLM takes OpenAI's parameters for log-probabilities in a call."""
+    """Return whether an LLM accepts OpenAI's log-probability parameters in a call."""
     return _class_of(llm) in (_OPENAI, _OPENAI_LIKE, _AZURE)
 
 
 def mapped_query(request: Request, llm: LLM) -> Query:
-    """Translate a request to an LLM.
+    """Translate a request to an LLM into a query for litellm.
 
     Args:
         request: The request.
         llm: The LLM.
 
     Returns:
-        The same for litellm: all that is asked, where it goes and who pays.
+        The query, with the same parameters, endpoint and credentials.
 
     Raises:
-        UnmappedError: It cannot be translated faithfully.
+        UnmappedError: The request cannot be translated faithfully.
     """
     if isinstance(request, Predicting):
         raise UnmappedError("an object is asked for as the LLM itself sees fit")
@@ -528,7 +526,7 @@ def _connection(llm: LLM, kwargs: Mapping[str, Any]) -> tuple[str, dict[str, Any
         **where,
         **sent,
         **({"extra_headers": headers} if headers else {}),
-        # litellm refuses parameters that it does not know a model to take; LlamaIndex lets the
+        # litellm refuses parameters that it does not know a model to support; LlamaIndex lets the
         # provider decide.
         "allowed_openai_params": sorted(sent.keys() - {"extra_body"}),
     }
@@ -584,7 +582,7 @@ _CONNECT: Mapping[str, Callable[[Any, Mapping[str, Any]], _Connected]] = {
 
 
 def _payload(llm: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    # The LLM's own, although it is private: what it sends differs from model to model.
+    # The LLM's own method, although private: the payload differs from model to model.
     build: Callable[..., dict[str, Any]] | None = getattr(llm, "_get_model_kwargs", None)
     if build is None:
         raise UnmappedError(f"this version of {_name(llm)} builds requests in another way")
@@ -601,7 +599,7 @@ def _check_clients(llm: Any, base: str | None) -> None:
 
 
 def _is_plain(client: Any, llm: Any, base: str | None) -> bool:
-    """Return whether the LLM itself may have made the client, from its fields."""
+    """Return whether the LLM may have created the client itself, from its fields."""
     inside = type(getattr(client, "_client", None)).__name__
     same_place = base is None or str(client.base_url).rstrip("/") == base.rstrip("/")
     return (
@@ -620,33 +618,33 @@ def _name(llm: LLM) -> str:
     return type(llm).__name__
 
 
-# How providers say that a tool has to be called: one of them, or a certain one.
+# How providers spell a `tool_choice` that requires a tool call: any tool, or a specific one.
 _FORCED = ("any", "function", "required", "tool")
 
 
 class Asking:
-    """Makes queries and sources for requests to one LLM.
+    """Creates queries and sources for requests to one LLM.
 
     Args:
-        guard: Who checks.
-        llm: Who is asked.
+        guard: The guard.
+        llm: The LLM.
 
     Raises:
-        ConfigurationError: The policy asks for what cannot be had of this LLM.
+        ConfigurationError: The policy needs something that this LLM cannot provide.
     """
 
     def __init__(self, guard: Guard, llm: LLM) -> None:
         self.guard = guard
         self.llm = llm
         self._policy = guard.policy
-        # Made once, so that their clients keep their connections.
+        # Created once, so that their clients keep their connections.
         self._sampler = for_sampling(llm, guard.policy.sampling)
         self._judges = judges_of(llm, guard.policy.sampling)
         self._reason = self._check_way()
         _check_chain(guard, llm)
 
     def _check_way(self) -> str | None:
-        """Return why samples do not go through litellm; None where they do."""
+        """Return the reason why samples cannot go through litellm, or None if they can."""
         if self._policy.sampling.via == "native":
             if self._policy.sampling.model is not None:
                 raise ConfigurationError(
@@ -667,7 +665,7 @@ class Asking:
         return None
 
     def query(self, request: Request) -> Query:
-        """Return what the guard needs to know of a request."""
+        """Return a request as the guard sees it."""
         return replace(
             self._mapped(request) or Query(self._messages(request), None, self._params(request)),
             structured=isinstance(request, Predicting) or isinstance(self.llm, StructuredLLM),
@@ -683,12 +681,12 @@ class Asking:
             return None
 
     def _params(self, request: Request) -> dict[str, Any]:
-        """Return what of a request decides how it is checked."""
+        """Return the parameters of a request that affect how it is checked."""
         further: object = getattr(self.llm, "additional_kwargs", None)
         own = cast("Mapping[str, Any] | None", further) or {}
         asked: dict[str, Any] = {**own, **request.kwargs}
         decisive = {k: asked[k] for k in ("response_format", "tools") if asked.get(k)}
-        # Whoever writes the answer again is asked in the same way.
+        # Regeneration sends the same parameters.
         return {**request.kwargs, **decisive} if self._regenerates else decisive
 
     @property
@@ -701,17 +699,17 @@ class Asking:
         if isinstance(request, Predicting):
             messages = request.template.format_messages(**request.values)
             return tuple(map(readable_message, messages))
-        # Read by rules and judges, and asked again in full where the answer may be written again.
+        # Rules and judges need only the text; regeneration needs the complete messages.
         read = asked_message if self._regenerates else readable_message
         return tuple(map(read, request.messages))
 
     def sources(self, request: Request, query: Query, way: Way) -> Sources:
-        """Return who answers what.
+        """Return the providers of answers, samples and judgements for a request.
 
         Args:
-            request: What is asked.
-            query: The same, as the guard knows it.
-            way: How the LLM is called.
+            request: The request.
+            query: The request as the guard sees it.
+            way: How to call the LLM.
         """
         judge = own_judge(self._judges, way)
         main = LLMProvider(request, self.llm, way, "main")
@@ -742,7 +740,7 @@ class Asking:
 
 
 def _object_tools(request: Request) -> tuple[str, ...]:
-    """Return the one tool that is offered and has to be called, whose arguments are the answer."""
+    """Return the one tool on offer if it must be called: its arguments are the answer."""
     tools: object = request.kwargs.get("tools")
     choice: object = request.kwargs.get("tool_choice")
     if isinstance(choice, Mapping):

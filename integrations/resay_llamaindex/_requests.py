@@ -1,4 +1,4 @@
-"""Requests and responses of an LLM: chats, completions, objects, and messages in OpenAI's shape."""
+"""Requests and responses of LLMs, and conversion of messages to and from OpenAI's format."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from resay.providers.base import Completion, ToolCall
 
 
 def completion_of(response: object) -> Completion:
-    """Return a response as the core looks at it.
+    """Return a response as a `Completion`.
 
     Args:
-        response: What an LLM gave: a response, or an object.
+        response: An LLM's response, or an object.
     """
     if isinstance(response, BaseModel) and not isinstance(
         response, (ChatResponse, CompletionResponse)
@@ -48,19 +48,19 @@ def completion_of(response: object) -> Completion:
 
 def _text_of(response: object) -> str:
     if isinstance(response, ChatResponse):
-        # Of the text blocks alone: thoughts are no part of the answer.
+        # Only text blocks: thoughts are not part of the answer.
         return response.message.content or ""
     return response.text if isinstance(response, CompletionResponse) else ""
 
 
 def calls_in(response: object) -> tuple[ToolCall, ...]:
-    """Return the calls of tools that a response asks for."""
+    """Return the tool calls in a response."""
     if not isinstance(response, ChatResponse):
         return ()
     blocks = [b for b in response.message.blocks if isinstance(b, ToolCallBlock)]
     if blocks:
         return tuple(ToolCall(b.tool_name, as_json(b.tool_kwargs), i) for i, b in enumerate(blocks))
-    # Where integrations put them before there were blocks.
+    # Older integrations put them here.
     older: object = response.message.additional_kwargs.get("tool_calls")
     listed = cast("list[object]", older) if isinstance(older, list) else []
     functions = [field_of(call, "function") for call in listed]
@@ -72,18 +72,18 @@ def calls_in(response: object) -> tuple[ToolCall, ...]:
 
 
 def finish_reason_in(response: object) -> str | None:
-    """Return why the model stopped, where the provider's object says so as OpenAI's does."""
+    """Return why the model stopped, if the provider's object says so as OpenAI's does."""
     reason = field_of(_choice_in(response), "finish_reason")
     return reason if isinstance(reason, str) else None
 
 
 def logprobs_in(response: object) -> tuple[TokenLogprob, ...]:
-    """Return the tokens, where the provider's object has them as OpenAI's does."""
+    """Return the tokens' log-probabilities, if the provider's object has them as OpenAI's does."""
     return read_logprobs(field_of(_choice_in(response), "logprobs"))
 
 
 def usage_in(response: object) -> Usage | None:
-    """Return what a request cost in tokens; None where the response does not say."""
+    """Return the token usage of a request, or None if the response does not report it."""
     told = field_of(response, "additional_kwargs")
     for counts in (told, field_of(field_of(response, "raw"), "usage")):
         read = _count(counts, "prompt_tokens", "input_tokens")
@@ -104,7 +104,7 @@ def _choice_in(response: object) -> object:
 
 
 def as_json(arguments: object) -> str:
-    """Return the arguments of a call as JSON, which they may be already."""
+    """Return the arguments of a tool call as JSON. Strings are taken to be JSON already."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, default=str)
 
 
@@ -121,7 +121,7 @@ _ROLES = {
 
 
 def chat_message(message: Message) -> ChatMessage:
-    """Return a message in OpenAI's shape as LlamaIndex's."""
+    """Convert a message from OpenAI's format to LlamaIndex's."""
     content: object = message.get("content") or ""
     parts = cast("list[Any]", content) if isinstance(content, list) else [content]
     calls: list[Any] = message.get("tool_calls") or []
@@ -153,7 +153,7 @@ def _call_block(call: Any) -> ToolCallBlock:
 
 
 def asked_message(message: ChatMessage) -> Message:
-    """Return a message for whoever is to answer it again, as far as it can be translated."""
+    """Return a message for regeneration, in OpenAI's format as far as it can be converted."""
     try:
         return openai_message(message)
     except UnmappedError:
@@ -161,15 +161,15 @@ def asked_message(message: ChatMessage) -> Message:
 
 
 def readable_message(message: ChatMessage) -> Message:
-    """Return what a message says, for rules and judges that look at the question."""
+    """Return the role and text of a message, for rules and judges that read the question."""
     return {"role": _ROLES.get(message.role, "user"), "content": message.content or ""}
 
 
 def openai_message(message: ChatMessage) -> dict[str, Any]:
-    """Return a message as OpenAI's API takes it.
+    """Convert a message to OpenAI's format.
 
     Raises:
-        UnmappedError: It holds what is not known to be sent the same way.
+        UnmappedError: The message holds something that has no known equivalent.
     """
     role = _ROLES.get(message.role)
     if role is None:
@@ -186,7 +186,7 @@ def openai_message(message: ChatMessage) -> dict[str, Any]:
 
 
 def _content(message: ChatMessage, role: str) -> str | list[dict[str, Any]]:
-    # A model's thoughts are not sent back; calls of tools are beside the content.
+    # A model's thoughts are not sent back; tool calls are separate from the content.
     blocks = [b for b in message.blocks if not isinstance(b, (ThinkingBlock, ToolCallBlock))]
     texts = [b.text for b in blocks if isinstance(b, TextBlock)]
     if len(texts) == len(blocks):
@@ -232,20 +232,20 @@ def _plain_call(call: object) -> dict[str, Any]:
 
 
 class Call:
-    """A call of something of LlamaIndex's that has the same method for each way to call it.
+    """A call of one of LlamaIndex's methods, in any of its variants.
 
     Attributes:
-        method: The method's name; those of others begin with `a`, `stream_` or `astream_`.
+        method: The method's base name. Variants are prefixed with `a`, `stream_` or `astream_`.
     """
 
     method: ClassVar[str]
 
     def to(self, target: Any, prefix: str = "") -> Any:
-        """Make it.
+        """Call the method.
 
         Args:
-            target: Whose method is called.
-            prefix: What the method's name begins with.
+            target: The object to call it on.
+            prefix: The prefix of the variant.
         """
         args, kwargs = self._arguments
         return getattr(target, prefix + self.method)(*args, **kwargs)
@@ -257,7 +257,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Chat(Call):
-    """Messages, for a message.
+    """A request with messages, answered by a message.
 
     Attributes:
         messages: The conversation.
@@ -272,17 +272,17 @@ class Chat(Call):
 
     @property
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        # A copy, because LLMs may change it.
+        # A copy, because LLMs may modify it.
         return [list(self.messages)], self.kwargs
 
 
 @dataclass(frozen=True, slots=True)
 class Completing(Call):
-    """A prompt, for a text.
+    """A request with a prompt, answered by a text.
 
     Attributes:
         prompt: The prompt.
-        formatted: Whether it is in the model's own form already.
+        formatted: Whether the prompt is in the model's own format already.
         kwargs: Further keyword arguments for the LLM.
     """
 
@@ -300,14 +300,14 @@ class Completing(Call):
 
 @dataclass(frozen=True, slots=True)
 class Predicting(Call):
-    """A template, for an object.
+    """A request with a template, answered by an object.
 
-    The LLM itself decides how to ask for it, with a schema, a tool or in words.
+    The LLM itself decides how to request it: with a schema, a tool or a prompt.
 
     Attributes:
         output_cls: The class of the object.
         template: The prompt.
-        values: What to fill it with.
+        values: The values of the template's variables.
         kwargs: Further keyword arguments for the LLM.
     """
 
@@ -320,7 +320,7 @@ class Predicting(Call):
 
     @property
     def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        # A copy, because LLMs change it.
+        # A copy, because LLMs modify it.
         return [self.output_cls, self.template], {"llm_kwargs": dict(self.kwargs), **self.values}
 
 
@@ -328,5 +328,5 @@ Request = Chat | Completing | Predicting
 
 
 def with_kwargs(request: Request, kwargs: Mapping[str, Any]) -> Request:
-    """Return the same request with other keyword arguments."""
+    """Return a copy of a request with other keyword arguments."""
     return replace(request, kwargs=kwargs)

@@ -1,7 +1,7 @@
-"""Push verdicts to the tools in which teams look at their traces, each by its own client.
+"""Send verdicts to tracing tools, each through the tool's own client.
 
-A policy names them in `observers`. Each client is set up as the tool's documentation says, in the
-application or by environment variables; there are no keys in a policy.
+A policy names the tools in `observers`. Each client is configured as the tool documents, in the
+application or by environment variables; a policy holds no keys.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ def _client(module: str, package: str, extra: str) -> Any:
 
 
 class langfuse(Observer):  # noqa: N801 - named as in the policy
-    """Scores of the current trace and observation: one number, and one category, the decision."""
+    """Scores on the current trace and observation: a numeric score and a categorical decision."""
 
     def __init__(self) -> None:
         self._client: Any = _client("langfuse", "langfuse", "langfuse").get_client()
 
     def place(self) -> Place | None:
-        """Return the current observation; None where Langfuse's client is switched off."""
+        """Return the current observation, or None if Langfuse's client is disabled."""
         return super().place() if getattr(self._client, "_tracing_enabled", True) else None
 
     def send(self, findings: Findings, /) -> None:
-        """Hand scores over to Langfuse's own queue, which logs what it cannot send."""
+        """Hand scores to Langfuse's own queue, which logs failures."""
         for place, finding in findings:
             same = {
                 "trace_id": place.trace_id,
@@ -60,12 +60,12 @@ class langfuse(Observer):  # noqa: N801 - named as in the policy
             )
 
     def flush(self) -> None:
-        """Wait for Langfuse's queue."""
+        """Wait until Langfuse's queue is empty."""
         self._client.flush()
 
 
 class langsmith(Observer):  # noqa: N801 - named as in the policy
-    """Feedback on the current run: the score, the decision as its value, the reason as comment."""
+    """Feedback on the current run: the score, the decision as value, the reason as comment."""
 
     def __init__(self) -> None:
         self._runs: Any = _client("langsmith.run_helpers", "langsmith", "langsmith")
@@ -73,12 +73,12 @@ class langsmith(Observer):  # noqa: N801 - named as in the policy
         self._projects: dict[str, Any] = {}
 
     def place(self) -> Place | None:
-        """Return the current run, as LangChain or `langsmith.traceable` has set it."""
+        """Return the current run, as set by LangChain or `langsmith.traceable`."""
         run = self._runs.get_current_run_tree()
         return Place(str(run.trace_id), str(run.id), run) if run is not None else None
 
     def send(self, findings: Findings, /) -> None:
-        """Hand feedback over to LangSmith's client."""
+        """Hand feedback to LangSmith's client."""
         for place, finding in findings:
             self._client_of(place.context).create_feedback(
                 run_id=place.span_id or place.trace_id,
@@ -93,21 +93,21 @@ class langsmith(Observer):  # noqa: N801 - named as in the policy
             )
 
     def flush(self) -> None:
-        """Wait for the queue of LangSmith's client."""
+        """Wait until the queue of LangSmith's client is empty."""
         self._trees.get_cached_client().flush()
 
     def _client_of(self, run: Any) -> Any:
         return getattr(run, "client", None) or self._trees.get_cached_client()
 
     def _addressed(self, run: Any) -> dict[str, Any]:
-        """Return where a run is kept, which LangSmith wants to know."""
+        """Return the address or project of a run, which LangSmith asks for with feedback."""
         if address := getattr(run, "address", None):
             return {"address": address}
         if session_id := getattr(run, "session_id", None):
             return {"session_id": session_id}
         name = getattr(run, "session_name", None)
         if name and name not in self._projects:
-            # A new project is there once its first run is; LangSmith finds the run by its id.
+            # A new project exists only after its first run; LangSmith then finds the run by its id.
             with suppress(Exception):
                 found = self._trees.get_cached_client().read_project(project_name=name)
                 self._projects[name] = found.id
@@ -121,7 +121,7 @@ class phoenix(Observer):  # noqa: N801 - named as in the policy
         self._client: Any = _client("phoenix.client", "arize-phoenix-client", "phoenix").Client()
 
     def send(self, findings: Findings, /) -> None:
-        """Send annotations. Phoenix keeps those whose span arrives later."""
+        """Send annotations. Phoenix keeps annotations whose span arrives later."""
         spans = [_annotation(f, "span_id", p.span_id) for p, f in findings if p.span_id]
         if spans:
             self._client.spans.log_span_annotations(span_annotations=spans)
@@ -136,7 +136,7 @@ def _annotation(finding: Finding, key: str, value: str) -> dict[str, Any]:
         key: value,
         "name": finding.name,
         "annotator_kind": "CODE",
-        # Without it, a second verdict of the same name would replace the first.
+        # Without an identifier, a second verdict of the same name would replace the first.
         "identifier": finding.id,
         "metadata": finding.details,
         "result": {name: known for name, known in result.items() if known is not None},
@@ -144,30 +144,30 @@ def _annotation(finding: Finding, key: str, value: str) -> dict[str, Any]:
 
 
 class mlflow(Observer):  # noqa: N801 - named as in the policy
-    """Assessments of the current trace and span: one number, and one text, the decision."""
+    """Assessments of the current trace and span: a numeric score and a textual decision."""
 
     def __init__(self) -> None:
         self._mlflow: Any = _client("mlflow", "mlflow-skinny", "mlflow")
         self._entities: Any = _client("mlflow.entities", "mlflow-skinny", "mlflow")
 
     def place(self) -> Place | None:
-        """Return the current span of MLflow."""
+        """Return MLflow's current span."""
         span = self._mlflow.get_current_active_span()
         trace_id = getattr(span, "trace_id", None)
-        # Of spans of other OpenTelemetry SDKs MLflow knows nothing.
+        # MLflow does not know the spans of other OpenTelemetry SDKs.
         if not isinstance(trace_id, str):
             return None
         return Place(trace_id, span.span_id, copy_context())
 
     def send(self, findings: Findings, /) -> None:
-        """Log assessments: on a trace that is still being made, or on the server."""
+        """Log assessments, on a trace in progress or on the server."""
         for place, finding in findings:
-            # In the context of the request MLflow knows whether the trace is still being made.
+            # Only in the request's context does MLflow know whether the trace is in progress.
             run = copy_context().run if place.context is None else place.context.run
             try:
                 run(self._log, place, finding)
             except self._mlflow.MlflowException:
-                # The trace may be on its way to the server.
+                # The trace may not have reached the server yet.
                 self._mlflow.flush_trace_async_logging()
                 run(self._log, place, finding)
 
@@ -192,12 +192,12 @@ class weave(Observer):  # noqa: N801 - named as in the policy
         self._weave: Any = _client("weave", "weave", "weave")
 
     def place(self) -> Place | None:
-        """Return the current call, as an op of Weave has set it."""
+        """Return the current call, as set by an op of Weave."""
         call = self._weave.get_current_call()
         return Place(call.trace_id, call.id, call.feedback) if call is not None else None
 
     def send(self, findings: Findings, /) -> None:
-        """Hand feedback over to Weave's client."""
+        """Hand feedback to Weave's client."""
         for place, finding in findings:
             payload = {
                 "score": finding.score,
@@ -212,7 +212,7 @@ class weave(Observer):  # noqa: N801 - named as in the policy
             feedback.add(finding.name, payload)
 
     def flush(self) -> None:
-        """Wait for the queue of feedback. Weave's own flush waits for open calls, too."""
+        """Wait until the feedback queue is empty. Weave's own flush waits for open calls too."""
         server = getattr(self._weave.get_client(), "server", None)
         processor = server.get_feedback_processor() if server is not None else None
         if processor is not None:

@@ -1,9 +1,9 @@
-"""Resay for OpenAI's SDK: the same clients, guarded.
+"""Guarded clients for OpenAI's SDK.
 
 ```python
 from resay_openai import GuardedOpenAI, verdict_of
 
-client = GuardedOpenAI(policy="policy.yaml")  # takes whatever `OpenAI` takes
+client = GuardedOpenAI(policy="policy.yaml")  # takes the arguments of `OpenAI`
 response = client.chat.completions.create(
     model="gpt-4.1-mini",
     messages=[{"role": "user", "content": "Who designed the Sydney Harbour Bridge?"}],
@@ -20,7 +20,7 @@ from resay.adapters.policies import verdict_in as verdict_of
 
 require_optional("openai", package="openai", extra="openai", purpose="resay_openai")
 
-from resay_openai._clients import (  # noqa: E402 - what they need is there now
+from resay_openai._clients import (  # noqa: E402 - after the check above
     GuardedAsyncAzureOpenAI,
     GuardedAsyncOpenAI,
     GuardedAzureOpenAI,

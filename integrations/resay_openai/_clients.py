@@ -1,4 +1,4 @@
-"""OpenAI's clients, guarded, and the HTTP clients beneath those that programs make themselves."""
+"""Guarded OpenAI clients, and guards for the HTTP clients beneath other OpenAI-style clients."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ from resay.providers.apis import (
 )
 from resay.providers.apis.base import listed, mapping
 
-# Whether the SDK is to hand over responses as they came, before it makes anything of them.
+# Whether the SDK should return raw responses before processing them.
 _receiving: ContextVar[bool] = ContextVar("resay_openai_receiving", default=False)
 
 
 class Received:
-    """What the SDK has of a response before it makes anything of it.
+    """A response as the SDK received it, before any processing.
 
     Attributes:
         response: The response of httpx or httpx2.
-        rest: What else the SDK knows of it.
+        rest: The other arguments of the SDK's response processing.
     """
 
     def __init__(self, **processing: Any) -> None:
@@ -76,22 +76,22 @@ class Received:
         self.rest = processing
 
     def with_body(self, body: Body) -> Received:
-        """Return the same with another body; as it is where there is none to give."""
+        """Return this response with the given body, or unchanged if the body is empty."""
         if body:
             self.response = with_body(self.response, body)
         return self
 
 
-# The header by which the SDK's methods tell each other what to return.
+# The headers by which the SDK's methods tell each other what to return.
 _INTERNAL = "x-stainless-"
 _HELPER = "x-stainless-helper-method"
-# Set around what is asked beside a main call, so that its request is sent once: Resay has retries
-# of its own.
+# Set during auxiliary calls (samples, judges), which are sent without the SDK's retries: Resay has
+# its own.
 _beside: ContextVar[bool] = ContextVar("resay_openai_beside", default=False)
 
 
 def body_of(options: FinalRequestOptions) -> Body | None:
-    """Return what a request holds; None where it is not an object that is posted."""
+    """Return the body of a request, or None if it is not a POST of a JSON object."""
     data: object = options.json_data
     if options.method.lower() != "post" or not isinstance(data, Mapping) or options.files:
         return None
@@ -100,9 +100,9 @@ def body_of(options: FinalRequestOptions) -> Body | None:
 
 
 def without_verdicts(options: FinalRequestOptions) -> FinalRequestOptions:
-    """Return a request whose messages are as the provider knows them.
+    """Return a request without the verdicts that its messages carry.
 
-    The message that the SDK puts together from a stream has its verdict, and goes on as it is.
+    A message that the SDK assembled from a stream has a verdict, which providers would not accept.
     """
     data = mapping(options.json_data)
     messages = listed(data.get("messages"))
@@ -118,9 +118,9 @@ def _without_verdict(message: Any) -> Any:
 
 
 def accumulates(options: FinalRequestOptions) -> bool:
-    """Return whether the SDK puts a streamed answer together for the user.
+    """Return whether the SDK assembles the streamed answer for the user.
 
-    What it makes of chunks keeps only what their deltas say.
+    The assembled message keeps only the fields of the chunks' deltas.
     """
     helper = [value for name, value in _headers(options).items() if name.lower() == _HELPER]
     return any("chat.completions.stream" in str(value) for value in helper)
@@ -132,10 +132,10 @@ def _headers(options: FinalRequestOptions) -> Mapping[str, Any]:
 
 
 class ForAccumulating(Change):
-    """Has the verdict stand in the deltas of an event too."""
+    """Adds the verdict to the deltas of an event too."""
 
     def of(self, event: Event) -> Iterable[Event]:
-        """Return an event, whose verdict stands in its deltas too."""
+        """Return the event, with the verdict repeated in its deltas."""
         choices = event.body.get("choices")
         if VERDICT_KEY not in event.body or not isinstance(choices, list):
             return (event,)
@@ -154,19 +154,19 @@ _SDK = str(Path(openai.__file__).parent) + os.sep
 
 
 def is_plain(method: Any) -> bool:
-    """Return whether a method is the SDK's own, and nobody stands around it: no tracer, say."""
-    # What wraps a method may give away that method's own attributes as its own.
+    """Return whether a method is the SDK's own, and not wrapped, by a tracer for example."""
+    # A wrapper may expose the attributes of the wrapped method as its own.
     if type(method) is not MethodType or type(method.__func__) is not FunctionType:
         return False
     return method.__func__.__code__.co_filename.startswith(_SDK)
 
 
 def beside(options: FinalRequestOptions, body: Body) -> FinalRequestOptions:
-    """Return what is asked beside a request, once.
+    """Return an auxiliary request, to be sent without retries.
 
     Args:
-        options: The request, whose headers, query and timeout are kept.
-        body: What to ask.
+        options: The main request, whose headers, query and timeout are kept.
+        body: The body of the auxiliary request.
     """
     changed: dict[str, Any] = {"json_data": body, "extra_json": None, "max_retries": 0}
     return options.model_copy(
@@ -185,12 +185,12 @@ def _kept_headers(options: FinalRequestOptions) -> dict[str, Any]:
 def arguments(
     create: Callable[..., Any], body: Body, options: FinalRequestOptions
 ) -> dict[str, Any]:
-    """Return how to call a method for a request like another.
+    """Return the keyword arguments that make a method send an auxiliary request.
 
     Args:
         create: The method.
-        body: What to ask.
-        options: The other request, whose headers, query and timeout are kept.
+        body: The body to send.
+        options: The main request, whose headers, query and timeout are kept.
     """
     known = _parameters(getattr(create, "__func__", create))
     call = {name: value for name, value in body.items() if name in known}
@@ -208,19 +208,19 @@ def _parameters(create: Callable[..., Any]) -> frozenset[str]:
 
 
 def source_of(client: Any) -> str:
-    """Return what tells a client's answers from those of one that asks elsewhere."""
+    """Return a key that identifies the client's endpoint and credentials, for caching."""
     who = (client.api_key, client.organization, client.project)
     payer = hashlib.sha256(repr(who).encode()).hexdigest()
     return f"openai {client.base_url} {payer}"
 
 
 def with_final_verdicts(chat: Any) -> Any:
-    """Have the streams of one client's `chat.completions.stream` end with a verdict.
+    """Make the streams of one client's `chat.completions.stream` end with a verdict.
 
-    What the SDK puts together of chunks keeps what their deltas say, and nothing of all else.
+    The message that the SDK assembles from chunks keeps only the fields of their deltas.
 
     Args:
-        chat: The client's own resource, which is changed. Its class is left alone.
+        chat: The client's own resource, which is modified. Its class is not.
     """
     completions: Any = chat.completions
     stream: Callable[..., Any] = completions.stream
@@ -258,7 +258,7 @@ class _AsyncManager(AsyncChatCompletionStreamManager[Any]):
 
 
 def _told(completion: Any) -> Any:
-    """Put the verdicts of a completion where they are without the helper."""
+    """Copy the verdicts of a completion to where `create` puts them."""
     found: list[Mapping[str, Any]] = []
     for choice in completion.choices:
         verdict = getattr(choice.message, VERDICT_KEY, None)
@@ -276,7 +276,7 @@ def _gravity(verdict: Mapping[str, Any]) -> tuple[bool, bool, bool]:
 
 
 class Guarded:
-    """What guarded clients have in common."""
+    """The common base of guarded clients."""
 
     _guard: Guard
     _relays: Mapping[str, Relay]
@@ -302,7 +302,7 @@ class Guarded:
 
     @property
     def guard(self) -> Guard:
-        """Who checks and acts."""
+        """The guard that checks answers and acts on verdicts."""
         return self._guard
 
     def with_policy(
@@ -312,19 +312,19 @@ class Guarded:
         retriever: object = None,
         on_verdict: OnVerdict | None = None,
     ) -> Self:
-        """Return the same client with another policy.
+        """Return a copy of this client with another policy.
 
         Args:
             policy: The policy.
-            retriever: Where documents are found, if it regenerates and does not say so itself.
-            on_verdict: Who is notified of verdicts, in place of those who were, unless the given
-                guard notifies them.
+            retriever: Finds documents for a policy that regenerates and names no retriever itself.
+            on_verdict: Called with each verdict, in place of the existing callback, unless the
+                given guard has its own.
         """
         client: Any = self
         return client.copy(_extra_kwargs={"policy": guard_of(policy, retriever, on_verdict)})
 
     if not TYPE_CHECKING:
-        # For type checkers these are the SDK's own, with all their parameters.
+        # Type checkers see the SDK's own versions, with all their parameters.
 
         @cached_property
         def chat(self) -> Any:
@@ -333,30 +333,31 @@ class Guarded:
         def copy(self, *, _extra_kwargs: Any = None, **kwargs: Any) -> Any:
             further = {"policy": self._guard, **(_extra_kwargs or {})}
             copied = super().copy(_extra_kwargs=further, **kwargs)
-            # A class of somebody's own may make a copy as it was without us.
+            # A custom client class may build its copies unguarded.
             known = isinstance(copied, Guarded)
             return copied if known else guarded_as(type(self), copied, guard_of(further["policy"]))
 
         with_options = copy
 
     def reading(self, options: FinalRequestOptions) -> tuple[Relay, Request] | None:
-        """Return how a request is guarded; None where it is not."""
+        """Return the relay and the parsed request, or None if the request is not guarded."""
         known = self._relays.get(options.url)
         body = None if known is None or inside_guard() else body_of(options)
         return None if known is None or body is None else (known, known.read(body))
 
 
 def guarded_as(kind: type[Any], client: Any, guard: Guard) -> Any:
-    """Make a guarded client of what another has become.
+    """Create a guarded client from the state of another client.
 
     Args:
-        kind: Its class. Constructors of subclasses take what they like, so none is called.
-        client: The other, which nobody uses from now on.
-        guard: Who checks and acts.
+        kind: The guarded class. Its constructor is not called, since subclasses may take any
+            arguments.
+        client: The other client, which must not be used afterwards.
+        guard: The guard that checks answers and acts on verdicts.
     """
     guarded: Any = object.__new__(kind)
     guarded.__dict__ |= client.__dict__
-    guarded._take(guard)  # noqa: SLF001 - it is one of ours
+    guarded._take(guard)  # noqa: SLF001 - a class of ours
     return guarded
 
 
@@ -364,7 +365,7 @@ C = TypeVar("C", bound="OpenAI | AsyncOpenAI")
 
 
 class Sync(Guarded):
-    """What guarded clients that block do."""
+    """The request methods of blocking guarded clients."""
 
     def request(
         self,
@@ -374,11 +375,11 @@ class Sync(Guarded):
         stream: bool = False,
         stream_cls: Any = None,
     ) -> Any:
-        """Send a request, check the answer and act. All of the SDK's methods come through here.
+        """Send a request, check the answer and act. All methods of the SDK call this.
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: There was none within `limits.deadline_s`.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
         """
         parent: Any = super()
         send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
@@ -389,11 +390,11 @@ class Sync(Guarded):
         if _receiving.get():
             return Received(**processing)
         parent: Any = super()
-        return parent._process_response(**processing)  # noqa: SLF001 - its own
+        return parent._process_response(**processing)  # noqa: SLF001 - the SDK's hook
 
 
 class Async(Guarded):
-    """What guarded clients for event loops do."""
+    """The request methods of asynchronous guarded clients."""
 
     async def request(
         self,
@@ -403,7 +404,7 @@ class Async(Guarded):
         stream: bool = False,
         stream_cls: Any = None,
     ) -> Any:
-        """Do what `Sync.request` does."""
+        """Async version of `Sync.request`."""
         parent: Any = super()
         send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
         ask = partial(parent.request, cast_to)
@@ -413,7 +414,7 @@ class Async(Guarded):
         if _receiving.get():
             return Received(**processing)
         parent: Any = super()
-        return await parent._process_response(**processing)  # noqa: SLF001 - its own
+        return await parent._process_response(**processing)  # noqa: SLF001 - the SDK's hook
 
 
 async def _requested(
@@ -428,7 +429,7 @@ async def _requested(
     options = without_verdicts(options)
     reading: tuple[Relay, Request] | None = client.reading(options)
     if reading is None:
-        # Once, where it is not the main call.
+        # An auxiliary call is sent once.
         once = {"max_retries": 0} if _beside.get() else {}
         return await side.call(send, options.model_copy(update=once))
     relay, request = reading
@@ -441,12 +442,11 @@ async def _requested(
             return await side.call(send, options.model_copy(update=changed))
 
     async def create(body: Body) -> Body:
-        # The public ones, looked up anew: that is where tracers sit.
+        # The public methods, looked up on each call, since that is where tracers attach.
         chat = client.completions if relay.api is COMPLETIONS else client.chat.completions
         method: Callable[..., Any] = (client.responses if relay.api is RESPONSES else chat).create
         if is_plain(method) and is_plain(client.post):
-            # What they make of a request and its answer takes as long as sending it, and nobody
-            # would see it.
+            # Nothing observes these, so skip the SDK's parsing, which takes as long as sending.
             with marked(_receiving):
                 received = await side.call(ask, beside(options, body))
             return body_in(received.response) or {}
@@ -457,7 +457,7 @@ async def _requested(
 
     async def streaming(received: Received, *change: Change) -> Received:
         given = (side, relay, request, received.response, upstream)
-        # A provider that does not stream gives something else.
+        # The provider may not have streamed.
         if not is_event_stream(received.response):
             return received.with_body(await check(*given))
         received.response = streamed(*given, *change)
@@ -468,7 +468,7 @@ async def _requested(
         received = await streaming(await relay.opened(request, receive), change)
     else:
         received = await _answered(side, relay, request, upstream, receive, streaming)
-    process: Callable[..., Any] = client._process_response  # noqa: SLF001 - one of ours
+    process: Callable[..., Any] = client._process_response  # noqa: SLF001 - a client of ours
     return await side.call(process, response=received.response, **received.rest)
 
 
@@ -486,7 +486,7 @@ async def _answered(
         received = await receive(body)
         if is_event_stream(received.response):
             raise StreamedError(received)
-        # The SDK leaves that to users who want to read it themselves.
+        # The SDK leaves reading to users who asked for the response itself.
         await side.either(received.response.read, received.response.aread)
         kept.append(received)
         return body_in(received.response) or {}
@@ -501,30 +501,29 @@ async def _answered(
 
 
 class GuardedOpenAI(Sync, OpenAI):
-    """OpenAI's client, with answers that are checked and acted on as a policy says.
+    """OpenAI's client, with answers checked and acted on according to a policy.
 
-    Guarded are `chat.completions` and `responses`: `create`, `parse` and `stream`, and
-    `completions.create`, also by `with_raw_response` and `with_streaming_response`. Everything else
-    is the SDK's own, and so are all types. A response has its verdict at `hallucination`, which
-    `verdict_of` reads.
+    It guards `create`, `parse` and `stream` of `chat.completions` and `responses`, and
+    `completions.create`, also through `with_raw_response` and `with_streaming_response`. Everything
+    else is the SDK's own, including all types. A response carries its verdict at `hallucination`;
+    read it with `verdict_of`.
 
-    Inside another guard it does nothing.
+    Inside another guard, the client does nothing.
 
     Args:
-        policy: A policy, a path to a policy file, the same as a mapping, or a `Guard`; None for
-            the one that `RESAY_POLICY` names, or the default.
-        retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
-            whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
-            names.
-        on_verdict: Called with each `resay.Verdict`, also of answers that are withheld or skipped:
-            where the call was made, before it returns; of a stream, at its end. What an async
-            function returns is awaited, what it raises is logged.
-        **kwargs: Whatever `OpenAI` takes.
+        policy: A policy, a path to a policy file, a mapping with the same contents, or a `Guard`.
+            None uses the policy that `RESAY_POLICY` names, or the default.
+        retriever: Finds documents for a policy that regenerates: a `Retriever`, or anything that
+            `resay.retrieval.as_retriever` accepts. It replaces the policy's retriever.
+        on_verdict: Called with each `resay.Verdict`, including those on withheld and skipped
+            answers: in the calling thread or event loop, before the call returns; for a stream, at
+            its end. If it is async, it is awaited. Its exceptions are logged.
+        **kwargs: The arguments of `OpenAI`.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy asks for what cannot be had of a client, or it regenerates
-            and there is no retriever.
+        ConfigurationError: The policy needs something that a client cannot provide, or it
+            regenerates and has no retriever.
 
     Example:
         ```python
@@ -538,35 +537,35 @@ class GuardedOpenAI(Sync, OpenAI):
 
 
 class GuardedAsyncOpenAI(Async, AsyncOpenAI):
-    """The same for event loops; see `GuardedOpenAI`.
+    """The asynchronous `GuardedOpenAI`.
 
     Args:
         policy: As for `GuardedOpenAI`.
         retriever: As for `GuardedOpenAI`.
         on_verdict: As for `GuardedOpenAI`.
-        **kwargs: Whatever `AsyncOpenAI` takes.
+        **kwargs: The arguments of `AsyncOpenAI`.
     """
 
 
 class GuardedAzureOpenAI(Sync, AzureOpenAI):
-    """The same for Azure; see `GuardedOpenAI`.
+    """`GuardedOpenAI` for Azure.
 
     Args:
         policy: As for `GuardedOpenAI`.
         retriever: As for `GuardedOpenAI`.
         on_verdict: As for `GuardedOpenAI`.
-        **kwargs: Whatever `AzureOpenAI` takes.
+        **kwargs: The arguments of `AzureOpenAI`.
     """
 
 
 class GuardedAsyncAzureOpenAI(Async, AsyncAzureOpenAI):
-    """The same for Azure and event loops; see `GuardedOpenAI`.
+    """The asynchronous `GuardedOpenAI` for Azure.
 
     Args:
         policy: As for `GuardedOpenAI`.
         retriever: As for `GuardedOpenAI`.
         on_verdict: As for `GuardedOpenAI`.
-        **kwargs: Whatever `AsyncAzureOpenAI` takes.
+        **kwargs: The arguments of `AsyncAzureOpenAI`.
     """
 
 
@@ -585,24 +584,24 @@ def guard_client(
     retriever: object = None,
     on_verdict: OnVerdict | None = None,
 ) -> C:
-    """Return a client like the one given, guarded.
+    """Return a guarded copy of a client.
 
-    Any client of the SDK will do: one that asks another provider, or one of a class of your own.
-    It shares its connections with the one given, which stays as it is.
+    Any client of the SDK will do, including one for another provider or of your own subclass. The
+    copy shares its connections with the original, which stays as it is.
 
     Args:
         client: An `OpenAI`, `AsyncOpenAI`, `AzureOpenAI` or `AsyncAzureOpenAI`, or a subclass.
-        policy: As for `GuardedOpenAI`. It takes the place of the policy of a guarded client.
+        policy: As for `GuardedOpenAI`. It replaces the policy of an already guarded client.
         retriever: As for `GuardedOpenAI`.
         on_verdict: As for `GuardedOpenAI`.
 
     Returns:
-        A client whose class is a subclass of the given one's.
+        A client whose class is a subclass of the original's.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: It is no such client, the policy asks for what cannot be had of one, or
-            it regenerates and there is no retriever.
+        ConfigurationError: The client is of another class, the policy needs something that a client
+            cannot provide, or it regenerates and has no retriever.
     """
     if isinstance(client, Guarded):
         return client.with_policy(policy, retriever=retriever, on_verdict=on_verdict)
@@ -624,10 +623,10 @@ def _guarded_class(kind: type[Any]) -> type[Any]:
 
 H = TypeVar("H")
 
-# The path of chat completions ends like that of completions too; the first counts.
+# `/chat/completions` also ends in `/completions`; the first match counts.
 _APIS = (CHAT_COMPLETIONS, RESPONSES, MESSAGES, COMPLETIONS)
 _SECRET = ("authorization", "api-key", "x-api-key", "openai-organization", "openai-project")
-# Headers of a request that are not those of another one like it.
+# Headers that belong to one request, and must not be copied to another.
 _OWN = frozenset({"content-length", "idempotency-key", "transfer-encoding"})
 
 
@@ -638,31 +637,31 @@ def guard_http_client(
     retriever: object = None,
     on_verdict: OnVerdict | None = None,
 ) -> H:
-    """Return an HTTP client like the one given that guards the requests it knows.
+    """Return a copy of an HTTP client that guards the requests it knows.
 
-    It is for clients that take an `http_client`, where `GuardedOpenAI` cannot be used. Known are
-    requests for chat completions, responses and completions (OpenAI) and messages (Anthropic),
-    wherever they go.
-    The verdict is in the JSON under `hallucination`: it reaches all who keep unknown fields.
+    Use it for clients that take an `http_client`, if `GuardedOpenAI` cannot be used. Requests for
+    chat completions, responses and completions (OpenAI) and messages (Anthropic) are guarded,
+    regardless of their host. The verdict is in the JSON under `hallucination`; SDKs that keep
+    unknown fields pass it on.
 
-    Here a request is seen each time it is tried, so the main call is sent first and samples are
-    drawn once it has succeeded. What the policy blocks with `exit: raise` is answered with status
-    422, which no SDK tries again.
+    An HTTP client sees each attempt of a call, so the main call is sent first and samples are
+    drawn once it has succeeded. An answer that the policy blocks with `exit: raise` becomes a
+    response with status 422, which no SDK retries.
 
     Args:
-        client: A `Client` or `AsyncClient` of httpx or httpx2. It stays as it is; connections are
-            shared, and closing either closes them.
+        client: A `Client` or `AsyncClient` of httpx or httpx2. It stays as it is; the connections
+            are shared, and closing either client closes them.
         policy: As for `GuardedOpenAI`.
         retriever: As for `GuardedOpenAI`.
         on_verdict: As for `GuardedOpenAI`.
 
     Returns:
-        A client whose class is a subclass of the given one's.
+        A client whose class is a subclass of the original's.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: It is no such client, the policy asks for what cannot be had of one, or
-            it regenerates and there is no retriever.
+        ConfigurationError: The client is of another class, the policy needs something that a client
+            cannot provide, or it regenerates and has no retriever.
     """
     kind: type[Any] = type(client)
     package = package_of(kind)
@@ -677,7 +676,7 @@ def guard_http_client(
     guarded: Any = object.__new__(guarded_kind)
     guarded.__dict__ |= client.__dict__
     guarded.relays = [Relay(guard, api) for api in _APIS]
-    # Some close their connections when nobody holds them any more.
+    # Keep the original alive: some clients close their connections when garbage-collected.
     guarded.shared_with = client
     return cast("H", guarded)
 
@@ -687,7 +686,7 @@ Reading = tuple[Relay, Request]
 
 
 def _reading(relays: Relays, request: Any) -> Reading | None:
-    """Return how a request is guarded; None where it is not."""
+    """Return the relay and the parsed request, or None if the request is not guarded."""
     if request.method != "POST" or inside_guard():
         return None
     known = [relay for relay in relays if request.url.path.endswith(relay.api.path)]
@@ -763,7 +762,7 @@ async def _answered_by(side: Side, send: Callable[..., Any], request: Any, readi
     try:
         body = await check(side, relay, asked, response, upstream)
     except HallucinationBlocked as error:
-        # An SDK makes an error of it that it does not try again.
+        # SDKs turn this into an error that they do not retry.
         data = {
             "message": str(error),
             "type": "hallucination_blocked",
@@ -772,12 +771,12 @@ async def _answered_by(side: Side, send: Callable[..., Any], request: Any, readi
             "verdict": error.verdict.to_dict(content=False),
         }
         return with_body(response, {"error": data}, status=422)
-    # What cannot be read has nothing in its place, unless it is withheld.
+    # The guard gives no body for a response that it cannot parse, unless it withholds it.
     return with_body(response, body) if body else response
 
 
 class _FailedError(Exception):
-    """A response as an error."""
+    """A failed response as an exception."""
 
     def __init__(self, response: Any) -> None:
         super().__init__()

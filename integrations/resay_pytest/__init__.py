@@ -1,4 +1,4 @@
-"""A plugin for pytest: the fixture `assert_grounded`, and a report at the end of the run."""
+"""A pytest plugin with the fixture `assert_grounded` and a report at the end of the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["AssertGrounded"]
 
 _PROPERTY = "resay"
-# It compares names, numbers and dates, and needs no model.
+# Compares names, numbers and dates, without a model.
 _DEFAULT: Mapping[str, Any] = {"chain": [{"method": "facts"}]}
 
 
@@ -30,12 +30,12 @@ class AssertGrounded(Protocol):
         question: str | None = None,
         samples: Sequence[str] | None = None,
     ) -> Verdict:
-        """Check an answer, and fail the test unless the verdict is that it is consistent.
+        """Check an answer, and fail the test unless it is consistent.
 
         Args:
             answer: The answer.
             references: Trusted texts to compare it with.
-            question: What it answers; needed to draw samples.
+            question: The question that it answers; needed to draw samples.
             samples: Other answers to the same question; None to draw them from the model.
 
         Returns:
@@ -48,7 +48,7 @@ class AssertGrounded(Protocol):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, of the command line and of the ini file."""
+    """Add the plugin's command-line and ini options."""
     group = parser.getgroup("resay")
     for name, what in (
         ("policy", "the file of the policy; by default one that compares facts, without a model"),
@@ -66,7 +66,7 @@ def _option(config: pytest.Config, name: str) -> str | None:
 @pytest.fixture(scope="session")
 def resay_guard(request: pytest.FixtureRequest) -> Guard:
     """The guard of `assert_grounded`. Override it for a guard of your own."""
-    # The plugin is loaded in every run, also where nothing is checked.
+    # Imported here, because pytest loads the plugin in every run, even if no test uses it.
     from resay.guard import Guard
 
     policy = _option(request.config, "policy")
@@ -91,7 +91,7 @@ def assert_grounded(request: pytest.FixtureRequest, resay_guard: Guard) -> Asser
         verdict = resay_guard.check(
             answer, references=references, question=question, samples=samples
         )
-        # Workers of pytest-xdist hand it over with their reports, and JUnit's file has it.
+        # pytest-xdist's workers send properties with their reports, and JUnit files include them.
         node = cast("pytest.Item", request.node)
         node.user_properties.append((_PROPERTY, f"{verdict.decision}: {verdict.reason}"))
         if verdict.decision != "consistent":
@@ -111,7 +111,7 @@ def _message(verdict: Verdict) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many answers were checked, and which were not found consistent."""
+    """Report the number of checked answers, and list those that are not consistent."""
     checked = list(_checked(terminalreporter))
     if not checked:
         return

@@ -1,7 +1,7 @@
 """Resay: a hallucination guard for LLM applications.
 
-The same question is asked several more times, and what the model cannot say the same way twice it
-probably made up.
+It asks the model the same question several more times: statements that the model cannot repeat
+consistently are probably made up.
 """
 
 from importlib import import_module
@@ -115,7 +115,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Loaded on first use, so that `import resay` costs next to nothing.
+    # Import on first use, so that `import resay` is almost free.
     if name not in __all__:
         raise AttributeError(f"module 'resay' has no attribute {name!r}")
     return getattr(import_module(f"resay.{_HOMES.get(name, 'errors')}"), name)

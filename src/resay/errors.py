@@ -1,20 +1,20 @@
-"""The exceptions Resay raises.
+"""The exceptions that Resay raises.
 
 ResayError
 ├── ConfigurationError         a setting, argument or combination that cannot work
-│   ├── PolicyError            a policy file that is not valid, with file and line
+│   ├── PolicyError            an invalid policy file, with file and line
 │   └── MissingDependencyError an extra that is not installed
-├── ProviderError              a provider could not give what was asked
-│   ├── ProviderRefusedError   it said no, and would say no again (bad key, bad request)
-│   ├── ProviderTimeoutError   it did not answer in time
-│   └── BudgetExceededError    the check may not ask it any more
+├── ProviderError              a provider call failed
+│   ├── ProviderRefusedError   a refusal that a retry would not change (bad key, bad request)
+│   ├── ProviderTimeoutError   no answer in time
+│   └── BudgetExceededError    the check has used up its limits
 ├── DeadlineExceededError      no answer at all within `limits.deadline_s`
-├── StreamUnfinishedError      the answer was asked for before its stream was read to the end
-├── ScorerError                a scorer could not do its work
-└── HallucinationBlocked       the policy withheld the answer and asked for an exception; it lives
-                               with the verdict that it carries, in `resay.core.verdict`
+├── StreamUnfinishedError      `answer` was read before its stream was exhausted
+├── ScorerError                a scorer failed
+└── HallucinationBlocked       the policy withheld the answer and says `exit: raise`; defined in
+                               `resay.core.verdict`, next to the verdict that it carries
 
-Messages name the offending value with `repr` and say what to do next. They never hold a key,
+Messages name the offending value with `repr` and say what to do next. They never contain a key,
 a prompt or a response.
 """
 
@@ -38,10 +38,10 @@ __all__ = [
 
 
 class ResayError(Exception):
-    """The root of everything Resay raises on purpose.
+    """The base class of all exceptions that Resay raises on purpose.
 
     Attributes:
-        is_failure: Whether something went wrong; not so where the policy asked for the exception.
+        is_failure: Whether something went wrong; False if the policy asked for the exception.
     """
 
     is_failure: ClassVar[bool] = True
@@ -52,7 +52,7 @@ class ConfigurationError(ResayError):
 
 
 class PolicyError(ConfigurationError):
-    """A policy that is not valid.
+    """A policy is not valid.
 
     Attributes:
         problems: One line each, `file:line: path: message`.
@@ -64,7 +64,7 @@ class PolicyError(ConfigurationError):
 
 
 class MissingDependencyError(ConfigurationError):
-    """An optional dependency that is needed here and not installed."""
+    """A required optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
@@ -75,12 +75,12 @@ class MissingDependencyError(ConfigurationError):
 
 
 class ProviderError(ResayError):
-    """A provider could not give what was asked.
+    """A provider call failed.
 
     Attributes:
-        status: The HTTP status, where there was one.
-        retry_after_s: Seconds the provider asked us to wait, where it said so.
-        retryable: Whether the same request may succeed when it is sent again.
+        status: The HTTP status, if there was one.
+        retry_after_s: Seconds that the provider asked to wait, if it did.
+        retryable: Whether the same request may succeed if it is sent again.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class ProviderError(ResayError):
 
 
 class ProviderRefusedError(ProviderError):
-    """The provider said no and would say no again: a bad key, model or request."""
+    """The provider refused, and would refuse again: a bad key, model or request."""
 
 
 class ProviderTimeoutError(ProviderError):
@@ -106,16 +106,16 @@ class ProviderTimeoutError(ProviderError):
 
 
 class BudgetExceededError(ProviderError):
-    """The check has used what `limits` allow it, so the provider was not asked."""
+    """The check has used up its `limits`, so the provider was not called."""
 
 
 class DeadlineExceededError(ResayError):
-    """There is no answer to give within `limits.deadline_s`."""
+    """No answer is available within `limits.deadline_s`."""
 
 
 class StreamUnfinishedError(ResayError):
-    """An answer was asked of a stream that was not read to its end."""
+    """The answer of a stream was read before the stream was exhausted."""
 
 
 class ScorerError(ResayError):
-    """A scorer could not do its work."""
+    """A scorer failed."""

@@ -1,4 +1,4 @@
-"""The guard: asks, asks again, scores, acts."""
+"""The guard: ask a model, draw samples, score the answer and act on the verdict."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from resay.reporting.observers import Delivery, deliveries_of
 from resay.scorers import Need
 
 Lack = Literal["query", "references", "samples", "logprobs", "model"]
-"""What a chain may need and not have; `model` is the one that wrote the response."""
+"""Inputs that a chain may need; `model` is the model that wrote the response."""
 
 _DOES: Mapping[Lack, str] = {
     "query": "compares with the question",
@@ -61,13 +61,12 @@ _DOES: Mapping[Lack, str] = {
 
 
 class Demands:
-    """Checks what is given against what a chain needs. All its methods raise ConfigurationError.
+    """Checks that a chain gets the inputs it needs. All methods raise ConfigurationError.
 
     Args:
         chain: The chain.
-        provider: Who answers, whatever model a query names; None for litellm.
-        batching: Who asks the models that are named through Batch APIs; None where they are asked
-            live.
+        provider: The provider for all models; None for litellm.
+        batching: The provider that calls models through Batch APIs; None for live calls.
     """
 
     def __init__(
@@ -78,10 +77,10 @@ class Demands:
         self._batching = batching
 
     def sources(self, query: Query | None, *, asks: bool = False) -> Sources:
-        """Return who answers what; refuse a missing model, where it is to answer or to judge.
+        """Return the providers of a query's calls; refuse a missing model if one is to be called.
 
         Args:
-            query: What is asked.
+            query: The query.
             asks: Whether the main call is made too.
         """
         if self._provider is not None:
@@ -104,10 +103,10 @@ class Demands:
             )
 
     def missing(self, lacking: Mapping[Lack, str]) -> str | None:
-        """Return what is said of the first thing lacking that the chain needs; None where all is.
+        """Return an error message for the first missing input the chain needs, or None.
 
         Args:
-            lacking: What cannot be had, with the rest of the sentence: why, and what to do.
+            lacking: The unavailable inputs, each with the end of its message: reason and remedy.
         """
         for lack, rest in lacking.items():
             chain = self._chain
@@ -117,12 +116,12 @@ class Demands:
         return None
 
     def refuse(self, lacking: Mapping[Lack, str]) -> None:
-        """Refuse what is lacking, where the chain needs it."""
+        """Raise if the chain needs an input that is unavailable."""
         if problem := self.missing(lacking):
             raise ConfigurationError(problem)
 
     def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
-        """Refuse a request whose answer could not be checked, or is more than one whole answer."""
+        """Refuse a request that cannot be checked or that asks for more than one full answer."""
         self.check_live()
         if query.unchecked is None:
             self.check_question(query)
@@ -131,7 +130,7 @@ class Demands:
         _check_single(query)
 
     def check_live(self) -> None:
-        """Refuse to let somebody wait for a Batch API."""
+        """Refuse a live request if the policy uses Batch APIs."""
         if self._batching is not None:
             raise ConfigurationError(
                 "the policy uses Batch APIs (`calls.via` is 'batch'), which take up to a day;"
@@ -144,7 +143,7 @@ class Demands:
             self.refuse({"query": "; pass `question`"})
 
     def check_references(self, references: Sequence[str]) -> None:
-        """Refuse missing references, and such as nobody would look at."""
+        """Refuse references that are missing, malformed or used by no step of the chain."""
         if isinstance(references, str):
             raise ConfigurationError("references must be a list of strings, not one string")
         other = next((r for r in references if not isinstance(cast("object", r), str)), None)
@@ -162,13 +161,13 @@ class Demands:
             )
 
     def can_draw(self, query: Query | None) -> bool:
-        """Whether there is a question, and somebody to ask it."""
+        """Whether there are messages to draw samples with, and a model or provider to ask."""
         if query is None or not query.messages:
             return False
         return query.model is not None or self._provider is not None
 
     def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
-        """Refuse missing samples that cannot be drawn."""
+        """Refuse malformed samples, and missing ones that cannot be drawn."""
         if isinstance(samples, str):
             raise ConfigurationError("samples must be a list of strings, not one string")
         if samples is not None and not isinstance(cast("object", samples), Sequence):
@@ -179,7 +178,7 @@ class Demands:
             self.refuse({"samples": rest})
 
     def tokens(self, logprobs: Sequence[object] | None) -> tuple[TokenLogprob, ...]:
-        """Return the tokens given; refuse missing ones, and such as nobody would look at."""
+        """Return the parsed tokens; refuse them if missing or used by no step of the chain."""
         if not logprobs:
             rest = "; pass them as `logprobs`, or call the model through the guard (`ask`), which"
             self.refuse({"logprobs": f"{rest} returns them"})
@@ -191,11 +190,11 @@ class Demands:
 
 
 def mode_of(policy: Policy, mode: StreamMode | None) -> StreamMode:
-    """Return when a stream releases text; refuse what the policy cannot do.
+    """Return when a stream releases text; refuse a mode that the policy does not support.
 
     Args:
         policy: The policy.
-        mode: What was asked for; None for what the policy says.
+        mode: The requested mode; None for the policy's `stream`.
     """
     chosen = mode or policy.stream
     if chosen not in get_args(StreamMode):
@@ -208,10 +207,10 @@ def mode_of(policy: Policy, mode: StreamMode | None) -> StreamMode:
 
 
 def _check_single(query: Query) -> None:
-    """Refuse to ask for anything but one whole answer.
+    """Refuse a query that asks for more than one complete answer.
 
     Raises:
-        ConfigurationError: The query asks for several, or for a stream.
+        ConfigurationError: The query asks for several answers or for a stream.
     """
     if query.params.get("stream") or query.params.get("n", 1) != 1:
         raise ConfigurationError(
@@ -232,28 +231,27 @@ def _read_in_sync(method: Callable[P, AnswerStream]) -> Callable[P, SyncAnswerSt
 
 
 class Guard:
-    """Asks a model, asks it again, scores the answer against the others, and acts on the score.
+    """Guards a model: asks it, scores its answer against further samples, and acts on the verdict.
 
-    A guard is immutable: one serves any number of concurrent requests, from any thread. It can be
-    pickled where its provider and its retriever can.
+    A guard is immutable: one instance serves any number of concurrent requests, from any thread. It
+    can be pickled if its provider, retriever and listeners can.
 
     Args:
-        policy: A `Policy`, a path to a policy file, or the same as a mapping; None for the file
-            that the environment variable `RESAY_POLICY` names, or the default, which asks the
-            model itself to judge its answer sentence by sentence against 5 samples.
-        model: The model to ask unless a call names another, such as `openai/gpt-4.1-mini`.
-        provider: Who answers; by default litellm. Not together with `calls.via: batch`.
-        retriever: Where documents are found, for a policy that regenerates: a `Retriever`, or
-            whatever else `resay.retrieval.as_retriever` takes; in place of the one that the policy
-            names.
-        on_verdict: Called with each `Verdict` that a call of this guard comes to, also of what is
-            skipped or withheld: where the call was made, before it returns. What an async function
-            returns is awaited. What it raises is logged by its type, and changes nothing.
+        policy: A `Policy`, a path to a policy file, or such a file's content as a mapping; None for
+            the file that the environment variable `RESAY_POLICY` names, or the default policy, in
+            which the model itself judges its answer sentence by sentence against 5 samples.
+        model: The default model, such as `openai/gpt-4.1-mini`; calls may name another.
+        provider: The provider of answers; litellm by default. Not allowed with `calls.via: batch`.
+        retriever: The document source for a policy that regenerates: a `Retriever` or anything else
+            that `resay.retrieval.as_retriever` accepts. Overrides the policy's retriever.
+        on_verdict: Called with the `Verdict` of each call, including skipped and withheld answers,
+            in the caller's thread or task before the call returns. May be async. If it raises, the
+            exception's type is logged and nothing else changes.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy regenerates, and there is no retriever that can be asked; or
-            it asks through Batch APIs, and there is a provider.
+        ConfigurationError: The policy regenerates without a usable retriever, or uses Batch APIs
+            together with a provider.
 
     Example:
         ```python
@@ -294,7 +292,7 @@ class Guard:
         self._retriever = retriever
 
     def __deepcopy__(self, memo: dict[int, object]) -> Guard:
-        return self  # Nothing about it changes.
+        return self  # Immutable.
 
     def __getstate__(self) -> dict[str, object]:
         parts = {
@@ -320,10 +318,10 @@ class Guard:
         return Listeners(functions, recorder, self._observers, self._name)
 
     def notifying(self, *listeners: OnVerdict) -> Guard:
-        """Return the same guard, which also notifies others of its verdicts.
+        """Return a copy of this guard that also notifies other listeners of its verdicts.
 
         Args:
-            *listeners: Functions that get each verdict, as `on_verdict` does.
+            *listeners: Functions that are called with each verdict, like `on_verdict`.
         """
         made = object.__new__(type(self))
         made.__dict__ |= self.__dict__
@@ -332,10 +330,10 @@ class Guard:
         return made
 
     def with_provider(self, provider: Provider) -> Guard:
-        """Return a guard of the same policy and model that asks somebody else, and keeps nothing.
+        """Return a guard with the same policy and model but another provider, and nothing stored.
 
         Args:
-            provider: Who answers.
+            provider: The provider of answers.
         """
         changed = {"cache": NoCacheConfig(), "calls": LiveCallsConfig()}
         quiet = {"journal": None, "observers": ()}
@@ -343,7 +341,7 @@ class Guard:
         return Guard(policy, model=self._model, provider=provider, retriever=self._retriever)
 
     def without_journal(self) -> Guard:
-        """Return the same guard, which writes nothing down: who serves it has a journal."""
+        """Return a copy of this guard without a journal, for a server that has its own."""
         made = self.notifying()
         made.policy = self.policy.model_copy(update={"journal": None})
         made.listeners = replace(self.listeners, recorder=None)
@@ -351,21 +349,21 @@ class Guard:
 
     @property
     def journal(self) -> Journal | None:
-        """The journal that the policy names; None where it names none."""
+        """The journal of the policy; None if it has none."""
         return self.listeners.recorder and self.listeners.recorder.journal
 
     @property
     def observers(self) -> tuple[Delivery, ...]:
-        """What pushes verdicts to the tools that the policy names, with counts of those lost."""
+        """The deliveries of verdicts to the policy's observers, with counts of lost verdicts."""
         return self.listeners.observers
 
     async def aflush(self) -> None:
-        """Wait until what this guard found is in the journal and the tools that its policy names.
+        """Wait until all verdicts are written to the journal and pushed to the observers.
 
-        It is written in the background, and what is left when the process ends.
+        Both happen in the background; whatever is pending is written when the process ends.
 
         Raises:
-            JournalError: It cannot be written at the moment. It will be tried again.
+            JournalError: The journal cannot be written at the moment. The write is retried later.
         """
         for observer in self.listeners.observers:
             await anyio.to_thread.run_sync(observer.flush, abandon_on_cancel=True)
@@ -395,20 +393,20 @@ class Guard:
 
     @property
     def takes_references(self) -> bool:
-        """Whether trusted texts are compared with where a request has any."""
+        """Whether requests' references are compared with the answers."""
         return self._chain.grounds or self._chain.needing("references") is not None
 
     @property
     def compares_documents(self) -> bool:
-        """Whether answers are held against documents in providers' own fields."""
+        """Whether answers are compared with documents in providers' own fields."""
         return self._chain.grounds and "documents" in self.policy.references.from_
 
     def decides_by_references(self, query: Query | None, references: Sequence[object]) -> bool:
-        """Return whether the references of a check decide without samples.
+        """Return whether a check can be decided by its references, without samples.
 
         Args:
-            query: What the response answers; its messages may bring references along.
-            references: Those that are given.
+            query: The query that the response answers; its messages may contain references.
+            references: The references passed by the caller.
         """
         if not self._chain.grounds:
             return False
@@ -418,21 +416,21 @@ class Guard:
         return bool(found) and not self._chain.leaves_open(found)
 
     def missing(self, lacking: Mapping[Lack, str]) -> str | None:
-        """Return what is said of the first thing lacking that the chain needs; None where all is.
+        """Return an error message for the first missing input the chain needs, or None.
 
         Args:
-            lacking: What cannot be had, with the rest of the sentence: why, and what to do.
+            lacking: The unavailable inputs, each with the end of its message: reason and remedy.
         """
         return self._demands.missing(lacking)
 
     def refuse(self, lacking: Mapping[Lack, str]) -> None:
-        """Refuse what is lacking, where the chain needs it.
+        """Raise if the chain needs an input that is unavailable.
 
         Args:
             lacking: As for `missing`.
 
         Raises:
-            ConfigurationError: The chain needs it.
+            ConfigurationError: The chain needs one of them.
         """
         self._demands.refuse(lacking)
 
@@ -442,21 +440,21 @@ class Guard:
         return self._chain.asking_response_model
 
     def skips(self, query: Query) -> str | None:
-        """Return why the answer to a query is not checked, as far as that is known before; or None.
+        """Return why a query's answer will not be checked, if known in advance; otherwise None.
 
         Args:
-            query: What is to be asked.
+            query: The query.
         """
         return skipped_early(self.policy, query)
 
     async def aprepare(self) -> None:
-        """Load the policy's models, and litellm, now; otherwise the first check waits for them.
+        """Load the policy's models, and litellm, now instead of during the first check.
 
-        litellm is loaded where the guard was given no provider, and its model is known or the
-        policy names one.
+        litellm is loaded if the guard has no provider and either has a model or a policy that names
+        one.
 
         Raises:
-            ConfigurationError: A model cannot be had as configured.
+            ConfigurationError: A model cannot be loaded as configured.
             MissingDependencyError: litellm is needed and not installed.
             ScorerError: A model's server does not answer.
         """
@@ -485,11 +483,11 @@ class Guard:
 
         Args:
             question: A question, a conversation in OpenAI's message shape, or a `Query`.
-            model: The model to ask in place of the guard's own.
-            entity: What the question is mainly about, for methods that ask back for it; None to
-                have the judge asked, where the policy does not say.
-            tenant: On whose behalf, where the application serves several: what is cached for one is
-                never used for another.
+            model: The model to ask instead of the guard's own.
+            entity: The main subject of the question, for reverse validation; None lets the judge
+                determine it, unless the policy names one.
+            tenant: The tenant of an application that serves several: cache entries of one tenant
+                are never used for another.
             references: Trusted texts for the steps of the chain that compare with references.
             **params: Provider parameters of the main call, such as `temperature` or `api_base`.
 
@@ -497,7 +495,7 @@ class Guard:
             The answer with its verdict.
 
         Raises:
-            ConfigurationError: What the chain needs is not there.
+            ConfigurationError: An input that the chain needs is missing.
             ProviderError: The model gave no answer.
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
@@ -525,22 +523,22 @@ class Guard:
 
         Args:
             response: The text to check.
-            question: What it answers. Needed to draw samples.
+            question: The question it answers. Needed to draw samples.
             samples: Other responses to the same question; None to draw them from the model.
             references: Trusted texts for the steps of the chain that compare with references.
-            logprobs: The response's tokens for the steps of the chain that look at their
-                probabilities: `TokenLogprob`s, or what OpenAI's `logprobs.content` lists, as
-                objects or as mappings.
+            logprobs: The response's tokens for the steps of the chain that use their probabilities:
+                `TokenLogprob`s, or the entries of OpenAI's `logprobs.content`, as objects or
+                mappings.
             model: The model that wrote the response, for samples and for judging.
-            entity: What the response is mainly about, for methods that ask back for it.
-            tenant: On whose behalf, as for `aask`.
+            entity: The main subject of the response, for reverse validation.
+            tenant: The tenant, as for `aask`.
             **params: Provider parameters, such as `api_base`.
 
         Returns:
             The verdict.
 
         Raises:
-            ConfigurationError: What the chain needs is neither given nor to be had.
+            ConfigurationError: An input that the chain needs is missing and cannot be obtained.
         """
         if "messages" in params:
             raise ConfigurationError("pass the conversation as `question`, not as `messages`")
@@ -552,7 +550,7 @@ class Guard:
         elif model or self._model or params or entity or tenant:
             query = Query((), model or self._model, params, entity, tenant)
         self._demands.check_question(query)
-        # References are looked for only where it depends on them.
+        # Without samples, look for references only if the verdict depends on them.
         can_compare = samples is not None or self._demands.can_draw(query)
         if can_compare or not self.decides_by_references(query, references):
             self._demands.check_samples(query, samples)
@@ -577,20 +575,19 @@ class Guard:
         concurrency: int = 16,
         ordered: bool = True,
     ) -> AsyncGenerator[Checked, None]:
-        """Check many existing responses, several at the same time.
+        """Check many existing responses concurrently.
 
-        Neural models compute what is asked of them at the same time in common batches: give them
-        a higher `concurrency`, such as 64. For files, and what must outlive the process, there is
-        `resay.batch`.
+        Neural models process concurrent requests in common batches: use a higher `concurrency`
+        with them, such as 64. For files, or runs that must survive a restart, use `resay.batch`.
 
         Args:
-            items: Responses, or mappings with the arguments of `check`, `response` among them.
-                They are taken only as far as they can be worked on.
-            concurrency: How many checks at the same time.
-            ordered: Whether to give them in order, or each as soon as it is finished.
+            items: Responses, or mappings with the arguments of `check`, including `response`.
+                They are consumed only as fast as they are checked.
+            concurrency: The number of concurrent checks.
+            ordered: Whether to yield results in input order, or each as soon as it is finished.
 
         Yields:
-            What came of each: a verdict, or the error. One that fails costs the others nothing.
+            The result of each item: its verdict or its error. A failed item does not affect others.
 
         Raises:
             ConfigurationError: `concurrency` is below 1.
@@ -626,16 +623,16 @@ class Guard:
         references: Sequence[str] = (),
         samples: Sequence[str] = (),
     ) -> Answer:
-        """Ask, check and act, with each kind of call going where `sources` says.
+        """Ask, check and act, with each kind of call sent to its provider in `sources`.
 
-        This is the way in for adapters; applications call `aask`.
+        For adapters; applications call `aask`.
 
         Args:
-            query: What to ask.
-            sources: Who answers what.
+            query: The query.
+            sources: The provider of each kind of call.
             references: Trusted texts for the steps of the chain that compare with references.
-            samples: Other responses to the same query that are there already; only so many as the
-                policy wants beyond them are drawn.
+            samples: Existing responses to the same query; only the rest of the policy's samples are
+                drawn.
 
         Returns:
             The answer with its verdict.
@@ -660,14 +657,14 @@ class Guard:
         samples: Sequence[str] | None = None,
         logprobs: Sequence[object] = (),
     ) -> Verdict:
-        """Check an existing response, with each kind of call going where `sources` says.
+        """Check an existing response, with each kind of call sent to its provider in `sources`.
 
-        This is the way in for adapters; applications call `acheck`.
+        For adapters; applications call `acheck`.
 
         Args:
             response: The text to check.
-            query: What it answers; without messages where that is not known.
-            sources: Who answers what. The main call is not made.
+            query: The query it answers; without messages if they are unknown.
+            sources: The provider of each kind of call. The main call is not made.
             references: Trusted texts for the steps of the chain that compare with references.
             samples: Other responses to the same query; None to draw them.
             logprobs: The response's tokens, as for `acheck`.
@@ -676,7 +673,7 @@ class Guard:
             The verdict.
 
         Raises:
-            ConfigurationError: What the chain needs is not given.
+            ConfigurationError: An input that the chain needs is missing.
         """
         self._demands.check_live()
         self._demands.check_question(query)
@@ -696,25 +693,25 @@ class Guard:
         references: Sequence[str] = (),
         **params: Any,
     ) -> AnswerStream:
-        """Ask the model and hand over its answer while it is written, checked as `mode` says.
+        """Ask the model and stream its answer, checked as `mode` says.
 
         Args:
             question: A question, a conversation in OpenAI's message shape, or a `Query`.
-            mode: `hold` releases a sentence once its own score is in, while later ones are still
-                written; `after` passes text on as it comes, and has the verdict at the end;
-                `buffer` gives all or nothing. None for the policy's `stream`.
-            model: The model to ask in place of the guard's own.
-            entity: What the question is mainly about, as for `aask`.
-            tenant: On whose behalf, as for `aask`.
+            mode: `hold` releases a sentence as soon as it is scored, while later ones are being
+                written; `after` passes text on as it arrives, with the verdict at the end; `buffer`
+                releases the whole answer at once or nothing. None for the policy's `stream`.
+            model: The model to ask instead of the guard's own.
+            entity: The main subject of the question, as for `aask`.
+            tenant: The tenant, as for `aask`.
             references: Trusted texts for the steps of the chain that compare with references.
             **params: Provider parameters of the main call.
 
         Returns:
-            An async context manager and iterator of parts; `answer` is there at its end. Iterating
-            raises what `aask` raises.
+            An async context manager and iterator of parts; `answer` is available at its end.
+            Iterating raises the same exceptions as `aask`.
 
         Raises:
-            ConfigurationError: What the chain needs is not there.
+            ConfigurationError: An input that the chain needs is missing.
         """
         query = Query.of(
             question, model=model or self._model, entity=entity, tenant=tenant, **params
@@ -731,15 +728,15 @@ class Guard:
         references: Sequence[str] = (),
         every_chunk: bool = False,
     ) -> AnswerStream:
-        """Do what `astream` does, with each kind of call going where `sources` says.
+        """Do what `astream` does, with each kind of call sent to its provider in `sources`.
 
         Args:
-            query: What to ask.
-            sources: Who answers what.
-            mode: When text is released; None for the policy's `stream`.
+            query: The query.
+            sources: The provider of each kind of call.
+            mode: When to release text; None for the policy's `stream`.
             references: Trusted texts for the steps of the chain that compare with references.
-            every_chunk: Whether to hand over parts without text too, which hold what else the
-                provider sent.
+            every_chunk: Whether to yield parts without text too, which carry the provider's other
+                data.
         """
         self._demands.check_request(query, sources, references)
         chosen = mode_of(self.policy, mode)
@@ -754,7 +751,7 @@ class Guard:
     stream = _read_in_sync(astream)
 
     def apply(self, response: str, verdict: Verdict) -> Answer:
-        """Act on a verdict as the policy says; where it regenerates, with its `otherwise`.
+        """Act on a verdict as the policy says; its `otherwise` applies instead of regenerating.
 
         Raises:
             HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
@@ -763,7 +760,7 @@ class Guard:
 
 
 def _batching(policy: Policy, provider: Provider | None) -> BatchProvider | None:
-    """Return who asks through Batch APIs, if anybody does."""
+    """Return the provider that calls models through Batch APIs, if the policy uses them."""
     if isinstance(provider, BatchProvider):
         return provider
     if not isinstance(policy.calls, BatchCallsConfig):
@@ -777,7 +774,7 @@ def _batching(policy: Policy, provider: Provider | None) -> BatchProvider | None
 
 
 def _name_of(policy: object) -> str:
-    """Return what a journal calls a policy: as its file, without the ending."""
+    """Return the policy's name in the journal: its file name without the extension."""
     if policy is None:
         policy = os.environ.get("RESAY_POLICY") or "default"
     if isinstance(policy, (str, PathLike)):
@@ -788,7 +785,7 @@ def _name_of(policy: object) -> str:
 def _check_pickles(name: str, part: object) -> None:
     try:
         pickle.dumps(part)
-    # Whatever the class of a user's provider raises.
+    # Pickling a user's class can raise anything.
     except Exception as error:
         raise ConfigurationError(
             f"cannot pickle this guard because of its {name}, of type {type(part).__qualname__!r}"

@@ -1,1 +1,1 @@
-"""What tests share: servers, clients, models and texts."""
+"""Helpers that tests share: servers, clients, models and texts."""

@@ -1,4 +1,4 @@
-"""Ordinary use of Anthropic's SDK, one function for each way to call it."""
+"""Ordinary uses of Anthropic's SDK, one function for each way to call it."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ async def astream_events(client: Any) -> Any:
 async def araw(client: Any) -> Any:
     response = await client.messages.with_raw_response.create(**ASKED)
     parsed = response.parse()
-    # Until 1.0 this was not async.
+    # Before 1.0 it was not async.
     return response.status_code, await parsed if hasattr(parsed, "__await__") else parsed
 
 

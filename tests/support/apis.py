@@ -1,4 +1,4 @@
-"""Streams of each API, and what is given of them as a policy's `stream` says."""
+"""Streams of each API, and the events that clients must get in each mode of a policy's `stream`."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def chat_stream(blocks: Blocks, thought: str = "", called: bool = False) -> list
 
 @dataclass(frozen=True)
 class Spoken:
-    """An API, a stream of it, and how it says that a filter or its end stopped an answer."""
+    """An API, a stream of it, and its finish reasons for a filtered and a finished answer."""
 
     api: Api
     stream: Callable[..., list[Event]]
@@ -209,7 +209,7 @@ ALL = [CHAT, RESPONSE, MESSAGE]
 
 
 def read(api: Api, events: Sequence[Event]) -> Completion:
-    """Return what events say."""
+    """Return the completion that events contain."""
     gathered = Gathered()
     for event in events:
         for _, chunk in api.chunks(event):
@@ -218,14 +218,14 @@ def read(api: Api, events: Sequence[Event]) -> Completion:
 
 
 def after(api: Api, events: Sequence[Event], outcome: Outcome) -> list[Event]:
-    """Give events as they come; those from the end on with the verdict."""
+    """Send events as they come, adding the verdict to those from the end on."""
     end = _end(api, events)
     notice = api.saying(events, outcome.message, whole=True) if outcome.message else []
     return _placed(api, [*events[:end], *notice, *api.ending(events[end:], {0: outcome})])
 
 
 def hold(api: Api, events: Sequence[Event], pieces: Sequence[str], outcome: Outcome) -> list[Event]:
-    """Give a text piece by piece, and everything else when it is over."""
+    """Send a text piece by piece, and everything else after the end."""
     opening, end = _opening(api, events), _end(api, events)
     said = [*pieces, *([outcome.message] if outcome.message else [])]
     given = _quiet(api, events[:opening]) if said else []
@@ -240,7 +240,7 @@ def hold(api: Api, events: Sequence[Event], pieces: Sequence[str], outcome: Outc
 
 
 def buffer(api: Api, events: Sequence[Event], outcome: Outcome) -> list[Event]:
-    """Give nothing before the verdict."""
+    """Send nothing before the verdict."""
     if outcome.message is not None:
         return hold(api, events, [], outcome)
     end = _end(api, events)
@@ -248,14 +248,14 @@ def buffer(api: Api, events: Sequence[Event], outcome: Outcome) -> list[Event]:
 
 
 def regenerated(text: str, draft: str, action: Any = "regenerate") -> Answer:
-    """Return an answer that was written again."""
+    """Return a regenerated answer."""
     found = Regeneration("repair", (Attempt("1 of 2 sentences > 0.50"),), 0, draft=draft)
     verdict = Verdict("consistent", 0.1, "passage 0.10 <= 0.50", regeneration=found)
     return Answer(text, text, action, verdict, completion=Completion(draft))
 
 
 def rewrite(api: Api, events: Sequence[Event], shown: Sequence[str], answer: Answer) -> list[Event]:
-    """Give some of an answer as it is written, and then another end, or another answer."""
+    """Send part of an answer as it is written, and then another end, or another answer."""
     seen: list[Event] = []
     shaping = Shaping(api, seen, can_change=True)
     coming = iter(events)
@@ -272,7 +272,7 @@ def rewrite(api: Api, events: Sequence[Event], shown: Sequence[str], answer: Ans
 
 
 def without_verdicts(events: Sequence[Event]) -> list[Event]:
-    """Return events without what is said of the answer in them, which may quote the draft."""
+    """Return events without their verdicts, which may quote the draft."""
     return [Event(_unsaid(event.data), event.name) for event in events]
 
 
@@ -320,7 +320,7 @@ def _placed(api: Api, events: Sequence[Event]) -> list[Event]:
 
 @st.composite
 def spoiled(draw: st.DrawFn, value: Any) -> Any:
-    """Draw a value with anything at all in one place of it."""
+    """Draw a value with arbitrary JSON in one place of it."""
     if isinstance(value, dict) and value and draw(st.integers(0, 5)):
         key = draw(st.sampled_from(sorted(value)))
         return {**value, key: draw(spoiled(value[key]))}

@@ -1,4 +1,4 @@
-"""Speaking HTTP byte by byte: to a gateway as no client does, and to it as no upstream should."""
+"""Raw HTTP: requests that no client sends, and responses that no upstream should send."""
 
 from __future__ import annotations
 
@@ -39,38 +39,38 @@ CHAT = "/v1/chat/completions"
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a server sent on one connection, up to its end.
+    """Everything that a server sent on one connection, up to its end.
 
     Attributes:
-        data: All of it.
+        data: The bytes.
     """
 
     data: bytes
 
     @property
     def status(self) -> int:
-        """The status of the first answer; 0 where there is none."""
+        """The status of the first response; 0 if there is none."""
         words = self.data.split(b" ", 2)
         return int(words[1]) if self.data.startswith(b"HTTP/1.1 ") else 0
 
     @property
     def count(self) -> int:
-        """How many answers there are."""
+        """The number of responses."""
         return self.data.count(b"HTTP/1.1 ")
 
     @property
     def headers(self) -> list[tuple[str, str]]:
-        """The headers of the first answer."""
+        """The headers of the first response."""
         lines = self.data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
         return [(name.lower(), value) for name, _, value in (x.partition(": ") for x in lines)]
 
     def header(self, name: str) -> str | None:
-        """Return a header of the first answer."""
+        """Return a header of the first response."""
         return next((value for known, value in self.headers if known == name), None)
 
     @property
     def body(self) -> bytes:
-        """What follows the headers of the first answer, out of its chunks."""
+        """The content after the headers of the first response, with chunks decoded."""
         rest = self.data.partition(b"\r\n\r\n")[2]
         if self.header("transfer-encoding") != "chunked":
             return rest
@@ -88,11 +88,11 @@ class Answered:
 
 
 def answered(served: Served, *pieces: bytes) -> Answered:
-    """Send bytes over one connection, and return all that comes until the gateway closes it."""
+    """Send bytes over one connection, and return everything until the gateway closes it."""
     with served.connected() as connection:
         connection.settimeout(LONGEST_S)
         received: list[bytes] = []
-        # It may answer and close before all was sent.
+        # The gateway may respond and close before everything was sent.
         with suppress(ConnectionError):
             for piece in pieces:
                 connection.sendall(piece)
@@ -103,7 +103,7 @@ def answered(served: Served, *pieces: bytes) -> Answered:
 
 
 def head_of(method: str, target: str, *lines: str, close: bool = True) -> bytes:
-    """Return the head of a request, after which the connection is to be closed."""
+    """Return the head of a request, by default with `Connection: close`."""
     closing = ["Connection: close"] if close else []
     all_lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *closing, *lines, "", ""]
     return "\r\n".join(all_lines).encode("latin-1")
@@ -116,19 +116,19 @@ def posting(target: str, body: bytes, *lines: str, close: bool = True) -> bytes:
 
 
 def chunked(body: bytes, size: int = 1000) -> bytes:
-    """Return a body in chunks."""
+    """Return a body in chunked encoding."""
     pieces = [body[start : start + size] for start in range(0, len(body), size)]
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 
 def ask(served: Served, body: Any, *lines: str, target: str = CHAT) -> Answered:
-    """Post a body, which is JSON unless it is bytes."""
+    """Post a body, encoded as JSON unless it is bytes."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return answered(served, posting(target, data, *lines))
 
 
 def is_well(served: Served) -> bool:
-    """Return whether a good client is answered."""
+    """Return whether a well-behaved client gets a response."""
     return answered(served, head_of("GET", "/healthz")).status == 200
 
 
@@ -149,7 +149,7 @@ ANSWER: Mapping[str, Any] = {
 
 
 def said(body: object, *lines: str, status: str = "200 OK") -> bytes:
-    """Return an upstream's answer, after which the connection ends: JSON unless it is bytes."""
+    """Return an upstream's last response on a connection; the body is JSON unless it is bytes."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     told = [
         *(f"HTTP/1.1 {status}", "Content-Type: application/json"),
@@ -159,17 +159,17 @@ def said(body: object, *lines: str, status: str = "200 OK") -> bytes:
 
 
 def stream_of(*events: bytes) -> bytes:
-    """Return an upstream's answer of events, which ends when the connection does."""
+    """Return an upstream's stream of events, which ends when the connection does."""
     return b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + b"".join(events)
 
 
 @dataclass(slots=True)
 class Received:
-    """A request as an upstream read it.
+    """A request as an upstream received it.
 
     Attributes:
         head: The request line and the headers.
-        body: The body, out of its chunks.
+        body: The body, with chunks decoded.
     """
 
     head: bytes
@@ -188,7 +188,7 @@ class Received:
 
     @property
     def json(self) -> Any:
-        """The body, strictly read: what is no JSON in the strict sense raises."""
+        """The body, parsed as strict JSON: NaN and infinities raise."""
         return json.loads(self.body.decode("utf-8"), parse_constant=_no_constant)
 
 
@@ -200,14 +200,14 @@ Says = Callable[[Received], AsyncIterator[bytes]]
 
 
 class Upstream(LoopServer):
-    """An upstream that answers with the bytes that a test wants.
+    """An upstream that responds with the bytes that a test wants.
 
-    It reads one request after the other from a connection, as servers do: what a gateway lets
-    through behind a body is another request to it.
+    It reads one request after the other from a connection, as servers do: bytes that a gateway lets
+    through behind a body are another request to it.
 
     Attributes:
         received: The requests, in order of arrival.
-        connections: How many connections there were.
+        connections: The number of connections.
     """
 
     def __init__(self) -> None:
@@ -217,13 +217,13 @@ class Upstream(LoopServer):
         super().__init__()
 
     def says(self, answer: bytes | Says) -> None:
-        """Answer so from now on, and forget what was asked until now."""
+        """Set the response from now on, and forget the earlier requests."""
         self._says = answer
         self.received = []
         self.connections = 0
 
     def do_soon(self, act: Callable[[], object]) -> None:
-        """Do something on the upstream's event loop."""
+        """Schedule a call on the upstream's event loop."""
         self._loop.call_soon_threadsafe(act)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -237,7 +237,7 @@ class Upstream(LoopServer):
         writer.close()
 
     async def _answer(self, request: Received, writer: asyncio.StreamWriter) -> bool:
-        """Answer; return whether the connection can be used again."""
+        """Respond; return whether the connection can be reused."""
         says = self._says
         if isinstance(says, bytes):
             writer.write(says)
@@ -264,7 +264,7 @@ async def _read(reader: asyncio.StreamReader) -> Received:
 
 @dataclass(slots=True)
 class Logs(logging.Handler):
-    """All that any logger of the process says, exceptions and their tracebacks with it."""
+    """Everything that any logger of the process emits, including exceptions with tracebacks."""
 
     lines: list[str] = field(default_factory=list[str])
 
@@ -285,11 +285,11 @@ class Logs(logging.Handler):
 
 @contextmanager
 def kept_logs(level: int, *, but: Mapping[str, int]) -> Iterator[Logs]:
-    """Keep what is logged.
+    """Capture log messages.
 
     Args:
-        level: The lowest level that is logged.
-        but: The levels of some loggers, by name.
+        level: The lowest level to log.
+        but: The levels of particular loggers, by name.
     """
     logs, root = Logs(), logging.getLogger()
     before = {name: logging.getLogger(name).level for name in but} | {"": root.level}
@@ -305,7 +305,7 @@ def kept_logs(level: int, *, but: Mapping[str, int]) -> Iterator[Logs]:
 
 
 def wait_until(holds: Callable[[], bool], longest_s: float = LONGEST_S) -> None:
-    """Wait for something that nobody tells of."""
+    """Poll until a condition holds, if nothing signals it."""
     deadline = time.monotonic() + longest_s
     while not holds():
         assert time.monotonic() < deadline, "it never came"

@@ -1,4 +1,4 @@
-"""Batches in processes of their own: judges that keep a log, and a process that is killed."""
+"""Batches in separate processes: judges that log their calls, and a process that is killed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ JUDGED = {
 
 
 def made_rows(count: int) -> list[dict[str, Any]]:
-    """Rows with samples, every third of which is contradicted by them."""
+    """Return rows with samples, every third of which is contradicted by them."""
     return [
         {
             "name": f"row {i}",
@@ -73,7 +73,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 class LoggingJudge:
-    """A provider that says Yes and notes in a file which bridge it was asked about."""
+    """A provider that says Yes and logs which bridge it was asked about."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
@@ -89,12 +89,12 @@ class LoggingJudge:
 
 
 def calls_of(log: Path) -> list[int]:
-    """Return which row each call was for."""
+    """Return the row that each call was for."""
     return [int(line) for line in log.read_text().split()] if log.exists() else []
 
 
 class Deadly:
-    """A scorer that ends its process where a response says so."""
+    """A scorer that ends its process if a response says so."""
 
     name: ClassVar[str] = "deadly"
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -112,13 +112,13 @@ class Deadly:
 
 
 def one_by_one(scorer: RowScorer, rows: Iterator[Row]) -> Iterator[list[Scored]]:
-    """An engine of one's own."""
+    """A custom engine."""
     for row in rows:
         yield scorer.score([row])
 
 
 def finished_rows(out: Path) -> set[int]:
-    """Return which rows are kept, as far as they are written whole."""
+    """Return which rows are stored, as far as they are written completely."""
     found: set[int] = set()
     for path in (out.with_name(f"{out.name}.run")).glob("*.rows"):
         lines = path.read_bytes().splitlines(keepends=True)
@@ -127,7 +127,7 @@ def finished_rows(out: Path) -> set[int]:
 
 
 def started(*words: str) -> subprocess.Popen[bytes]:
-    """Start Python as this process finds modules."""
+    """Start Python with this process's module path."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     return subprocess.Popen([sys.executable, *words], env=env, **pipes)
@@ -135,11 +135,11 @@ def started(*words: str) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def killing(kind: str, source: Path, out: Path, log: Path) -> Iterator[Callable[[int, int], bool]]:
-    """Go on with a run as often as is said, and kill it then at what it does to the disk.
+    """Resume a run repeatedly, and kill it at one of its disk operations.
 
     Yields:
-        A function of the step at which to kill it (0 for none) and a seed, which returns whether
-        it was killed.
+        A function of the operation at which to kill it (0 for none) and a seed, which returns
+        whether it was killed.
     """
     words = ("-m", "support.batch", kind, str(source), str(out), str(log))
     with started(*words) as process:
@@ -159,7 +159,7 @@ def killing(kind: str, source: Path, out: Path, log: Path) -> Iterator[Callable[
 
 
 def _die_at(after: int, seed: int) -> None:
-    """Have the process killed before, in or after one of its next steps on the disk."""
+    """Have the process killed before, during or after one of its next disk operations."""
     left = after
     chance = random.Random(seed)
 
@@ -185,7 +185,7 @@ def _die_at(after: int, seed: int) -> None:
 
 def _go_on(kind: str, source: str, out: str, log: str, after: int, seed: int) -> None:
     guard = Guard(JUDGED, provider=LoggingJudge(Path(log))) if kind == "judged" else Guard(NGRAM)
-    # Parts are small, so that there are several.
+    # Use small parts, so that there are several.
     import resay.batch.run
 
     resay.batch.run.PART_BYTES = 3_000
@@ -196,7 +196,7 @@ def _go_on(kind: str, source: str, out: str, log: str, after: int, seed: int) ->
 
 
 def _main(kind: str, source: str, out: str, log: str) -> None:
-    """Make each run in a process that has imported all that it needs."""
+    """Fork each run from this process, which has imported everything that a run needs."""
     for line in sys.stdin:
         after, seed = map(int, line.split())
         child = os.fork()

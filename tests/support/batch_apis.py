@@ -21,17 +21,17 @@ __all__ = ["LONGEST_S", "WAIT_S", "BatchServer", "Fate", "Fault", "Made", "once_
 
 LONGEST_S = 30.0
 WAIT_S = 1.0
-"""How long providers in tests wait for more requests, as `once_idle` understands it."""
+"""How long test providers wait for more requests; `once_idle` recognises the value."""
 _OPENAI = re.compile(r"(?:/v1|/openai(?:/v1)?)(/files|/batches)(?:/([\w-]+))?(/content)?")
 _ANTHROPIC = re.compile(r"/v1/messages/batches(?:/([\w-]+))?(/results)?")
 
 Fate = str | tuple[int, str] | None
-"""What becomes of a request: the words of its answer, a status with a code, `expired` or
-`cancelled` as they are called there, or None where it is in no file."""
+"""The outcome of a request: the words of its answer, a status with a code, `expired`, `cancelled`,
+or None if it appears in no file."""
 
 
 async def once_idle(seconds: float) -> None:
-    """Wait for more requests until none can come, and for everything else not at all."""
+    """Replace sleeping: wait for more requests until none can come, and for nothing else."""
     if seconds == WAIT_S:
         await anyio.wait_all_tasks_blocked()
     else:
@@ -40,14 +40,14 @@ async def once_idle(seconds: float) -> None:
 
 @dataclass
 class Fault:
-    """What goes wrong once.
+    """A fault that occurs once.
 
     Attributes:
-        method: Of which request.
-        path: How its path ends.
-        status: What is answered; None where the connection is cut.
-        headers: Sent with it.
-        after: Whether what was asked for is done all the same.
+        method: The method of the request.
+        path: The end of the request's path.
+        status: The status of the response; None to cut the connection.
+        headers: The headers of the response.
+        after: Whether the request takes effect all the same.
     """
 
     method: str
@@ -59,7 +59,7 @@ class Fault:
 
 @dataclass
 class Made:
-    """A batch that was made."""
+    """A batch that was created."""
 
     name: str
     requests: list[dict[str, Any]]
@@ -78,23 +78,23 @@ def _echo(body: Mapping[str, Any], batch: int) -> Fate:
 
 
 class BatchServer:
-    """Serves while it is entered.
+    """Serves the Batch APIs while the context is open.
 
     Args:
-        fate: What becomes of a request, by its body and the number of its batch.
-        ends: How batches end at OpenAI, the first things first; `completed` for the rest. One that
-            has failed says why after a colon.
-        polls: How often a batch is looked at before it has ended.
-        faults: What goes wrong.
+        fate: Returns the outcome of a request, by its body and the number of its batch.
+        ends: How OpenAI's batches end, in order of creation; `completed` for the rest. A failed one
+            has the reason after a colon.
+        polls: How often a batch is polled before it has ended.
+        faults: The faults to inject.
 
     Attributes:
-        batches: What was made.
-        log: What was asked: methods with paths.
-        polled: Set when a batch was looked at.
-        made: Set when one was made.
+        batches: The created batches.
+        log: The requests: methods with paths.
+        polled: Set when a batch was polled.
+        made: Set when a batch was created.
         hold: Whether no batch ends.
-        mute_creation: Whether nothing is said when one was made.
-        waits: Headers that what was looked at goes with.
+        mute_creation: Whether the creation of a batch gets no response.
+        waits: The headers of responses to GET requests.
     """
 
     def __init__(
@@ -132,11 +132,11 @@ class BatchServer:
         return f"http://127.0.0.1:{self._server.port}"
 
     def created(self) -> int:
-        """How many batches were asked for."""
+        """Return how many batches were requested."""
         return sum(1 for line in self.log if re.fullmatch(r"POST .*/batches", line))
 
     def sent(self, number: int = -1) -> list[Mapping[str, Any]]:
-        """The bodies of a batch's requests."""
+        """Return the bodies of a batch's requests."""
         batch = self.batches[number]
         return [batch.body(request) for request in batch.requests]
 
@@ -205,7 +205,7 @@ class BatchServer:
         return next((made for made in self.batches if made.name == name), None)
 
     def _looked_at(self, made: Made) -> bool:
-        """Count a look at a batch; return whether it has ended."""
+        """Count a poll of a batch; return whether it has ended."""
         self.polled.set()
         if self.hold or made.polls > 0:
             made.polls -= 1
@@ -272,7 +272,7 @@ class BatchServer:
         batch, _, kind = name.rpartition("-")
         made = self._find(batch)
         assert made
-        # In another order than they were sent.
+        # In a different order from the requests.
         lines = [self._line(made, request) for request in reversed(made.requests)]
         wanted = [line for line in lines if line is not None]
         good = [
@@ -328,7 +328,7 @@ class BatchServer:
             return 200, [
                 line for request in reversed(made.requests) if (line := self._row(made, request))
             ]
-        # The SDK looks itself before it reads the results.
+        # The SDK polls by itself before it reads the results.
         return 200, self._message_batch(made, ended=self._looked_at(made))
 
     def _message_batch(self, made: Made, *, ended: bool) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ BROWSER = (
 )
 _PATIENCE_S = 30
 _DOMAINS = ("Page", "Runtime", "Log", "Network", "Audits")
-# A promise that is kept as soon as the page shows something.
+# A promise that resolves as soon as a condition holds on the page.
 _UNTIL = """new Promise((done) => {
   const look = () => (%s) && (seen.disconnect(), done(true));
   const seen = new MutationObserver(look);
@@ -37,8 +37,8 @@ class Chromium:
     """A browser.
 
     Args:
-        reading: The file descriptor it writes to.
-        writing: The one it reads from.
+        reading: The file descriptor that the browser writes to.
+        writing: The one that it reads from.
     """
 
     def __init__(self, reading: int, writing: int) -> None:
@@ -53,7 +53,7 @@ class Chromium:
         self._thread.start()
 
     def send(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
-        """Give a command, and return what came of it."""
+        """Send a command, and return its result."""
         with self._changed:
             self._last += 1
             number = self._last
@@ -72,7 +72,7 @@ class Chromium:
         return answer["result"]
 
     def events(self, session: str, *names: str) -> list[dict[str, Any]]:
-        """Return what happened so far."""
+        """Return the events so far, by their names."""
         with self._changed:
             return [
                 event["params"]
@@ -86,7 +86,7 @@ class Chromium:
             assert self._changed.wait_for(condition, _PATIENCE_S), "it did not happen"
 
     def close(self) -> None:
-        """Close it."""
+        """Close the browser."""
         try:
             self.send("Browser.close")
         finally:
@@ -111,7 +111,7 @@ class Chromium:
 
 
 class Tab:
-    """A page of a browser, with nothing kept from others."""
+    """A page of a browser, isolated from others."""
 
     def __init__(self, browser: Chromium) -> None:
         self._browser = browser
@@ -125,19 +125,19 @@ class Tab:
             self.send(f"{domain}.enable")
 
     def send(self, method: str, **params: Any) -> dict[str, Any]:
-        """Give a command."""
+        """Send a command, and return its result."""
         return self._browser.send(method, self._session, **params)
 
     def events(self, *names: str) -> list[dict[str, Any]]:
-        """Return what happened so far."""
+        """Return the events so far, by their names."""
         return self._browser.events(self._session, *names)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the page."""
         self._browser.send("Target.disposeBrowserContext", browserContextId=self._context)
 
     def looks(self, scheme: str = "light", width: int = 1280, height: int = 900) -> None:
-        """Choose light or dark, and how large it is."""
+        """Set the colour scheme and the size of the window."""
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.send("Emulation.setEmulatedMedia", features=[feature])
         self.send(
@@ -149,13 +149,13 @@ class Tab:
         )
 
     def open(self, url: str) -> None:
-        """Go to an address."""
+        """Navigate to an address."""
         with self.loading():
             self.send("Page.navigate", url=url)
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Do something that leads to another page, and wait until that is there."""
+        """Wait for the page load that the block causes."""
         before = len(self.events("Page.loadEventFired"))
         yield
         self._browser.wait(lambda: len(self._events_inside()) > before)
@@ -164,7 +164,7 @@ class Tab:
         return self.events("Page.loadEventFired")
 
     def run(self, script: str) -> Any:
-        """Return what an expression is worth on the page."""
+        """Return the value of an expression on the page."""
         done = self.send(
             "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
         )
@@ -198,7 +198,7 @@ class Tab:
         raise AssertionError(f"{selector} cannot be reached with the Tab key")
 
     def troubles(self) -> list[Any]:
-        """Return errors, violations of the policy, exceptions and dialogs."""
+        """Return errors, policy violations, exceptions and dialogs."""
         logged = [
             event["entry"]
             for event in self.events("Log.entryAdded")
@@ -216,11 +216,11 @@ class Tab:
         ]
 
     def asked(self) -> list[str]:
-        """Return every address that was asked for."""
+        """Return every requested address."""
         return [event["request"]["url"] for event in self.events("Network.requestWillBeSent")]
 
     def picture(self, path: Path | None = None, *, whole: bool = False) -> bytes:
-        """Return what is seen, as PNG."""
+        """Return a screenshot, as PNG."""
         options: dict[str, Any] = {}
         if whole:
             size = self.send("Page.getLayoutMetrics")["cssContentSize"]
@@ -233,11 +233,11 @@ class Tab:
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[Chromium]:
-    """Have a browser."""
+    """Run a browser."""
     assert BROWSER is not None
     there, writing = os.pipe()
     reading, back = os.pipe()
-    # Out of the way of 3 and 4, which are the browser's ends.
+    # Keep 3 and 4 free for the browser's ends.
     ends = [fcntl(there, F_DUPFD, 10), fcntl(back, F_DUPFD, 10)]
 
     def hand_over() -> None:
@@ -248,7 +248,7 @@ def chromium(profile: Path) -> Iterator[Chromium]:
         [
             BROWSER,
             "--headless",
-            "--no-sandbox",  # it shows nothing but our own pages, and containers have no other way
+            "--no-sandbox",  # it opens only our own pages, and a sandbox does not run in containers
             "--disable-gpu",
             "--no-first-run",
             "--disable-background-networking",

@@ -11,9 +11,9 @@ def claims_of(
 
     Args:
         passage: The response.
-        question: What it answers; empty where that is not known.
-        splits: Whether sentences are taken apart; else each is one claim.
-        skips: Whether greetings, refusals, labels and the like are told from claims.
+        question: The question it answers; empty if unknown.
+        splits: Whether to split sentences into claims; otherwise each is one claim.
+        skips: Whether to tell greetings, refusals, labels and the like from claims.
 
     Returns:
         The claims in order, at least one for each sentence.

@@ -1,4 +1,4 @@
-"""The command `resay`, run as a user does or, far sooner, in this process."""
+"""Runs the command `resay` as a user does or, much faster, in this process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["resay_cli", "resay_here"]
 def resay_cli(
     *words: str | Path, cwd: Path | None = None, stdout: TextIO | int = subprocess.PIPE
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does."""
+    """Run the command in a process of its own, as a user does."""
     code = "from resay.cli import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, *map(str, words)],
@@ -38,9 +38,9 @@ def resay_cli(
 def resay_here(
     *words: str | Path, cwd: Path | None = None, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command in this process, where litellm is imported once for all.
+    """Run the command in this process, where litellm is imported only once.
 
-    Not where calls are cut off: litellm then leaves coroutines behind, and warns of them later.
+    Not for tests that cancel calls: litellm then leaves coroutines behind and warns of them later.
     """
     out, err = io.StringIO(), io.StringIO()
     with (
@@ -52,11 +52,11 @@ def resay_here(
         patch.setattr(sys, "stdin", io.StringIO(stdin))
         patch.chdir(cwd or Path.cwd())
         if "litellm" in sys.modules:
-            # Whoever imports it first decides whether it prints its advertisements on stdout.
+            # The first importer decides whether litellm prints its advertisements on stdout.
             patch.setattr(sys.modules["litellm"], "suppress_debug_info", True)
         with pytest.raises(SystemExit) as left:
             main()
-    # A process of its own would find nothing of what this one was answered.
+    # A process of its own would not find the answers that this one has cached.
     run_sync(close_caches)
     code = left.value.code
     assert code is None or isinstance(code, int)

@@ -1,4 +1,4 @@
-"""One script with an SDK's own client and with a guarded one: what users see of both."""
+"""Runs one script with an SDK's own client and with a guarded one, to compare what users see."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.known_world import WORLD
 
 __all__ = ["LOOK_UP", "POLICY", "QUESTION", "Founding", "Sdk", "Seen"]
 
-# The main call first, so that the provider answers it as it answers the plain client.
+# The main call comes first, so that the provider answers it as it answers the plain client.
 POLICY = {
     "chain": [{"method": "ngram"}],
     "sampling": {"max": 2, "start": "after"},
@@ -31,13 +31,13 @@ class Founding(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What came of a call, equal where the guard made no difference.
+    """The result of a call, equal if the guard made no difference.
 
     Attributes:
-        outcome: What it gave or raised.
-        asked: What the SDK sent for it. How large a body is depends on how its JSON is spaced,
-            which nobody compares.
-        requests: How many requests there were, the guard's own included.
+        outcome: The returned value or the exception.
+        asked: The requests that the SDK sent for it, without the size of bodies, which depends on
+            the spacing of their JSON.
+        requests: The number of requests, including the guard's own.
     """
 
     outcome: Any
@@ -47,15 +47,15 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Sdk:
-    """How an SDK is used.
+    """How to use an SDK.
 
     Attributes:
-        opened: Opens a client of a provider, which is guarded where the policy is not None:
+        opened: Opens a client of a provider, guarded if the policy is not None:
             `opened(provider, policy, **settings)`.
-        opened_async: The same of the async client.
+        opened_async: Opens an async client in the same way.
         is_main: Whether the SDK sent a request for its caller, and not the guard for a sample.
-        new: The fields that the provider gives anew each time.
-        repeats_messages: Whether an error says the same each time: no number of its request.
+        new: The fields that the provider generates anew each time.
+        repeats_messages: Whether an error's message is the same each time, without a request id.
     """
 
     opened: Callable[..., AbstractContextManager[Any]]
@@ -100,7 +100,7 @@ class Sdk:
         return Seen(outcome, asked, len(requests))
 
     def _observed(self, value: Any) -> Any:
-        """Return what a user can see of a value, without what differs from call to call."""
+        """Return the user-visible parts of a value, without fields that differ between calls."""
         if isinstance(value, BaseModel):
             return type(value).__qualname__, self._observed(value.model_dump())
         if isinstance(value, dict):

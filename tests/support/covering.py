@@ -1,4 +1,4 @@
-"""Fewer cases of tests with several parameters."""
+"""Selects a few cases of tests with several parameters that cover all values, or all pairs."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ import pytest
 
 __all__ = ["covering", "taking_turns"]
 
-# The place of one value: the parameters that it is for, and which of their values it is.
+# A value of one axis: the names of its parameters, and the ids of their values.
 _Value = tuple[str | int, ...]
 
 
 def taking_turns(*values: Any) -> list[Any]:
     """Return the parameters of a fixture whose values lead to the same code.
 
-    A test with no other parameter runs with one of them, which its name decides: some of a file's
-    tests run with each. `@pytest.mark.all_turns` is for those of what differs.
+    A test with no other parameter runs with one of them, chosen by its name, so that each value is
+    used by some tests of a file. Mark tests of their differences with `@pytest.mark.all_turns`.
     """
     return [pytest.param(value, marks=pytest.mark.turns, id=str(value)) for value in values]
 
 
 def covering(cases: Sequence[pytest.Function], strength: int) -> list[pytest.Function]:
-    """Choose cases of one test that together have what all of them have.
+    """Select cases of one test that together cover the values, or pairs of values, of all cases.
 
-    Faults hide where one value goes wrong, or where two do together. The whole product of four
-    parameters meets each of them many times over.
+    Most faults need one value, or two together. The full product of four parameters covers each of
+    them many times over.
 
     Args:
         cases: All cases of a test function.
         strength: 1 to keep each value of each parameter, 2 to keep each pair of values.
 
     Returns:
-        Those that are chosen, in order; the same in every process.
+        The selected cases, in order; the same in every process.
     """
     values = [_values(case) for case in cases]
     if len(values[0]) <= strength:
@@ -46,7 +46,7 @@ def covering(cases: Sequence[pytest.Function], strength: int) -> list[pytest.Fun
     met = Counter[_Value]()
     chosen: set[int] = set()
     while missing:
-        # Of those that add as much, the one whose values were met least.
+        # Of the cases that add the most, take the one whose values were used least.
         gains = [
             (len(new & missing), -sum(met[value] for value in each))
             for new, each in zip(held, values, strict=True)
@@ -59,7 +59,7 @@ def covering(cases: Sequence[pytest.Function], strength: int) -> list[pytest.Fun
 
 
 def _turn(cases: Sequence[pytest.Function]) -> list[pytest.Function]:
-    """Choose one of the values that take turns; all, if they do not."""
+    """Select one of the values that take turns; all of them if they do not."""
     case = cases[0]
     if case.get_closest_marker("turns") is None or case.get_closest_marker("all_turns"):
         return [*cases]
@@ -67,7 +67,7 @@ def _turn(cases: Sequence[pytest.Function]) -> list[pytest.Function]:
 
 
 def _values(case: pytest.Function) -> list[_Value]:
-    """Return one value for each `parametrize`, and one for each fixture that has several."""
+    """Return one value for each `parametrize`, and one for each fixture with several values."""
     params = case.callspec.params
     marks = [mark.args[0] for mark in case.iter_markers("parametrize")]
     listed = [names.split(",") if isinstance(names, str) else names for names in marks]

@@ -1,4 +1,4 @@
-"""A dashboard that is asked without a network."""
+"""A dashboard that is queried without a network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["asking", "cells", "make", "recent", "shown", "tiles", "write"]
 
 @asynccontextmanager
 async def asking(journal: Journal, prefix: str = "/ui", root_path: str = "") -> Any:
-    """A client of an application with the dashboard and nothing else."""
+    """Yield a client of an application that has only the dashboard."""
     app = Starlette(routes=routes(journal, prefix, hosts=["here"]))
     transport = httpx.ASGITransport(app=app, root_path=root_path)
     async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
@@ -28,7 +28,7 @@ async def asking(journal: Journal, prefix: str = "/ui", root_path: str = "") -> 
 
 
 def make(decision: Any = "flagged", **changes: Any) -> Entry:
-    """An entry of a moment ago."""
+    """Return an entry of a moment ago."""
     given = {
         "time": time.time() - 1,
         "flagged": 1 if decision == "flagged" else 0,
@@ -43,27 +43,27 @@ def make(decision: Any = "flagged", **changes: Any) -> Entry:
 
 
 def recent(count: int, **changes: Any) -> list[Entry]:
-    """Entries of the last seconds, the newest first."""
+    """Return entries of the last seconds, the newest first."""
     now = time.time()
     return [make(time=now - 1 - i, id=f"entry-{i}", **changes) for i in range(count)]
 
 
 async def write(journal: Journal, *entries: Entry) -> None:
-    """Have entries in the journal."""
+    """Write entries to the journal."""
     for one in entries:
         assert await journal.append(one)
     await journal.flush()
 
 
 async def shown(client: httpx.AsyncClient, path: str = "/ui", status: int = 200) -> Element:
-    """A page as a tree."""
+    """Return a page as a tree."""
     response = await client.get(path)
     assert response.status_code == status, response.text
     return parsed(response.text)
 
 
 def cells(page: Element) -> list[list[str]]:
-    """The list of verdicts, as it reads."""
+    """Return the table of verdicts, as displayed."""
     return [
         [cell.text for cell in row.children if isinstance(cell, Element)]
         for row in page.one("table", "log").all("tr")
@@ -71,7 +71,7 @@ def cells(page: Element) -> list[list[str]]:
 
 
 def tiles(page: Element) -> dict[str, tuple[str, str]]:
-    """The figures, each with what is said beside it."""
+    """Return the figures, each with the text beside it."""
     return {
         tile.one("dt").text: (tile.one("b").text, tile.one("span").text)
         for tile in page.one("dl", "tiles").all("div")

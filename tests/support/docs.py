@@ -1,4 +1,4 @@
-"""The pages, what is in them, and where what they ask is answered."""
+"""The documentation pages, their code blocks, and an environment that answers their requests."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _INSTALL = "$ pip install "
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One block of a page.
+    """A code block of a page.
 
     Attributes:
         page: The page's name.
         text: The block.
-        installed: What the page has installed last before it, in `pip`'s words; `resay` where it
-            says nothing.
+        installed: The arguments of the page's last `pip install` before it; `resay` if there is
+            none.
     """
 
     page: str
@@ -39,7 +39,7 @@ class Snippet:
 
 
 def snippets(language: str) -> list[Snippet]:
-    """Return the blocks of a language in all pages."""
+    """Return the blocks of a language on all pages."""
     return [found for page in PAGES for kind, found in _blocks_of(page) if kind == language]
 
 
@@ -55,7 +55,7 @@ def _blocks_of(page: Path) -> list[tuple[str, Snippet]]:
 
 
 def answered_by(provider: SimulatedProvider) -> Mapping[str, str]:
-    """Return the environment in which OpenAI and Anthropic are a simulated provider."""
+    """Return environment variables that redirect OpenAI and Anthropic to a simulated provider."""
     return {
         "OPENAI_API_KEY": "simulated",
         "OPENAI_BASE_URL": provider.base_url,
@@ -66,7 +66,7 @@ def answered_by(provider: SimulatedProvider) -> Mapping[str, str]:
 
 
 def lay_out(folder: Path) -> None:
-    """Put the files into a folder that the pages take for granted."""
+    """Create the files that the pages take for granted."""
     (folder / "policy.yaml").write_text(snippets("yaml")[0].text)
     (folder / "answer.txt").write_text("The bridge opened in 1932. It has 31 lamps.")
     (folder / "verdict.json").write_text(json.dumps(Verdict("consistent", 0.0, "fine").to_dict()))

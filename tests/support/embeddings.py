@@ -1,4 +1,4 @@
-"""Providers of embeddings and of reranking on loopback, with OpenAI's and Cohere's API."""
+"""Loopback providers of embeddings and of reranking, with OpenAI's and Cohere's API."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["EmbeddingServer", "RerankServer", "embedded", "shared_words"]
 
 
 def embedded(text: str, dimensions: int = 8) -> list[float]:
-    """The embedding of a text: texts with words in common are alike."""
+    """Return the embedding of a text; texts with words in common have similar ones."""
     words = [word.text.lower() for word in words_of(text)] or [""]
     return unit(mean_of(embed_words(words, dimensions)))
 
 
 class EmbeddingServer:
-    """Answers `/v1/embeddings`, the rows in any order, and keeps what it was sent.
+    """Answers `/v1/embeddings` with rows out of order, and records the requests.
 
     Args:
-        change: Changes an answer: gets its status and its body, and returns both.
+        change: Changes a response: takes its status and its body, and returns both.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class EmbeddingServer:
                 self.send_response(status)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(data)))
-                # Those who wait for what they asked for are to try again at once.
+                # Clients that wait before they retry are to do so at once.
                 self.send_header("retry-after", "0")
                 self.end_headers()
                 self.wfile.write(data)
@@ -92,7 +92,7 @@ class EmbeddingServer:
 
 
 def shared_words(query: str, text: str) -> float:
-    """How much of the words of two texts both have."""
+    """Return the share of the words of two texts that both have."""
     first, second = ({word.text.lower() for word in words_of(t)} for t in (query, text))
     return len(first & second) / max(len(first | second), 1)
 

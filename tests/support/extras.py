@@ -1,4 +1,4 @@
-"""Clean virtual environments, each with what one line of `pip install` brings and nothing else."""
+"""Clean virtual environments, each with the packages of one `pip install` and nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.docs import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib
-else:  # pytest brings it
+else:  # a dependency of pytest
     import tomli as tomllib
 
 __all__ = ["BARE", "EXTRAS", "Environment", "Environments"]
@@ -36,7 +36,7 @@ class Environment:
     """A virtual environment.
 
     Args:
-        folder: Where it is.
+        folder: Its folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,7 +46,7 @@ class Environment:
     def run(
         self, *words: str | Path, cwd: Path, env: Mapping[str, str]
     ) -> subprocess.CompletedProcess[str]:
-        """Run its Python, which sees nothing of the environment that the tests run in."""
+        """Run its Python, isolated from the environment that the tests run in."""
         return subprocess.run(
             self.command(*words),
             cwd=cwd,
@@ -59,25 +59,25 @@ class Environment:
         )
 
     def command(self, *words: str | Path) -> list[str]:
-        """Return what runs its Python, without the variables and folders of others."""
+        """Return the command that runs its Python, isolated from variables and user folders."""
         return [str(self.python), "-I", *map(str, words)]
 
     @staticmethod
     def variables(added: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment variables of a user: a few of the system's, and what is added."""
+        """Return a user's environment variables: a few of the system's, and the added ones."""
         kept = ("HOME", "LANG", "PATH", "SSL_CERT_FILE", "TMPDIR")
         known = {name: os.environ[name] for name in kept if name in os.environ}
         return {**known, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "HF_HUB_OFFLINE": "1", **added}
 
 
 class Environments:
-    """Makes environments from one wheel, two at a time.
+    """Creates environments from one wheel, two at a time.
 
-    One that brings all of another begins as a copy of it, made of links: what both have is unpacked
-    once.
+    An environment that includes all of another starts as a hard-linked copy of it, so that common
+    packages are unpacked once.
 
     Args:
-        folder: Where they are.
+        folder: The folder that contains them.
         wheel: The wheel.
     """
 
@@ -88,10 +88,10 @@ class Environments:
         self._made: dict[Installed, Future[Environment]] = {}
 
     def begin(self, installed: Installed) -> Future[Environment]:
-        """Have an environment made.
+        """Start to create an environment.
 
         Args:
-            installed: What is installed in it, in `pip`'s words.
+            installed: The packages to install, in `pip`'s words.
         """
         if installed not in self._made:
             part = _part_of(installed)
@@ -100,7 +100,7 @@ class Environments:
         return self._made[installed]
 
     def close(self) -> None:
-        """Begin no more, and wait for those that are being made."""
+        """Start no more, and wait for those in progress."""
         self._pool.shutdown(cancel_futures=True)
 
     def _make(self, installed: Installed, before: Future[Environment] | None) -> Environment:
@@ -108,7 +108,7 @@ class Environments:
         venv.create(folder, with_pip=False, symlinks=True)
         made = Environment(folder)
         if before is not None:
-            # Parts are begun first, and the pool begins what it is given in order.
+            # Parts are submitted first, and the pool starts its tasks in order: no deadlock.
             shutil.copytree(
                 before.result().site, made.site, copy_function=os.link, dirs_exist_ok=True
             )
@@ -120,7 +120,7 @@ class Environments:
         return made
 
     def _found(self, word: str) -> str:
-        """Return our own package as a file: the registry's is another one."""
+        """Return our own package as a file: the one in the registry is a different package."""
         requirement = Requirement(word)
         if requirement.name != "resay":
             return word
@@ -129,7 +129,7 @@ class Environments:
 
 
 def _part_of(installed: Installed) -> Installed | None:
-    """Return a line that brings only what this one brings too; None for the shortest there is."""
+    """Return a line that installs only part of this one; None for the shortest line."""
     if len(installed) > 1:
         return installed[:-1]
     extras = sorted(Requirement(installed[0]).extras)

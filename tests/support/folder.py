@@ -1,4 +1,4 @@
-"""Folders of files to search, and what is found in them."""
+"""Folders of files to search, and searches in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GUIDES = {
 
 
 def write(file: Path, text: str, when: int = LONG_AGO) -> Path:
-    """Make a file that is as old as is said, in seconds since the epoch."""
+    """Write a file with a modification time, in seconds since the epoch."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     os.utime(file, (when, when))
@@ -32,7 +32,7 @@ def write(file: Path, text: str, when: int = LONG_AGO) -> Path:
 
 
 def write_all(folder: Path, files: Mapping[str, str]) -> Path:
-    """Make files that were written just now."""
+    """Write files, modified just now."""
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(text.encode())

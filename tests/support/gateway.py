@@ -1,4 +1,4 @@
-"""Starting gateways, and speaking to them in ways no client does."""
+"""Starts gateways, and talks to them in ways that no client does."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ASKED: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(slots=True)
 class Served:
-    """A gateway that serves.
+    """A running gateway.
 
     Attributes:
         url: Its address.
@@ -53,39 +53,39 @@ class Served:
     _changed: Condition = field(default_factory=Condition)
 
     def observe(self, observation: Observation) -> None:
-        """Be told of an answer: the gateway's observer."""
+        """Record an observation: the gateway's observer."""
         with self._changed:
             self._seen.append(observation)
             self._changed.notify_all()
 
     @property
     def told(self) -> list[Observation]:
-        """What the observer was told so far."""
+        """The observations so far."""
         with self._changed:
             return list(self._seen)
 
     def seen(self, count: int) -> list[Observation]:
-        """Return what the observer was told, once it was told so often."""
+        """Return the observations, once there are this many."""
         with self._changed:
             assert self._changed.wait_for(lambda: len(self._seen) >= count, 10)
             assert len(self._seen) == count
             return list(self._seen)
 
     def post(self, path: str = "/v1/chat/completions", **kwargs: Any) -> httpx.Response:
-        """Ask something over a connection of its own."""
+        """Send a request over a connection of its own."""
         known = {"json": ASKED.get(path)} if "content" not in kwargs else {}
         return httpx.post(self.url + path, timeout=30, **(known | kwargs))
 
     @contextmanager
     def connected(self) -> Iterator[socket.socket]:
-        """Have a bare connection."""
+        """Open a raw connection."""
         host, port = self.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=10) as connection:
             yield connection
 
 
 class Gateways:
-    """Starts gateways, and stops them in the end."""
+    """Starts gateways, and stops them at the end."""
 
     def __init__(self, folder: Path, upstream: str, stack: ExitStack) -> None:
         self.folder = folder
@@ -93,21 +93,21 @@ class Gateways:
         self.stack = stack
 
     def stop(self) -> None:
-        """Stop all of them, and wait until they have ended what they began."""
+        """Stop all of them, and wait until they have finished their work."""
         self.stack.close()
 
     def policy(self, text: str, name: str = "policy.yaml") -> str:
-        """Write a policy file."""
+        """Write a policy file, and return its path."""
         path = self.folder / name
         path.write_text(text)
         return str(path)
 
     def start(self, policy: str = POLICY, **told: Any) -> Served:
-        """Start one.
+        """Start a gateway.
 
         Args:
             policy: The default policy's text.
-            **told: What else the gateway file would say.
+            **told: Further settings of the gateway file.
         """
         policies = {"default": self.policy(policy), **told.pop("policies", {})}
         upstream = {"url": self.upstream, **told.pop("upstream", {})}
@@ -118,7 +118,7 @@ class Gateways:
 
 
 def received(connection: socket.socket) -> bytes:
-    """Return all that comes until the other side closes."""
+    """Return everything received until the other side closes."""
     pieces: list[bytes] = []
     while piece := connection.recv(65536):
         pieces.append(piece)
@@ -126,7 +126,7 @@ def received(connection: socket.socket) -> bytes:
 
 
 class Waiting(logging.Handler):
-    """Waits for what is logged."""
+    """Waits for a log message."""
 
     def __init__(self, words: str) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class Waiting(logging.Handler):
 
 @contextmanager
 def logged(words: str) -> Iterator[Waiting]:
-    """Do something, and wait until the gateway has said so in its log."""
+    """Run the block, and wait until the gateway has logged these words."""
     logger, waiting = logging.getLogger("resay.gateway"), Waiting(words)
     level = logger.level
     logger.setLevel(logging.INFO)
@@ -160,16 +160,16 @@ def logged(words: str) -> Iterator[Waiting]:
 
 
 class Rooted(Protocol):
-    """What serves somewhere."""
+    """A server with an address."""
 
     @property
     def root_url(self) -> str: ...
 
 
 class Switch(LoopServer):
-    """A port behind which one upstream can be put in place of another.
+    """A port behind which one upstream can replace another.
 
-    A gateway can so be shared by tests that each want a provider of their own.
+    Tests that each need a provider of their own can thus share a gateway.
     """
 
     def __init__(self) -> None:
@@ -184,7 +184,7 @@ class Switch(LoopServer):
 
     @contextmanager
     def to(self, provider: Rooted) -> Iterator[None]:
-        """Lead to a provider; when that is over, nothing leads anywhere."""
+        """Forward to a provider while the context is open, and nowhere afterwards."""
         host, port = provider.root_url.removeprefix("http://").split(":")
         self._target = host, int(port)
         try:
@@ -215,7 +215,7 @@ class Switch(LoopServer):
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Hand on what comes; when either side closes, so does the other."""
+    """Forward data; when either side closes, so does the other."""
     try:
         while data := await reader.read(65536):
             writer.write(data)
@@ -227,9 +227,9 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 class FirstOfEach:
-    """Tells what a client sent from what the gateway asked beside it, which comes later.
+    """Tells a client's requests from those that the gateway adds for them, which come later.
 
-    The gateway sends the number of the client's request with all that it asks for it.
+    The gateway sends the id of the client's request with all of its own requests for it.
     """
 
     def __init__(self) -> None:
@@ -245,11 +245,11 @@ class FirstOfEach:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """One gateway in front of whichever provider there is.
+    """One gateway in front of any provider.
 
     Attributes:
         served: The gateway, with a policy for each way to stream.
-        switch: Where it finds its upstream.
+        switch: Its upstream, which leads to the provider.
     """
 
     served: Served
@@ -257,7 +257,7 @@ class Shared:
 
     @contextmanager
     def asked(self, provider: Rooted, mode: str | None) -> Iterator[Client]:
-        """Tell how to ask a provider: itself, or by way of the gateway where there is a mode."""
+        """Yield how to reach a provider: directly, or through the gateway if there is a mode."""
         if mode is None:
             yield provider.root_url, {}
             return
@@ -270,12 +270,12 @@ class Shared:
         opened_async: Callable[..., AbstractAsyncContextManager[Any]],
         **differing: Any,
     ) -> Sdk:
-        """Return how an SDK is used by whoever compares, with a mode in place of a policy.
+        """Return how to use an SDK in a comparison, with a mode in place of a policy.
 
         Args:
             opened: Opens a client: `opened(url, headers, **settings)`.
-            opened_async: The same of the async client.
-            **differing: What `Sdk` is told beside it.
+            opened_async: Opens an async client in the same way.
+            **differing: Further attributes of `Sdk`.
         """
 
         @contextmanager
@@ -297,7 +297,7 @@ class Shared:
 class _Through(Sdk):
     def _seen(self, outcome: Any, provider: SimulatedProvider) -> Seen:
         seen = super()._seen(outcome, provider)
-        # What a stream costs the gateway asks of itself. What clients get of it they see.
+        # The gateway itself asks for a stream's usage. Any effect on clients is in the outcome.
         without = [
             (path, {k: v for k, v in (body or {}).items() if k != "stream_options"}, *rest)
             for path, body, *rest in seen.asked
@@ -311,7 +311,7 @@ MODES = ("after", "hold", "buffer")
 
 @contextmanager
 def shared_gateway(folder: Path) -> Iterator[Shared]:
-    """Have one gateway for all tests of a module."""
+    """Run one gateway for all tests of a module."""
     with ExitStack() as stack:
         switch = stack.enter_context(Switch())
         gateways = Gateways(folder, switch.url, stack)

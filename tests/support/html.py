@@ -1,4 +1,4 @@
-"""A page as a tree, read strictly enough to notice what a browser would forgive."""
+"""Parses a page into a tree, strictly enough to notice what a browser would forgive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VOID = {"input", "link", "meta"}
 
 @dataclass
 class Element:
-    """An element, with what is in it."""
+    """An element with its content."""
 
     name: str
     attributes: dict[str, str | None] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class _Reader(HTMLParser):
 
 
 def parsed(markup: str) -> Element:
-    """Return the tree of a page, or of a part of one.
+    """Return the tree of a page, or of a fragment.
 
     Raises:
         AssertionError: It is not well-formed.

@@ -20,7 +20,7 @@ from resay.reporting.journal import Entry
 __all__ = ["NOW", "SECRETS", "entry", "found", "repaired"]
 
 NOW = 1_700_000_000.0
-# One for each place in which a verdict holds words.
+# One for each place where a verdict contains words.
 SECRETS = tuple(
     f"zq{word}zq"
     for word in (
@@ -45,7 +45,7 @@ SECRETS = tuple(
 
 
 def found(decision: Any = "flagged", regeneration: Regeneration | None = None) -> Verdict:
-    """A verdict with words wherever there can be any."""
+    """Return a verdict with words in every possible place."""
     said = Contradiction("sample", 0, SAMPLE)
     sentence = SentenceVerdict(SENTENCE, 0, 12, 0.75, decision == "flagged", "ngram", WHY, said)
     return Verdict(
@@ -62,7 +62,7 @@ def found(decision: Any = "flagged", regeneration: Regeneration | None = None) -
 
 
 def repaired(adopted: int | None) -> Regeneration:
-    """What a verdict says of an answer that was written again."""
+    """Return the record of a regenerated answer."""
     return Regeneration(
         "repair",
         (Attempt("passage 0.75 > 0.50", (SEARCH,), ("guide.md#1",)),),
@@ -74,7 +74,7 @@ def repaired(adopted: int | None) -> Regeneration:
 
 
 def entry(about: Verdict | None = None, **changes: Any) -> Entry:
-    """An entry, by default of a flagged answer, with words wherever there can be any."""
+    """Return an entry, by default of a flagged answer, with words in every possible place."""
     verdict = about or found()
     given = {
         "model": "openai/gpt-4.1-mini",

@@ -1,7 +1,7 @@
-"""Real, tiny models whose answers are known, because each weight was put where it is on purpose.
+"""Real, tiny models whose answers are known, because each weight is set on purpose.
 
-Each word is a direction of its own, attention looks at all tokens alike, and norms change nothing,
-so that what a model finds is a sum over the words it reads.
+Each word has a direction of its own, attention weighs all tokens equally, and norms change nothing,
+so that a model's output is a sum over the words it reads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from support.tiny_models import NLI_LABELS, WORDS, save_tokenizer
 
-# A norm that divides by about 1000 whatever it is given, and multiplies by 1000.
+# A norm that divides by about 1000, whatever its input, and multiplies by 1000.
 EPSILON, GAIN = 1e6, 1e3
 
 ASKING = ("he", "she", "by", "of")
@@ -25,7 +25,7 @@ CONTENT = tuple(
 
 
 def save_words(folder: Path, kind: str, **settings: Any) -> dict[str, int]:
-    """Save a tokenizer of whole words, and return the number of each."""
+    """Save a tokenizer of whole words, and return its vocabulary."""
     from transformers import AutoTokenizer
 
     save_tokenizer(folder, kind, **settings)
@@ -33,7 +33,7 @@ def save_words(folder: Path, kind: str, **settings: Any) -> dict[str, int]:
 
 
 def emptied(model: Any) -> Any:
-    """Make all weights 0, and let norms pass on what they are given."""
+    """Set all weights to 0, and let norms pass on their input."""
     import torch
 
     with torch.no_grad():
@@ -44,9 +44,9 @@ def emptied(model: Any) -> Any:
 
 
 def make_writer(folder: Path, *, chain: str) -> Path:
-    """A T5 that puts one of the words that may follow after another; see `CHAINS`.
+    """Make a T5 that writes words that may follow each other; see `CHAINS`.
 
-    Where several may, those that its prompt has are far more probable than all others.
+    If several may follow, those of the prompt are far more probable than all others.
     """
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
@@ -55,7 +55,7 @@ def make_writer(folder: Path, *, chain: str) -> Path:
     size = len(ids)
     config = T5Config(
         vocab_size=size,
-        d_model=2 * size,  # the word before, and how much of the prompt each word is
+        d_model=2 * size,  # the previous word, and the share of each word in the prompt
         d_kv=size,
         d_ff=2 * size,
         num_layers=1,
@@ -86,14 +86,14 @@ def make_writer(folder: Path, *, chain: str) -> Path:
 
 Chain = Mapping[Sequence[str], Iterable[str]]
 CHAINS: dict[str, Chain] = {
-    # "she<sep> novel": a question, and for its answer a word of the prompt
+    # "she<sep> novel": a question, and a word of the prompt as its answer
     "question": {
         ("<pad>",): ASKING,
         ASKING: ["<sep>"],
         ("<sep>",): CONTENT,
         CONTENT: ["</s>"],
     },
-    # "paris<sep> war": any number of words, none of the prompt
+    # "paris<sep> war": any number of words, none from the prompt
     "distractors": {("<pad>", "<sep>"): DISTRACTORS, DISTRACTORS: ["<sep>", "</s>"]},
     # no separator
     "prose": {("<pad>",): CONTENT, CONTENT: [*CONTENT, "</s>"]},
@@ -101,11 +101,11 @@ CHAINS: dict[str, Chain] = {
 
 
 def make_reader(folder: Path, *, choices: bool) -> Path:
-    """A Longformer that answers questions.
+    """Make a Longformer that answers questions.
 
-    With choices, an option's logit is the higher the more often the text has it; where two are
-    there as often, it goes by the order of `preferred`. Without, a text with the word "never"
-    answers nothing, and others do the better the longer their words are.
+    With choices, an option's logit grows with its frequency in the text; the order of `preferred`
+    decides between equally frequent ones. Without, a text with the word "never" answers nothing,
+    and other texts answer better the longer their words are.
     """
     import torch
     from transformers import (
@@ -142,7 +142,7 @@ def make_reader(folder: Path, *, choices: bool) -> Path:
         layer.attention.self.value_global.weight.fill_diagonal_(1.0)
         layer.attention.output.dense.weight.fill_diagonal_(1.0)
         if choices:
-            # Each further mention counts for more: what the text has gains more by the option.
+            # Each further mention counts for more, so an option adds more if the text has it.
             layer.intermediate.dense.weight.fill_diagonal_(20.0)
             for rank, word in enumerate(preferred()):
                 layer.output.dense.weight[score, ids[word]] = 1.0 + 0.002 * rank
@@ -158,12 +158,12 @@ def make_reader(folder: Path, *, choices: bool) -> Path:
 
 
 def preferred() -> list[str]:
-    """What is chosen where a text says none or all of it: the latter before the former."""
+    """Return the options in the order that decides if a text has none or all: the last wins."""
     return [*CONTENT, *DISTRACTORS]
 
 
 def make_denier(folder: Path, *, labels: Mapping[int, str] = NLI_LABELS) -> Path:
-    """A DeBERTa to which two texts contradict one another where one of them says "never"."""
+    """Make a DeBERTa to which two texts contradict each other if one of them says "never"."""
     import torch
     from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
 
@@ -197,7 +197,7 @@ def make_denier(folder: Path, *, labels: Mapping[int, str] = NLI_LABELS) -> Path
 
 
 def make_marker(folder: Path) -> Path:
-    """A BERT that labels the tokens "1871" and "vienna" of any text, and no others."""
+    """Make a BERT that labels the tokens "1871" and "vienna" of any text, and no others."""
     import torch
     from transformers import BertConfig, BertForTokenClassification
 
@@ -226,7 +226,7 @@ def make_marker(folder: Path) -> Path:
 
 
 def make_reranker(folder: Path, *, outputs: int = 1) -> Path:
-    """A BERT that reads two texts together, and finds the more the more words both of them have."""
+    """Make a BERT that reads two texts together, and scores how many words they have in common."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -253,7 +253,7 @@ def make_reranker(folder: Path, *, outputs: int = 1) -> Path:
         layer.attention.self.value.weight.fill_diagonal_(1.0)
         layer.attention.output.dense.weight.fill_diagonal_(1.0)
         for word in CONTENT:
-            # There are always two separators: what is left is there more than once.
+            # There are always two separators: subtracting them leaves words that occur repeatedly.
             layer.intermediate.dense.weight[ids[word], ids[word]] = 1.0
             layer.intermediate.dense.weight[ids[word], ids["[SEP]"]] = -0.75
             layer.output.dense.weight[score, ids[word]] = 1.0

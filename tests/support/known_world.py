@@ -1,4 +1,4 @@
-"""A world of which the simulated provider knows one half."""
+"""A world with two subjects, of which the simulated provider knows one and invents the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the LangChain adapter share."""
+"""Helpers for the tests of the LangChain adapter."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 
 
 def since(version: str) -> bool:
-    """Return whether langchain-core is of a version, or newer."""
+    """Return whether langchain-core has at least a version."""
     return Version(langchain_core.__version__) >= Version(version)
 
 
@@ -54,9 +54,9 @@ needs_hearing_agents = pytest.mark.skipif(
 )
 
 N = 3
-# Calls are counted, and what was answered before is not asked again.
+# Calls are counted, so answers must not come from a cache.
 UNCACHED = {"cache": {"store": "none"}}
-# Samples are counted; what is compared with documents has its own tests.
+# Samples are counted; comparison with documents has its own tests.
 BY_SAMPLES = UNCACHED | {"sampling": {"max": N}, "references": {"from": []}}
 JUDGED = BY_SAMPLES | {"chain": [{"method": "prompt", "mode": "per_sample"}]}
 PATIENT = JUDGED | {"sampling": {"max": N, "start": "after"}}
@@ -76,7 +76,7 @@ class Start(NamedTuple):
 
 
 class Recorder(BaseCallbackHandler):
-    """Remembers the runs and the verdicts it is told of."""
+    """Records the runs and the verdicts it is notified of."""
 
     run_inline = True
 
@@ -114,6 +114,6 @@ def verdict_of(message: AIMessage) -> dict[str, Any]:
 
 
 def bodies(provider: SimulatedProvider, *, judged: bool = False) -> list[dict[str, Any]]:
-    """What was sent, main call and samples alone or what the judge was asked alone."""
+    """Return the bodies of the requests for answers and samples, or of those to the judge."""
     sent = [dict(request.body or {}) for request in provider.requests]
     return [b for b in sent if ("<claims-" in b["messages"][-1]["content"]) is judged]

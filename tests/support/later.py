@@ -1,4 +1,4 @@
-"""Big packages, imported by the tests that use them and not whenever tests are collected."""
+"""Large packages, imported by the tests that use them rather than when tests are collected."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["Later"]
 
 
 class Later:
-    """A package that is imported when something in it is used first.
+    """A package that is imported when something in it is first used.
 
-    The test that does so is skipped where the package is not installed.
+    The test that uses it is skipped if the package is not installed.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("_"):  # pytest looks at everything that stands in a module
+        if attribute.startswith("_"):  # pytest inspects everything in a module
             raise AttributeError(attribute)
         return getattr(pytest.importorskip(self._name), attribute)

@@ -1,4 +1,4 @@
-"""What the tests of the LiteLLM adapter share."""
+"""Helpers for the tests of the LiteLLM adapter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STRICT = {
     "sampling": {"max": N, "min": N},
     "threshold": {"passage": 0.0, "sentence": 0.0},
 }
-"""Flags whatever is said."""
+"""Flags every answer."""
 BLOCK = {"action": {"do": "block", "message": "Withheld."}}
 RAISE = {"action": {"do": "block", "exit": "raise"}}
 
@@ -24,7 +24,7 @@ def ask(question: str, **params: Any) -> dict[str, Any]:
 
 
 def as_sent(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a request as the proxy's hooks see it."""
+    """Return a request as the proxy's hooks receive it."""
     return {
         **body,
         "metadata": {"user_api_key_hash": "hash", "headers": {"authorization": "secret"}},

@@ -1,4 +1,4 @@
-"""A server of plain asyncio streams, on an event loop of its own in a thread of its own."""
+"""A server of plain asyncio streams, on an event loop in a thread of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_S = 20.0
 
 
 class LoopServer:
-    """Serves on loopback while it is entered.
+    """Serves on loopback while the context is open.
 
     Attributes:
         root_url: Its address, without a path.

@@ -1,4 +1,4 @@
-"""Ordinary use of OpenAI's SDK, one function for each way to call it."""
+"""Ordinary uses of OpenAI's SDK, one function for each way to call it."""
 
 from __future__ import annotations
 

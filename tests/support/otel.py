@@ -1,4 +1,4 @@
-"""OpenTelemetry's own SDK, with everything kept in memory."""
+"""OpenTelemetry's own SDK, exporting to memory."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ __all__ = ["Seen", "forget_providers"]
 
 
 def forget_providers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a test set OpenTelemetry's providers, which a process can do once, for itself alone."""
+    """Let a test set OpenTelemetry's providers, which a process can normally do only once."""
     for api, kind in ((trace, "TRACER"), (metrics_api, "METER"), (logs_api, "LOGGER")):
         monkeypatch.setattr(api, f"_{kind}_PROVIDER", None)
         monkeypatch.setattr(api, f"_{kind}_PROVIDER_SET_ONCE", Once())
-    # It is given every provider that is set, and would keep this test's.
+    # The proxy is given every provider that is set, and would keep this test's.
     fresh = metrics_api._ProxyMeterProvider()
     monkeypatch.setattr(metrics_api, "_PROXY_METER_PROVIDER", fresh)
 
 
 class Seen:
-    """What an operator sees."""
+    """The telemetry that an operator sees."""
 
     def __init__(self) -> None:
         self._spans = InMemorySpanExporter()
@@ -68,7 +68,7 @@ class Seen:
         return found
 
     def parent(self, span: ReadableSpan) -> ReadableSpan | None:
-        """Return the span above, which must be known and of the same trace."""
+        """Return the parent span, which must be known and of the same trace."""
         if span.parent is None:
             return None
         (found,) = [s for s in self.spans if s.context.span_id == span.parent.span_id]
@@ -76,7 +76,7 @@ class Seen:
         return found
 
     def edges(self) -> set[tuple[str | None, str]]:
-        """Return the names of spans, each with that of the one above."""
+        """Return the names of spans, each after its parent's name."""
         parents = [(self.parent(span), span) for span in self.spans]
         return {(parent.name if parent else None, span.name) for parent, span in parents}
 
@@ -88,7 +88,7 @@ class Seen:
         return [point for m in metrics if m.name == name for point in m.data.data_points]
 
     def everything(self) -> str:
-        """Return all of it as text."""
+        """Return all telemetry as text."""
         data = self._metrics.get_metrics_data()
         parts = [span.to_json() for span in self.spans]
         parts += [_text(event) for event in self.events]

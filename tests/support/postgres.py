@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, in a folder that goes with it."""
+"""A PostgreSQL server for tests, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PASSWORD = "s3cret/word"
 
 
 def binaries() -> Path | None:
-    """Return the folder with the server's programs; distributions keep them off the path."""
+    """Return the folder with the server's programs, which distributions keep off the PATH."""
     found = shutil.which("initdb")
     folders = [Path(found).resolve().parent] if found else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -26,14 +26,14 @@ def binaries() -> Path | None:
 
 
 class PostgresServer:
-    """Listens on a socket in its own folder, asks for a password, does not wait for the disk."""
+    """Listens on a socket in its own folder, requires a password, and does not sync to disk."""
 
     def __init__(self, programs: Path) -> None:
         self._programs = programs
-        # The name of a socket has at most 107 characters, which pytest's folders may exceed.
+        # The path of a socket has at most 107 characters, which pytest's folders may exceed.
         self._home = Path(tempfile.mkdtemp(prefix="pg"))
         self._data = self._home / "data"
-        # It refuses to run as root.
+        # The server refuses to run as root.
         self._user = "postgres" if os.geteuid() == 0 else None
 
     def __enter__(self) -> PostgresServer:
@@ -65,11 +65,11 @@ class PostgresServer:
         return f"-c listen_addresses= -k {self._home} -F"
 
     def restart(self) -> None:
-        """Close all connections, as a server does that is updated."""
+        """Restart the server, which closes all connections, as an update does."""
         self._run("pg_ctl", "-w", "-m", "fast", "-l", self._home / "log", "restart")
 
     def database(self, options: str = "") -> str:
-        """Make a database, and return its address."""
+        """Create a database, and return its address."""
         import psycopg
 
         name = f"test_{uuid4().hex}"
@@ -82,7 +82,7 @@ class PostgresServer:
         return f"postgresql://resay:{quote(PASSWORD, safe='')}@/{database}?host={self._home}"
 
     def _run(self, program: str, *arguments: str | Path) -> None:
-        # Its output goes into a file: the server keeps what it is given open.
+        # The output goes to a file, because the server would keep a pipe open.
         with (self._home / "out").open("w") as out:
             subprocess.run(
                 [self._programs / program, "-D", self._data, *arguments],

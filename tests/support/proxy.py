@@ -1,4 +1,4 @@
-"""Starting LiteLLM's own proxy on loopback."""
+"""Runs LiteLLM's own proxy on loopback."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def running(config: dict[str, Any], folder: Path, port: int) -> Generator[str]:
 
     Args:
         config: Its configuration.
-        folder: Where to write it, and the log.
-        port: Where to serve.
+        folder: The folder for the configuration and the log.
+        port: The port to serve on.
 
     Yields:
         Its address, without a path.
     """
-    (folder / "config.yaml").write_text(json.dumps(config))  # YAML it is
+    (folder / "config.yaml").write_text(json.dumps(config))  # JSON is valid YAML
     command = [Path(sys.executable).parent / "litellm", "--config", "config.yaml"]
     env = {
         **os.environ,
@@ -59,7 +59,7 @@ def running(config: dict[str, Any], folder: Path, port: int) -> Generator[str]:
 
 
 def free_port() -> int:
-    """Return a port that nobody uses."""
+    """Return an unused port."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return listening.getsockname()[1]

@@ -13,7 +13,7 @@ __all__ = ["QdrantServer"]
 
 
 class QdrantServer:
-    """Answers what a retriever asks; with `status` set, it answers that alone."""
+    """Answers a retriever's requests; if `status` is not 200, it returns only that status."""
 
     def __init__(self) -> None:
         from qdrant_client import QdrantClient
@@ -93,7 +93,7 @@ class QdrantServer:
                 with server._lock:
                     server.keys.append(self.headers.get("api-key"))
                     status, result = server.respond(self.command, self.path, body)
-                # An error repeats what was sent, as servers do.
+                # An error echoes the request, as servers do.
                 said = "ok" if status == 200 else {"error": body.decode() + str(self.headers)}
                 data = json.dumps({"result": result, "status": said, "time": 0.0}).encode()
                 self.send_response(status)

@@ -1,4 +1,4 @@
-"""A Redis server of the test's own."""
+"""A Redis server for a test."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class RedisServer:
                 return
 
     def stop(self) -> None:
-        """Kill it: all that was in it is lost."""
+        """Kill it, losing all its data."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def found(self) -> set[str]:
-        """Return the keys that there are."""
+        """Return all keys."""
         with redis.Redis(port=self.port, decode_responses=True) as client:
             return set(client.keys())
 

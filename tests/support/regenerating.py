@@ -1,4 +1,4 @@
-"""A model that makes up one sentence, and documents that know better."""
+"""A model that makes up one sentence, and documents that contradict it."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ Answers = Callable[[str], str | None]
 
 
 class Model:
-    """Writes a draft, samples that say something else in its place, and what it is told to.
+    """Writes a draft, samples that differ in the made-up sentence, and the repairs it is asked for.
 
-    As a judge it supports what the context says word by word.
+    As a judge it supports what the context says word for word.
 
     Args:
-        draft: What it answers first.
-        repairs: Gives the answers to requests for one sentence, by the prompt; None is a failure.
-        rewritten: Gives the answers to requests for a whole answer, in the same way.
-        judges: Whether it can be asked about documents.
+        draft: Its first answer.
+        repairs: Returns the answer to a request for one sentence, by the prompt; None is a failure.
+        rewritten: Returns the answer to a request for a whole answer, in the same way.
+        judges: Whether it answers questions about documents.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class Model:
 
 
 class Shelf:
-    """A retriever that gives the same documents for every search.
+    """A retriever that returns the same documents for every search.
 
     Args:
-        documents: The documents; an exception is raised in their place.
+        documents: The documents, or an exception to raise in their place.
     """
 
     def __init__(self, documents: Sequence[Document] | Exception = DOCUMENTS) -> None:

@@ -1,4 +1,4 @@
-"""Models behind a simulated server, the pairs they are asked about, and what it must answer."""
+"""Models behind a simulated server, pairs to ask them about, and the expected answers."""
 
 from __future__ import annotations
 

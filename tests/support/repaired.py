@@ -1,4 +1,4 @@
-"""A provider that makes half of its answer up, and a document that knows better."""
+"""A provider that makes up half of its answer, and a document that contradicts it."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ WORLD = World(
         ),
     ]
 )
-# What is given as it is written, and what is given whole; the engine's own tests have the others.
+# One that streams while it repairs, one that waits; the engine's own tests have the others.
 MODES = [("repair", "hold"), ("rewrite", "buffer")]
 
 
 def half_right() -> Iterator[SimulatedProvider]:
-    """Make a fixture of this: a provider whose answers are half made up."""
+    """Yield a provider whose answers are half made up, as the body of a fixture."""
     with SimulatedProvider(seed=5, world=WORLD) as provider:
         yield provider
 
 
 class Shelf:
-    """Has one document."""
+    """A retriever with one document."""
 
     async def retrieve(self, query: str, *, k: int) -> Sequence[Document]:
         return [Document("clocks.md", f"{KNOWN} It strikes twice a day. {RIGHT}")]
 
 
 def guard(mode: str = "repair", stream: str = "hold", **action: Any) -> Guard:
-    """Return a guard that repairs what is flagged."""
+    """Return a guard that repairs flagged answers."""
     policy = {
         "chain": [{"method": "prompt", "mode": "per_sample"}],
         "sampling": {"max": 3, "confidence": None, "start": "after"},
@@ -69,7 +69,7 @@ def guard(mode: str = "repair", stream: str = "hold", **action: Any) -> Guard:
 
 
 def words_of_draft(verdict: Verdict | None) -> set[str]:
-    """Return the words that nobody knows but the draft."""
+    """Return the invented words that only the draft contains."""
     assert verdict is not None
     assert verdict.regeneration is not None
     known = re.findall(r"\w+", f"{KNOWN} {RIGHT}")
@@ -80,12 +80,12 @@ def words_of_draft(verdict: Verdict | None) -> set[str]:
 
 
 def check_repaired(text: str, verdict: Verdict | None, told: Any) -> None:
-    """See whether a text is a repaired answer, and all that is told of it.
+    """Check that a text is a repaired answer, and that nothing but the verdict quotes the draft.
 
     Args:
         text: The text.
         verdict: Its verdict.
-        told: Everything that the client got, as JSON values.
+        told: Everything that the client received, as JSON values.
     """
     assert KNOWN in text
     assert RIGHT in text
@@ -96,7 +96,7 @@ def check_repaired(text: str, verdict: Verdict | None, told: Any) -> None:
 
 
 def said_beside(data: Any) -> str:
-    """Return what is said beside the verdict, which may quote the draft, as JSON."""
+    """Return everything but the verdict, which may quote the draft, as JSON."""
     return json.dumps(_beside(data), ensure_ascii=False, default=str)
 
 

@@ -1,7 +1,7 @@
-"""Real models with a few thousand parameters, made on the spot.
+"""Real models with a few thousand parameters, made by the tests that use them.
 
-Most have arbitrary weights, the same on every machine: they know nothing, and what they give serves
-to compare two computations. `known_models` has those whose answers are known.
+Most have arbitrary weights, the same on every machine: they know nothing, and their outputs serve
+to compare two computations. `known_models` has models with known answers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TEXTS = (
 
 
 def make_tokenizer(kind: str) -> Any:
-    """A tokenizer of the kind a model uses.
+    """Make a tokenizer of the kind a model uses.
 
     Args:
         kind: "words" for word pieces, "bytes" for RoBERTa's, "marked" for word pieces between
@@ -71,7 +71,7 @@ def make_tokenizer(kind: str) -> Any:
 
 
 def word_pieces() -> list[str]:
-    """The words above, and their letters for all others.
+    """Return the words above, and letters for all other words.
 
     Training would break ties at random, and the models would differ from run to run.
     """
@@ -81,12 +81,12 @@ def word_pieces() -> list[str]:
 
 
 def byte_pieces() -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Return all bytes and the words above, with what they are put together from."""
+    """Return all bytes and the words above, with the merges that build the words."""
     from tokenizers.pre_tokenizers import ByteLevel
 
     merges: dict[tuple[str, str], None] = {}
     for word in sorted(set(WORDS.split())):
-        whole = f"Ġ{word}"  # as a space before a word is written
+        whole = f"Ġ{word}"  # how a space before a word is written
         merges |= {(whole[:end], whole[end]): None for end in range(1, len(whole))}
     pieces = [
         *dict.fromkeys(ROBERTA.values()),
@@ -97,9 +97,9 @@ def byte_pieces() -> tuple[dict[str, int], list[tuple[str, str]]]:
 
 
 def fixed(model: Any, seed: int, spread: float) -> Any:
-    """Draw a model's weights anew, so that they are the same on every machine.
+    """Replace a model's weights by random ones that are the same on every machine.
 
-    What torch draws after `manual_seed` depends on the CPU's vector unit.
+    The numbers that torch draws after `manual_seed` depend on the CPU's vector unit.
     """
     import numpy as np
     import torch
@@ -108,7 +108,7 @@ def fixed(model: Any, seed: int, spread: float) -> Any:
     with torch.no_grad():
         for name, weights in sorted(model.named_parameters()):
             if weights.ndim > 1:
-                # No probability of a class is all but 0 or 1.
+                # Keep the probabilities of classes away from 0 and 1.
                 scale = 0.1 if name in ("classifier.weight", "classifier.out_proj.weight") else 1
                 values = draw.standard_normal(tuple(weights.shape)) * spread * scale
                 weights.copy_(torch.from_numpy(values))
@@ -116,7 +116,7 @@ def fixed(model: Any, seed: int, spread: float) -> Any:
 
 
 def save_tokenizer(folder: Path, kind: str, **settings: Any) -> int:
-    """Make a tokenizer, put it into a model's folder and return how many tokens it knows."""
+    """Make a tokenizer, save it to a model's folder and return the size of its vocabulary."""
     from transformers import PreTrainedTokenizerFast
 
     names = SPECIAL if kind == "words" else ROBERTA
@@ -130,7 +130,7 @@ def save_tokenizer(folder: Path, kind: str, **settings: Any) -> int:
 
 
 def make_deberta(folder: Path, *, labels: Mapping[int, str] = NLI_LABELS, seed: int = 0) -> Path:
-    """A DeBERTa-v2 classifier of pairs, as DeBERTa-v3 ones are built."""
+    """Make a DeBERTa-v2 classifier of pairs, built like DeBERTa-v3 ones."""
     from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
 
     size = save_tokenizer(folder, "words", model_max_length=64)
@@ -164,7 +164,7 @@ def make_roberta(
     room: int = 64,
     seed: int = 0,
 ) -> Path:
-    """A RoBERTa encoder, or with a head a classifier."""
+    """Make a RoBERTa encoder, or a classifier if it has a head."""
     from transformers import RobertaConfig, RobertaForSequenceClassification, RobertaModel
 
     size = save_tokenizer(folder, "bytes", model_max_length=room)
@@ -188,7 +188,7 @@ def make_roberta(
 
 
 def make_bert(folder: Path, *, pooling: str | None = None, seed: int = 0) -> Path:
-    """A BERT encoder, with the file that says how sentence-transformers pools it."""
+    """Make a BERT encoder, with the file that tells sentence-transformers how to pool."""
     from transformers import BertConfig, BertModel
 
     size = save_tokenizer(folder, "words", model_max_length=32)
@@ -215,7 +215,7 @@ POOLINGS = ("cls_token", "mean_tokens", "max_tokens")
 
 
 def make_gpt2(folder: Path, *, seed: int = 0) -> Path:
-    """A GPT-2 that gives the probability of each token."""
+    """Make a GPT-2 that returns the probability of each token."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
     size = save_tokenizer(folder, "bytes", model_max_length=64)
@@ -233,7 +233,7 @@ def make_gpt2(folder: Path, *, seed: int = 0) -> Path:
 
 
 def make_t5(folder: Path, *, seed: int = 0) -> Path:
-    """A T5 that writes text from text; its separator is `<sep>`."""
+    """Make a T5 that generates text from text; its separator is `<sep>`."""
     from transformers import T5Config, T5ForConditionalGeneration
 
     size = save_tokenizer(folder, "bytes", model_max_length=64, additional_special_tokens=["<sep>"])
@@ -256,7 +256,7 @@ JUDGED_LABELS = {0: "LABEL_0", 1: "LABEL_1"}
 
 
 def make_modernbert(folder: Path, *, room: int = 512, seed: int = 0) -> Path:
-    """A ModernBERT that labels tokens, as LettuceDetect's are built."""
+    """Make a ModernBERT that labels tokens, built like LettuceDetect's."""
     from transformers import ModernBertConfig, ModernBertForTokenClassification
 
     size = save_tokenizer(folder, "words", model_max_length=room)
@@ -281,9 +281,9 @@ def make_modernbert(folder: Path, *, room: int = 512, seed: int = 0) -> Path:
 
 
 def make_hhem(folder: Path, *, seed: int = 0) -> Path:
-    """A T5 that labels tokens, saved as HHEM-2.1-Open is: a T5's weights by names of its own.
+    """Make a T5 that labels tokens, saved like HHEM-2.1-Open: with a prefix to its weights' names.
 
-    Its configuration names the T5 whose configuration and tokenizer it goes by.
+    Its configuration names the T5 that provides its configuration and tokenizer.
     """
     from safetensors.torch import load_file, save_file
     from transformers import T5Config, T5ForTokenClassification
@@ -312,7 +312,7 @@ def make_hhem(folder: Path, *, seed: int = 0) -> Path:
 
 
 def make_longformer(folder: Path, *, choices: bool, seed: int = 0) -> Path:
-    """A Longformer that scores choices, or says whether a question can be answered."""
+    """Make a Longformer that scores choices, or whether a question can be answered."""
     from transformers import (
         LongformerConfig,
         LongformerForMultipleChoice,
@@ -341,7 +341,7 @@ def make_longformer(folder: Path, *, choices: bool, seed: int = 0) -> Path:
 
 
 def sentences(count: int, *, seed: int = 0, longest: int = 20) -> list[str]:
-    """Sentences of words that the tokenizers know, of all lengths."""
+    """Return sentences of all lengths, made of words that the tokenizers know."""
     draw = random.Random(seed)
     words = WORDS.split()
     return [
@@ -355,7 +355,7 @@ Maker = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Makes a tiny model, once per session for the same arguments."""
+    """Return a function that makes a tiny model, once per session for the same arguments."""
     pytest.importorskip("torch")
     made: dict[object, Path] = {}
 

@@ -1,4 +1,4 @@
-"""LangChain's chat models and their requests as litellm takes them: faithfully or not at all."""
+"""Faithful translation of LangChain's chat models and requests for litellm."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from resay_langchain._litellm.messages import (
 
 __all__ = ["UnmappedError", "connection_of", "request_of"]
 
-# Without effect unless they are set. litellm's `headers` go with requests that bring none.
+# Global settings that change requests. litellm adds its `headers` to requests without any.
 _CHANGING = (
     "add_function_to_prompt",
     "drop_params",
@@ -54,13 +54,13 @@ _VARIABLES = (
 
 
 def check_settings() -> None:
-    """See that the application has not told litellm to change requests.
+    """Check that the application has not configured litellm to change requests.
 
-    What it says to litellm is not meant for requests that LangChain sends by other ways; a proxy
-    would be given the provider's key.
+    Such settings are not meant for requests that LangChain sends itself; a proxy would receive the
+    provider's key.
 
     Raises:
-        UnmappedError: It has.
+        UnmappedError: A setting would change requests.
     """
     litellm = sys.modules.get("litellm")
     told = [name for name in _CHANGING if getattr(litellm, name, None)]
@@ -81,18 +81,18 @@ _ANTHROPIC_FIELDS = frozenset(
         "temperature",
         "top_k",
         "top_p",
-        # Without an effect on the request, or set by Resay itself.
+        # Without effect on the request, or set by Resay itself.
         "default_request_timeout",
         "stream_usage",
     }
 )
 _ANTHROPIC_ASKED = ("max_tokens", "temperature", "top_k", "top_p")
 _ANTHROPIC_CALL = frozenset({*_ANTHROPIC_ASKED, "model", "stop", "tool_choice", "tools"})
-# litellm asks the first generations by another way, and refuses to send the latest ones what
-# Anthropic would refuse to take; elsewhere these may only be names.
+# litellm calls the first generations through another API, and withholds from the latest ones
+# parameters that Anthropic would refuse. At other endpoints, these may be mere names.
 _FIRST = re.compile(r"claude-(2|instant)")
 _LATEST = re.compile(r"claude-(opus-(4-[7-9]|[5-9])|(sonnet|haiku)-[5-9]|fable)")
-# Anthropic's own client reads these, litellm does not, or in another way.
+# Read by Anthropic's own client, but not by litellm, or not in the same way.
 _FROM_ENVIRONMENT = ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")
 _HOST = "https://api.anthropic.com"
 
@@ -100,7 +100,7 @@ _HOST = "https://api.anthropic.com"
 def anthropic_request(
     model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]
 ) -> Query:
-    """Translate a whole request.
+    """Translate a complete request.
 
     Raises:
         UnmappedError: It cannot be translated faithfully.
@@ -148,8 +148,8 @@ def _place(model: Any, named: str, params: Mapping[str, Any]) -> tuple[str, dict
 
 
 def _bearer(model: Any) -> dict[str, str]:
-    # Anthropic takes the key in either header. A gateway need not, litellm always sends the older,
-    # and only the client knows which one it sends. The way to it is private.
+    # Anthropic accepts the key in either header. A gateway may not, litellm always sends the older
+    # one, and only the private client knows which one the model sends.
     client = getattr(model, "_client", None)
     if client is None:
         raise UnmappedError(f"this version of {name_of(model)} does not say how it sends its key")
@@ -171,11 +171,11 @@ _BEDROCK_FIELDS = frozenset(
         "stop_sequences",
         "temperature",
         "top_p",
-        # Without an effect on the request, or set by Resay itself.
+        # Without effect on the request, or set by Resay itself.
         "base_model_id",
         "bedrock_client",
         "provider",
-        "supports_tool_choice_values",  # about binding tools, which was before
+        "supports_tool_choice_values",  # only affects binding tools, which came earlier
         "timeout",
     }
 )
@@ -187,7 +187,7 @@ _BEDROCK_CALL = frozenset(
 def bedrock_request(
     model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]
 ) -> Query:
-    """Translate a whole request.
+    """Translate a complete request.
 
     Raises:
         UnmappedError: It cannot be translated faithfully.
@@ -200,7 +200,7 @@ def bedrock_request(
     stop = call.pop("stop", None) or call.pop("stop_sequences", None) or model.stop_sequences
     own = {name: getattr(model, name) for name in ("max_tokens", "temperature", "top_p")}
     asked = {**own, "stop": stop, **call}
-    # Such a model is not sent what its profile says that it does not take.
+    # Parameters that the profile marks as unsupported are not sent to the model.
     profile: Mapping[str, Any] = model.profile or {}
     silent = profile.get("temperature") is False
     if silent and not (asked["temperature"] is None and asked["top_p"] is None):
@@ -245,7 +245,7 @@ def _bedrock_connection(model: Any) -> tuple[str, dict[str, Any]]:
 def _paid(model: Any) -> dict[str, Any]:
     if model.bedrock_api_key:
         return {"api_key": secret(model, "bedrock_api_key")}
-    # Roles and profiles are resolved by each library in its own way.
+    # Each library resolves roles and profiles in its own way.
     keys = {name: secret(model, name) for name in ("aws_access_key_id", "aws_secret_access_key")}
     signer = getattr(model.client, "_request_signer", None)
     signing = getattr(getattr(signer, "_credentials", None), "access_key", None)
@@ -267,21 +267,21 @@ _GEMINI_FIELDS = frozenset(
         "top_k",
         "top_p",
         "transport",
-        # Without an effect on the request, or set by Resay itself.
+        # Without effect on the request, or set by Resay itself.
         "async_client_running",
         "client",
-        "default_metadata",  # made of `additional_headers`
+        "default_metadata",  # derived from `additional_headers`
         "n",
-        "stop",  # the model itself sends only what a call brings
+        "stop",  # the model only sends that of a call
         "timeout",
     }
 )
-# No tools: both libraries rewrite their schemas and results, each in its own way.
+# Without tools: both libraries rewrite their schemas and results, each in its own way.
 _GEMINI_CALL = frozenset({"max_output_tokens", "stop"})
 
 
 def gemini_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]) -> Query:
-    """Translate a whole request.
+    """Translate a complete request.
 
     Raises:
         UnmappedError: It cannot be translated faithfully.
@@ -336,21 +336,21 @@ _OLLAMA_FIELDS = frozenset(
         "model",
         "reasoning",
         "stop",
-        # Without an effect on the request, or set by Resay itself.
+        # Without effect on the request, or set by Resay itself.
         "logprobs",
         "seed",
         "top_logprobs",
         "validate_model_on_init",
     }
 )
-# Its `strict` is left out by the model itself.
+# The model itself drops `strict`.
 _OLLAMA_CALL = frozenset(
     {"format", "keep_alive", "model", "reasoning", "response_format", "stop", "strict", "tools"}
 )
 
 
 def ollama_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]) -> Query:
-    """Translate a whole request.
+    """Translate a complete request.
 
     Raises:
         UnmappedError: It cannot be translated faithfully.
@@ -364,7 +364,7 @@ def ollama_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     asked = {**options, "think": model.reasoning, **call}
     asked["think"] = asked.pop("reasoning", asked["think"])
     if asked["format"] is not None:
-        # It wins, in the model itself.
+        # `format` takes precedence in the model itself.
         asked.pop("response_format", None)
     if tools := asked.pop("tools", None):
         check_openai_tools(tools, who)
@@ -375,14 +375,14 @@ def ollama_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
 
 
 def _as_sent(tool: Mapping[str, Any]) -> dict[str, Any]:
-    # Ollama's package sends only what it knows of a schema.
+    # Ollama's package sends only the parts of a schema that it knows.
     package: Any = import_module("ollama")
     return package.Tool.model_validate(tool).model_dump(exclude_none=True)
 
 
 def _joined(message: Mapping[str, Any]) -> dict[str, Any]:
-    # Ollama takes one text and its images; both libraries join several texts, in different ways.
-    # Which call a result answers the model itself does not say, either.
+    # Ollama accepts one text and its images; both libraries join several texts, in different ways.
+    # Nor does the model itself send the id of the call that a result answers.
     message = {k: v for k, v in message.items() if k != "tool_call_id"}
     content: Any = message["content"]
     if content is None or isinstance(content, str):
@@ -398,8 +398,8 @@ def _ollama_connection(model: Any) -> dict[str, Any]:
     given: Mapping[str, Any] = model.client_kwargs or {}
     if further := given.keys() - {"headers"}:
         raise UnmappedError(f"{who} sets {min(further)!r} for its client")
-    # The package reads the environment when the client is made; only the client knows what came of
-    # it. Its way in is private.
+    # The package reads the environment when it creates the client, so only the private client knows
+    # the outcome.
     http = getattr(getattr(model, "_client", None), "_client", None)
     if http is None:
         raise UnmappedError(f"this version of {who} does not say where requests go")
@@ -439,8 +439,8 @@ _OPENAI_FIELDS = frozenset(
         "top_p",
         "use_responses_api",
         "verbosity",
-        # Without an effect on the request, or set by Resay itself.
-        "disabled_params",  # about binding tools, which was before
+        # Without effect on the request, or set by Resay itself.
+        "disabled_params",  # only affects binding tools, which came earlier
         "http_socket_options",
         "include_response_headers",
         "logprobs",
@@ -458,14 +458,14 @@ _OPENAI_FIELDS = frozenset(
     }
 )
 _MESSAGE_KEYS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
-# litellm takes such deployments for servers that are like OpenAI's.
+# litellm treats such deployments as OpenAI-compatible servers.
 _NOT_AZURE = re.compile(r"command|[dimp]stral|mistral|mixtral|codestral")
-# litellm refuses to send these models a temperature. A server that only has the name takes it.
+# litellm refuses to send these models a temperature, even to other servers that would accept it.
 _ONE_TEMPERATURE = re.compile(r"(^|/)o\d|gpt-[5-9]")
 
 
 def openai_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]) -> Query:
-    """Translate a whole request.
+    """Translate a complete request.
 
     Raises:
         UnmappedError: It cannot be translated faithfully.
@@ -479,8 +479,8 @@ def openai_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     headers: dict[str, Any] = dict(connection.pop("extra_headers", {}))
     headers.update(sent.pop("extra_headers", {}))
     params = {**connection, **sent, **({"extra_headers": headers} if headers else {})}
-    # litellm refuses parameters that it does not know a model to take; LangChain lets the provider
-    # decide.
+    # litellm refuses parameters that it does not know a model to support; LangChain lets the
+    # provider decide.
     params["allowed_openai_params"] = sorted(sent.keys() - {"extra_body"})
     return Query(tuple(payload["messages"]), named, params)
 
@@ -488,9 +488,9 @@ def openai_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
 def _payload(
     model: Model, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    # The model's own translation, although it is private: it is OpenAI's shape already, and the
-    # public `convert_to_openai_messages` differs from it in many ways (lists of texts are joined,
-    # system messages of o-series models stay such, content in LangChain's own shape is not read).
+    # The model's own translation, although private: it already has OpenAI's format, and the public
+    # `convert_to_openai_messages` differs in many ways (it joins lists of texts, keeps system
+    # messages for o-series models, and does not read content in LangChain's own format).
     build: Callable[..., dict[str, Any]] | None = getattr(model, "_get_request_payload", None)
     if build is None:
         raise UnmappedError(f"this version of {name_of(model)} builds requests in another way")
@@ -521,7 +521,7 @@ def _sent(model: Model, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _openai_connection(model: Any, asked: str | None, tools: bool) -> tuple[str, dict[str, Any]]:
-    # Newer versions set the one from the other when the model is made.
+    # Newer versions derive one field from the other when the model is created.
     if model.use_responses_api or (
         model.use_responses_api is None and model.output_version == "responses/v1"
     ):
@@ -535,7 +535,7 @@ def _openai_connection(model: Any, asked: str | None, tools: bool) -> tuple[str,
         raise UnmappedError("litellm sends requests for this deployment elsewhere")
     check_chat_completions(place, tools=tools)
     headers = headers_of(model, "default_headers")
-    # litellm does not tell Azure the organization, and has no parameter for the project.
+    # litellm does not send Azure the organization, and has no parameter for the project.
     billed = {"OpenAI-Organization": client.organization, "OpenAI-Project": client.project}
     headers = {**{k: v for k, v in billed.items() if v}, **headers}
     params = {
@@ -601,7 +601,7 @@ _PASSED_FIELDS = frozenset(
         "model_kwargs",
         "model_name",
         "use_responses_api",
-        # Without an effect on the request, or set by Resay itself.
+        # Without effect on the request, or set by Resay itself.
         "client",
         "n",
         "request_timeout",
@@ -620,7 +620,7 @@ _LEFT_OUT = NOT_SENT | {"metadata", "prediction", "store"}
 
 
 def passed_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]) -> Query:
-    """Translate a whole request.
+    """Translate a complete request.
 
     Raises:
         UnmappedError: It cannot be translated faithfully.
@@ -628,7 +628,7 @@ def passed_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     check_defaults(model, OF_ALL | _PASSED_FIELDS)
     who = name_of(model)
     own = {name: getattr(model, name) for name in _PASSED_ASKED}
-    # A call may not go elsewhere than the model: its key would have to be another one.
+    # A call must not change the endpoint, which would need another key.
     further = sent_of(model.model_kwargs, _PASSED_CALL, who, _LEFT_OUT)
     call = sent_of(kwargs, _PASSED_CALL - CONNECTION_PARAMS, who, _LEFT_OUT)
     named, connection = _passed_connection(model)
@@ -639,7 +639,7 @@ def passed_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
 
 
 def _passed_connection(model: Any) -> tuple[str, dict[str, Any]]:
-    # Older versions of langchain-litellm do not have it.
+    # Missing in older versions of langchain-litellm.
     if getattr(model, "use_responses_api", False):
         raise UnmappedError(f"{name_of(model)} uses the Responses API")
     named: str = model.model if model.model_name is None else model.model_name
@@ -656,7 +656,7 @@ def _passed_connection(model: Any) -> tuple[str, dict[str, Any]]:
 def _key(model: Any, named: str) -> str | None:
     if model.api_key or model.model_kwargs.get("api_key"):
         return model.api_key or model.model_kwargs["api_key"]
-    # Without any, litellm looks in the environment, for the model as for a sample.
+    # Without a key, litellm looks in the environment, for the model as for samples.
     if not any(getattr(model, field) for field in _KEYS.values()):
         return None
     provider = model.model_kwargs.get("custom_llm_provider") or model.custom_llm_provider
@@ -666,7 +666,7 @@ def _key(model: Any, named: str) -> str | None:
     return getattr(model, _KEYS[provider]) or None
 
 
-# By name, since their packages need not be installed.
+# By name, since these packages may not be installed.
 _TO_QUERY: Mapping[str, Callable[..., Query]] = {
     "langchain_anthropic.ChatAnthropic": anthropic_request,
     "langchain_aws.ChatBedrockConverse": bedrock_request,
@@ -681,19 +681,19 @@ _TO_QUERY: Mapping[str, Callable[..., Query]] = {
 def request_of(
     model: BaseLanguageModel[Any], messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]
 ) -> Query:
-    """Translate a whole request.
+    """Translate a complete request.
 
     Args:
         model: The chat model.
         messages: The conversation.
-        kwargs: The keyword arguments of the call, what was bound to the model among them.
+        kwargs: The keyword arguments of the call, including those bound to the model.
 
     Returns:
-        The request as litellm takes it. `n`, log-probabilities, the seed, streaming, retries, the
-        time limit and caching are left out.
+        The query for litellm, without `n`, log-probabilities, the seed, streaming, retries, the
+        timeout and caching.
 
     Raises:
-        UnmappedError: litellm would send something else than the model does.
+        UnmappedError: litellm would send a different request than the model does.
     """
     to_query = _to_query(model)
     if to_query is not passed_request:
@@ -702,7 +702,7 @@ def request_of(
 
 
 def connection_of(model: BaseLanguageModel[Any]) -> Query:
-    """Translate a model: where requests go, who pays, and what is asked for.
+    """Translate a model: its endpoint, credentials and parameters.
 
     Args:
         model: The chat model.
@@ -711,13 +711,13 @@ def connection_of(model: BaseLanguageModel[Any]) -> Query:
         A query without messages.
 
     Raises:
-        UnmappedError: litellm would send something else than the model does.
+        UnmappedError: litellm would send a different request than the model does.
     """
     return request_of(model, (), {})
 
 
 def _to_query(model: BaseLanguageModel[Any]) -> Callable[..., Query]:
-    # A subclass may send what it likes.
+    # A subclass may send anything.
     kind = type(model)
     named = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
     if named not in _TO_QUERY:

@@ -1,7 +1,7 @@
-"""LangChain's messages in OpenAI's shape, or not at all.
+"""Strict conversion of LangChain's messages to OpenAI's format.
 
-The public `convert_to_openai_messages` leaves out what it does not know and joins texts. Here what
-is not known is refused, and nothing is joined.
+The public `convert_to_openai_messages` drops unknown content and joins texts. This module refuses
+unknown content and joins nothing.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pydantic import SecretStr
 from resay.adapters.upstream import UnmappedError
 
 Model = BaseLanguageModel[Any]
-# Of langchain_core's chat models. `rate_limiter` is not among them: whoever set one does not want
-# the provider asked past it.
+# Fields of all of langchain_core's chat models. `rate_limiter` is excluded, because litellm would
+# send requests past the user's limit.
 OF_ALL = frozenset(
     {
         "cache",
@@ -46,7 +46,7 @@ OF_ALL = frozenset(
 
 
 def name_of(model: Model) -> str:
-    """Return what the model's class is called."""
+    """Return the name of the model's class."""
     return type(model).__name__
 
 
@@ -54,7 +54,7 @@ def secret(model: Model, field: str) -> str:
     """Return the key in a field.
 
     Raises:
-        UnmappedError: There is none, or a function that makes one.
+        UnmappedError: The field is empty, or holds a function that creates the key.
     """
     value = getattr(model, field)
     key = value.get_secret_value() if isinstance(value, SecretStr) else None
@@ -69,7 +69,7 @@ def headers_of(model: Model, field: str) -> dict[str, str]:
     return dict(given or {})
 
 
-# Resay sets its own: a sample is one fresh answer in one piece, never cached.
+# Resay sets its own: a sample is one fresh answer, neither streamed nor cached.
 NOT_SENT = frozenset(
     {
         "cache",
@@ -86,7 +86,7 @@ NOT_SENT = frozenset(
         "top_logprobs",
     }
 )
-# LangChain keeps these from the provider: they are notes for its traces.
+# Notes for LangChain's traces, which are not sent to the provider.
 NOTES = frozenset({"ls_structured_output_format", "structured_output_format"})
 
 
@@ -99,16 +99,16 @@ def sent_of(
     """Return the keyword arguments that shape the request.
 
     Args:
-        kwargs: Those of the call.
-        allowed: Those that can be translated.
-        who: The class of the model, for the reason.
-        left_out: Those that are not sent for a sample.
+        kwargs: The arguments of the call.
+        allowed: The arguments that can be translated.
+        who: The class of the model, for the error.
+        left_out: The arguments that are not sent for a sample.
 
     Returns:
-        Those of `allowed` that are there and not None.
+        The arguments in `allowed` that are given and not None.
 
     Raises:
-        UnmappedError: There is another one.
+        UnmappedError: Another argument is given.
     """
     asked = {k: v for k, v in kwargs.items() if v is not None and k not in left_out | NOTES}
     if further := asked.keys() - allowed:
@@ -120,10 +120,10 @@ _ANTHROPIC_TOOL = frozenset({"name", "description", "input_schema"})
 
 
 def check_openai_tools(tools: object, who: str) -> None:
-    """See that all tools are functions, in OpenAI's shape.
+    """Check that all tools are functions in OpenAI's format.
 
     Raises:
-        UnmappedError: One is something else, such as a tool that the provider runs itself.
+        UnmappedError: A tool is something else, such as one that the provider runs itself.
     """
     for tool in cast("list[Any]", tools or []):
         if not isinstance(tool, Mapping) or set(cast("Mapping[str, Any]", tool)) != {
@@ -136,10 +136,10 @@ def check_openai_tools(tools: object, who: str) -> None:
 
 
 def anthropic_tools(tools: object, who: str) -> list[dict[str, Any]]:
-    """Translate tools from Anthropic's shape to OpenAI's.
+    """Convert tools from Anthropic's format to OpenAI's.
 
     Raises:
-        UnmappedError: One is more than a function.
+        UnmappedError: A tool is more than a function.
     """
     translated: list[dict[str, Any]] = []
     for tool in cast("list[Any]", tools or []):
@@ -154,10 +154,10 @@ def anthropic_tools(tools: object, who: str) -> list[dict[str, Any]]:
 
 
 def anthropic_choice(choice: object, who: str) -> dict[str, Any]:
-    """Translate the choice among tools from Anthropic's shape to litellm's parameters.
+    """Convert a tool choice from Anthropic's format to litellm's parameters.
 
     Raises:
-        UnmappedError: It is none that is known.
+        UnmappedError: The choice is unknown.
     """
     if not isinstance(choice, Mapping):
         raise UnmappedError(f"{who} has a tool choice of an unknown shape")
@@ -173,9 +173,9 @@ def anthropic_choice(choice: object, who: str) -> dict[str, Any]:
 
 
 Blocks = list[dict[str, Any]]
-# What providers write beside a text or a call and nobody sends back.
+# Keys that providers add to a text or a call, and that are never sent back.
 _IGNORED_KEYS = frozenset({"annotations", "citations", "id", "index"})
-# The same as `tool_calls`, in OpenAI's and Gemini's words, and an answer's own remarks.
+# Copies of `tool_calls` from OpenAI and Gemini, and the refusal of an answer.
 _IGNORED_KWARGS = frozenset({"function_call", "refusal", "tool_calls"})
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _DATA_URL = re.compile(r"data:image/[a-z+.-]+;base64,")
@@ -184,28 +184,28 @@ _DATA_URL = re.compile(r"data:image/[a-z+.-]+;base64,")
 def openai_messages(
     messages: Sequence[BaseMessage], who: str, *, links: bool = False, errors: bool = False
 ) -> tuple[dict[str, Any], ...]:
-    """Translate a conversation.
+    """Convert a conversation.
 
     Args:
         messages: The conversation.
-        who: The class of the model, for the reason.
+        who: The class of the model, for the error.
         links: Whether an image may be a link.
         errors: Whether a tool's result may be marked as an error; the mark is not sent.
 
     Returns:
-        The messages in OpenAI's shape.
+        The messages in OpenAI's format.
 
     Raises:
-        UnmappedError: Something in them cannot be translated faithfully.
+        UnmappedError: Part of them cannot be converted faithfully.
     """
     return tuple(_message(m, who, links=links, errors=errors) for m in messages)
 
 
 def require_single_turns(messages: Sequence[BaseMessage], who: str) -> None:
-    """See that there is nothing to join, which each library does in its own way.
+    """Check that no messages need joining, which each library does in its own way.
 
     Raises:
-        UnmappedError: System texts or a person's messages follow one another.
+        UnmappedError: System texts or user messages follow one another.
     """
     for message in messages:
         several = not isinstance(message.content, str) and len(message.content) > 1
@@ -217,10 +217,10 @@ def require_single_turns(messages: Sequence[BaseMessage], who: str) -> None:
 
 
 def require_tools(messages: Sequence[BaseMessage], tools: object, who: str) -> None:
-    """See that tools are given where they were called before: litellm makes some up otherwise.
+    """Check that tools are given if tools were called; litellm would make some up otherwise.
 
     Raises:
-        UnmappedError: They are not.
+        UnmappedError: They are missing.
     """
     called = any(isinstance(m, ToolMessage) or getattr(m, "tool_calls", ()) for m in messages)
     if called and not tools:
@@ -228,11 +228,11 @@ def require_tools(messages: Sequence[BaseMessage], tools: object, who: str) -> N
 
 
 def require_plain_turns(messages: Sequence[BaseMessage], who: str) -> None:
-    """See that a conversation needs no repair, which each library does in its own way.
+    """Check that a conversation needs no repair, which each library does in its own way.
 
     Raises:
-        UnmappedError: A system message comes late, a message is empty, the model is to go on with
-            an answer of its own, or a call of a tool has an unusual id.
+        UnmappedError: A system message is not the first, a message is empty, the model would have
+            to continue its own answer, or a tool call has an unusual id.
     """
     turns = [m for m in messages if not isinstance(m, SystemMessage)]
     late = any(isinstance(m, SystemMessage) for m in messages[len(messages) - len(turns) :])
@@ -297,7 +297,7 @@ def _answer(message: AIMessage, content: str | Blocks, who: str) -> dict[str, An
     ]
     if not calls:
         return {"role": "assistant", "content": content}
-    # litellm fills in an empty text, and sends a part of its own for one.
+    # litellm would replace an empty text with one of its own.
     return {"role": "assistant", "content": content or None, "tool_calls": calls}
 
 
@@ -319,14 +319,14 @@ def _block(
     if kind == "text" and set(kept) == {"type", "text"}:
         return kept
     if kind in ("tool_use", "tool_call") and block.get("id") in calls and "caller" not in block:
-        return None  # it goes with the message's `tool_calls`
+        return None  # sent with the message's `tool_calls`
     if kind in ("image_url", "image") and (url := _image(kept, links)):
         return {"type": "image_url", "image_url": {"url": url}}
     raise UnmappedError(f"{who} is given content of type {kind!r} that is not plain")
 
 
 def _is_mark(key: str, value: object) -> bool:
-    # Citations matter to those who send them back; an empty list of them does not.
+    # Citations matter if they are sent back; an empty list of them does not.
     return key in ("id", "index") or not value
 
 

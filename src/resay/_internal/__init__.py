@@ -1,1 +1,1 @@
-"""What the rest is built on, and no user reads."""
+"""Foundations of the other packages; not part of the public API."""

@@ -1,4 +1,4 @@
-"""Event loops: one object per loop, background tasks that end with their work, and sync callers."""
+"""Event-loop helpers: per-loop objects, scoped background tasks, and sync wrappers."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """Makes an object in each event loop that asks, and closes it when that loop shuts down.
+    """Creates one object per event loop, and closes it when that loop shuts down.
 
-    A loop of a compiled class, such as uvloop's, must be run by `asyncio.run`, or shut its
-    asynchronous generators down as that does.
+    A loop of a compiled class, such as uvloop's, must be run by `asyncio.run`, or must shut down
+    its asynchronous generators in the same way.
 
     Args:
-        make: Makes an object; called in the loop.
+        make: Creates an object; called in the loop.
         close: Closes one; called in the loop.
     """
 
@@ -56,7 +56,7 @@ class PerLoop(Generic[T]):
             held = self._held.get(loop)
         if held is not None:
             return held[0]
-        # A loop that shuts down, by `asyncio.run` for instance, closes the asynchronous generators
+        # A loop that shuts down, for instance in `asyncio.run`, closes the asynchronous generators
         # that were started in it.
         lifetime = self._live(loop)
         made = await anext(lifetime)
@@ -76,19 +76,19 @@ class PerLoop(Generic[T]):
             await held[1].aclose()
 
     def _close_with(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close the object before its loop is closed, for callers who only do that."""
+        """Also close the object in `loop.close()`, for callers that shut nothing else down."""
         close = loop.close
 
         def closing() -> None:
             with self._lock:
                 held = self._held.get(loop)
-            # Whatever is wrong with the object, the loop must close.
+            # The loop must close even if closing the object fails.
             if held is not None and not loop.is_closed() and not _running():
                 with suppress(Exception):
                     loop.run_until_complete(held[1].aclose())
             close()
 
-        # Compiled loops have no room for it.
+        # Instances of compiled loop classes reject new attributes.
         with suppress(AttributeError):
             loop.close = closing  # pyright: ignore[reportAttributeAccessIssue] - on purpose
 
@@ -116,9 +116,9 @@ _abandoned: ContextVar[threading.Event | None] = ContextVar("_abandoned", defaul
 
 @asynccontextmanager
 async def task_group() -> AsyncGenerator[TaskGroup]:
-    """Open a group of background tasks that end with the work inside it.
+    """Open a group of background tasks that are cancelled when its body ends.
 
-    An error of the work is raised as it is, where a task group alone would wrap it.
+    An error of the body is raised unchanged; a plain task group would wrap it.
     """
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
@@ -132,24 +132,24 @@ async def task_group() -> AsyncGenerator[TaskGroup]:
 
 
 class _AbandonedError(BaseException):
-    """Ends work that nobody waits for; no handler of errors is to catch it."""
+    """Ends abandoned work. A BaseException, so that no `except Exception` catches it."""
 
 
 async def compute(work: Callable[[], T], *, chars: float = math.inf) -> T:
-    """Run work on text: off the event loop, unless there is so little that it takes no time.
+    """Run CPU work on text in a thread, or directly if there is little text.
 
-    Handing work to a thread and its result back takes the interpreter's lock twice, for which a
-    busy loop lets it wait up to 5 ms each time; little text is done before.
+    Handing work to a thread and back acquires the GIL twice, each of which can take up to 5 ms if
+    the loop is busy; little text is finished sooner than that.
 
-    Cancelling takes effect at once. The work itself goes on until it calls `stop_if_abandoned`.
+    Cancellation takes effect at once. The work itself continues until it calls `stop_if_abandoned`.
 
     Args:
-        work: What is to be done. What it changes must be its own.
-        chars: How much text that is, in characters, for work that takes 0.1 ms for 1,000 of them;
-            by default more than can be done on the event loop.
+        work: The work. It may only change objects that nothing else uses.
+        chars: The amount of text in characters, for work that takes 0.1 ms per 1,000 characters; by
+            default too much for the event loop.
 
     Returns:
-        What the work returns.
+        The result of the work.
     """
     if chars <= _FEW_CHARS:
         return work()
@@ -166,9 +166,9 @@ async def compute(work: Callable[[], T], *, chars: float = math.inf) -> T:
 
 
 def stop_if_abandoned() -> None:
-    """End the thread's work where nobody waits for it: its deadline passed, or it was cancelled.
+    """End the thread's work if its caller is gone: its deadline passed, or it was cancelled.
 
-    Work that `compute` runs calls this at least once for every few thousand characters.
+    Work run by `compute` calls this at least once every few thousand characters.
     """
     abandoned = _abandoned.get()
     if abandoned is not None and abandoned.is_set():
@@ -176,9 +176,9 @@ def stop_if_abandoned() -> None:
 
 
 class _BackgroundLoop:
-    """One event loop in one thread for the life of the process.
+    """One event loop in one thread, for the life of the process.
 
-    Clients keep their connections, which belong to a loop, from call to call.
+    Connections belong to a loop, so clients can reuse theirs from call to call.
     """
 
     def __init__(self) -> None:
@@ -189,15 +189,15 @@ class _BackgroundLoop:
 
     def portal(self) -> BlockingPortal:
         with self._lock:
-            # A fork copies this object but not the thread.
+            # A fork copies this object but not its thread.
             if self._portal is None or self._pid != os.getpid():
                 self._portal, self.running = _start()
                 self._pid = os.getpid()
             return self._portal
 
 
-# anyio's `start_blocking_portal` would do, but for its way to stop: in a forked child, where the
-# thread is missing, it waits for that thread for ever as soon as the copy is collected.
+# Not anyio's `start_blocking_portal`: in a forked child, which lacks the thread, it waits for that
+# thread forever as soon as the copy is garbage-collected.
 def _start() -> tuple[BlockingPortal, asyncio.AbstractEventLoop]:
     started: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
     stopped = threading.Event()
@@ -217,12 +217,12 @@ async def _serve(
         started.set_result((portal, asyncio.get_running_loop()))
         await portal.sleep_until_stopped()
     for end in tuple(_endings):
-        # Whatever is wrong with it, the process must end.
+        # The process must end even if this fails.
         with suppress(Exception), anyio.move_on_after(_ENDING_S):
             await end()
     await _cancel_others()
     stopped.set()
-    # The process ends now. Closing the loop would start a thread, which Python no longer allows.
+    # The process is ending. Closing the loop would start a thread, which Python no longer allows.
     await anyio.sleep_forever()
 
 
@@ -231,31 +231,31 @@ _endings: list[Callable[[], Awaitable[object]]] = []
 
 
 def at_end(end: Callable[[], Awaitable[object]]) -> None:
-    """Have an async function run on the background loop when the process ends.
+    """Register an async function to run on the background loop when the process ends.
 
     Args:
-        end: The function. It gets no new threads by then.
+        end: The function. It can no longer start threads.
     """
     _endings.append(end)
 
 
 def in_background(function: Callable[..., Awaitable[T]], *args: Any) -> Future[T]:
-    """Start an async function on the background loop, and wait for nothing.
+    """Start an async function on the background loop without waiting for it.
 
     Args:
         function: The async function.
         *args: Its arguments.
 
     Returns:
-        What it will come to.
+        The future of its result.
 
     Raises:
         RuntimeError: The process is ending.
     """
-    # The portal itself refuses whoever is on its loop already.
+    # Not through the portal, which refuses calls from its own loop.
     _loop.portal()
     loop = _loop.running
-    assert loop is not None  # noqa: S101 - there is one where there is a portal
+    assert loop is not None  # noqa: S101 - a running portal has a loop
     return asyncio.run_coroutine_threadsafe(_started(function, *args), loop)
 
 
@@ -264,7 +264,7 @@ async def _started(function: Callable[..., Awaitable[T]], *args: Any) -> T:
 
 
 async def _cancel_others() -> None:
-    # Libraries leave tasks of their own behind, litellm its logger.
+    # Libraries leave tasks behind, such as litellm's logger.
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -283,9 +283,9 @@ _loop = _BackgroundLoop()
 def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
     """Run an async function on the background loop and wait for it.
 
-    Works whether or not the calling thread runs an event loop of its own, which stands still in the
-    meantime. Context variables of the caller are visible inside. When the wait is interrupted, by
-    Ctrl-C for instance, the function is cancelled.
+    Works whether or not the calling thread runs an event loop, which is blocked in the meantime.
+    The caller's context variables are visible inside. If the wait is interrupted, for instance by
+    Ctrl-C, the function is cancelled.
 
     Args:
         function: The async function.
@@ -293,10 +293,10 @@ def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -
         **kwargs: Its keyword arguments.
 
     Returns:
-        What the function returns.
+        The function's result.
 
     Raises:
-        BaseException: What the function raises.
+        BaseException: Any exception of the function.
     """
     with carried():
         context = contextvars.copy_context()
@@ -315,10 +315,10 @@ def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -
 
 
 def in_sync(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
-    """Return what does the same as an async function or method, for callers that are not async.
+    """Return the synchronous version of an async function or method.
 
     Args:
-        work: The async one, whose name begins with "a".
+        work: The async function, whose name begins with "a".
     """
 
     @wraps(work)
@@ -329,7 +329,7 @@ def in_sync(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
 
 
 def named_in_sync(twin: Callable[P, T]) -> Callable[P, T]:
-    """Name a function after the async one it wraps."""
+    """Name a sync wrapper after the async function it wraps, without the leading "a"."""
     name = twin.__name__
     twin.__name__ = name.removeprefix("a")
     twin.__qualname__ = f"{twin.__qualname__.removesuffix(name)}{twin.__name__}"
@@ -338,7 +338,7 @@ def named_in_sync(twin: Callable[P, T]) -> Callable[P, T]:
 
 
 def wait_for(waited: Awaitable[T]) -> T:
-    """Wait for something on the background loop."""
+    """Run an awaitable on the background loop and return its result."""
 
     async def wait() -> T:
         return await waited
@@ -377,11 +377,11 @@ def carrying(pieces: Iterator[T]) -> Generator[T, None, None]:
 
 
 def enter_sync(manager: AbstractAsyncContextManager[T]) -> AbstractContextManager[T]:
-    """Make an async context manager one that lives on the background loop.
+    """Wrap an async context manager in a sync one that runs it on the background loop.
 
     Args:
-        manager: It is entered and left in one and the same task, which sees the context variables
-            of the caller.
+        manager: The async context manager. It is entered and exited in the same task, which sees
+            the caller's context variables.
 
     Returns:
         A context manager for `with`.

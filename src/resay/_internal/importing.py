@@ -1,4 +1,4 @@
-"""Packages that may not be installed, and what users name as `package.module:name`."""
+"""Import optional packages, and objects that users name as `package.module:name`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def load_optional(module: str, *, package: str, extra: str, purpose: str) -> Any
 
     Args:
         module: The module, such as `sklearn.metrics`.
-        package: What the package it belongs to is called, such as `scikit-learn`.
-        extra: Which extra of ours installs it.
-        purpose: What needs it.
+        package: The package it belongs to, such as `scikit-learn`.
+        extra: Resay's extra that installs it.
+        purpose: The feature that needs it.
 
     Returns:
         The module.
@@ -44,14 +44,14 @@ def load_optional(module: str, *, package: str, extra: str, purpose: str) -> Any
 
 
 def require_optional(module: str, *, package: str, extra: str, purpose: str) -> None:
-    """See that an optional dependency is installed, without importing it.
+    """Check that an optional dependency is installed, without importing it.
 
     Raises:
         MissingDependencyError: It is not installed.
     """
     try:
         found = find_spec(module)
-    # A part of a package that is not there itself.
+    # The parent package is missing.
     except ModuleNotFoundError:
         found = None
     if found is None:
@@ -60,13 +60,13 @@ def require_optional(module: str, *, package: str, extra: str, purpose: str) -> 
 
 @cache
 def import_named(path: str) -> Any:
-    """Import what a path names, once.
+    """Import the object that a path names; the result is cached.
 
     Args:
-        path: Where it is, `package.module:name`; the name may have dots in it.
+        path: The path, `package.module:name`; the name may be dotted.
 
     Raises:
-        ConfigurationError: There is nothing at that place.
+        ConfigurationError: The module or the name cannot be imported.
     """
     module, _, name = path.partition(":")
     try:
@@ -92,7 +92,7 @@ def _imported(module: str) -> Any:
     program = _program()
     if module in sys.modules or program is None:
         return import_module(module)
-    # What `python app.py` runs is not imported again as `app`: it would run twice.
+    # Do not import the running script again under its module name: it would run twice.
     spec = find_spec(module)
     origin = spec.origin if spec is not None else None
     same = origin is not None and Path(origin).resolve() == Path(program.__file__).resolve()
@@ -100,20 +100,20 @@ def _imported(module: str) -> Any:
 
 
 def _program() -> Any:
-    """Return the module of the file that Python runs; None where there is none."""
+    """Return the module of the script that Python runs; None if there is none."""
     program = sys.modules.get("__main__")
     file = getattr(program, "__file__", None)
     return None if file is None else program
 
 
 def is_async(function: object) -> bool:
-    """Return whether calling it gives something to wait for, as far as it says."""
-    call = getattr(function, "__call__", None)  # noqa: B004 - what an object's class defines
+    """Return whether a callable is declared as async."""
+    call = getattr(function, "__call__", None)  # noqa: B004 - the method of the object's class
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def name_of(found: object) -> str:
-    """What to call a function or an object in messages and in JSON: `package.module:name`."""
+    """Return the `package.module:name` of a function or object, for messages and JSON."""
     if isinstance(found, str):
         return found
     name = getattr(found, "__qualname__", type(found).__qualname__)

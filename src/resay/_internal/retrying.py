@@ -1,4 +1,4 @@
-"""Asking again: whether that may help, and how long to wait until then."""
+"""Retry failed calls, with backoff or the delay that the server asks for."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 def may_help(error: BaseException) -> bool:
-    """Return whether an error of ours may not come again."""
+    """Return whether an error is one of ours and retryable."""
     return isinstance(error, ResayError) and getattr(error, "retryable", False)
 
 
 def attempts(retries: int, multiplier: float) -> AsyncRetrying:
-    """Return what calls a function again where its error says that this may help.
+    """Return a retrier that repeats a function after retryable errors.
 
     Args:
-        retries: How often at the most.
+        retries: The maximum number of retries.
         multiplier: See `wait_as_asked`.
     """
     return AsyncRetrying(
@@ -47,20 +47,20 @@ def attempts(retries: int, multiplier: float) -> AsyncRetrying:
 
 
 async def retried(work: Callable[[], Awaitable[T]], retries: int, multiplier: float) -> T:
-    """Call a function, and again where its error says that this may help.
+    """Call a function, and retry it after retryable errors.
 
     Args:
         work: The function.
-        retries: How often again at the most.
+        retries: The maximum number of retries.
         multiplier: See `wait_as_asked`.
 
     Returns:
-        What it returns.
+        The function's result.
 
     Raises:
-        Exception: Its last error.
+        Exception: The error of the last attempt.
     """
-    # Most calls succeed at once, and what counts them takes longer than many of them.
+    # Most calls succeed at once, and the retrier costs more than many of them.
     try:
         return await work()
     except Exception as error:
@@ -77,10 +77,10 @@ async def retried(work: Callable[[], Awaitable[T]], retries: int, multiplier: fl
 
 
 def wait_as_asked(multiplier: float) -> Callable[[RetryCallState], float]:
-    """Return how long to wait: as long as the server asks, at most 60 s, else a random time.
+    """Return a wait function: the delay the server asks for, at most 60 s, or a random backoff.
 
     Args:
-        multiplier: The longest random time before the second attempt, in seconds. It doubles with
+        multiplier: The maximum random delay before the second attempt, in seconds. It doubles with
             each attempt, up to 8 s.
     """
     backoff = wait_random_exponential(multiplier=multiplier, max=8.0)
@@ -94,10 +94,10 @@ def wait_as_asked(multiplier: float) -> Callable[[RetryCallState], float]:
 
 
 def retry_after_s(headers: Any) -> float | None:
-    """Return how many seconds a server asks to wait; None where it does not say.
+    """Return the delay of a `Retry-After` header in seconds; None without a valid one.
 
     Args:
-        headers: The headers of its response, in small letters if their case matters.
+        headers: The response headers, with lower-case names if lookups are case-sensitive.
     """
     asked = str(headers.get("retry-after", "")) if headers else ""
     if _SECONDS.fullmatch(asked):

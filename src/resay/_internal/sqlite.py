@@ -1,4 +1,4 @@
-"""SQLite files that only their owner reads, and transactions in them."""
+"""Private SQLite files, and transactions in them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from pathlib import Path
 
 
 def opened(path: Path, set_up: Iterable[str], *, patience_s: float) -> sqlite3.Connection:
-    """Open a file, which is made where there is none, and set it up.
+    """Open a SQLite file, creating it if needed, and set up the connection.
 
-    One thread after the other may use the connection.
+    Threads may share the connection if they take turns.
 
     Args:
         path: The file.
-        set_up: Statements for each connection.
-        patience_s: How long a statement waits for other processes that write.
+        set_up: Statements to execute on the new connection.
+        patience_s: Seconds that a statement waits for writes of other processes.
 
     Raises:
-        sqlite3.Error: It is no such file, or cannot be used.
-        OSError: It cannot be made.
+        sqlite3.Error: The file is not a SQLite file, or cannot be used.
+        OSError: The file cannot be created.
     """
     _make_private(path)
     connection = sqlite3.connect(
         path, timeout=patience_s, isolation_level=None, check_same_thread=False
     )
     try:
-        # Somebody else may be at it; where it fails for good, the file still works.
+        # Another process may hold the lock; if WAL is not available at all, the file still works.
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode = WAL")
         for statement in set_up:
@@ -40,9 +40,9 @@ def opened(path: Path, set_up: Iterable[str], *, patience_s: float) -> sqlite3.C
 
 
 def _make_private(path: Path) -> None:
-    """Make the file before SQLite does, which would let everybody read it."""
+    """Create the file before SQLite does, which would make it readable by everyone."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Never open one that is there: closing it again would drop SQLite's locks on it.
+    # Never open an existing file: closing it again would drop SQLite's locks on it.
     if not path.exists():
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -50,13 +50,13 @@ def _make_private(path: Path) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Generator[None]:
-    """Do all of it or, where it fails, nothing."""
+    """Commit the block's statements, or roll them back if it raises."""
     connection.execute(begin)
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # SQLite ends it by itself where the disk is full, for one.
+        # SQLite itself ends the transaction after some errors, such as a full disk.
         with suppress(sqlite3.OperationalError):
             connection.execute("ROLLBACK")
         raise

@@ -1,4 +1,4 @@
-"""Bases of what users write: strict models, and unions that can grow."""
+"""Base classes for user settings: strict models and extensible unions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from resay.errors import ConfigurationError
 
 
 class Strict(BaseModel):
-    """A part of a policy. Errors about it never show what was written."""
+    """A section of a policy. Its validation errors never show the input."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -42,11 +42,11 @@ T = TypeVar("T")
 
 
 class Found(Mapping[str, T]):
-    """What has names, each found when somebody asks for it: finding may mean importing.
+    """A mapping that looks values up on access, because a lookup may import a module.
 
     Args:
-        names: The names, in order.
-        find: Finds what has a name.
+        names: The keys, in order.
+        find: Returns the value of a key.
     """
 
     def __init__(self, names: Iterable[str], find: Callable[[str], T]) -> None:
@@ -71,10 +71,10 @@ MISSING_TAG: Final = "missing_tag"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Models that users name by where they are.
+    """Models that users name by import path.
 
     Attributes:
-        base: The base of these models; its JSON Schema describes all of them.
+        base: Their base class, whose JSON Schema describes all of them.
         find: Returns the model for `package.module:name`, or raises ConfigurationError.
     """
 
@@ -83,17 +83,17 @@ class Imported:
 
 
 class OneOf:
-    """Validates a mapping with the model that one of its keys names; goes into `Annotated`.
+    """Validates a mapping with the model that one of its keys names; use in `Annotated`.
 
-    pydantic's own discriminated unions must be known when the class is made, and put the name
-    between the steps of the path, where it cannot be told from a key.
+    pydantic's discriminated unions must be complete when the class is created, and they add the
+    name to the path of an error, where it looks like a key.
 
     Args:
-        noun: What a model is called in messages.
-        key: The key that names it.
-        models: Gives the models by name; asked anew each time.
-        short: What a text stands for in place of a mapping; None where it may not.
-        imported: Models that users name as `package.module:name`; None where they may not.
+        noun: What messages call a model.
+        key: The key that names the model.
+        models: Returns the models by name; called for each validation.
+        short: Returns the mapping for a text; None if only mappings are allowed.
+        imported: Models that users name as `package.module:name`; None if not allowed.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class OneOf:
             self._refuse(
                 PydanticCustomError(UNKNOWN_TAG, "unknown {noun}; there are {names}", names)
             )
-        # As JSON, where strict means that "5" and true are no numbers but a list is a tuple.
+        # As JSON: its strict mode rejects "5" and true as numbers, but accepts a list for a tuple.
         return model.model_validate_json(to_json(data), strict=True)
 
     def _is_known(self, value: BaseModel, models: Mapping[str, type[BaseModel]]) -> bool:

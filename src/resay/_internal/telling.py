@@ -1,4 +1,4 @@
-"""Telling applications of verdicts, also where a framework drops what comes with an answer."""
+"""Deliver verdicts to the application, even if a framework drops an answer's extra data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 Listener = Callable[[Any], object]
-"""Is told of each verdict. What an async function returns is awaited."""
+"""A callback for verdicts. It may be async."""
 
 T = TypeVar("T")
 
@@ -25,13 +25,13 @@ _log = logging.getLogger("resay")
 
 
 def last() -> Any:
-    """Return what was told last in this thread or task, or None."""
+    """Return the last verdict reported in this thread or task, or None."""
     return _last.get()
 
 
 @contextmanager
 def collecting() -> Generator[list[Any], None, None]:
-    """Collect what is told meanwhile, also in tasks and copies of the context begun meanwhile."""
+    """Collect all verdicts of the block, including those of tasks and contexts started in it."""
     found: list[Any] = []
     token = _collecting.set((*_collecting.get(), found))
     try:
@@ -41,20 +41,20 @@ def collecting() -> Generator[list[Any], None, None]:
 
 
 class Carrier:
-    """Takes verdicts out of a call, to the thread and the context of whoever made it.
+    """Carries verdicts out of a call to the thread and context of its caller.
 
-    A call may do its work in tasks and threads of its own, whose context nobody sees later; nor is
-    the event loop of others the place to run functions of the application.
+    A call may work in its own tasks and threads, whose context is lost afterwards; and functions of
+    the application must not run on another event loop than the caller's.
     """
 
     def __init__(self) -> None:
-        # Tasks and threads may add at the same time; appending is atomic.
+        # Tasks and threads may append concurrently; appending is atomic.
         self._told: list[tuple[Any, Sequence[Listener]]] = []
         self._ended = False
 
     @contextmanager
     def around(self) -> Generator[None, None, None]:
-        """Take what is found meanwhile."""
+        """Collect the verdicts found while the context is open."""
         token = _carrier.set(self)
         try:
             yield
@@ -62,16 +62,16 @@ class Carrier:
             _carrier.reset(token)
 
     def take(self, verdict: Any, listeners: Sequence[Listener]) -> bool:
-        """Take a verdict, unless the call is over."""
+        """Collect a verdict and return True, or return False if the call is over."""
         if not self._ended:
             self._told.append((verdict, listeners))
         return not self._ended
 
     def deliver(self, wait: Callable[[Awaitable[Any]], object], *, last: bool = False) -> None:
-        """Tell the caller, who is not async, of what was found since the last time.
+        """Notify listeners, in a sync caller, of the verdicts since the last delivery.
 
         Args:
-            wait: Waits for what an async listener returns.
+            wait: Waits for the awaitable that an async listener returns.
             last: Whether the call is over.
         """
         self._ended = last
@@ -95,23 +95,23 @@ _carrier: ContextVar[Carrier | None] = ContextVar("resay_carrier", default=None)
 def tell(
     verdict: Any, listeners: Sequence[Listener], wait: Callable[[Awaitable[Any]], object]
 ) -> None:
-    """Tell of a verdict that was just found, in code that is not async.
+    """Report a new verdict from sync code.
 
     Args:
         verdict: The verdict.
-        listeners: Who is notified.
-        wait: Waits for what an async listener returns.
+        listeners: The callbacks to notify.
+        wait: Waits for the awaitable that an async listener returns.
     """
     _collect(verdict)
     _tell(verdict, listeners, wait)
 
 
 async def atell(verdict: Any, listeners: Sequence[Listener]) -> None:
-    """Tell of a verdict that was just found.
+    """Report a new verdict.
 
     Args:
         verdict: The verdict.
-        listeners: Who is notified.
+        listeners: The callbacks to notify.
     """
     _collect(verdict)
     await _atell(verdict, listeners)
@@ -141,7 +141,7 @@ async def _atell(verdict: Any, listeners: Sequence[Listener]) -> None:
 
 
 def _waiting(verdict: Any, listeners: Sequence[Listener]) -> Sequence[Listener]:
-    """Return who is notified now: nobody inside of another call, which tells them at its end."""
+    """Return the listeners to notify now: none inside another call, which notifies at its end."""
     _last.set(verdict)
     outer = _carrier.get()
     return () if outer is not None and outer.take(verdict, listeners) else listeners
@@ -152,13 +152,13 @@ def _complaining() -> Generator[None, None, None]:
     try:
         yield
     except Exception as error:
-        # Its message and traceback may hold what the verdict holds.
+        # Its message and traceback may contain the verdict's content.
         _log.warning("on_verdict raised %s", type(error).__name__)
 
 
 @asynccontextmanager
 async def acarried() -> AsyncGenerator[None]:
-    """Tell the caller of what is found inside, whichever task finds it."""
+    """Report verdicts found in any task inside the block to the caller, at its end."""
     carrier = Carrier()
     try:
         with carrier.around():
@@ -168,7 +168,7 @@ async def acarried() -> AsyncGenerator[None]:
 
 
 async def acarrying(pieces: AsyncIterator[T]) -> AsyncGenerator[T]:
-    """Do the same for a stream, while it is read."""
+    """Yield from a stream, and report verdicts found in any task after each piece."""
     carrier = Carrier()
     try:
         while True:

@@ -1,1 +1,1 @@
-"""What the adapters to frameworks share. Applications need none of it."""
+"""Code shared by the framework adapters. Not needed by applications."""

@@ -1,4 +1,4 @@
-"""What goes over httpx and httpx2: responses with other bodies, and a client's connections.
+"""Responses with other bodies, and a connection-spreading client, for httpx and httpx2.
 
 Neither package is imported.
 """
@@ -29,31 +29,31 @@ from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, iterated
 from resay.adapters.upstream import Upstream
 from resay.providers.apis import Body, Event, EventReader, Request, encoded
 
-# What is said of a body that was encoded and measured before it was changed.
+# Headers that describe the original, encoded body.
 _OF_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 def body_in(message: Any) -> Body | None:
-    """Return the object in a request or a response; None where there is none.
+    """Return the JSON object in a request or a response; None if there is none.
 
     Args:
-        message: The request or response; what was not read yet holds nothing.
+        message: The request or response; a body that was not read yet counts as empty.
     """
     try:
         value: object = json.loads(message.content)
-    # What is not read yet is one, and so is JSON that is nested too deeply.
+    # Raised for an unread body, and for JSON that is nested too deeply.
     except (ValueError, RuntimeError):
         return None
     return cast("Body", value) if isinstance(value, dict) else None
 
 
 def is_event_stream(response: Any) -> bool:
-    """Return whether a response is a stream of events."""
+    """Return whether a response is an event stream."""
     return response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
 async def _events_in(side: Side, response: Any) -> AsyncGenerator[Sequence[Event]]:
-    """Read the events of a response, those of a piece together, and close it in the end."""
+    """Read a response's events, grouped by received chunk, and close it at the end."""
     reader = EventReader()
     data = response.iter_bytes() if side.blocking else response.aiter_bytes()
     try:
@@ -66,24 +66,24 @@ async def _events_in(side: Side, response: Any) -> AsyncGenerator[Sequence[Event
 
 
 def with_body(response: Any, body: Body, *, status: int | None = None) -> Any:
-    """Return a response, of the same package, with another body, and perhaps another status."""
+    """Return a copy of a response with another body, and optionally another status."""
     content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
     made = _like(response, status=status, content=content)
     if "json" not in made.headers.get("content-type", ""):
-        # It was something else that could not be read.
+        # The original body was of another type.
         made.headers["content-type"] = "application/json"
     return made
 
 
 class Change:
-    """What becomes of the events of a response on their way. This leaves them as they are."""
+    """Transform the events of a response. The base class leaves them unchanged."""
 
     def of(self, event: Event) -> Iterable[Event]:
-        """Return what is given for an event."""
+        """Return the replacement of an event."""
         return (event,)
 
     def rest(self) -> Iterable[Event]:
-        """Return what is given at the end."""
+        """Return the events to append at the end."""
         return ()
 
 
@@ -92,14 +92,14 @@ Ask = Callable[[Body], Coroutine[Any, Any, Body]]
 
 
 async def answer(side: Side, relay: Relay, request: Request, send: Ask, upstream: Upstream) -> Body:
-    """Have a relay send the main call, by the client's own side, and check the answer."""
+    """Let a relay send the main call, on the client's own side, and check the answer."""
     if side.blocking:
         return relay.answer(request, lambda body: finished(send(body)), upstream)
     return await relay.aanswer(request, side.sends(send), upstream)
 
 
 async def check(side: Side, relay: Relay, request: Request, raw: Any, upstream: Upstream) -> Body:
-    """Read a response to its end, and have a relay check it."""
+    """Read a response to its end, and let a relay check it."""
     await side.either(raw.read, raw.aread)
     return await side.run(relay.acheck, request, body_in(raw) or {}, upstream)
 
@@ -112,9 +112,9 @@ def stream(
     upstream: Upstream,
     change: Change = _NONE,
 ) -> Any:
-    """Return a response with the events that a relay gives, changed.
+    """Return a response with the relay's events, transformed.
 
-    Closing it closes them and the old response.
+    Closing it closes the events and the original response.
     """
     events = _events_in(side, raw)
     if side.blocking:
@@ -135,14 +135,14 @@ def _like(response: Any, *, status: int | None = None, **body: Any) -> Any:
         default_encoding=response.default_encoding,
         **body,
     )
-    # A response that is not read yet has none.
+    # An unread response has none.
     with suppress(RuntimeError):
         made.elapsed = response.elapsed
     return made
 
 
 def package_of(kind: Any) -> Any:
-    """Return the package that a class, or one it is made of, is from; None for others."""
+    """Return the package, httpx or httpx2, that a class derives from; None for others."""
     roots = (base.__module__.partition(".")[0] for base in kind.__mro__)
     return next((sys.modules[root] for root in roots if root in ("httpx", "httpx2")), None)
 
@@ -171,7 +171,7 @@ def _sync_stream(package: Any) -> type[Any]:
             return iterated(_written(BLOCKING, self._events, self._change))
 
         def close(self) -> None:
-            # A generator that was not begun closes nothing.
+            # A generator that was not started closes nothing.
             self._events.close()
             self._response.close()
 
@@ -194,7 +194,7 @@ def _async_stream(package: Any) -> type[Any]:
     return Events
 
 
-# As many as OpenAI's SDK allows by itself.
+# The default of OpenAI's SDK.
 _MOST = 1000
 _KEPT_S = 5.0
 
@@ -206,8 +206,8 @@ def spread_client(kind: type[Any]) -> Any:
         kind: The SDK's `DefaultAsyncHttpxClient`.
 
     Returns:
-        The client; None where the SDK's own is to be used: behind a proxy, which a client with a
-        transport of its own would not find, and where the SDK is of another make.
+        The client; None if the SDK's own is to be used: behind a proxy, which a client with a
+        custom transport would ignore, and if the SDK uses another HTTP package.
     """
     package = package_of(kind)
     if package is None or getproxies().keys() & {"http", "https", "all"}:
@@ -215,14 +215,14 @@ def spread_client(kind: type[Any]) -> Any:
     return _closing(kind)(transport=_transport(package)())
 
 
-# The event loop itself holds tasks only weakly.
+# Keeps a strong reference, because the event loop holds tasks only weakly.
 _closings: set[asyncio.Task[None]] = set()
 
 
 @cache
 def _closing(kind: type[Any]) -> type[Any]:
     class Client(kind):
-        # As the SDK's own does for users who leave it open.
+        # The SDK's own client does the same for users who leave it open.
         def __del__(self) -> None:
             if not self.is_closed:
                 with suppress(RuntimeError):
@@ -234,7 +234,7 @@ def _closing(kind: type[Any]) -> type[Any]:
 
 
 class _Pool:
-    """A connection, and how many requests are under way by it or wait for it."""
+    """A connection, and the number of requests that use it or wait for it."""
 
     def __init__(self, transport: Any) -> None:
         self.transport = transport
@@ -245,7 +245,7 @@ class _Pool:
 @cache
 def _body(package: Any) -> type[Any]:
     class Taken(package.AsyncByteStream):
-        """The body of an answer, at whose end the connection is free again."""
+        """A response body that releases its connection when closed."""
 
         def __init__(self, body: Any, leave: Callable[[], None]) -> None:
             self._body, self._leave, self._open = body, leave, True
@@ -265,26 +265,26 @@ def _body(package: Any) -> type[Any]:
 
 
 class _Pools:
-    """As many pools as are needed."""
+    """A growing set of single-connection pools."""
 
     def __init__(self, package: Any, most: int) -> None:
         self._package = package
         self._most = most
         self._pools: set[_Pool] = set()
-        # The one that was left last is the last.
+        # Ordered by release time, the most recent last.
         self._free: deque[_Pool] = deque()
-        # It takes 10 ms to make, and is the same for all.
+        # Shared by all pools, because creating it takes 10 ms.
         self._ssl = package.create_ssl_context()
 
     def take(self) -> _Pool:
-        """Return the free pool that was used last, or a new one; it is to be left again."""
+        """Return the free pool used last, or a new one; call `leave` to release it."""
         if self._free:
             found = self._free.pop()
         elif len(self._pools) < self._most:
             found = self._made()
             self._pools.add(found)
         else:
-            # It waits for a connection, as long as the request's own limit says.
+            # The request waits for its connection, within its own timeout.
             found = min(self._pools, key=lambda pool: pool.busy)
         found.busy += 1
         return found
@@ -302,7 +302,7 @@ class _Pools:
         return _Pool(self._package.AsyncHTTPTransport(verify=self._ssl, limits=limits))
 
     async def close_unused(self) -> None:
-        """Close one that nobody has used for so long that its connection is not kept either."""
+        """Close the pool unused longest, once its connection has expired too."""
         if self._free and time.monotonic() - self._free[0].since_s > _KEPT_S:
             unused = self._free.popleft()
             self._pools.discard(unused)
@@ -320,7 +320,7 @@ def _transport(package: Any) -> type[Any]:
     taken = _body(package)
 
     class Spread(package.AsyncBaseTransport):
-        """Sends each request by the first pool that has a free connection."""
+        """Send each request through the most recently used pool that is free."""
 
         def __init__(self) -> None:
             self._pools = _Pools(package, _MOST)

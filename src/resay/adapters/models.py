@@ -1,4 +1,4 @@
-"""Copies of frameworks' models, which are all pydantic's, and what their fields and tools say."""
+"""Modified copies of frameworks' pydantic models, and access to their fields and tools."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from resay.providers.apis.base import mapping
 
 M = TypeVar("M", bound=BaseModel)
 
-# The same parameters that `Query.for_sampling` leaves out, as fields of a model. `metadata` is not
-# among them: as a field it goes to a framework's traces, not to the provider.
+# The parameters that `Query.for_sampling` removes, as model fields. `metadata` is not among them:
+# as a field it goes to a framework's traces, not to the provider.
 ONE_PLAIN_ANSWER = ("logprobs", "n", "top_logprobs")
-"""What a judge's answer is asked without."""
+"""Fields that are reset for a judge's answer."""
 FRESH_ANSWER = (*ONE_PLAIN_ANSWER, "seed", "store")
-"""What a sample is asked without."""
+"""Fields that are reset for a sample."""
 
 
 def with_fields(model: M, changes: Mapping[str, Any]) -> M:
-    """Return a copy of a model with other values in those of the fields that it has."""
+    """Return a copy of a model with changed values, for those fields that it has."""
     known = type(model).model_fields
     return model.model_copy(update={k: v for k, v in changes.items() if k in known})
 
@@ -35,7 +35,7 @@ def with_defaults(model: M, names: Iterable[str]) -> M:
 
 
 def default_of(model: BaseModel, name: str) -> Any:
-    """Return the default value of a field; None where there is none."""
+    """Return the default value of a field; None if it has none."""
     field = type(model).model_fields.get(name)
     if field is None or field.is_required():
         return None
@@ -43,15 +43,15 @@ def default_of(model: BaseModel, name: str) -> Any:
 
 
 def check_defaults(model: BaseModel, known: Container[str]) -> None:
-    """See that nothing that shapes the request is left behind.
+    """Check that no field that shapes the request is lost.
 
     Args:
         model: The model.
-        known: The fields that are translated, and those that do not matter. Any other may shape the
-            answer, and the translation would lose it.
+        known: The fields that are translated, and those that are irrelevant. Any other may shape
+            the answer, and would be lost in translation.
 
     Raises:
-        UnmappedError: Another one has another value than its default.
+        UnmappedError: Another field differs from its default.
     """
     for name, field in type(model).model_fields.items():
         if name not in known and not _is_default(getattr(model, name), field):
@@ -68,7 +68,7 @@ def _is_default(value: Any, field: FieldInfo) -> bool:
 
 
 def tool_name(tool: object) -> str | None:
-    """Return the name of a tool in the shape of any provider's API; None where there is none."""
+    """Return the name of a tool in the format of any provider's API; None if it has none."""
     shapes = (field_of(tool, "function"), field_of(tool, "toolSpec"), tool)
     names = (shape.get("name") for shape in map(mapping, shapes))
     return next((name for name in names if isinstance(name, str)), None)

@@ -1,4 +1,4 @@
-"""Making a guard of whatever an adapter is given, and a verdict as frameworks pass it on."""
+"""Create guards from the policies given to adapters, and represent verdicts for frameworks."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from resay.providers.batching import BatchCallsConfig
 from resay.retrieval import Retriever, as_retriever
 
 NO_ANSWER = "the provider's response contains no readable answer"
-"""Why the check of what is no answer is inconclusive."""
+"""Why the check of a response without an answer is inconclusive."""
 VERDICT_KEY = "hallucination"
-"""Where the verdict appears in what a framework says of an answer beside its words."""
+"""The key of the verdict in the metadata that a framework attaches to an answer."""
 
 
 def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
-    """Return what users of a framework see of a verdict.
+    """Return the representation of a verdict for users of a framework.
 
     Args:
         verdict: The verdict.
-        action: What was done. When the answer was withheld, its words are left out here too.
+        action: The action taken. If the answer was withheld, its words are omitted here too.
 
     Returns:
         The verdict as JSON-ready values, with `action`.
@@ -36,7 +36,7 @@ def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
 
 
 def failed_check(error: Exception) -> Verdict:
-    """Return what is known of an answer whose check broke."""
+    """Return the verdict on an answer whose check failed."""
     why = f"the check failed with {type(error).__name__}"
     if isinstance(error, DeadlineExceededError):
         why = "the answer was not complete within `limits.deadline_s`"
@@ -44,43 +44,43 @@ def failed_check(error: Exception) -> Verdict:
 
 
 def verdict_in(response: object) -> Verdict | None:
-    """Return the verdict that a guard left in a provider's response.
+    """Return the verdict that a guard attached to a provider's response.
 
     Args:
-        response: A response, a message, an event of a stream, one of several answers, or what a
-            chain or an agent gave; an object or a mapping. It may hold its verdict in what it is
-            about, or in what a framework has for such things.
+        response: A response, a message, a stream event, one of several answers, or the output of a
+            chain or an agent; an object or a mapping. The verdict may be in the response itself, or
+            in the framework's metadata.
 
     Returns:
-        The verdict; None where there is none.
+        The verdict; None if there is none.
     """
     for holder in _holders(response):
         data = field_of(holder, VERDICT_KEY)
         if isinstance(data, Mapping):
             try:
                 return Verdict.from_dict(cast("dict[str, Any]", data))
-            # Somebody else's entry of the same name.
+            # An unrelated entry of the same name.
             except ConfigurationError:
                 continue
     return None
 
 
-# Where frameworks keep what an answer has beside its words.
+# Where frameworks store metadata of an answer.
 _BESIDE = ("response_metadata", "additional_kwargs", "metadata")
 
 
 def _holders(response: object) -> Iterator[object]:
     yield response
-    # An agent's output keeps the message alone.
+    # An agent's output wraps the message.
     for holder in (response, field_of(response, "response")):
         yield from (field_of(holder, name) for name in _BESIDE)
-    # The last event of a stream holds the whole response, or what is said of one answer.
+    # The last event of a stream contains the whole response, or the data of one answer.
     yield from (field_of(response, name) for name in ("response", "chunk", "message", "delta"))
     choices = field_of(response, "choices")
     for choice in cast("list[object]", choices) if isinstance(choices, list) else []:
         delta = field_of(choice, "delta")
         yield from (choice, field_of(choice, "message"), delta)
-        # The one place that litellm sends on of what it does not know.
+        # The only unknown field that litellm passes on.
         yield field_of(delta, "provider_specific_fields")
 
 
@@ -94,20 +94,20 @@ def guard_of(
     *,
     convert: Callable[[object], Retriever] = as_retriever,
 ) -> Guard:
-    """Return a guard as it is, and make one of whatever describes a policy.
+    """Return a guard unchanged, or create one from a policy.
 
     Args:
         policy: A guard, or a policy.
-        retriever: Where documents are found, for a policy that regenerates; None for where the
-            policy says.
-        on_verdict: Who is notified of verdicts, beside those that a given guard notifies.
-        convert: Makes a retriever of what was given as one; a framework's own knows its classes.
+        retriever: The source of documents, for a policy that regenerates; None for the policy's
+            own.
+        on_verdict: A callback for verdicts, in addition to those of a given guard.
+        convert: Converts `retriever` to a Retriever; a framework's own converter knows its classes.
 
     Raises:
         PolicyError: The policy is not valid.
-        ConfigurationError: The policy regenerates, and there is no retriever; or a guard was given,
-            which has its own, and a retriever besides; or the policy asks through Batch APIs, for
-            which nobody who waits for an answer can wait.
+        ConfigurationError: The policy regenerates, and there is no retriever; or both a guard,
+            which has its own retriever, and a retriever were given; or the policy uses Batch APIs,
+            which are too slow for callers that wait for an answer.
     """
     listeners = () if on_verdict is None else (on_verdict,)
     if isinstance(policy, Guard):
@@ -133,15 +133,15 @@ def _refuse_batches(guard: Guard) -> None:
 
 
 def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> None:
-    """Refuse a policy that asks the model that wrote the response, which cannot be found.
+    """Refuse a policy that needs the response's own model if that cannot be found.
 
     Args:
         guard: The guard.
-        answering: What answers.
-        remedy: What else can be done about it.
+        answering: The object that answers.
+        remedy: An additional remedy, for the message.
 
     Raises:
-        ConfigurationError: The policy asks that model to judge or to write.
+        ConfigurationError: The policy needs that model to judge or to write.
     """
     where = f"which cannot be found in this {type(answering).__name__};{remedy} name"
     guard.refuse({"model": f", {where} a judge in the policy with `judge:`"})
@@ -160,15 +160,15 @@ def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> 
 
 
 def check_client_policy(guard: Guard, client: str, *, gives_references: bool = False) -> None:
-    """See whether a guard can check what a client is answered.
+    """Check that a guard's policy works for a client's answers.
 
     Args:
         guard: The guard.
-        client: What it guards, for the error.
-        gives_references: Whether references may come with what is checked.
+        client: The guarded client, for the error.
+        gives_references: Whether references may come with the checked answers.
 
     Raises:
-        ConfigurationError: The policy asks for what cannot be had of a client.
+        ConfigurationError: The policy needs something that a client cannot provide.
         MissingDependencyError: The policy names a model, and litellm is not installed.
     """
     sampling = guard.policy.sampling

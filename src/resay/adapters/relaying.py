@@ -1,4 +1,4 @@
-"""Guarding what passes through an API, whoever sends it."""
+"""Guard the requests and responses of an API, independent of the client that sends them."""
 
 from __future__ import annotations
 
@@ -67,24 +67,24 @@ from resay.scorers.logprobs import alternatives_wanted
 
 Around = AbstractContextManager[None]
 Events = Sequence[Event]
-"""Events of a stream that came together, or are given together."""
+"""Events of a stream that arrived together, or are sent together."""
 _Item = Part | Answer | BaseException
 
 
 def parts_of(
     stream: AnswerStream, around: Around | None = None
 ) -> Generator[Part | Answer, None, None]:
-    """Read a guarded stream for callers that are not async.
+    """Iterate over a guarded stream for synchronous callers.
 
     Args:
         stream: The stream.
-        around: What its work is done in.
+        around: A context in which the stream is entered.
 
     Yields:
-        Its parts, and the answer at last.
+        Its parts, and finally the answer.
     """
     with ExitStack() as stack:
-        # A generator may be left in another context than it was begun in.
+        # A generator may be closed in another context than it was started in.
         with around or nullcontext():
             entered = stack.enter_context(SyncAnswerStream(stream))
         yield from entered
@@ -94,17 +94,17 @@ def parts_of(
 async def aparts_of(
     stream: AnswerStream, around: Around | None = None
 ) -> AsyncGenerator[Part | Answer, None]:
-    """Read a guarded stream.
+    """Iterate over a guarded stream.
 
-    Tasks that a generator starts must not outlive it, and it may be read in several tasks and left
-    anywhere: the stream is read in a task of its own.
+    Tasks started by a generator must not outlive it, and it may be read in several tasks and closed
+    anywhere, so the stream is read in a task of its own.
 
     Args:
         stream: The stream.
-        around: What its work is done in.
+        around: A context in which the stream is entered and read.
 
     Yields:
-        Its parts, and the answer at last.
+        Its parts, and finally the answer.
     """
     line: asyncio.Queue[_Item] = asyncio.Queue()
     carrier = Carrier()
@@ -125,7 +125,7 @@ async def aparts_of(
 def read_parts(
     side: Side, stream: AnswerStream, around: Around | None = None
 ) -> AsyncGenerator[Part | Answer]:
-    """Read a guarded stream for callers of either side; see `aparts_of`."""
+    """Iterate over a guarded stream for callers of either side; see `aparts_of`."""
     return side.each((parts_of if side.blocking else aparts_of)(stream, around))
 
 
@@ -143,17 +143,17 @@ async def _fill(stream: AnswerStream, line: asyncio.Queue[_Item], around: Around
 
 
 class Incoming:
-    """Reads a stream in a task of its own.
+    """Read a stream in a task of its own.
 
-    Whoever looks at it may be cancelled, at a deadline for example, and the stream goes on: an
-    answer that is on its way is not lost with its check.
+    A consumer may be cancelled, for example at a deadline, while the stream continues: an answer in
+    progress is not lost with its check.
 
     Args:
-        stream: The stream. It is closed in the end.
+        stream: The stream. It is closed at the end.
 
     Attributes:
         seen: Its events so far.
-        failure: What broke it, if anything did.
+        failure: The error that broke it, if any.
     """
 
     def __init__(self, stream: AsyncGenerator[Event]) -> None:
@@ -194,7 +194,7 @@ class Incoming:
         """Yield the events from the first on, until the stream ends.
 
         Raises:
-            Exception: What broke the stream, as it is.
+            Exception: The stream's own error.
         """
         position = 0
         while True:
@@ -202,7 +202,7 @@ class Incoming:
             while position < len(self.seen):
                 yield self.seen[position]
                 position += 1
-            # Read while this waited for its own reader.
+            # More events arrived while the consumer was busy.
             if changed.is_set():
                 continue
             if self.failure is not None:
@@ -215,7 +215,7 @@ class Incoming:
         """Wait for the end of the stream.
 
         Raises:
-            Exception: What broke the stream, as it is.
+            Exception: The stream's own error.
         """
         async for _ in self.events():
             pass
@@ -225,13 +225,13 @@ T = TypeVar("T")
 
 
 OWN_FIELD = "resay"
-"""The field of a request's body that is for the guard, and is not sent on."""
+"""The field of a request's body that is for the guard, and is not forwarded."""
 
 _MOST_REFERENCES, _MOST_CHARS = 200, 200_000
 
 
 def without_own_field(body: Body) -> Body:
-    """Return a request's body without what is for the guard alone."""
+    """Return a request's body without the guard's own field."""
     return {name: value for name, value in body.items() if name != OWN_FIELD}
 
 
@@ -265,16 +265,16 @@ def _nobody(answer: Answer) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Relay:
-    """Guards what passes through one API.
+    """Guard the requests and responses of one API.
 
     Attributes:
-        guard: Who checks and acts.
-        api: What is spoken.
-        to_the_end: Whether streams are read to their end also when their answer is withheld or the
-            check breaks off, for clients that count what a stream cost as it is read. What the
-            deadline or a bug of the check cuts short then passes unchecked, unless the policy says
+        guard: The guard.
+        api: The API.
+        to_the_end: Whether streams are read to their end even if their answer is withheld or the
+            check fails, for clients that count a stream's cost as it is read. An answer whose check
+            is cut short by the deadline or a bug then passes unchecked, unless the policy says
             `on_error: block`.
-        told: Who is notified of each answer that is given.
+        told: Called with each answer that is sent.
     """
 
     guard: Guard
@@ -283,14 +283,14 @@ class Relay:
     told: Callable[[Answer], None] = field(default=_nobody, kw_only=True)
 
     def read(self, body: Body, *, tenant: str | None = None) -> Request:
-        """Return a request as the guard understands it, without what is for the guard alone.
+        """Parse a request, and remove the guard's own field.
 
         Args:
             body: The request.
-            tenant: On whose behalf it is asked.
+            tenant: The tenant of the request.
 
         Raises:
-            ConfigurationError: Its `resay` is not as it should be.
+            ConfigurationError: Its `resay` field is invalid.
         """
         references = _given_references(body.get(OWN_FIELD)) if OWN_FIELD in body else ()
         request = self.api.read(without_own_field(body))
@@ -324,14 +324,14 @@ class Relay:
         return Sources(main, samples, judge, upstream.via or via, model=request.model)
 
     def asked(self, request: Request) -> Body:
-        """Return what to send where the main call is sent before the guard is at work."""
+        """Return the body to send if the main call is sent before the guard runs."""
         asks = request.query.params.get("logprobs")
         if asks or request.query.wants_object or not self.guard.needing("logprobs"):
             return request.body
         return self.api.asking_logprobs(request.body, alternatives_wanted(self.guard.policy.chain))
 
     def answer(self, request: Request, send: Callable[[Body], Body], upstream: Upstream) -> Body:
-        """Do what `aanswer` does, for callers that are not async."""
+        """Do the same as `aanswer`, for synchronous callers."""
         reason = self.guard.skips(request.query)
         if reason is not None:
             return self._skipped(request, send(request.body), reason)
@@ -344,23 +344,23 @@ class Relay:
     async def aanswer(
         self, request: Request, send: Send, upstream: Upstream, *, main_first: bool = False
     ) -> Body:
-        """Send the main call, check what comes back and act.
+        """Send the main call, check the response and act.
 
         Args:
-            request: The request, as `read` gives it.
-            send: Sends the main call; not more than once, unless a parameter is refused that only
-                the check needs.
-            upstream: How the client is asked beside it.
-            main_first: Whether nothing else is asked before the main call has succeeded, whatever
-                the policy says: one that has failed before may fail again.
+            request: The parsed request; see `read`.
+            send: Sends the main call; only once, unless a parameter is refused that only the check
+                needs.
+            upstream: How to send the client's other requests.
+            main_first: Whether to wait for the main call's success before any other request,
+                regardless of the policy: a call that has failed before may fail again.
 
         Returns:
-            The response with its verdict; an empty one as it is, unless it is withheld.
+            The response with its verdict; an empty one unchanged, unless it is withheld.
 
         Raises:
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
             DeadlineExceededError: There was none within `limits.deadline_s`.
-            Exception: What `send` raises.
+            Exception: Any error of `send`.
         """
         reason = self.guard.skips(request.query)
         if reason is not None:
@@ -374,23 +374,23 @@ class Relay:
         assert answer.completion is not None  # noqa: S101 - there was a main call
         response = cast("Body", answer.completion.raw)
         items = completions_in(self.api, response)
-        # More than were asked for.
+        # More answers than were requested.
         others = await self._each(request, items, Usage(), upstream, first=1)
         return self._answered(request, response, [answer, *others])
 
     async def acheck(self, request: Request, response: Body, upstream: Upstream) -> Body:
         """Check an existing response, and act.
 
-        Of several answers each is checked, and the others are samples for it. Whatever breaks, the
-        answer is there: the verdict is inconclusive then.
+        Each of several answers is checked, with the others as its samples. The answer exists
+        already: if a check fails, its verdict is inconclusive.
 
         Args:
             request: The request.
             response: The response.
-            upstream: How the client is asked for more.
+            upstream: How to send the client's other requests.
 
         Returns:
-            The response with its verdict; an empty one as it is, unless it is withheld.
+            The response with its verdict; an empty one unchanged, unless it is withheld.
 
         Raises:
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
@@ -419,7 +419,7 @@ class Relay:
         return self._given(response, [outcome_of(a, stops=self._stops) for a in answers])
 
     def _given(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
-        # In what is no object there is no place for a verdict.
+        # A response that is no object has no place for a verdict.
         if not response and all(outcome.message is None for outcome in outcomes):
             return response
         return self.api.answered(response, outcomes)
@@ -442,9 +442,9 @@ class Relay:
         Args:
             request: The request.
             items: The answers.
-            usage: What they cost.
-            upstream: How the client is asked for more.
-            first: The first of them that is to be checked.
+            usage: Their tokens and cost.
+            upstream: How to send the client's other requests.
+            first: The index of the first one to check.
         """
         query = request.query
         cold = query.params.get("temperature") == 0
@@ -470,14 +470,14 @@ class Relay:
         return await _together([check(place) for place in range(first, len(items))])
 
     async def opened(self, request: Request, send: Callable[[Body], Awaitable[T]]) -> T:
-        """Send the main call before the guard is at work, and return what `send` does.
+        """Send the main call before the guard runs, and return the result of `send`.
 
         Args:
             request: The request.
-            send: Sends it. It is called once more where what only the check needs is refused.
+            send: Sends it. Called once more if a parameter is refused that only the check needs.
 
         Raises:
-            Exception: What `send` raises.
+            Exception: Any error of `send`.
         """
         body = self.asked(request)
         try:
@@ -490,22 +490,21 @@ class Relay:
     def aevents(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
-        """Guard a stream that was opened with what `asked` gives.
+        """Guard a stream that was opened with the body from `asked`.
 
         Args:
             request: The request.
-            events: The provider's events, as many at a time as came together. They are closed in
-                the end.
-            upstream: How the client is asked beside it.
+            events: The provider's events, in groups that arrived together. Closed at the end.
+            upstream: How to send the client's other requests.
 
         Yields:
-            The events to give in their place, as many at a time as can be given together.
+            The events to send in their place, in groups that can be sent together.
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: There was no whole answer within `limits.deadline_s`; not of a
-                stream that is read to its end.
-            Exception: What `events` raises.
+            DeadlineExceededError: There was no whole answer within `limits.deadline_s`; not raised
+                if `to_the_end` is set.
+            Exception: Any error of `events`.
         """
         reason = self.guard.skips(request.query)
         if reason is not None:
@@ -548,9 +547,9 @@ class Relay:
         shaping: Shaping,
         upstream: Upstream,
     ) -> list[Event]:
-        """Return the events for a part; at the end with answers that nobody asked for."""
+        """Return the events for a part; at the end, also those of answers nobody requested."""
         given = [first.placed(event) for event in shaping.of(part)]
-        # What came after one that is withheld is not given either.
+        # Answers that come after a withheld one are not sent either.
         if isinstance(part, Answer) and first.others and not part.blocked:
             places = sorted(first.others)
             others = [first.others[place].completion for place in places]
@@ -558,7 +557,7 @@ class Relay:
             with inside(upstream.place):
                 answers = await self._each(request, items, Usage(), upstream, first=1)
             between = self._ended(first.others, dict(zip(places, answers, strict=True)))
-            # What is said of all together comes last, and that the stream is over.
+            # Common events, and the end of the stream, come last.
             own = [place for place, event in enumerate(given, 1) if self.api.apart(event)]
             cut = max(own, default=0)
             given[cut:cut] = between
@@ -571,7 +570,7 @@ class Relay:
         *,
         passed_on: bool = False,
     ) -> list[Event]:
-        """Return the last events of several answers that were checked, each in its place."""
+        """Return the last events of several checked answers, each at its index."""
         given: list[Event] = []
         for place, answer in answers.items():
             self.told(answer)
@@ -597,7 +596,7 @@ class Relay:
             except HallucinationBlocked:
                 await incoming.drain()
                 raise
-            # Whatever breaks in here and is not the stream's own is the check's.
+            # All errors in here except the stream's own come from the check.
             except Exception as error:
                 if error is incoming.failure:
                     raise
@@ -612,7 +611,7 @@ class Relay:
     async def _unchecked_rest(
         self, request: Request, incoming: Incoming, shaping: Shaping, broken: Exception
     ) -> AsyncGenerator[Event | Part | Answer]:
-        """Give what is left of a stream whose check broke off, as the policy says."""
+        """Send the rest of a stream whose check failed, as the policy says."""
         withheld = self.guard.policy.on_error == "block"
         if withheld and self._mode(request.query) != "after":
             await incoming.drain()
@@ -632,7 +631,7 @@ class Relay:
     async def _several(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
-        """Check several answers when all are there; what is passed on until then is."""
+        """Check several answers once all are complete; pass them on before if allowed."""
         passes_on = self.guard.policy.stream == "after"
         coming: dict[int, OneOfSeveral] = {}
         of_all: list[Event] = []
@@ -642,7 +641,7 @@ class Relay:
                 for event in together:
                     apart = self.api.apart(event)
                     if not apart and is_unread(self.api, event):
-                        # It may be of any.
+                        # It may belong to any answer.
                         apart = [(0, event)]
                     of_all += [] if apart else [event]
                     for place, own in apart:
@@ -662,13 +661,13 @@ class Relay:
             answers = await self._each(request, items, usage, upstream)
         checked = dict(zip(places, answers, strict=True))
         ended = self._ended(coming, checked, passed_on=passes_on)
-        # The last of them says that the stream is over.
+        # The last of these common events ends the stream.
         yield [*(self._stripped(request, event) for event in ended), *of_all]
 
     def events(
         self, request: Request, events: Generator[Events, None, None], upstream: Upstream
     ) -> Generator[Events, None, None]:
-        """Do what `aevents` does, for callers that are not async."""
+        """Do the same as `aevents`, for synchronous callers."""
         reason = self.guard.skips(request.query)
         if reason is None:
             return given_in_sync(self.aevents(request, read_in_threads(events), upstream))
@@ -695,7 +694,7 @@ class Relay:
 
     def _mode(self, query: Query) -> StreamMode:
         mode = self.guard.policy.stream
-        # Held sentences are not the tokens that these numbers belong to.
+        # Held sentences do not match the tokens of the log-probabilities.
         return "buffer" if mode == "hold" and query.params.get("logprobs") else mode
 
     def _stripped(self, request: Request, event: Event) -> Event:
@@ -714,5 +713,5 @@ async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _asked(request: Request) -> Query:
-    """Return what was asked, with the model that whoever answers knows."""
+    """Return the request's query, with the model that the request names."""
     return replace(request.query, model=request.model)

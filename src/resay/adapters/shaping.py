@@ -1,4 +1,4 @@
-"""A guarded stream in the events of the API it is asked by."""
+"""Convert a guarded stream to the events of the client's API."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from resay.providers.base import Chunk, Completion, Gathered
 
 
 def outcome_of(answer: Answer, *, stops: bool = False) -> Outcome:
-    """Return what becomes of an answer, as the APIs take it.
+    """Return the outcome of an answer in the form that the APIs accept.
 
     Args:
         answer: The answer.
-        stops: Whether one that is withheld ends as a completed one.
+        stops: Whether a withheld answer ends like a completed one.
     """
     data = verdict_data(answer.verdict, answer.action)
     replaced = answer.blocked or answer.regenerated
@@ -30,44 +30,44 @@ def outcome_of(answer: Answer, *, stops: bool = False) -> Outcome:
 
 
 def left_alone(reason: str) -> Outcome:
-    """Return what becomes of an answer that is not checked."""
+    """Return the outcome of an answer that is not checked."""
     return Outcome(verdict_data(Verdict("skipped", None, reason), "allow"))
 
 
 def unchecked(reason: str, usage: Usage) -> Answer:
-    """Return what is reported of an answer that is not checked: nothing of its words.
+    """Return the report of an answer that is not checked, without its words.
 
     Args:
-        reason: Why it is not.
-        usage: What it cost.
+        reason: Why it is not checked.
+        usage: Its tokens and cost.
     """
     return Answer("", "", "allow", Verdict("skipped", None, reason), usage)
 
 
 def is_unread(api: Api, event: Event) -> bool:
-    """Return whether there is something in an event that cannot be read."""
+    """Return whether an event contains something that cannot be parsed."""
     return any(chunk.unread for _, chunk in api.chunks(event))
 
 
 def usage_of(api: Api, events: Sequence[Event]) -> Usage:
-    """Return what the events of a stream say that it cost."""
+    """Return the tokens and cost that the events of a stream report."""
     told = [chunk.usage for event in events for _, chunk in api.chunks(event) if chunk.usage]
     return sum(told, Usage()) if told else Usage(1, cost_usd=None)
 
 
 class Shaping:
-    """Makes the events of one stream.
+    """Produce the events of one stream.
 
-    Where text is passed on as it comes, the provider's own events are, up to the one that ends the
-    answer, which has the verdict. Where it is held, its sentences come as they are released, and
-    everything else the model said with the end. What was written again is given at the end, in the
-    place of all that was not given yet.
+    If text is passed on as it arrives, the provider's own events are, up to the one that ends the
+    answer, which gets the verdict. If text is held, its sentences are sent as they are released,
+    and everything else the model said with the end. A rewritten answer is sent at the end, in place
+    of everything not sent yet.
 
     Args:
-        api: What is spoken.
-        seen: The provider's events so far, kept up to date by whoever reads them.
-        can_change: Whether the rest of an answer that was begun may be withheld, or written again.
-        stops: Whether an answer that is withheld ends as a completed one.
+        api: The API of the stream.
+        seen: The provider's events so far, which their reader appends to.
+        can_change: Whether the rest of a partly sent answer may be withheld or rewritten.
+        stops: Whether a withheld answer ends like a completed one.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class Shaping:
         return placed
 
     def unchecked(self, event: Event) -> list[Event]:
-        """Return what is given for an event once the check has broken off.
+        """Return the events to send for an event after the check was aborted.
 
         Args:
-            event: The next of the stream's events, all of them from the first on.
+            event: The next of the stream's events, starting from the first.
         """
         before, said = self._met_text, _text(self._api, [event])
         self._met += 1
@@ -137,7 +137,7 @@ class Shaping:
 
         Args:
             text: The text.
-            alone: Whether nothing of the model's is given before it, unless something was.
+            alone: Whether it is sent without the model's output before it, unless some was sent.
         """
         opening: list[Event] = []
         if not (self._shown or self._passes_on):
@@ -155,9 +155,9 @@ class Shaping:
 
     @property
     def _seen(self) -> list[Event]:
-        """The events so far; of an answer of which nothing is shown, its frame.
+        """The events so far; only the opening frame if nothing of the answer is shown.
 
-        What it called, or thought, may be what is withheld.
+        Its tool calls or reasoning may be the very content that is withheld.
         """
         if not self._forgotten:
             return self._all
@@ -167,7 +167,7 @@ class Shaping:
 
     @property
     def _end(self) -> int:
-        """Where the answer ends among the events that are looked at."""
+        """The position in `_seen` where the answer ends."""
         if not self._forgotten:
             return self._end_of_all
         ends = (place for place, event in enumerate(self._seen) if self._api.ends(event))
@@ -175,7 +175,7 @@ class Shaping:
 
     @property
     def _end_of_all(self) -> int:
-        """Where the answer ends among all events so far. Each is looked at once."""
+        """The position among all events where the answer ends. Each event is examined once."""
         while self._ended_at is None and self._looked_at < len(self._all):
             if self._api.ends(self._all[self._looked_at]):
                 self._ended_at = self._looked_at
@@ -183,14 +183,14 @@ class Shaping:
         return len(self._all) if self._ended_at is None else self._ended_at
 
     def _is_all(self, text: str) -> bool:
-        """Return whether a text is the whole answer, so that its own events can be given."""
+        """Return whether a text is the whole answer, so that its own events can be sent."""
         return self._end < len(self._seen) and text == _text(self._api, self._seen)
 
     def _waits(self) -> bool:
-        """Return whether the answer is given as a whole, because of what comes before its text.
+        """Return whether the answer is sent as a whole, because of the events before its text.
 
-        Thoughts may hold the words that are kept out of the text later, and so may what cannot be
-        read.
+        Reasoning may contain the words that are kept out of the text later, and so may parts that
+        cannot be parsed.
         """
         return self._can_change and any(
             self._api.tells_more(event) or is_unread(self._api, event)
@@ -199,13 +199,13 @@ class Shaping:
 
     @property
     def _first(self) -> int:
-        """Where the events end that come with the first word, or before."""
+        """The end of the events up to and including the one with the first word."""
         said = (place for place, event in enumerate(self._seen) if self._says(event))
-        # The event that brings the first word may open the answer too.
+        # The event with the first word may also open the answer.
         return min(next(said, len(self._seen)) + 1, self._end)
 
     def _open(self) -> list[Event]:
-        """Return what the model said before its first word."""
+        """Return the model's output before its first word."""
         self._opening = self._first
         return self._quiet(self._seen[: self._opening])
 
@@ -234,7 +234,7 @@ class Shaping:
 
 
 class PassedOn:
-    """Passes on what is not checked, and says so at its end."""
+    """Pass on an answer that is not checked, and say so at its end."""
 
     def __init__(self, api: Api, reason: str) -> None:
         self._api = api
@@ -244,23 +244,23 @@ class PassedOn:
         self._held: list[Event] = []
 
     def of(self, event: Event) -> list[Event]:
-        """Return what is given for an event."""
+        """Return the events to send for an event."""
         for place, _ in self._api.apart(event):
             self._places.add(place)
         if self._held or self._api.ends(event):
             self._held.append(event)
             return []
-        # Some APIs say at the beginning what was read, and at the end what was written.
+        # Some APIs report the input tokens at the beginning, and the output tokens at the end.
         self._first = self._first or [event]
         return [event]
 
     @property
     def usage(self) -> Usage:
-        """What it cost, when there are no more events."""
+        """The tokens and cost, complete after the last event."""
         return usage_of(self._api, [*self._first, *self._held])
 
     def last(self) -> list[Event]:
-        """Return what is given when there are no more events."""
+        """Return the events to send after the last event."""
         return self._api.ending(self._held, dict.fromkeys(self._places, self._outcome))
 
 
@@ -274,7 +274,7 @@ class OneOfSeveral:
         self._gathered = Gathered()
 
     def add(self, event: Event, *, passes_on: bool) -> list[Event]:
-        """Take an event of this answer alone; return what is given of it now."""
+        """Add an event of this answer; return the events to send now."""
         self._seen.append(event)
         given: list[Event] = []
         for _, chunk in self._api.chunks(event):
@@ -285,31 +285,31 @@ class OneOfSeveral:
 
     @property
     def completion(self) -> Completion:
-        """The answer, as far as it came."""
+        """The answer as far as it arrived."""
         found = self._gathered.completion
         answered = found.text or found.calls or found.finish_reason
         return found if answered or found.unread else replace(found, unread=NO_ANSWER)
 
     def end(self, answer: Answer, *, passed_on: bool) -> list[Event]:
-        """Return what is given once it is checked."""
+        """Return the events to send once the answer is checked."""
         part = Part(answer.text, notice=answer.blocked, rewritten=answer.regenerated)
         first = [] if passed_on and not answer.blocked else self._shaping.of(part)
         return [*first, *self._shaping.of(answer)]
 
 
 class Unended:
-    """Which choices of a stream have not ended: of several, litellm says it of one at most."""
+    """Track which choices of a stream are unfinished: litellm reports at most one as finished."""
 
     def __init__(self) -> None:
         self._begun: dict[int, Any] = {}
         self._ended: set[int] = set()
 
     def note(self, choices: Iterable[Body], about: Any = None) -> None:
-        """See which choices are in an event.
+        """Record the choices in an event.
 
         Args:
             choices: The choices.
-            about: What is kept of the first event of each; None for the choice.
+            about: A value to store for choices seen first here; None for the choice itself.
         """
         for choice in choices:
             self._begun.setdefault(choice["index"], about or choice)
@@ -317,20 +317,20 @@ class Unended:
                 self._ended.add(choice["index"])
 
     def rest(self) -> list[tuple[int, Any]]:
-        """Return those that have not ended, with what was kept of them."""
+        """Return the unfinished choices, with their stored values."""
         return [item for item in sorted(self._begun.items()) if item[0] not in self._ended]
 
 
 class FirstOfStream:
-    """The answer that a stream begins with, apart from others that nobody asked for.
+    """The first answer of a stream, separated from additional answers that nobody requested.
 
     Args:
-        api: What is spoken.
-        events: The stream, as many events at a time as came together. It is closed in the end.
-        stops: Whether an answer that is withheld ends as a completed one.
+        api: The API of the stream.
+        events: The stream, in groups of events that arrived together. It is closed at the end.
+        stops: Whether a withheld answer ends like a completed one.
 
     Attributes:
-        others: The other answers by their place, as far as they came.
+        others: The other answers by their index, as far as they arrived.
     """
 
     def __init__(
@@ -343,7 +343,7 @@ class FirstOfStream:
         self.others: dict[int, OneOfSeveral] = {}
 
     async def events(self) -> AsyncGenerator[Event]:
-        """Yield the events of this answer as those of an only one, and those of all together."""
+        """Yield the events of this answer as if it were the only one, and the common events."""
         async with aclosing(self._events):
             async for together in self._events:
                 for event in together:
@@ -351,7 +351,7 @@ class FirstOfStream:
                         yield own
 
     def _own(self, event: Event) -> list[Event]:
-        """Return what an event says of this answer; what it says of others is kept with them."""
+        """Return an event's parts about this answer; store those about others with them."""
         apart = self._api.apart(event)
         if not apart:
             return [event]
@@ -366,7 +366,7 @@ class FirstOfStream:
         return found
 
     def placed(self, event: Event) -> Event:
-        """Return an event of an only answer as one of this."""
+        """Turn an event of a sole answer into one of this answer."""
         return self._api.together(event, self._place or 0)
 
 

@@ -1,8 +1,8 @@
-"""Work of others: what blocks, beside an event loop, and what minds how it is cancelled.
+"""Bridges between blocking and async code, and isolation from repeated cancellation.
 
-What an adapter does for its callers is written once, as coroutines and async generators that wait
-for nothing but what a `Side` gives them. The side of callers that block never waits: `finished` and
-`iterated` run its work in place.
+An adapter's logic is written once, as coroutines and async generators that await nothing except
+through a `Side`. On the blocking side they never suspend: `finished` and `iterated` run them in
+place.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ _CLOSING_S = 1.0
 
 
 class Side:
-    """Callers that block, or those on an event loop.
+    """The side of an adapter's callers: blocking, or on an event loop.
 
     Args:
-        blocking: Whether they block.
+        blocking: Whether the callers block.
     """
 
     def __init__(self, *, blocking: bool) -> None:
         self.blocking = blocking
 
     async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call a function of the callers' own side."""
+        """Call a function of the callers' side, and await it if needed."""
         result = function(*args, **kwargs)
         return result if self.blocking else await result
 
     async def either(
         self, blocking: Callable[..., Any], looping: Callable[..., Any], /, *args: Any
     ) -> Any:
-        """Call the one of two functions that is of this side."""
+        """Call the function for this side."""
         return await self.call(blocking if self.blocking else looping, *args)
 
     async def run(
         self, function: Callable[..., Coroutine[Any, Any, T]], /, *args: Any, **kwargs: Any
     ) -> T:
-        """Have a guard do something: on its own event loop where the callers block."""
+        """Run a guard's coroutine function, on the guard's own event loop if the callers block."""
         if self.blocking:
             return run_sync(function, *args, **kwargs)
         return await function(*args, **kwargs)
 
     async def each(self, items: Any) -> AsyncGenerator[Any]:
-        """Read a generator of the callers' own side, and close it in the end."""
+        """Iterate over a generator of the callers' side, and close it at the end."""
         if self.blocking:
             with closing(items):
                 for item in items:
@@ -69,7 +69,7 @@ class Side:
     def sends(
         self, send: Callable[[T], Coroutine[Any, Any, R]]
     ) -> Callable[[T], Coroutine[Any, Any, R]]:
-        """Return how a guard, on whatever event loop, has something of this side's sent."""
+        """Adapt a function of this side that sends something, for a guard on any event loop."""
         if self.blocking:
             return lambda sent: in_thread(lambda: finished(send(sent)))
         return lambda sent: cancelled_once(send(sent))
@@ -79,7 +79,7 @@ BLOCKING, LOOPING = Side(blocking=True), Side(blocking=False)
 
 
 def finished(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine of the blocking side, which never waits, and return what it returns."""
+    """Run a coroutine of the blocking side, which never suspends, and return its result."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -89,35 +89,35 @@ def finished(work: Coroutine[Any, Any, T]) -> T:
 
 
 def iterated(items: AsyncGenerator[T]) -> Generator[T, None, None]:
-    """Read an async generator of the blocking side, and close it in the end."""
+    """Iterate over an async generator of the blocking side, and close it at the end."""
     return _read(items, lambda step: finished(step()))
 
 
 async def in_thread(work: Callable[[], T]) -> T:
     """Run blocking work in a thread.
 
-    Work that is no longer wanted is left behind, since no thread can be stopped.
+    Cancelled work is abandoned, because a thread cannot be stopped.
 
     Args:
-        work: What is to be done. It sees the context variables of the caller.
+        work: The function. It sees the context variables of the caller.
     """
     return await anyio.to_thread.run_sync(
         work,
         abandon_on_cancel=True,
-        # The policy limits how many there are. The event loop's own few dozen threads must stay
-        # free, or the guards that these threads may be waiting for could not go on.
+        # The policy limits their number. The event loop's few dozen threads must stay free, or the
+        # guards that these threads may be waiting for could not proceed.
         limiter=anyio.CapacityLimiter(1),
     )
 
 
 async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
-    """Run async work of a framework that minds how it is cancelled.
+    """Run async work of a framework that cannot cope with repeated cancellation.
 
-    Cancelling this cancels the work once, and waits until it has closed its connection: work that
-    is cancelled again and again, which is anyio's way, cannot, and its provider writes on.
+    Cancelling this cancels the work once, and waits until it has closed its connection. Work that
+    is cancelled repeatedly, as anyio does, cannot close it, and its provider keeps generating.
 
     Args:
-        work: What is to be done.
+        work: The coroutine.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -130,11 +130,11 @@ async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def read_in_threads(pieces: Iterator[T]) -> AsyncGenerator[T]:
-    """Read a blocking iterator, one piece after the other, and close it in the end.
+    """Iterate over a blocking iterator in threads, and close it at the end.
 
     Args:
-        pieces: The iterator. One that a thread still waits for when nobody reads on is closed by
-            whoever it reads from.
+        pieces: The iterator. If the reader leaves while a thread still waits for the next item, the
+            iterator's own source has to close it.
     """
     reading = _Reading(pieces)
     try:
@@ -148,7 +148,7 @@ async def read_in_threads(pieces: Iterator[T]) -> AsyncGenerator[T]:
 class _Reading:
     def __init__(self, pieces: Iterator[object]) -> None:
         self._pieces = pieces
-        # One context for all pieces, so that what one sets is there for the next.
+        # One context for all items, so that variables set during one are there for the next.
         self._context = copy_context()
         self._running = False
 
@@ -161,13 +161,13 @@ class _Reading:
 
     async def close(self) -> None:
         close: Callable[[], None] | None = getattr(self._pieces, "close", None)
-        # What still runs in a thread that was left behind is closed when that ends.
+        # An iterator still running in an abandoned thread is closed when that ends.
         if close is not None and not self._running:
             await in_thread(partial(self._context.run, close))
 
 
 def given_in_sync(items: AsyncGenerator[T]) -> Generator[T, None, None]:
-    """Read an async generator on the background loop, and close it in the end."""
+    """Iterate over an async generator on the background loop, and close it at the end."""
     return _read(items, run_sync)
 
 

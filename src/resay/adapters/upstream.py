@@ -1,4 +1,4 @@
-"""Whoever a framework's own client asks: as a provider, and as a request in litellm's notation."""
+"""The model behind a framework's client: as a provider, and as a request for litellm."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ OPENAI_PARAMS = frozenset(
         "verbosity",
     }
 )
-"""Parameters of OpenAI's chat completions that litellm sends as they are."""
+"""Parameters of OpenAI's chat completions that litellm forwards unchanged."""
 LEFT_OUT = MAIN_CALL_ONLY | {"messages", "model", "timeout"}
-"""What a request holds that a sample, one fresh answer in one piece, is asked without."""
+"""Fields of a request that are removed for a sample, which is one fresh, unstreamed answer."""
 # litellm sends these models, or these models with tools, to the Responses API.
 _RESPONSES = re.compile(r"^responses/|codex|deep-research|daybreak")
 _HAS_PRO = re.compile(r"gpt-[5-9]|o\d")
@@ -59,14 +59,14 @@ _RESPONSES_WITH_TOOLS = re.compile(r"gpt-(5\.|[6-9]|\d\d)")
 
 
 class UnmappedError(ResayError):
-    """litellm would not send quite what the framework's own model sends.
+    """litellm would not send exactly what the framework's own model sends.
 
-    The message is a short reason. It holds no content and no key.
+    The message is a short reason. It contains no content and no key.
     """
 
 
 def check_chat_completions(model: str, *, tools: bool) -> None:
-    """See whether litellm sends what is asked of one of OpenAI's models to chat completions.
+    """Check that litellm sends requests to an OpenAI model to chat completions.
 
     Args:
         model: The model's name, or that of its deployment.
@@ -83,32 +83,32 @@ def check_chat_completions(model: str, *, tools: bool) -> None:
 
 @cache
 def litellm_provider() -> LiteLLMProvider:
-    """Return the one provider that all adapters share."""
+    """Return the provider that all adapters share."""
     return LiteLLMProvider()
 
 
 Send = Callable[[Body], Awaitable[Body]]
-"""Sends one request whose answer comes in one piece. Raises what the client raises."""
-# What providers answer to a parameter they do not take.
+"""Sends one request whose answer is not streamed. Raises the client's own errors."""
+# Statuses that providers return for an unsupported parameter.
 _ABOUT_PARAMETERS = frozenset({400, 403, 404, 422})
 _TEMPORARY = frozenset({408, 409, 429})
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """How a client is asked beside its main call, for samples and by judges.
+    """How to send a client's requests besides its main call, for samples and judges.
 
     Attributes:
         ask: Sends a request, once.
-        source: What tells its answers from those of clients that ask elsewhere or pay otherwise;
-            None where that is not known, so that none of them is given to another request.
-        elsewhere: Returns who answers for the models that a policy names. It is called only for
-            those: who has none needs no litellm.
-        via: What verdicts say about the way of samples; None where that depends on the policy.
-        takes_n: Whether one request may ask for several answers, for clients of which that is not
-            known as soon as the API is.
-        cost_usd: What a response cost in US dollars, where the client knows.
-        place: Where the spans of a stream belong; it may be read elsewhere.
+        source: Distinguishes its answers from those of clients with another endpoint or account;
+            None if unknown, so that none of them is reused for another request.
+        elsewhere: Returns the provider of the models that a policy names. It is called only for
+            those: without them, litellm is not needed.
+        via: How samples are drawn, for verdicts; None if that depends on the policy.
+        takes_n: Whether one request may ask for several answers, for clients whose API alone does
+            not determine that.
+        cost_usd: Returns the cost of a response in US dollars, if the client knows it.
+        place: The parent of a stream's spans, because it may be read elsewhere.
     """
 
     ask: Send
@@ -121,10 +121,10 @@ class Upstream:
 
 
 class StreamedError(Exception):
-    """A stream came where none was asked for.
+    """A response was streamed although no stream was requested.
 
     Args:
-        response: The response, as the client knows it.
+        response: The client's response object.
     """
 
     def __init__(self, response: Any) -> None:
@@ -133,21 +133,21 @@ class StreamedError(Exception):
 
 
 class OneAnswer:
-    """A provider that is asked for one answer at a time."""
+    """A provider that returns one answer per request."""
 
     async def takes_n(self, query: Query) -> bool:
-        """Say no."""
+        """Return False."""
         return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnJudge(OneAnswer):
-    """Asks the response's own model, or the judge that a query names.
+    """Query the response's own model, or the judge that a query names.
 
     Attributes:
-        own: Asks the response's own model; None where it cannot be reached.
-        cache_source: What tells its answers from those of others.
-        named: Asks the judges that a policy names.
+        own: Queries the response's own model; None if it cannot be reached.
+        cache_source: Distinguishes its answers from those of others.
+        named: The provider of judges that a policy names.
     """
 
     own: Callable[[Query], Awaitable[Completions]] | None
@@ -155,11 +155,11 @@ class OwnJudge(OneAnswer):
     named: Provider = field(default_factory=litellm_provider)
 
     async def prepare(self) -> None:
-        """Have who answers for named judges load what it needs."""
+        """Let the provider of named judges load what it needs."""
         await prepare(self.named)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the judge.
+        """Query the judge.
 
         Raises:
             ProviderError: There was no answer.
@@ -168,21 +168,21 @@ class OwnJudge(OneAnswer):
             return await self.named.complete(query)
         try:
             return await self.own(query)
-        # Each provider's package has its own exceptions, and repeats what it likes in them.
+        # Each provider's package has its own exceptions, which may repeat any content.
         except Exception as error:
-            # The model has retries of its own.
+            # Not retryable: the model has retries of its own.
             raise ProviderError(f"the judge failed with {type(error).__name__}") from error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MainProvider(OneAnswer):
-    """Gives the answer to the main call, which is sent by whoever made it.
+    """Provide the answer to the main call, which the adapter's caller sends.
 
     Attributes:
-        api: What is spoken.
+        api: The API.
         request: The request.
         send: Sends it.
-        cost_usd: What a response cost in US dollars, where the client knows.
+        cost_usd: Returns the cost of a response in US dollars, if the client knows it.
     """
 
     api: Api
@@ -191,10 +191,10 @@ class MainProvider(OneAnswer):
     cost_usd: Callable[[Body], float | None] | None = None
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Send the request, asking for log-probabilities too where the query does.
+        """Send the request, with log-probabilities enabled if the query requests them.
 
         Raises:
-            Exception: What the client raises, as it is.
+            Exception: The client's own error.
         """
         body = self.request.body
         asking = "logprobs" in query.params and not self.request.query.params.get("logprobs")
@@ -211,29 +211,29 @@ class MainProvider(OneAnswer):
 
 
 def completions_in(api: Api, response: Body) -> tuple[Completion, ...]:
-    """Return the answers in a response; where there is none, one of which nothing can be read."""
+    """Return the answers in a response; if there is none, a single unreadable one."""
     return api.completions(response) or (Completion("", raw=response, unread=NO_ANSWER),)
 
 
 class KnownProvider(OneAnswer):
-    """Gives an existing answer."""
+    """Provide an existing answer."""
 
     def __init__(self, completion: Completion, usage: Usage) -> None:
         self._answer = Completions((completion,), usage)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Give it."""
+        """Return the answer."""
         return self._answer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedProvider(OneAnswer):
-    """Gives an answer that is coming in already, as the events of a stream.
+    """Provide an answer from the events of a stream that is already open.
 
     Attributes:
-        api: What is spoken.
-        events: The events. They are closed in the end.
-        seen: Where those go that were read.
+        api: The API.
+        events: The events. They are closed at the end.
+        seen: The list to which events are appended as they are read.
     """
 
     api: Api
@@ -241,7 +241,7 @@ class OpenedProvider(OneAnswer):
     seen: list[Event]
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Read it to its end."""
+        """Read the stream to its end."""
         gathered = Gathered()
         async with self.stream(query) as chunks:
             async for chunk in chunks:
@@ -251,7 +251,7 @@ class OpenedProvider(OneAnswer):
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Read it."""
+        """Read the stream."""
         async with aclosing(self.events), aclosing(self._chunks()) as chunks:
             yield chunks
 
@@ -260,7 +260,7 @@ class OpenedProvider(OneAnswer):
         async for event in self.events:
             self.seen.append(event)
             chunks = [chunk for index, chunk in self.api.chunks(event) if index == 0]
-            # Each event comes once, also one about which there is nothing to know.
+            # Each event is yielded, even if it adds nothing.
             for chunk in chunks or [Chunk(raw=event)]:
                 answered = answered or bool(chunk.text or chunk.calls or chunk.finish_reason)
                 yield chunk
@@ -270,12 +270,12 @@ class OpenedProvider(OneAnswer):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleProvider:
-    """Asks for samples: the client, or who answers for the model that the policy names.
+    """Request samples from the client, or from the provider of the model that the policy names.
 
     Attributes:
-        api: What is spoken.
+        api: The API.
         request: The request of the main call.
-        upstream: How the client is asked.
+        upstream: How to send the client's requests.
     """
 
     api: Api
@@ -284,19 +284,19 @@ class SampleProvider:
 
     @property
     def cache_source(self) -> str | None:
-        """What tells its answers from others: all that is sent, to whom, and who pays."""
-        # A query need not hold all of a request that is not one of chat completions.
+        """Distinguishes its answers from others: by the whole request, endpoint and account."""
+        # A query does not contain all of a request, unless it is one of chat completions.
         return _source(self.api, self.upstream, self.request.body)
 
     async def takes_n(self, query: Query) -> bool:
-        """Return whether the API does."""
+        """Return whether the API supports it."""
         if query.model is not None:
             return await self.upstream.elsewhere().takes_n(query)
         asks = self.upstream.takes_n
         return self.api.takes_n and (asks is None or await asks())
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask for n samples.
+        """Request n samples.
 
         Raises:
             ProviderError: There was no answer.
@@ -308,14 +308,14 @@ class SampleProvider:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeProvider(OneAnswer):
-    """Asks the model of the main call, or the judge that a query names.
+    """Query the model of the main call, or the judge that a query names.
 
-    It is asked to judge, and to write an answer again.
+    It is asked to judge, and to rewrite an answer.
 
     Attributes:
-        api: What is spoken.
+        api: The API.
         body: The request of the main call.
-        upstream: How the client is asked.
+        upstream: How to send the client's requests.
     """
 
     api: Api
@@ -324,15 +324,15 @@ class JudgeProvider(OneAnswer):
 
     @property
     def cache_source(self) -> str | None:
-        """What tells its answers from others, beside what is asked."""
+        """Distinguishes its answers from others to the same query."""
         return _source(self.api, self.upstream, self.api.fresh(self.body, Query(())))
 
     async def prepare(self) -> None:
-        """Have who answers for named judges load what it needs."""
+        """Let the provider of named judges load what it needs."""
         await prepare(self.upstream.elsewhere())
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the judge.
+        """Query the judge.
 
         Raises:
             ProviderError: There was no answer.
@@ -345,7 +345,7 @@ class JudgeProvider(OneAnswer):
 
 
 def sample_of(item: Completion, query: Query) -> str:
-    """Return an answer as a sample for others."""
+    """Return an answer in the form of a sample for others."""
     if not query.wants_object:
         return "" if item.calls else item.text
     found = object_in(item, query)
@@ -361,10 +361,10 @@ def _source(api: Api, upstream: Upstream, known: Body) -> str | None:
 
 async def _asked(api: Api, upstream: Upstream, body: Body) -> Completions:
     try:
-        # Should the client be guarded once more, or by another adapter too.
+        # In case the client is guarded again, or by another adapter too.
         with marked():
             response = await upstream.ask(body)
-    # Each client has its own exceptions, and they may repeat what was asked.
+    # Each client has its own exceptions, which may repeat the prompt.
     except Exception as error:
         raise provider_error(error) from error
     items = api.completions(response)
@@ -384,7 +384,7 @@ def is_about_parameters(error: Exception) -> bool:
 
 
 def provider_error(error: Exception) -> ProviderError:
-    """Return a client's error as one of a provider, without the client's words."""
+    """Translate a client's error into a provider error, without the client's words."""
     if isinstance(error, ProviderError):
         return error
     name, status = type(error).__name__, _status(error)

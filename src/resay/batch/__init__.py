@@ -1,4 +1,4 @@
-"""Many answers at once: a run over a file of them that can be stopped, resumed and spread out."""
+"""Checks of many answers: a run over a file that can be stopped, resumed and distributed."""
 
 from resay.batch.engines import Engine, Local, Ray, engine_of
 from resay.batch.estimate import Estimate, estimate

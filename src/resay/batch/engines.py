@@ -1,4 +1,4 @@
-"""Who checks the rows of a batch: processes or an event loop of this machine, Ray, or your own."""
+"""Engines for batch runs: local processes or an event loop, Ray, or custom ones."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from resay.errors import ConfigurationError
 from resay.providers.batching import BatchCallsConfig
 
 CALLS_AT_ONCE, NEURAL_AT_ONCE = 16, 64
-"""How many rows are checked at the same time where checks wait for calls, or for a model."""
+"""Default number of rows checked concurrently if checks wait for calls, or for a neural model."""
 
 _FEW_ROWS = 48
-"""So many rows are checked sooner than a process has started."""
+"""This many rows are checked faster than a process starts."""
 _FIRST_ROWS, _MOST_ROWS, _MOST_BYTES, _CHUNK_S = 8, 256, 4_000_000, 0.2
 _AHEAD = 4
 _BLOCKS_EACH = 8
 
 
 class Engine(Protocol):
-    """Checks rows. A function with these arguments is one, named as `package.module:function`."""
+    """A function that checks rows; a custom one is named as `package.module:function`."""
 
     def __call__(self, scorer: RowScorer, rows: Iterator[Row], /) -> Iterable[Sequence[Scored]]:
-        """Check rows, and give each as soon as it is finished, in any order.
+        """Check rows, and yield each as soon as it is finished, in any order.
 
         Args:
             scorer: Checks a row; it can be pickled.
-            rows: The rows. Take only as many as can be worked on: whoever stops the run does so
-                by ending them. They may be taken by any thread, one at a time.
+            rows: The rows. Take only as many as can be worked on: a run is stopped by ending this
+                iterator. It may be advanced from any thread, one at a time.
 
         Returns:
-            Lists of finished rows; it is closed where a run is stopped.
+            Lists of finished rows; a generator is closed if a run is stopped.
         """
         ...
 
@@ -59,11 +59,11 @@ def engine_of(
 
     Args:
         name: `local`, `ray`, `package.module:function`, or an engine.
-        workers: How many processes or actors; None for one for each core.
-        concurrency: How many rows each checks at the same time where checks wait for something.
+        workers: Number of processes or actors; None for one per core.
+        concurrency: Number of rows that each checks concurrently if checks wait for something.
 
     Raises:
-        ConfigurationError: There is none of that name.
+        ConfigurationError: No engine has that name.
     """
     if not isinstance(name, str):
         return name
@@ -76,16 +76,16 @@ def engine_of(
     raise ConfigurationError(f"unknown engine {name!r}; use local, ray or package.module:function")
 
 
-# Rows that wait for a provider's batch are kept in memory, with their samples.
+# Rows that wait for a provider's batch stay in memory, with their samples.
 _BATCHED_AT_ONCE = 10_000
 
 
 def default_concurrency(scorer: RowScorer) -> int:
-    """Return how many rows are checked at the same time, where nobody says.
+    """Return the default number of rows to check concurrently.
 
-    Where the policy limits the calls of a process, twice as many rows as calls: while some wait,
-    others are read and decided. Of a provider's batch API a batch holds what waits, so that all
-    rows that fit into one are to wait.
+    If the policy limits the calls of a process, it is twice as many rows as calls: while some wait,
+    others are read and decided. With a Batch API, each batch is made from the waiting rows, so it
+    is as many rows as fit into a batch.
     """
     calls = scorer.guard.policy.calls
     if scorer.calls_providers and isinstance(calls, BatchCallsConfig):
@@ -97,15 +97,15 @@ def default_concurrency(scorer: RowScorer) -> int:
 
 
 class Local:
-    """This machine.
+    """Check rows on this machine.
 
-    What takes the processor runs in worker processes, one for each core. Where a check may call a
-    provider, or runs a neural model, all run in one event loop of this process: its limits hold
-    for all of them, and the model computes what they ask for in common batches.
+    CPU-bound checks run in worker processes, one per core. If a check may call a provider, or runs
+    a neural model, all run in one event loop of this process: its limits apply to all of them, and
+    the model computes their inputs in shared batches.
 
     Args:
-        workers: How many processes; None for as many as this one may use cores.
-        concurrency: How many rows at the same time in the event loop.
+        workers: Number of processes; None for one per available core.
+        concurrency: Number of concurrent rows in the event loop.
     """
 
     def __init__(self, workers: int | None = None, concurrency: int | None = None) -> None:
@@ -127,7 +127,7 @@ class Local:
 
 
 def available_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores available to this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -137,12 +137,12 @@ _ENDED = object()
 
 
 class _InOneLoop:
-    """Checks several rows at the same time, in the event loop that all of this process share.
+    """Check several rows concurrently, in the event loop shared by the whole process.
 
     Args:
         scorer: Checks a row.
         rows: The rows.
-        concurrency: How many at the same time.
+        concurrency: Number of concurrent rows.
     """
 
     def __init__(self, scorer: RowScorer, rows: Iterator[Row], concurrency: int) -> None:
@@ -156,7 +156,7 @@ class _InOneLoop:
         self._thread = threading.Thread(target=self._run, name="resay-batch", daemon=True)
 
     def fetch(self) -> Generator[Sequence[Scored], None, None]:
-        """Yield each row when it is finished. Who closes this cancels those under way."""
+        """Yield each row when it is finished. Closing the generator cancels those in flight."""
         self._thread.start()
         try:
             while (found := self._done.get()) is not _ENDED:
@@ -177,14 +177,14 @@ class _InOneLoop:
     def _run(self) -> None:
         try:
             run_sync(self._arun)
-        # It is raised where the rows are fetched.
+        # Raised again in `fetch`.
         except BaseException as error:
             self._done.put(error)
         self._done.put(_ENDED)
 
     async def _arun(self) -> None:
         self._loop = asyncio.get_running_loop()
-        # Rows are not taken further ahead than they are fetched.
+        # Limits how far rows are taken ahead of fetching.
         self._space = asyncio.Semaphore(_AHEAD * self._concurrency)
         tasks = (self._one_by_one() for _ in range(self._concurrency))
         work = self._work = asyncio.gather(*tasks)
@@ -201,14 +201,14 @@ class _InOneLoop:
 
 
 class _DiedError(Exception):
-    """A worker process ended before it was told to."""
+    """A worker process ended unexpectedly."""
 
 
 class _Worker:
     """A process that checks rows, and ends when this one does.
 
-    `multiprocessing` would run the program's main module again in each, which a script must allow
-    for, and would leave the processes behind where this one is killed.
+    `multiprocessing` would run the program's main module again in each worker, which scripts must
+    support, and would leave the processes behind if this one is killed.
     """
 
     def __init__(self, scorer: bytes) -> None:
@@ -218,7 +218,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            # Ctrl-C is for this process, which lets the others finish what they are at.
+            # Ctrl-C is for this process only, which lets the workers finish their rows.
             start_new_session=True,
         )
         self._in, self._out = (
@@ -228,13 +228,13 @@ class _Worker:
         _send(self._in, scorer)
 
     def ask(self, rows: Sequence[Row]) -> None:
-        """Have rows checked. At most two such may be unanswered."""
-        # What has become of the process is seen where the answer is missing.
+        """Send rows to be checked. At most two such requests may be unanswered."""
+        # If the process has died, the missing answer shows it.
         with suppress(OSError, ValueError):
             _send(self._in, pickle.dumps(tuple(map(tuple, rows))))
 
     def answer(self) -> tuple[list[Scored], float]:
-        """Return the rows that were asked for first, and how many seconds they took.
+        """Return the rows of the oldest request, and the seconds they took.
 
         Raises:
             _DiedError: The process ended.
@@ -248,7 +248,7 @@ class _Worker:
         return [Scored(*one) for one in found], elapsed_s
 
     def end(self, *, now: bool = False) -> None:
-        """End the process: when it has nothing left to do, or at once."""
+        """End the process: once its work is done, or immediately."""
         with suppress(OSError):
             self._in.close()
         if now:
@@ -275,15 +275,15 @@ def _receive(pipe: IO[bytes]) -> bytes:
 
 
 def serve() -> None:
-    """Check the rows that come through standard input, until it is closed: a worker's main."""
+    """Check the rows that arrive on standard input, until it is closed: a worker's `main`."""
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    # What a scorer prints must not get among the rows.
+    # A scorer's output must not mix with the rows.
     os.dup2(2, 1)
     loop = asyncio.new_event_loop()
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         scorer = _unpickled(_receive(source))
         asked: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        # By a thread, so that neither process waits for the other to read.
+        # Read in a thread, so that the two processes cannot block on each other's pipes.
         threading.Thread(target=_listen, args=(source, asked), daemon=True).start()
         while (rows := asked.get()) is not None:
             if isinstance(scorer, ConfigurationError):
@@ -293,7 +293,7 @@ def serve() -> None:
             found = loop.run_until_complete(_all(scorer, rows))
             elapsed_s = time.perf_counter() - started
             _send(target, pickle.dumps((tuple(map(tuple, found)), elapsed_s)))
-    # At once: nothing is left to be written.
+    # Immediately: nothing is left to be written.
     os._exit(0)
 
 
@@ -301,14 +301,14 @@ def _listen(source: IO[bytes], asked: queue.SimpleQueue[Any]) -> None:
     with suppress(EOFError, OSError):
         while True:
             asked.put([Row(*row) for row in pickle.loads(_receive(source))])  # noqa: S301 - the parent's
-    # Whoever asked has ended, or wants no more.
+    # The parent has ended, or needs no more rows.
     asked.put(None)
 
 
 def _unpickled(scorer: bytes) -> RowScorer | ConfigurationError:
     try:
         return cast("RowScorer", pickle.loads(scorer))  # noqa: S301 - the parent's
-    # Whatever the modules raise that it names.
+    # Unpickling imports modules, which may raise anything.
     except Exception as error:
         return ConfigurationError(
             f"cannot create the guard in another process ({type(error).__name__}); define its"
@@ -321,12 +321,12 @@ async def _all(scorer: RowScorer, rows: Iterable[Row]) -> list[Scored]:
 
 
 class _InProcesses:
-    """Checks rows in worker processes, each driven by a thread of this one.
+    """Check rows in worker processes, each driven by a thread of this one.
 
     Args:
         scorer: Checks a row.
         rows: The rows.
-        workers: How many processes.
+        workers: Number of processes.
     """
 
     def __init__(self, scorer: RowScorer, rows: Iterator[Row], workers: int) -> None:
@@ -340,7 +340,7 @@ class _InProcesses:
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(workers)]
 
     def fetch(self) -> Generator[Sequence[Scored], None, None]:
-        """Yield rows when they are finished. Who closes this ends the processes."""
+        """Yield rows when they are finished. Closing the generator ends the processes."""
         for thread in self._threads:
             thread.start()
         left = len(self._threads)
@@ -376,7 +376,7 @@ class _InProcesses:
     def _run(self) -> None:
         try:
             self._drive()
-        # It is raised where the rows are fetched.
+        # Raised again in `fetch`.
         except BaseException as error:
             self._tell(error)
         self._tell(_ENDED)
@@ -385,7 +385,7 @@ class _InProcesses:
         worker, size = self._begin(), _FIRST_ROWS
         asked: deque[list[Row]] = deque()
         while not self._stopping.is_set():
-            # The next rows are there when those before them are done.
+            # Send the next rows ahead, so that the worker never waits for them.
             while len(asked) < 2 and (chunk := self._take(size)):
                 worker.ask(chunk)
                 asked.append(chunk)
@@ -412,7 +412,7 @@ class _InProcesses:
             return _chunk(self._rows, size)
 
     def _one_by_one(self, chunk: Sequence[Row]) -> _Worker:
-        """Check rows of which one has ended the process; return the process that goes on."""
+        """Check rows one of which killed the process; return the process that continues."""
         worker = self._begin()
         for row in chunk:
             if self._stopping.is_set():
@@ -444,17 +444,17 @@ def _chunk(rows: Iterator[Row], size: int) -> list[Row]:
 
 
 class Ray:
-    """Ray Data: actors on any number of machines, each with a guard and its models.
+    """Check rows with Ray Data: actors on any number of machines, each with a guard and its models.
 
-    Rows go to Ray in windows, so that neither this process nor Ray's object store ever holds all
-    of them. Limits of a policy for a whole process hold for each actor: where checks call a
-    provider there is one actor unless `workers` says otherwise.
+    Rows go to Ray in windows, so that neither this process nor Ray's object store ever holds all of
+    them. A policy's limits per process apply to each actor: if checks call a provider, there is
+    one actor unless `workers` says otherwise.
 
     Args:
-        workers: How many actors; None for one for each of the cluster's cores.
-        concurrency: How many rows an actor checks at the same time.
-        window: How many rows are given to Ray at once.
-        options: What each actor wants, as `map_batches` takes it: `{"num_gpus": 1}`.
+        workers: Number of actors; None for one per core of the cluster.
+        concurrency: Number of rows that an actor checks concurrently.
+        window: Number of rows given to Ray at once.
+        options: Each actor's resources, as for `map_batches`: `{"num_gpus": 1}`.
     """
 
     def __init__(
@@ -481,7 +481,7 @@ class Ray:
         cores = int(ray.cluster_resources().get("CPU", 1))
         actors = self._workers or (1 if scorer.calls_providers else cores)
         while window := list(islice(rows, self._window)):
-            # A block is finished, and kept, as a whole: what is paid for comes in small ones.
+            # A block is finished and stored as a whole, so paid results come in small blocks.
             least = len(window) // (4 * at_once) if calls else 0
             blocks = min(len(window), max(_BLOCKS_EACH * actors, least))
             items = [row._asdict() for row in window]

@@ -1,4 +1,4 @@
-"""What a run would cost, from a few of its rows and without a single call."""
+"""Estimate the cost of a run, from a few of its rows and without a single call."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _CHARS_A_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would take.
+    """The estimated calls and cost of a run.
 
-    Each figure is given twice: where every answer of a judge supports the response, and where none
-    does. What a check asks for depends on what it is told, so the truth lies mostly between.
+    Each figure is given twice: if every answer of a judge supports the response, and if none does.
+    A check's requests depend on earlier answers, so the truth mostly lies in between.
 
     Attributes:
-        sampled: How many rows it is made from.
+        sampled: Number of rows it is based on.
         failed: How many of these could not be checked, and the first one's error.
-        rows: How many there are; None where nobody knows.
-        calls: Requests for one row.
-        cost_usd: Dollars for one row; None where a price is unknown.
+        rows: Total number of rows; None if unknown.
+        calls: Requests per row.
+        cost_usd: Dollars per row; None if a price is unknown.
     """
 
     sampled: int
@@ -52,15 +52,15 @@ def estimate(
     where: str | None = None,
     sample: int = 50,
 ) -> Estimate:
-    """Check the first rows with a provider that answers at once and asks nobody.
+    """Check the first rows with a local provider that answers at once and sends no requests.
 
     Args:
-        guard: What the run would check with.
+        guard: The guard of the run.
         source: The rows, as for `run_batch`.
-        columns: What the columns are called.
-        limit: How many rows the run would check.
-        where: Which ones.
-        sample: How many rows to look at.
+        columns: The names of the columns.
+        limit: Maximum number of rows in the run.
+        where: The filter of the run.
+        sample: Number of rows to sample.
 
     Raises:
         ConfigurationError: The input cannot be read, or has no such rows.
@@ -138,12 +138,12 @@ class _Answering:
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         del n
         sampled = query.messages == self._asked
-        # Samples that are all the same would end a check.
+        # Identical samples would end a check early.
         text = f"{self._response} {query.index}" if sampled else self._said
         read = sum(len(str(message.get("content"))) for message in query.messages)
         usage = Usage(1, _tokens(read), _tokens(len(text)), None)
         model = query.model or self._model or ""
-        # Lists of prices leave out the name of the provider where the model has only one.
+        # Price lists omit the provider's name if a model has only one provider.
         names = (model, model.partition("/")[2])
         costs = (self._prices.cost_usd(name, usage) for name in names if name)
         cost = next((cost for cost in costs if cost is not None), None)

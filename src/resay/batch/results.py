@@ -1,4 +1,4 @@
-"""What came of a batch: written whole as JSON Lines or Parquet, as rows, a frame and a page."""
+"""The results of a batch: written as JSON Lines or Parquet; read as rows, data frame or page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Results:
     """The rows that a batch wrote.
 
     Args:
-        path: The output, Parquet or JSON Lines.
+        path: The output file, Parquet or JSON Lines.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -41,7 +41,7 @@ class Results:
         return read_output(self.path)
 
     def to_pandas(self) -> Any:
-        """Return all rows as a frame of pandas.
+        """Return all rows as a pandas data frame.
 
         Raises:
             ConfigurationError: pandas is not installed.
@@ -49,7 +49,7 @@ class Results:
         return _installed("pandas").DataFrame(list(self))
 
     def to_polars(self) -> Any:
-        """Return all rows as a frame of Polars.
+        """Return all rows as a Polars data frame.
 
         Raises:
             ConfigurationError: Polars is not installed.
@@ -66,7 +66,7 @@ def _installed(package: str) -> Any:
 
 @dataclass(slots=True)
 class _Group:
-    """What is counted of rows that belong together."""
+    """Statistics of a group of rows."""
 
     rows: int = 0
     decisions: Counter[str] = field(default_factory=Counter[str])
@@ -113,7 +113,7 @@ class _Group:
 
 
 def is_batch(row: Mapping[str, Any], prefix: str = "") -> bool:
-    """Return whether a row is one that a batch wrote."""
+    """Return whether a row was written by a batch."""
     return all(prefix + name in row for name in VERDICT_COLUMNS)
 
 
@@ -125,17 +125,17 @@ def results_page(
     response: str = "response",
     worst: int = 50,
 ) -> tuple[str, int, int]:
-    """Return a page about the results of a batch, and how many rows there are and are flagged.
+    """Return a page about the results of a batch, and its numbers of rows and of flagged rows.
 
     Args:
-        path: What the batch wrote.
+        path: The output of the batch.
         group: A column of the input; rows with the same value are counted together.
-        prefix: What the names of the verdict's columns begin with.
+        prefix: The prefix of the verdict's column names.
         response: The column with the responses.
-        worst: How many rows with the highest scores to show.
+        worst: Number of rows with the highest scores to show.
 
     Raises:
-        ConfigurationError: The file holds something else, or has no such column.
+        ConfigurationError: The file is no output of a batch, or has no such column.
     """
     whole = _Group()
     groups: dict[str, _Group] = {}
@@ -281,10 +281,10 @@ _BATCH = 2_000
 
 
 def check_output(out: Path) -> None:
-    """Refuse an output that cannot be written, before anything is paid for.
+    """Refuse an output that cannot be written, before any call is paid for.
 
     Raises:
-        ConfigurationError: Its ending says nothing.
+        ConfigurationError: Its extension is unknown, or its folder is missing.
         MissingDependencyError: It needs pyarrow.
     """
     if out.suffix == ".parquet":
@@ -296,16 +296,16 @@ def check_output(out: Path) -> None:
 
 
 def write_output(out: Path, lines: Iterator[bytes], prefix: str) -> None:
-    """Write rows into a file that is there whole or not at all.
+    """Write rows to a file atomically.
 
     Args:
         out: The file.
         lines: The rows, as JSON objects.
-        prefix: What the names of the verdict's columns begin with.
+        prefix: The prefix of the verdict's column names.
     """
     new = out.with_name(f"{out.name}.new")
     if out.suffix == ".parquet":
-        # The rows are read twice: their columns must be known before the first is written.
+        # The rows are read twice: all columns must be known before the first row is written.
         held = new.with_name(f"{new.name}.rows")
         _write_lines(held, lines)
         _write_parquet(new, lambda: _lines_of(held), prefix)
@@ -315,7 +315,7 @@ def write_output(out: Path, lines: Iterator[bytes], prefix: str) -> None:
     with new.open("rb+") as file:
         os.fsync(file.fileno())
     new.replace(out)
-    # What the rows were made of is removed next.
+    # The caller deletes the sources of the rows next, so the rename must be durable.
     sync_folder(out.parent)
 
 
@@ -367,9 +367,9 @@ def _verdict_fields(pa: Any, prefix: str) -> dict[str, Any]:
 
 
 def _schema(pa: Any, rows: Iterator[dict[str, Any]], fixed: dict[str, Any]) -> tuple[Any, set[str]]:
-    """Return the schema of all rows, and the columns whose values have nothing in common.
+    """Return the schema of all rows, and the columns whose values have no common type.
 
-    Such columns are written as JSON texts.
+    Such columns are written as JSON strings.
     """
     found: dict[str, Any] = {}
     mixed: set[str] = set()
@@ -402,7 +402,7 @@ def read_output(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of an output.
 
     Args:
-        path: What a batch wrote.
+        path: The output of a batch.
 
     Raises:
         ConfigurationError: It cannot be read.
@@ -427,7 +427,7 @@ def read_output(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def sync_folder(path: Path) -> None:
-    """See that the names in a folder outlive the machine's power."""
+    """Make sure that the names in a folder survive a power failure."""
     if os.name != "posix":
         return
     folder = os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The rows of a batch: where they come from, what their columns mean, and which are wanted."""
+"""The rows of a batch: input formats, column names, ids, and the filter."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Row(NamedTuple):
     """One row of the input.
 
     Attributes:
-        number: Its place in the input, from 0. Blank lines do not count.
-        id: What it is called: a hash of its content, with a counter where rows are equal; None
-            where a column of the input says.
-        raw: What is in it, as a JSON object.
+        number: Its position in the input, from 0. Blank lines do not count.
+        id: Its id: a hash of its content, with a counter for equal rows; None if the input has an
+            id column.
+        raw: Its content, as a JSON object.
     """
 
     number: int
@@ -38,18 +38,18 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the columns of the input are called.
+    """The names of the input's columns.
 
-    None stands for the name of the attribute, in rows that have such a column. A column that is
-    named must be in each row.
+    None means the attribute's own name, for rows that have such a column. A column that is named
+    must be in each row.
 
     Attributes:
         response: The text to check.
-        question: What it answers.
-        messages: The conversation that it answers, in OpenAI's shape, in place of a question.
-        samples: Other responses to the same question: a list, or a text with a JSON list in it.
+        question: The question it answers.
+        messages: The conversation it answers, in OpenAI's format, in place of a question.
+        samples: Other responses to the same question: a list, or a string with a JSON list.
         references: Trusted texts, in the same form.
-        id: What a row is called.
+        id: The row's id.
     """
 
     response: str | None = None
@@ -66,7 +66,7 @@ class Columns:
             values: The row.
 
         Raises:
-            ConfigurationError: A column is missing, or holds something else.
+            ConfigurationError: A column is missing, or has the wrong type.
         """
         response = self._value("response", values)
         if not isinstance(response, str):
@@ -85,7 +85,7 @@ class Columns:
         return response, given
 
     def id_of(self, values: Mapping[str, Any]) -> str | None:
-        """Return what a row calls itself; None where it does not."""
+        """Return a row's own id; None if it has none."""
         name = self.id or "id"
         return None if values.get(name) is None else str(values[name])
 
@@ -122,15 +122,15 @@ def _json_of(role: str, text: str) -> Any:
 
 
 class Rows(Protocol):
-    """An input. Each iteration begins at its first row."""
+    """An input. Each iteration starts at its first row."""
 
     @property
     def fingerprint(self) -> str | None:
-        """What tells it from another input; None where nothing does."""
+        """Identifies the input; None if it cannot be identified."""
         ...
 
     def count(self) -> int | None:
-        """Return how many rows there are; None where nobody knows."""
+        """Return the number of rows; None if unknown."""
         ...
 
     def __iter__(self) -> Iterator[bytes]:
@@ -143,13 +143,13 @@ def open_rows(source: object) -> Rows:
 
     Args:
         source: The path of a JSON Lines (`.jsonl`, `.ndjson`), CSV (`.csv`, `.tsv`) or Parquet
-            (`.parquet`) file, of which the last may be an address that fsspec knows; a data set of
-            Hugging Face's `datasets`; a frame of pandas or Polars; or anything that yields
+            (`.parquet`) file, the last of which may also be a URL that fsspec supports; a data set
+            of Hugging Face's `datasets`; a pandas or Polars data frame; or any iterable of
             mappings.
 
     Raises:
         ConfigurationError: It is none of these, or cannot be read.
-        MissingDependencyError: Parquet is read with pyarrow.
+        MissingDependencyError: Parquet needs pyarrow.
     """
     if isinstance(source, (str, Path)):
         return _open_file(str(source))
@@ -162,7 +162,7 @@ def open_rows(source: object) -> Rows:
         raise ConfigurationError(f"rows must be a path, a frame or an iterable, not {kind!r}")
     rows = cast("Iterable[Mapping[str, Any]]", source)
     known = len(rows) if isinstance(rows, Sized) else None
-    # A data set of Hugging Face's knows its own.
+    # Hugging Face data sets have their own fingerprint.
     return _Listed(lambda: iter(rows), known, getattr(rows, "_fingerprint", None))
 
 
@@ -283,13 +283,13 @@ def _of_pandas(frame: Any) -> Iterator[dict[str, Any]]:
 
 
 def as_json(row: Mapping[str, Any]) -> bytes:
-    """Return a row as a JSON object; what JSON does not have becomes text, NaN becomes null."""
+    """Return a row as a JSON object; values unknown to JSON become strings, NaN becomes null."""
     plain = {str(name): _plain(value) for name, value in row.items()}
     return json_bytes(plain)
 
 
 def json_bytes(value: object) -> bytes:
-    """Return a value as JSON in UTF-8, in one line."""
+    """Return a value as JSON in UTF-8, on one line."""
     try:
         return json.dumps(value, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:  # half of a character
@@ -322,7 +322,7 @@ _BLOCK, _BLOCKS = 65_536, 128
 
 
 def _fingerprint(path: Path) -> str:
-    """Return a hash of a file's size and content; of a large file evenly spaced blocks of it."""
+    """Return a hash of a file's size and content; for a large file, of evenly spaced blocks."""
     size = path.stat().st_size
     digest = hashlib.blake2b(str(size).encode(), digest_size=16)
     with path.open("rb") as file:
@@ -338,12 +338,12 @@ def _fingerprint(path: Path) -> str:
 def numbered(
     rows: Rows, columns: Columns, where: Where | None = None
 ) -> Generator[Row, None, None]:
-    """Yield the rows that are wanted, each with its number and its id.
+    """Yield the selected rows, each with its number and its id.
 
     Args:
         rows: The input.
-        columns: What its columns are called.
-        where: Which rows are wanted; None for all.
+        columns: The names of its columns.
+        where: The filter; None for all rows.
     """
     named: bool | None = None
     with closing(_Counted()) as seen:
@@ -356,7 +356,7 @@ def numbered(
 
 
 def mapping_of(raw: bytes) -> dict[str, Any] | None:
-    """Return what is in a row; None where it is no JSON object."""
+    """Parse a row; return None if it is no JSON object."""
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
@@ -365,14 +365,14 @@ def mapping_of(raw: bytes) -> dict[str, Any] | None:
 
 
 class _Counted:
-    """Names rows by their content, equal ones with a counter.
+    """Name rows by their content, equal ones with a counter.
 
-    What was seen is kept in a file that SQLite makes and removes: it grows with the input, and the
-    memory of the process must not.
+    The hashes are stored in a temporary SQLite file: they grow with the input, and the memory of
+    the process must not.
     """
 
     def __init__(self) -> None:
-        # Rows are read by one thread at a time, but not always by the same.
+        # Rows are read by one thread at a time, but not always the same one.
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._file.execute("PRAGMA journal_mode=OFF")
         self._file.execute("CREATE TABLE seen (hash BLOB PRIMARY KEY, n INTEGER) WITHOUT ROWID")
@@ -409,17 +409,17 @@ _READ = (
 
 
 class Where:
-    """Which rows are wanted: comparisons of columns, joined by `and`, `or` and `not`.
+    """A filter for rows: comparisons of columns, joined by `and`, `or` and `not`.
 
-    Only comparisons, names of columns, numbers, texts, lists and `len(column)` are understood;
-    nothing else of Python is, and nothing is run. A row in which the comparison cannot be made, as
-    of a text with a number, is not wanted.
+    Only comparisons, column names, numbers, strings, lists and `len(column)` are supported; nothing
+    else of Python is, and no code is run. A row for which a comparison is impossible, such as of a
+    string with a number, is not selected.
 
     Args:
-        text: Such as `lang == 'de' and len(response) > 200`.
+        text: The expression, such as `lang == 'de' and len(response) > 200`.
 
     Raises:
-        ConfigurationError: It is something else.
+        ConfigurationError: It is anything else.
     """
 
     def __init__(self, text: str) -> None:
@@ -436,7 +436,7 @@ class Where:
                 )
 
     def wants(self, row: Mapping[str, Any] | None) -> bool:
-        """Return whether a row is wanted; one that cannot be read is, so that it is reported."""
+        """Return whether a row is selected; an invalid one is, so that it is reported."""
         if row is None:
             return True
         try:

@@ -1,13 +1,13 @@
-"""A run over many rows: what is finished is kept, whatever ends it, and written out in order.
+"""A resumable run over many rows: finished rows survive any interruption, and are written in order.
 
-Beside the output there is a folder for the run, `OUT.run`, with
+Next to the output, the folder `OUT.run` holds
 
-- `manifest.json`: what the run is of, by fingerprints, and in the end what came of it;
-- `journal.rows`: finished rows in the order in which they were finished, appended as they come;
-- `part-*.rows`: what was in a journal, in the order of the input, written whole and renamed.
+- `manifest.json`: fingerprints that identify the run, and its totals once it has finished;
+- `journal.rows`: finished rows in order of completion, appended as they arrive;
+- `part-*.rows`: the rows of a journal, in the order of the input, written atomically.
 
-A line of the last two is a finished row: its number, decision, calls, cost and kind of error, with
-tabs between them, and then the row itself as JSON.
+A line of the last two is a finished row: its number, decision, calls, cost and error type,
+separated by tabs, and then the row itself as JSON.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ Stopped = Literal["interrupted", "budget"]
 
 @dataclass(slots=True)
 class Tally:
-    """What came of a run so far.
+    """The totals of a run so far.
 
     Attributes:
-        rows: How many rows are finished.
-        decisions: How many of them have which decision.
-        errors: How many failed with which kind of error.
+        rows: Number of finished rows.
+        decisions: Number of rows per decision.
+        errors: Number of failed rows per error type.
         calls: Requests sent for them.
-        cost_usd: What these cost; NaN where a price is unknown.
+        cost_usd: Their cost; NaN if a price is unknown.
     """
 
     rows: int = 0
@@ -76,7 +76,7 @@ class Tally:
         self.cost_usd += cost_usd
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it JSON-ready."""
+        """Return the totals, JSON-ready."""
         return {
             "rows": self.rows,
             "decisions": dict(self.decisions),
@@ -88,13 +88,13 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
-        tally: What came of it so far, rows of earlier sessions included.
-        total: How many rows there will be; None where nobody knows.
-        new: How many rows this session has finished.
-        elapsed_s: How long it has been at it.
+        tally: The totals so far, including rows of earlier sessions.
+        total: Number of rows in the whole run; None if unknown.
+        new: Number of rows finished in this session.
+        elapsed_s: Duration of this session so far.
     """
 
     tally: Tally
@@ -104,12 +104,12 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Rows a second in this session."""
+        """Rows per second in this session."""
         return self.new / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
     @property
     def left_s(self) -> float | None:
-        """How many seconds the rest will take; None where nobody knows."""
+        """Estimated seconds for the remaining rows; None if unknown."""
         if self.total is None or not self.rate:
             return None
         return max(self.total - self.tally.rows, 0) / self.rate
@@ -117,13 +117,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
-        out: The file with the results; it is there once all rows are finished.
-        tally: What came of the rows.
-        new: How many rows this session has finished.
-        elapsed_s: How long this session took.
+        out: The file with the results; it exists once all rows are finished.
+        tally: The totals.
+        new: Number of rows finished in this session.
+        elapsed_s: Duration of this session.
         stopped: Why it stopped before the end, or None.
     """
 
@@ -156,30 +156,30 @@ def run_batch(
 
     Args:
         guard: Checks the responses.
-        source: The rows, as `open_rows` takes them.
+        source: The rows, as for `open_rows`.
         out: The file to write, Parquet (`.parquet`) or JSON Lines (`.jsonl`).
-        columns: What the columns of the input are called.
-        prefix: What the names of the verdict's columns begin with.
-        engine: Who checks: `local`, `ray`, `package.module:function`, or an engine.
-        workers: How many processes or actors; None for one for each core.
-        concurrency: How many rows at the same time where checks wait for calls or a model.
-        resume: Whether to go on with a run that was stopped. What it has finished is not checked
-            again. Without such a run, one begins.
-        limit: How many rows to check; None for all.
-        where: Which rows to check, as `Where` reads it.
-        max_calls: How many requests the whole run may send.
-        max_cost_usd: How many dollars the whole run may cost.
-        on_progress: Is told after each step how far the run is.
+        columns: The names of the input's columns.
+        prefix: The prefix of the verdict's column names.
+        engine: The engine: `local`, `ray`, `package.module:function`, or an object.
+        workers: Number of processes or actors; None for one per core.
+        concurrency: Number of concurrent rows if checks wait for calls or a model.
+        resume: Whether to continue a run that was stopped. Finished rows are not checked again.
+            Without such a run, a new one begins.
+        limit: Maximum number of rows to check; None for all.
+        where: A filter for the rows, as for `Where`.
+        max_calls: Maximum number of requests in the whole run.
+        max_cost_usd: Maximum cost of the whole run, in dollars.
+        on_progress: Called with the progress after each step.
         **params: Provider parameters, such as `api_base`, as for `Guard.check`.
 
     Returns:
-        What came of it. Where it was stopped, `resume` goes on with it.
+        The result. If the run was stopped, `resume` continues it.
 
     Raises:
-        ConfigurationError: The output exists, another run writes it, or what is to be resumed is
-            of another input, policy or version.
-        MissingDependencyError: The engine or the format needs what is not installed.
-        ScorerError: The engine gave back fewer rows than it took.
+        ConfigurationError: The output exists, another run is writing it, or the run to resume has
+            another input, policy or version.
+        MissingDependencyError: The engine or the format needs a package that is not installed.
+        ScorerError: The engine returned fewer rows than it took.
     """
     target = Path(out)
     check_output(target)
@@ -212,7 +212,7 @@ def run_batch(
 
 
 def policy_fingerprint(guard: Guard) -> str:
-    """Return a hash of what a guard does: its policy and its model."""
+    """Return a hash of a guard's behavior: its policy and its model."""
     said = guard.policy.model_dump(mode="json", fallback=repr)
     text = json.dumps([said, guard.model], sort_keys=True, default=repr)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -224,7 +224,7 @@ def _total(
     where: Where | None,
     on_progress: Callable[[Progress], object] | None,
 ) -> int | None:
-    # Counting reads the file once; nobody wants to know where nobody looks.
+    # Counting reads the whole file, so skip it unless the total is reported.
     if on_progress is None or where is not None:
         return None
     count = rows.count()
@@ -232,11 +232,11 @@ def _total(
 
 
 class _Budget:
-    """What a whole run may spend. It lets no row begin that would likely exceed it.
+    """The budget of a whole run. It lets no row begin that would probably exceed it.
 
     Args:
-        calls: How many calls; None for any number.
-        cost_usd: How many dollars; None for any number.
+        calls: Maximum number of calls; None for no limit.
+        cost_usd: Maximum cost in dollars; None for no limit.
     """
 
     def __init__(self, calls: int | None, cost_usd: float | None) -> None:
@@ -246,18 +246,18 @@ class _Budget:
         self.exhausted = False
 
     def allows(self, tally: Tally, begun: int) -> bool:
-        """Return whether one more row may begin, as the rows so far tell what a row costs.
+        """Return whether one more row may begin, estimating its cost from the finished rows.
 
         Args:
-            tally: What is finished.
-            begun: How many are not.
+            tally: The totals of the finished rows.
+            begun: Number of rows in progress.
         """
         if not self.limited:
             return True
         rows = max(tally.rows, 1)
         more = begun + 1
         calls = tally.calls + more * tally.calls / rows
-        # An unknown price must not pass for a low one.
+        # An unknown price must not count as a low one.
         cost = 0.0 if math.isinf(self._cost_usd) else tally.cost_usd * (1 + more / rows)
         nothing_left = tally.calls >= self._calls or not tally.cost_usd < self._cost_usd
         self.exhausted = calls > self._calls or not cost <= self._cost_usd or nothing_left
@@ -286,11 +286,11 @@ class _Run:
         return time.monotonic() - self._started
 
     def work(self, engine: Engine, scorer: RowScorer, rows: Iterator[Row]) -> Stopped | None:
-        """Have all rows checked that are not finished; return why it stopped, if it did."""
+        """Check all unfinished rows; return why that stopped early, if it did."""
         left = self._left(rows)
         try:
             with _interrupts(self._stopping):
-                # What the first row costs tells how many may begin together.
+                # The cost of the first row determines how many may begin together.
                 if self._budget.limited and not self._folder.tally.rows:
                     self._fetch(engine, scorer, islice(left, 1))
                 self._fetch(engine, scorer, left)
@@ -329,8 +329,8 @@ class _Run:
 
 @contextmanager
 def _interrupts(stopping: threading.Event) -> Generator[None, None, None]:
-    """Let Ctrl-C and SIGTERM end the rows first, and a moment later, or at once again, the run."""
-    # Elsewhere Ctrl-C ends the run at once.
+    """Make Ctrl-C or SIGTERM stop new rows, and a moment later, or on a repeat, the run."""
+    # In other threads, and on Windows, Ctrl-C ends the run at once.
     if threading.current_thread() is not threading.main_thread() or os.name != "posix":
         yield
         return
@@ -341,7 +341,7 @@ def _interrupts(stopping: threading.Event) -> Generator[None, None, None]:
         if stopping.is_set():
             raise KeyboardInterrupt
         stopping.set()
-        # What is under way has a moment to be finished.
+        # Rows in progress have a moment to finish.
         timer = threading.Timer(_GRACE_S, signal.pthread_kill, (main, signal.SIGINT))
         timer.daemon = True
         timers.append(timer)
@@ -370,7 +370,7 @@ class _Part:
 
 
 class _Folder:
-    """What is kept of a run.
+    """The stored state of a run.
 
     Args:
         path: The folder.
@@ -393,7 +393,7 @@ class _Folder:
     def of(
         cls, out: Path, manifest: dict[str, Any], *, resume: bool
     ) -> Generator[_Folder, None, None]:
-        """Begin a run, or go on with one, and keep others from doing the same meanwhile."""
+        """Begin or resume a run, and keep others from doing the same meanwhile."""
         folder = cls(out.with_name(f"{out.name}.run"))
         folder._path.mkdir(parents=True, exist_ok=True)
         # SQLite's locks end with the process that holds them, on every system.
@@ -463,7 +463,7 @@ class _Folder:
         return place < len(self._known) and bool(self._known[place] & 1 << bit)
 
     def _add(self, number: int, decision: str, calls: int, cost_usd: float, error: str) -> bool:
-        """Count a finished row; return False where it was counted before."""
+        """Count a finished row; return False if it was counted before."""
         if self.has(number):
             return False
         place, bit = divmod(number, 8)
@@ -474,7 +474,7 @@ class _Folder:
         return True
 
     def keep(self, batch: Sequence[Scored]) -> None:
-        """Write down finished rows."""
+        """Append finished rows to the journal."""
         data = b"".join(_line_of(one) for one in batch if self._add(*one[:5]))
         _write_all(self._file, data)
         self._size += len(data)
@@ -485,7 +485,7 @@ class _Folder:
             self._begin_journal()
 
     def sync(self) -> None:
-        """See that what was written outlives the machine's power."""
+        """Make sure that the journal survives a power failure."""
         os.fsync(self._file)
         self._synced = time.monotonic()
 
@@ -495,7 +495,7 @@ class _Folder:
         self._size = 0
 
     def _recover(self) -> None:
-        """Read what earlier sessions have finished."""
+        """Load the rows finished in earlier sessions."""
         for path in self._path.glob("*.part-new"):
             path.unlink()
         self._parts = sorted(
@@ -505,7 +505,7 @@ class _Folder:
             with part.path.open("rb") as file:
                 for line in file:
                     self._add(*_head_of(line))
-        # A part may have been made of the journal, and the journal not removed.
+        # A crash may have left a journal whose part was already written.
         places: list[tuple[int, int, int]] = []
         for number, start, line in self._journal_lines():
             if not self.has(number):
@@ -514,25 +514,25 @@ class _Folder:
         self._make_part(places)
 
     def seal(self) -> None:
-        """Make a part of the journal."""
+        """Turn the journal into a part."""
         os.close(self._file)
         self._file = -1
         self._make_part([(n, start, len(line)) for n, start, line in self._journal_lines()])
 
     def _journal_lines(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield the rows in the journal: the number, where the line begins, and the line."""
+        """Yield the rows in the journal: number, offset of the line, and the line itself."""
         if not self._journal.exists():
             return
         start = 0
         with self._journal.open("rb") as file:
             for line in file:
-                # Of a process that was killed the last line may be half a line.
+                # After a process was killed, the last line may be incomplete.
                 if line.endswith(b"\n"):
                     yield int(line.partition(b"\t")[0]), start, line
                 start += len(line)
 
     def _make_part(self, places: list[tuple[int, int, int]]) -> None:
-        """Make a part of rows of the journal, each with its number, its place and its length."""
+        """Write a part from rows of the journal, each given by number, offset and length."""
         if places:
             places.sort()
             path = self._path / f"part-{places[0][0]:015d}-{len(self._parts):06d}.rows"
@@ -546,7 +546,7 @@ class _Folder:
         waiting = sorted(self._parts)
         opened: list[tuple[int, int, bytes, Iterator[tuple[int, bytes]]]] = []
         while waiting or opened:
-            # Parts overlap a little; only those are open that the next row may be in.
+            # Parts overlap a little; open only those that may contain the next row.
             while waiting and (not opened or waiting[0].first <= opened[0][0]):
                 part = waiting.pop(0)
                 rows = part.rows()
@@ -559,7 +559,7 @@ class _Folder:
                 heapq.heappush(opened, (following[0], key, following[1], rows))
 
     def finish(self) -> None:
-        """Write down that the output is there, and remove what it was made of."""
+        """Record in the manifest that the output exists, and delete its sources."""
         manifest = self._read_manifest() or {}
         finished = {**manifest, "finished": self.tally.to_dict()}
         _write_whole(self._manifest, [json.dumps(finished, indent=1).encode()])
@@ -601,7 +601,7 @@ def _read_each(file: IO[bytes], places: Sequence[tuple[int, int, int]]) -> Itera
 
 
 def _write_whole(path: Path, data: Iterable[bytes]) -> None:
-    """Write a file that is there whole or not at all."""
+    """Write a file atomically."""
     new = path.with_name(f"{path.name}.part-new")
     file = os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
     try:

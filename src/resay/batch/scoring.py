@@ -1,4 +1,4 @@
-"""One row: what is checked of it, and the columns that come of it."""
+"""Check a single row, and turn its verdict into columns."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Scored(NamedTuple):
     """One row with its verdict.
 
     Attributes:
-        number: Its place in the input.
-        decision: What was decided; empty where the check failed.
-        calls: Requests that the check sent.
-        cost_usd: What they cost; NaN where a price is unknown.
-        error: The kind of the error; empty where there was none.
+        number: Its position in the input.
+        decision: The decision; empty if the check failed.
+        calls: Number of requests that the check sent.
+        cost_usd: Their cost; NaN if a price is unknown.
+        error: The error's type; empty if there was none.
         line: The row with its verdict, as a JSON object.
     """
 
@@ -39,12 +39,12 @@ class Scored(NamedTuple):
 
 
 class RowScorer:
-    """Checks rows. It can be pickled where its guard can.
+    """Check rows. It can be pickled if its guard can.
 
     Args:
         guard: Checks the responses.
-        columns: What the columns of the rows are called.
-        prefix: What the names of the verdict's columns begin with.
+        columns: The names of the rows' columns.
+        prefix: The prefix of the verdict's column names.
         params: Provider parameters, such as `api_base`.
     """
 
@@ -73,7 +73,7 @@ class RowScorer:
         return self.guard.may_call
 
     async def ascore(self, row: Row) -> Scored:
-        """Check a row. What goes wrong with it becomes its error."""
+        """Check a row. If that fails, the error becomes part of its result."""
         values, problem = _read(row.raw)
         name = self.columns.id_of(values) or row.id or f"row-{row.number}"
         shown = {self.columns.id or "id": name, **values}
@@ -91,8 +91,8 @@ class RowScorer:
         except ResayError as error:
             kind = type(error).__name__
             return self._failed(row.number, shown, kind, str(error))
-        # Whatever a scorer, a splitter or a function of the policy raises; its text may hold words
-        # of the response.
+        # Scorers, splitters and functions of the policy may raise anything; the message may contain
+        # words of the response.
         except Exception as error:
             kind = type(error).__name__
             return self._failed(row.number, shown, kind, "the check failed")
@@ -102,7 +102,7 @@ class RowScorer:
         return Scored(row.number, verdict.decision, usage.calls, cost, "", line)
 
     async def afill(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return rows with their verdicts, one after the other, for engines that bring their own.
+        """Return rows with their verdicts, checked one after the other, for external engines.
 
         Args:
             rows: The rows, as mappings.
@@ -119,14 +119,14 @@ class RowScorer:
     fill = in_sync(afill)
 
     def score(self, rows: Iterable[Row]) -> list[Scored]:
-        """Check rows one after the other, for callers that are not async."""
+        """Check rows one after the other, for synchronous callers."""
         return run_sync(self._ascore_all, rows)
 
     async def _ascore_all(self, rows: Iterable[Row]) -> list[Scored]:
         return [await self.ascore(row) for row in rows]
 
     def lost(self, row: Row, reason: str) -> Scored:
-        """Return what is written of a row whose check ended with its process."""
+        """Return the result of a row whose process died during the check."""
         values, _ = _read(row.raw)
         name = self.columns.id_of(values) or row.id or f"row-{row.number}"
         shown = {self.columns.id or "id": name, **values}
@@ -142,9 +142,9 @@ class RowScorer:
 
 
 def columns_of(verdict: Verdict) -> dict[str, Any]:
-    """Return the columns that a verdict becomes, JSON-ready.
+    """Return the columns of a verdict, JSON-ready.
 
-    They hold no times, so that the same response gives the same columns.
+    They contain no times, so that the same response gives the same columns.
     """
     parts = verdict.claims or verdict.sentences
     return {
@@ -180,7 +180,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 
 def _read(raw: bytes) -> tuple[dict[str, Any], str | None]:
-    """Return what is in a row, and what is wrong with it."""
+    """Parse a row; return its values, and the problem if it is invalid."""
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError):
@@ -191,7 +191,7 @@ def _read(raw: bytes) -> tuple[dict[str, Any], str | None]:
 
 
 def _is_neural(config: ScorerConfig) -> bool:
-    # Whatever the field is called: `model`, or each of those that `mqag` has.
+    # Recognized by type, because names vary: `model`, or each of `mqag`'s model fields.
     declared = type(config).model_fields.values()
     if any("ModelConfig" in str(field.annotation) for field in declared):
         return True

@@ -1,5 +1,5 @@
-"""Published benchmarks with their tables.
+"""Published benchmarks and their result tables.
 
-Each benchmark reads public data that is not part of Resay, runs the scorers as any user of theirs
-would, and puts what it measured beside what the method's authors published.
+Each benchmark reads public data that is not part of Resay, runs the scorers as any user would, and
+shows its figures next to those that the method's authors published.
 """

@@ -1,9 +1,9 @@
 """Measures adaptive stopping on WikiBio: how many samples it takes, and how often it errs.
 
-A judge's recorded answers about all samples say what each decision would be with all of them; the
-same chain then draws samples one wave after the other and stops when `resay.scorers.stopping` says
-that enough is known. Samples come in the order recorded, and in random orders: a decision is as
-right as the samples that happen to come first.
+A judge's recorded answers about all samples determine the decision with all of them; the same chain
+then draws samples wave by wave and stops when `resay.scorers.stopping` says that enough is known.
+Samples come in the recorded order, and in random orders: a decision is only as good as the samples
+that happen to come first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from resay.core.verdict import over
 Decides = Literal["passage", "sentence"]
 
 PASSAGE_THRESHOLDS = (0.5, 0.9)
-"""Which passage thresholds are measured beside 0.7 and the one that half of the passages pass."""
+"""The passage thresholds besides 0.7 and the one that half of the passages exceed."""
 
 SENTENCE_THRESHOLDS = (0.5, 0.8)
 
@@ -41,12 +41,12 @@ COLUMNS = (
     Column("agreement_deviation", "±", 2),
     Column("error", "error", 2),
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Aim:
-    """What is decided."""
+    """A decision to measure."""
 
     decides: Decides
     threshold: float
@@ -62,7 +62,7 @@ class _Aim:
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """What is measured, and against what."""
+    """The inputs of a measurement, and the results with all samples to compare with."""
 
     items: Sequence[Item]
     judge: BenchJudge
@@ -72,7 +72,7 @@ class _Setting:
     parts: Sequence[str]
 
     async def measure(self, aim: _Aim, orders: int) -> list[Row]:
-        """Return the rows of one decision: as recorded, then in random orders."""
+        """Return the rows of one decision: in recorded order, then in random orders."""
         policy = aim.policy(self.judge, self.sampling)
         recorded = await check(policy, self.items, self.judge, done=self.done)
         rows = [self._row(aim, "recorded", part, recorded) for part in self.parts]
@@ -129,7 +129,7 @@ _FIGURES = (
 
 
 def runs(orders: int) -> int:
-    """Return how often the whole corpus is checked."""
+    """Return the number of passes over the corpus."""
     decisions = 2 + len(PASSAGE_THRESHOLDS) + len(SENTENCE_THRESHOLDS)
     return 1 + decisions * (1 + orders)
 
@@ -149,16 +149,16 @@ async def run(
 
     Args:
         corpus: The passages.
-        judge: Whose answers; always the same to the same question.
-        most: How many samples there are at most.
-        least: How many are looked at in any case.
-        confidence: With which probability a decision must be known, in (0.5, 1].
-        orders: In how many random orders samples come, beside that recorded.
-        halves: Whether there are rows for the passages with even and with odd row numbers too.
+        judge: The judge; it must always give the same answer to the same question.
+        most: The maximum number of samples.
+        least: The minimum number of samples.
+        confidence: The probability with which a decision must be known, in (0.5, 1].
+        orders: The number of random orders of the samples, besides the recorded one.
+        halves: Whether to add rows for the passages with even and with odd row numbers.
         done: Called after each passage of each measurement.
 
     Returns:
-        For each decision a row for the recorded order, and one for the mean of random ones.
+        For each decision, a row for the recorded order, and one for the mean of random ones.
     """
     items = [replace(item, samples=item.samples[:most]) for item in corpus.items]
     always = _Aim("passage", 0.5).policy(judge, {"max": most, "min": 1, "confidence": None})
@@ -187,7 +187,7 @@ def _aims(half: float) -> Iterator[_Aim]:
 
 
 def halfway(scores: Sequence[float | None]) -> float:
-    """Return the threshold that half of the scores pass: between the two in the middle."""
+    """Return a threshold that half of the scores exceed, midway between the two in the middle."""
     known = sorted(score for score in scores if score is not None)
     if not known:
         return 0.5
@@ -203,7 +203,7 @@ def _shuffled(items: Sequence[Item], seed: int) -> list[Item]:
 
 
 def _mean(rows: Sequence[Row]) -> Row:
-    """Return the means over several orders, with the deviation of the two that matter."""
+    """Return the means over several orders, with the deviation of samples and of agreement."""
     found: dict[str, Any] = dict(rows[0])
     for key in _FIGURES:
         values = [row[key] for row in rows]

@@ -1,19 +1,18 @@
-"""Measures on WikiBio what saves calls of a judge, and what it costs.
+"""Measures ways to save judge calls on WikiBio, and what they cost in quality.
 
-`prompt` asks a judge about every sentence and every sample. Three things save calls: an n-gram step
-that settles what it is sure of; stopping when a sentence's decision is settled (see
+`prompt` asks a judge about every sentence and every sample. Three techniques save calls: an n-gram
+step that settles sentences it is sure of; stopping when a sentence's decision is settled (see
 `resay.scorers.stopping`); and asking about the samples nearest to a sentence first (see
-`resay.scorers.common.nearest_first`). Each is measured alone and with the others, through the
-chain, beside what as small a number of samples gives. Bands of the n-gram step are fitted on other
+`resay.scorers.common.nearest_first`). They are measured alone and combined, through the chain, and
+compared with simply drawing fewer samples. The bands of the n-gram step are fitted on other
 passages than those they are measured on.
 
-Fits what `prompt` with `order: nearest` estimates a judge's answers by.
-
-The model is that of `resay.scorers.common.nearest_first`: a logistic regression with a random
-intercept for each sentence. Its coefficients are those of the greatest likelihood with the random
-intercept integrated out, on a grid, at a spread that is given. The spread of the greatest
-likelihood, 2.9 for the judge the defaults are fitted to, leans so much on the answers known that
-scores rank worse by what people say; decisions agree as well with the smaller default.
+The module also fits the estimate of a judge's answers that `prompt` with `order: nearest` uses. The
+model is that of `resay.scorers.common.nearest_first`: a logistic regression with a random intercept
+for each sentence. Its coefficients maximise the likelihood with the random intercept integrated
+out, on a grid, at a given spread. The spread of the greatest likelihood, 2.9 for the judge the
+defaults are fitted to, relies so much on known answers that scores rank worse by human labels;
+decisions agree as well with the smaller default.
 """
 
 from __future__ import annotations
@@ -55,22 +54,22 @@ def fit_estimate(
     *,
     spread: float | None = None,
 ) -> Estimate:
-    """Fit how a judge answers to the words sentence and sample share.
+    """Fit how a judge's answers depend on the words that a sentence shares with a sample.
 
     Args:
-        overlaps: For each sentence the overlap with each sample; see
+        overlaps: For each sentence, the overlap with each sample; see
             `resay.scorers.common.nearest_first.overlaps`.
-        entries: For each sentence what the judge said of each sample: 0 where it supports the
-            sentence, 1 where it does not, 0.5 where the answer could not be read, None where the
-            call failed.
-        spread: The deviation of what the words do not tell; None for the default.
+        entries: For each sentence, the judge's answer about each sample: 0 if it supports the
+            sentence, 1 if it does not, 0.5 if the answer could not be parsed, None if the call
+            failed.
+        spread: The deviation of the part that the words do not explain; None for the default.
 
     Returns:
-        The estimate, its coefficients to one decimal.
+        The estimate, its coefficients rounded to one decimal.
 
     Raises:
-        ConfigurationError: Nothing can be learned: there are not both, answers that support a
-            sentence and answers that do not, or not one entry for each overlap.
+        ConfigurationError: Nothing can be learned: the answers do not include both supporting and
+            other ones, or there is not one entry for each overlap.
         MissingDependencyError: numpy or scipy is not installed.
     """
     if [len(row) for row in overlaps] != [len(row) for row in entries]:
@@ -87,7 +86,7 @@ def fit_estimate(
 
 
 class _Table:
-    """Sentences by samples, padded to the longest row."""
+    """A table of sentences by samples, padded to the longest row."""
 
     def __init__(
         self, overlaps: Sequence[Sequence[float]], entries: Sequence[Sequence[float | None]]
@@ -105,7 +104,7 @@ class _Table:
 
 
 def _fit(table: _Table, spread: float) -> Any:
-    """Return intercept and coefficients."""
+    """Return the intercept and the coefficients."""
     np = _np()
     nodes = np.linspace(-_REACH, _REACH, _GRID)
 
@@ -132,10 +131,10 @@ def _np() -> Any:
 
 
 FIRST = (1, 2, 3, 5, 8, 10, 15)
-"""How many samples a smaller budget alone is measured with."""
+"""The numbers of samples at which a smaller budget alone is measured."""
 
 ERRORS = (0.01, 0.02, 0.05)
-"""Which shares of the sentences the n-gram step settles may be decided otherwise."""
+"""The maximum shares of the sentences settled by n-grams that may be decided otherwise."""
 
 FOLDS = 5
 
@@ -154,7 +153,7 @@ COLUMNS = (
     Column("agreement_even", "even", 2),
     Column("agreement_odd", "odd", 2),
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
 Scores = Sequence[Sequence[float | None]]
 Steps = Sequence[Mapping[str, Any]]
@@ -162,7 +161,7 @@ Steps = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What one setting says of every passage, and what it took."""
+    """The results of one setting on all passages, and their cost."""
 
     scores: Scores
     calls: int
@@ -171,7 +170,7 @@ class _Result:
 
 
 def runs(thresholds: int = 2) -> int:
-    """Return how often the whole corpus is gone through, at most."""
+    """Return the maximum number of passes over the corpus."""
     return 2 + len(FIRST) + thresholds * (2 + 2 * len(ERRORS))
 
 
@@ -179,7 +178,7 @@ def folds_of(corpus: Corpus) -> list[int]:
     """Return the fold of each passage.
 
     Raises:
-        ConfigurationError: All are in one, so that no others are left to fit bands on.
+        ConfigurationError: All are in one fold, so none remain to fit bands on.
     """
     folds = [item.index % FOLDS for item in corpus.items]
     if len(set(folds)) < 2:
@@ -199,24 +198,24 @@ async def run(
     errors: Sequence[float] = ERRORS,
     done: Callable[[], object] = lambda: None,
 ) -> ResultTable:
-    """Measure what saves calls, with one judge.
+    """Measure the techniques that save calls, with one judge.
 
     Args:
         corpus: The passages.
-        judge: Whose answers; always the same to the same question.
-        most: How many samples there are at most.
-        least: How many are looked at in any case.
-        confidence: With which probability a decision must be known, in (0.5, 1].
-        thresholds: Of sentences; None for 0.5 and the one that tells the labelled ones best apart.
-        first: How many samples a smaller budget alone is measured with.
-        errors: Which shares of settled sentences may be decided otherwise.
+        judge: The judge; it must always give the same answer to the same question.
+        most: The maximum number of samples.
+        least: The minimum number of samples.
+        confidence: The probability with which a decision must be known, in (0.5, 1].
+        thresholds: Sentence thresholds; None for 0.5 and the one that separates the labels best.
+        first: The numbers of samples at which a smaller budget alone is measured.
+        errors: The maximum shares of settled sentences that may be decided otherwise.
         done: Called after each passage of each measurement.
 
     Returns:
         A row for each setting and threshold.
 
     Raises:
-        ConfigurationError: There are too few passages to fit bands on others.
+        ConfigurationError: There are too few passages to fit bands on held-out ones.
         MissingDependencyError: scikit-learn, scipy or numpy is not installed.
     """
     metrics.require()
@@ -247,7 +246,7 @@ async def run(
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """What is measured, and against what."""
+    """The inputs of the measurements, and the results with all samples to compare with."""
 
     corpus: Corpus
     items: Sequence[Item]
@@ -267,7 +266,7 @@ class _Bench:
         )
 
     def best_threshold(self) -> float:
-        """Return the threshold of the greatest recall of wrong sentences less that of others."""
+        """Return the threshold with the greatest recall of wrong sentences less that of others."""
         wrong = self._wrong()
         scores = [s or 0.0 for s in joined.from_iterable(self.reference.scores)]
         known = sorted(set(scores))
@@ -281,13 +280,13 @@ class _Bench:
         return max(middles, key=gain)
 
     async def first(self, count: int) -> _Result:
-        """Return what a smaller budget alone gives."""
+        """Return the result of a smaller budget alone."""
         items = [replace(item, samples=item.samples[:count]) for item in self.items]
         sampling = {"max": count, "min": 1, "confidence": None}
         return await self._check([judging(self.judge)], 0.5, sampling, items)
 
     async def measure(self, threshold: float, errors: Sequence[float]) -> list[Row]:
-        """Return the rows of everything that saves calls."""
+        """Return the rows of all techniques that save calls."""
         asked, nearest = judging(self.judge), judging(self.judge, order="nearest")
         always = {**self.sampling, "confidence": None}
         stop = self.sampling
@@ -304,7 +303,7 @@ class _Bench:
     async def _behind_ngram(
         self, step: Mapping[str, Any], threshold: float, sampling: Mapping[str, Any], error: float
     ) -> _Result:
-        """Return what a step behind an n-gram step gives, with bands fitted out of fold."""
+        """Return the result of a step behind an n-gram step, with bands fitted out of fold."""
         scores: dict[int, Sequence[float | None]] = {}
         calls = settled = 0
         for fold in sorted(set(self.folds)):
@@ -357,7 +356,7 @@ class _Bench:
     def row(
         self, setting: str, threshold: float, result: _Result, error: float | None = None
     ) -> Row:
-        """Return what readers see of one setting."""
+        """Return the table row of one setting."""
         wrong, reference = self._wrong(), self.reference
         count = len(wrong)
         roc = _of_known(metrics.roc_auc, wrong, result.scores)
@@ -391,7 +390,7 @@ class _Bench:
         return round(100 * fmean(same), 2) if same else None
 
     def estimate(self) -> Mapping[str, float] | None:
-        """Return the estimate of this judge's answers; None where nothing can be learned."""
+        """Return the estimate of this judge's answers; None if nothing can be learned."""
         shared: list[Sequence[float]] = []
         entries: list[Sequence[float | None]] = []
         for item, result in zip(self.items, self.whole, strict=True):
@@ -403,7 +402,7 @@ class _Bench:
             return None
 
     def notes(self) -> Iterator[str]:
-        """Yield what a reader must know."""
+        """Yield the notes that explain the columns and the settings."""
         most, least = self.sampling["max"], self.sampling["min"]
         yield (
             f"calls / sentence: judge calls, of {most}; saved: against prompt. ROC and AP are for"
@@ -426,7 +425,7 @@ class _Bench:
 
 
 def _snippet(estimate: Mapping[str, float] | None) -> Iterator[str]:
-    """Yield the estimate as a step of a policy."""
+    """Yield the estimate as a policy step."""
     if estimate is None:
         return
     step = {"method": "prompt", "order": "nearest", "estimate": dict(estimate)}
@@ -447,7 +446,7 @@ def _of_known(
 
 
 def _contributions(rows: Sequence[Row], errors: Sequence[float]) -> Iterator[str]:
-    """Yield what each part saves, at each threshold."""
+    """Yield how much each technique saves, at each threshold."""
     for threshold in dict.fromkeys(row["threshold"] for row in rows):
         saved = {
             (row["setting"], row["settle_error"]): row["saved"]

@@ -1,8 +1,8 @@
-"""The commands of `resay bench`: a table of benches, and the one command that runs any of them.
+"""The commands of `resay bench`, built from a function per bench and a shared wrapper.
 
-A bench is a function whose arguments are its own options. It loads what it needs and says what is
-to be run; what all benches share (`--data`, `--rows`, `--json`, `--markdown`, the bar, the table)
-is added to it by `bench_command`. Benches are imported when they run.
+A bench is a function whose parameters are its own options. It loads its inputs and returns the job
+to run; `bench_command` adds what all benches share (`--data`, `--rows`, `--json`, `--markdown`, the
+progress bar, the table). Bench modules are imported only when they run.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ _ConfidenceOption = Annotated[
 ]
 
 _ROWS = re.compile(r"(-?\d+)?:(-?\d+)?")
-# Without a terminal nothing says how wide a line may be; wrapped cells are hard to read.
+# Without a terminal the line width is unknown; wrapped cells are hard to read.
 _FILE_WIDTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What a bench is to do.
+    """The work of a bench.
 
     Attributes:
-        steps: How often it says that a step is done.
-        run: Does it, given whom to tell.
+        steps: How many times it reports progress.
+        run: Does the work; takes the progress callback as `done`.
     """
 
     steps: int
@@ -89,7 +89,7 @@ BenchT = TypeVar("BenchT", bound=Callable[..., _Job])
 
 
 def bench_command(prepare: BenchT) -> BenchT:
-    """Make a bench a command of the same name, with its own options and those of all benches."""
+    """Register a bench as a command of the same name, with its own and the shared options."""
     own = [
         (name, parameter.annotation, parameter.default)
         for name, parameter in inspect.signature(prepare, eval_str=True).parameters.items()
@@ -560,7 +560,7 @@ def mushroom(
         str, typer.Option(help="Only these, separated by commas, such as en,zh.")
     ] = "",
 ) -> _Job:
-    """Mark what is made up in answers in 14 languages (SemEval-2025 task 3, Mu-SHROOM)."""
+    """Mark hallucinated spans in answers in 14 languages (SemEval-2025 task 3, Mu-SHROOM)."""
     from resay.benchmarks import mushroom as bench
     from resay.benchmarks.entries import Baseline, with_models
 
@@ -589,7 +589,7 @@ def _grounded_entries(
 
 @contextmanager
 def as_bad(option: str | None = None) -> Generator[None, None, None]:
-    """Say that what is wrong is an option's value: exit code 2."""
+    """Report a `ConfigurationError` as an invalid option value: exit code 2."""
     try:
         yield
     except ConfigurationError as error:
@@ -605,7 +605,7 @@ def _folder_of(data: Path | None) -> Path:
 
 
 def slice_of(rows: str | None) -> slice:
-    """Return which rows are meant by A:B; all where nothing is said."""
+    """Return the rows that A:B selects; all rows if nothing is given."""
     if rows is None:
         return slice(None)
     found = _ROWS.fullmatch(rows.strip())
@@ -618,7 +618,7 @@ def slice_of(rows: str | None) -> slice:
 def _entries(
     option: str, known: Sequence[Entry], wanted: str, judge: str | None
 ) -> tuple[Entry, ...]:
-    """Return the entries that an option names, which the judge must be able to answer."""
+    """Return the entries that an option names; the judge must be able to answer for them."""
     from resay.benchmarks.entries import choose
 
     with as_bad(option):
@@ -648,7 +648,7 @@ def _is_recorded(judge: str) -> bool:
 
 
 def _live_judge(judge: str, api_base: str | None) -> LiveJudge | None:
-    """Return the model a judge's name stands for, or None where it stands for a recording."""
+    """Return the model that a judge's name refers to, or None if it refers to a recording."""
     from resay.benchmarks.measuring import LiveJudge
 
     if not _is_recorded(judge):
@@ -672,7 +672,7 @@ def _wikibio_judge(
     folder: Path,
     corpus: Corpus,
 ) -> BenchJudge | None:
-    """Return who answers about WikiBio, or None where nobody is asked."""
+    """Return the judge for WikiBio, or None if no entry needs one."""
     from resay.benchmarks.wikibio import recorded_judge
 
     if judge is None or not _ask(entries):
@@ -684,7 +684,7 @@ def _wikibio_judge(
 def _recorded_wikibio(
     folder: Path, rows: slice, judge: str, confidence: float
 ) -> tuple[Corpus, RecordedJudge]:
-    """Return WikiBio and recorded answers about it, which may be asked for many times."""
+    """Return WikiBio and a recorded judge for it, whose questions may be repeated many times."""
     from resay.benchmarks.wikibio import recorded_judge
 
     if not 0.5 < confidence <= 1:
@@ -703,7 +703,7 @@ def _recorded_wikibio(
 
 
 def form_of(as_json: bool, as_markdown: bool) -> Form:
-    """Return how the table is to be printed."""
+    """Return the output format that the flags select."""
     if as_json and as_markdown:
         raise typer.BadParameter("--json and --markdown exclude each other; pass only one")
     return "json" if as_json else "markdown" if as_markdown else "table"
@@ -711,14 +711,14 @@ def form_of(as_json: bool, as_markdown: bool) -> Form:
 
 @contextmanager
 def progress(name: str, total: int) -> Generator[Callable[[], object], None, None]:
-    """Show a bar on stderr where that is a terminal.
+    """Show a progress bar on stderr if that is a terminal.
 
     Args:
-        name: What is before the bar.
-        total: How many steps there are.
+        name: The label of the bar.
+        total: The number of steps.
 
     Yields:
-        What to call after each step.
+        A function to call after each step.
     """
     from rich.progress import Progress
 

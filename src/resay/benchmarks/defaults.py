@@ -1,16 +1,15 @@
-"""Measures the default policy as it ships: who is flagged, right and wrong.
+"""Measures how well the default policy flags sentences.
 
-The policy is `Policy.default()`, the object that a `Guard()` has, run through the chain with its
-own sampling and early stop. Judges' answers are recorded ones. They were given to another question,
-one about each sentence and sample, which is answered with Yes or No; the default policy asks about
-all sentences together and has three answers. Each recorded answer enters as the line about its
-sentence, as it was received: Yes is read as supported, and No as the policy reads a bare No, as
-evidence that a sample does not mention the matter. What of the Noes would have been `contradicted`
-nobody recorded, so each row stands beside one in which all of them are.
+The policy is `Policy.default()`, the one that `Guard()` uses, run through the chain with its own
+sampling and early stopping. Judges' answers come from recordings of a different question: one per
+sentence and sample, answered with Yes or No. The default policy asks about all sentences together
+and allows three answers. Each recorded answer is passed on unchanged as the line about its
+sentence: Yes is read as supported, and No as the policy reads a bare No, as `not_mentioned`. Which
+Noes would have been `contradicted` is not recorded, so the table also has rows in which all are.
 
 The fitted numbers of the policy, `most` of the weight of `not_mentioned` and `threshold.doubtful`,
-are fitted again on everything, for comparison with what ships; `most` also by parts, to be measured
-on the others.
+are fitted again on all of WikiBio, for comparison with the shipped ones; `most` is also fitted on
+parts of the data and measured on the rest.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ from resay.scorers.common.judging import read_yes_no
 from resay.scorers.prompt import Between, Prompt
 
 MOST_ACCURATE, LEAST_MAJOR = 20.0, 75.0
-"""The goal, in percent: at most so many accurate sentences are flagged, and at least so many that
-are major inaccurate."""
+"""The goal, in percent: flag at most this share of the accurate sentences, and at least this share
+of the major inaccurate ones."""
 
 LEAST_RIGHT = 80.0
-"""So many of the sentences that are called supported are to be accurate, in percent."""
+"""The minimum share, in percent, of sentences called supported that must be accurate."""
 
 FOLDS = 5
 _STEPS = 10_000
@@ -55,7 +54,7 @@ _SHIPPED = "as it ships"
 _LABELS: tuple[Label, ...] = ("accurate", "minor_inaccurate", "major_inaccurate")
 
 No = Literal["not_mentioned", "contradicted"]
-"""What a recorded No is read as."""
+"""How a recorded No is read."""
 
 _READINGS: tuple[No, ...] = ("not_mentioned", "contradicted")
 
@@ -65,10 +64,10 @@ class Source:
     """A data set.
 
     Attributes:
-        name: What it is called.
-        responses: Its file, in the folder of the data.
-        recorded: The file of judges' answers; None where none are recorded.
-        judges: Whose answers are read.
+        name: Its name.
+        responses: Its file, in the data folder.
+        recorded: The file of judges' answers; None if none are recorded.
+        judges: The judges whose answers are read.
     """
 
     name: str
@@ -91,7 +90,7 @@ class _Response(Lenient):
     prompt: str = ""
     passage: str
     sentences: list[str]
-    # None: nothing in the sentence could be checked.
+    # None: the sentence contains nothing that could be checked.
     labels: list[Label | None]
     samples: list[str]
 
@@ -102,15 +101,15 @@ class _Recorded(Lenient):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A data set with one judge's answers, and as many samples as the default policy draws.
+    """A data set with one judge's answers and some or all of its samples.
 
     Attributes:
-        source: Which data set.
-        judge: Whose answers.
-        first: The number of the first of its samples, from 1.
+        source: The data set.
+        judge: The judge.
+        first: The number of its first sample, from 1.
         items: The passages.
-        labels: For each passage the labels of its sentences.
-        answers: For each passage what the judge said of each sentence, beside each sample.
+        labels: The labels of each passage's sentences.
+        answers: For each passage, the judge's answers by sentence and sample.
     """
 
     source: Source
@@ -122,20 +121,20 @@ class Judged:
 
     @property
     def name(self) -> str:
-        """The data set, the judge and the samples."""
+        """The data set, judge and sample numbers, as a key and for display."""
         return f"{self.source.name}, {self.judge}, samples {self.drawn}"
 
     @property
     def drawn(self) -> str:
-        """The numbers of its samples."""
+        """The range of its sample numbers."""
         return f"{self.first} to {self.first + Policy.default().sampling.max - 1}"
 
     def cut(self, start: int, end: int) -> Judged:
-        """Return the same with some of the samples.
+        """Return a copy with a slice of the samples.
 
         Args:
-            start: The place of the first.
-            end: The place after the last.
+            start: The index of the first sample.
+            end: The index after the last sample.
         """
         return replace(
             self,
@@ -146,28 +145,28 @@ class Judged:
 
     @property
     def places(self) -> range:
-        """The places of all passages."""
+        """The indices of all passages."""
         return range(len(self.items))
 
 
 Draws = tuple[Judged, ...]
-"""One judge's answers about one data set: once for each lot of samples, from the first on."""
+"""One judge's answers about one data set: once for each successive batch of samples."""
 
 
 def load(folder: Path, source: Source, rows: slice) -> tuple[Draws, ...]:
     """Read a data set with its recorded answers.
 
     Args:
-        folder: The folder of the data.
-        source: Which data set.
-        rows: Which rows to take.
+        folder: The data folder.
+        source: The data set.
+        rows: Which rows to read.
 
     Returns:
-        One for each judge.
+        The draws of each judge.
 
     Raises:
-        ConfigurationError: A file is not there, is not valid, has no such rows, or has fewer
-            samples than the default policy draws.
+        ConfigurationError: A file is missing or invalid, has no such rows, or has fewer samples
+            than the default policy draws.
     """
     if source.recorded is None:
         return ()
@@ -186,15 +185,15 @@ def read_all(folder: Path, source: Source, rows: slice) -> tuple[Judged, ...]:
     """Read a data set with all its samples.
 
     Args:
-        folder: The folder of the data.
-        source: Which data set.
-        rows: Which rows to take.
+        folder: The data folder.
+        source: The data set.
+        rows: Which rows to read.
 
     Returns:
-        One for each judge; one without answers where none are recorded.
+        One per judge; a single one without answers if none are recorded.
 
     Raises:
-        ConfigurationError: A file is not there, is not valid, or has no such rows.
+        ConfigurationError: A file is missing or invalid, or has no such rows.
     """
     path = folder / source.responses
     lines = read_lines(path)
@@ -244,12 +243,12 @@ _CLAIM = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
 
 
 class Recital:
-    """Gives recorded answers about pairs in the form in which the default policy asks.
+    """Replays recorded answers about pairs in the format that the default policy asks for.
 
     Args:
         item: The passage.
-        answers: What was said of each sentence, beside each sample.
-        no: What a No is given as.
+        answers: The judge's answers, by sentence and sample.
+        no: How a recorded No is read.
     """
 
     def __init__(self, item: Item, answers: Sequence[Sequence[str | None]], no: No) -> None:
@@ -261,14 +260,14 @@ class Recital:
         }
 
     async def takes_n(self, query: Query) -> bool:
-        """Return that it gives one answer at a time."""
+        """Return False: it gives one answer at a time."""
         del query
         return False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Answer with one line for each claim, none where nothing was recorded.
+        """Answer with one line per claim, skipping those without a recorded answer.
 
-        A judge that is asked once more, because a line is missing, says the same again.
+        A retry because of a missing line gets the same answer.
         """
         del n
         prompt = str(query.messages[0]["content"])
@@ -291,11 +290,11 @@ def _flat(text: str) -> str:
 
 
 class Reader:
-    """Recorded answers as a judge of a benchmark.
+    """Recorded answers as a benchmark judge.
 
     Args:
         judged: The passages with the judge's answers.
-        no: What a recorded No is read as.
+        no: How a recorded No is read.
     """
 
     reports_tokens = False
@@ -310,10 +309,10 @@ class Reader:
         }
 
     async def prepare(self) -> None:
-        """Do nothing: a recording is always there."""
+        """Do nothing: recordings need no setup."""
 
     def answering(self, item: int) -> Provider:
-        """Return a provider that gives this item's answers."""
+        """Return a provider of this item's recorded answers."""
         return Recital(*self._known[item], self._no)
 
     def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
@@ -328,13 +327,13 @@ async def checked(policy: Policy, judged: Judged, no: No) -> list[Checked]:
     Args:
         policy: The default policy, or a variant of it.
         judged: The passages with the judge's answers.
-        no: What a recorded No is read as.
+        no: How a recorded No is read.
 
     Returns:
         One result per passage.
 
     Raises:
-        ConfigurationError: The policy asks what was not recorded.
+        ConfigurationError: The policy asks something that was not recorded.
     """
     found = await check(policy, judged.items, Reader(judged, no))
     if any(step.failures for one in found for step in one.verdict.steps):
@@ -346,19 +345,19 @@ async def checked(policy: Policy, judged: Judged, no: No) -> list[Checked]:
 class Line:
     """The scores of a passage's sentences at any `most` of the weight of `not_mentioned`.
 
-    A score is a mean of entries of which some lie between `least` and `most`, by the words: a
-    straight line in `most`, as long as all samples are looked at.
+    A score is a mean of entries, some of which lie between `least` and `most`, depending on the
+    words: it is linear in `most`, provided that all samples are examined.
 
     Attributes:
-        low: The scores where it is `least`; None for a sentence that is not scored.
-        high: Those where it is 1.
+        low: The scores with `most` equal to `least`; None for a sentence without a score.
+        high: The scores with `most` equal to 1.
     """
 
     low: tuple[float | None, ...]
     high: tuple[float | None, ...]
 
     def bands(self, weight: float) -> list[Band | None]:
-        """Return the band of each sentence at a weight."""
+        """Return the band of each sentence with `most` equal to a weight."""
         threshold, least = Policy.default().threshold, shipped().least
         share = (weight - least) / (1 - least)
         return [
@@ -368,7 +367,7 @@ class Line:
 
 
 async def lines_of(judged: Judged) -> list[Line]:
-    """Return the scores of a data set at any weight."""
+    """Return the scores of a data set as functions of `most`."""
     low, high = [
         await checked(weighed(weight, stops=False), judged, "not_mentioned")
         for weight in (shipped().least, 1.0)
@@ -381,12 +380,12 @@ Lines = Mapping[str, Sequence[Line]]
 
 
 def fit(draws: Sequence[Draws], lines: Lines, left_out: int | None = None) -> float:
-    """Return the greatest `most` with which few enough accurate sentences are flagged.
+    """Return the greatest `most` at which few enough accurate sentences are flagged.
 
     Args:
-        draws: On which data, and with whose answers. It is so with each judge, over all draws.
+        draws: The data and answers to fit on. The limit holds for each judge, over all draws.
         lines: Their scores.
-        left_out: The fold that is not looked at.
+        left_out: The fold to leave out.
 
     Returns:
         The weight, with four decimals.
@@ -408,13 +407,13 @@ def fit(draws: Sequence[Draws], lines: Lines, left_out: int | None = None) -> fl
 
 
 async def fit_doubtful(draws: Sequence[Draws]) -> float:
-    """Return the greatest `threshold.doubtful` with which what is called supported mostly is.
+    """Return the greatest `threshold.doubtful` at which sentences called supported mostly are.
 
     Args:
-        draws: On which data, and with whose answers. It is so with each judge, over all draws.
+        draws: The data and answers to fit on. The limit holds for each judge, over all draws.
 
     Returns:
-        The threshold, in steps of 0.01; 0 where there is none.
+        The threshold, in steps of 0.01; 0 if no threshold qualifies.
     """
     limit = Policy.default().threshold.sentence or 1.0
     cuts = [step / 100 for step in range(1, 100) if step / 100 < limit]
@@ -439,8 +438,9 @@ def weighed(weight: float, *, stops: bool = True) -> Policy:
     """Return the default policy with another `most` of the weight of `not_mentioned`.
 
     Args:
-        weight: It.
-        stops: Whether samples may stop early, as the policy says; else all are looked at.
+        weight: The new `most`.
+        stops: Whether sampling may stop early, as the policy says; otherwise all samples are
+            examined.
     """
     policy, between = Policy.default(), Between(least=shipped().least, most=weight)
     chain = [
@@ -460,13 +460,13 @@ def weighed(weight: float, *, stops: bool = True) -> Policy:
 def shipped() -> Between:
     """Return the weight of `not_mentioned` in the default policy."""
     step = next(s for s in Policy.default().chain if isinstance(s, Prompt.Config))
-    assert isinstance(step.weights.not_mentioned, Between)  # noqa: S101 - so says default.yaml
+    assert isinstance(step.weights.not_mentioned, Between)  # noqa: S101 - set in default.yaml
     return step.weights.not_mentioned
 
 
 @dataclass(slots=True)
 class Bands:
-    """How many sentences with each label are in each band; those in the last are flagged."""
+    """Counts sentences by label and band; those in the last band are flagged."""
 
     counts: Counter[tuple[Label, Band | None]] = field(
         default_factory=Counter[tuple[Label, Band | None]]
@@ -477,22 +477,22 @@ class Bands:
 
         Args:
             judged: The data set.
-            bands: The band of each sentence, by the places of the passages to count.
+            bands: The band of each sentence, by the indices of the passages to count.
         """
         for place, row in bands.items():
             pairs = zip(judged.labels[place], row, strict=True)
             self.counts.update((label, band) for label, band in pairs if label is not None)
 
     def total(self, label: Label) -> int:
-        """Return how many sentences have a label."""
+        """Return the number of sentences with a label."""
         return sum(n for (known, _), n in self.counts.items() if known == label)
 
     def percent(self, label: Label) -> float:
-        """Return which share of the sentences with a label is flagged; 0 where there are none."""
+        """Return the percentage of a label's sentences that is flagged; 0 if there are none."""
         return 100 * self.counts[label, "contradicted"] / max(self.total(label), 1)
 
     def figures(self) -> dict[str, Any]:
-        """Return shares in percent with their 95 % intervals; None where there is no sentence."""
+        """Return shares in percent with their 95 % intervals; None if there are no sentences."""
         figures: dict[str, Any] = {}
         for label in _LABELS:
             key, count = label.partition("_")[0], self.total(label)
@@ -529,17 +529,17 @@ COLUMNS = (
     Column("samples", "looked at", 2),
     Column("calls", "calls", 2),
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a row of the table is to show.
+    """A row of the table to measure.
 
     Attributes:
         judged: The data.
-        no: What a recorded No is read as.
-        fitted_on: Where the weight is from, for readers.
+        no: How a recorded No is read.
+        fitted_on: The origin of the weight, for display.
         weights: The weight for each passage.
     """
 
@@ -552,11 +552,11 @@ class _Wanted:
 async def run(
     folder: Path, rows: slice, *, done: Callable[[], object] = lambda: None
 ) -> ResultTable:
-    """Measure the default policy, as it ships and with its number fitted by parts.
+    """Measure the default policy, as shipped and with `most` fitted on other parts of the data.
 
     Args:
-        folder: The folder of the data.
-        rows: Which rows of WikiBio to take.
+        folder: The data folder.
+        rows: Which rows of WikiBio to read.
         done: Called after each row of the table.
 
     Returns:
@@ -590,7 +590,7 @@ def _shipped(wikibio: Sequence[Draws], sac3: Sequence[Draws]) -> Iterator[_Wante
 
 
 def _crossed(wikibio: Sequence[Draws], sac3: Sequence[Draws], lines: Lines) -> Iterator[_Wanted]:
-    """Yield data with a weight that is fitted on others."""
+    """Yield rows whose weight is fitted on other data."""
     for (judged, *_), other in zip(wikibio, reversed(wikibio), strict=True):
         weights = [fit([other], lines)] * len(judged.items)
         yield _Wanted(judged, "not_mentioned", other[0].judge, weights)
@@ -632,7 +632,7 @@ async def _row(wanted: _Wanted) -> Row:
 
 
 def steps(folder: Path, rows: slice) -> int:
-    """Return how many rows there will be.
+    """Return the number of rows of the table.
 
     Raises:
         ConfigurationError: WikiBio or its recorded answers cannot be read.

@@ -1,9 +1,9 @@
-"""What methods find together on the WikiBio GPT-3 data set.
+"""Measures combinations of methods on the WikiBio GPT-3 data set.
 
-The members are measured once, each with the scorer that a policy uses. What `combination` and
-`ensemble` make of them is learned from some of the passages and measured on the others, so that no
-passage has a part in the parameters it is scored with. The folds are the passages' row numbers
-modulo their count, and, to see how much depends on that, random ones.
+The members are measured once, each with the scorer that a policy uses. The parameters of
+`combination` and `ensemble` are learned from some of the passages and measured on the others, so
+that no passage contributes to the parameters that score it. The folds are the passages' row numbers
+modulo the number of folds and, to see how much depends on that, random ones.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from resay.scorers.common.parts import PartScores
 
 
 class Model(Protocol):
-    """What was learned."""
+    """Learned parameters that can score passages."""
 
     def score(self, values: Values) -> list[float | None]:
         """Return the scores of a passage's sentences."""
@@ -55,7 +55,7 @@ class Model(Protocol):
 
 
 Learner = Callable[[Sequence[Values], Sequence[Sequence[bool]]], Model]
-"""Learns from the values of passages, and from whether their sentences are wrong."""
+"""Learns a model from the values of passages and whether their sentences are wrong."""
 
 
 def out_of_fold(
@@ -64,13 +64,13 @@ def out_of_fold(
     wrong: Sequence[Sequence[bool]],
     folds: Sequence[int],
 ) -> list[list[float | None]]:
-    """Score each passage with what was learned without its fold.
+    """Score each passage with a model learned without the passage's fold.
 
     Args:
-        learner: Learns.
+        learner: Learns the models.
         passages: The values of each passage.
-        wrong: For each passage, whether its sentences are wrong.
-        folds: For each passage the fold it is in; at least two different ones.
+        wrong: For each passage, whether each of its sentences is wrong.
+        folds: The fold of each passage; at least two different folds.
 
     Returns:
         The scores of each passage's sentences.
@@ -86,15 +86,15 @@ def out_of_fold(
 
 
 def random_folds(passages: int, folds: int, seed: int) -> list[int]:
-    """Assign passages to folds at random, as evenly as can be.
+    """Assign passages to folds at random, as evenly as possible.
 
     Args:
-        passages: How many passages there are.
-        folds: How many folds.
-        seed: The same seed assigns in the same way, on every machine.
+        passages: The number of passages.
+        folds: The number of folds.
+        seed: The same seed gives the same assignment on every machine.
 
     Returns:
-        A fold for each passage.
+        The fold of each passage.
     """
     rng = random.Random(seed)  # noqa: S311 - no secret
     order = sorted(range(passages), key=lambda _: rng.random())
@@ -112,12 +112,12 @@ COLUMNS = (
     *FIGURE_COLUMNS,
     *COST_COLUMNS,
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A method and what it says of every passage."""
+    """A method and its results on every passage."""
 
     entry: Entry
     results: Sequence[Measured]
@@ -147,12 +147,12 @@ Value = Callable[[_Member, int, int], float | None]
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One way to make one score of several.
+    """A way to combine several scores into one.
 
     Attributes:
-        method: The scorer that does it in a policy.
-        variant: What sets it apart from the other forms.
-        value: Which value of a member it goes by.
+        method: The scorer that implements it in a policy.
+        variant: Its name among the forms of the same method.
+        value: Returns the value of a member that it combines.
         learn: Learns its parameters.
     """
 
@@ -173,11 +173,11 @@ _FORMS = (
 
 
 def check_folds(corpus: Corpus, folds: int) -> None:
-    """Make sure that every fold has a passage.
+    """Check that every fold has a passage.
 
     Args:
         corpus: The passages.
-        folds: How many folds are wanted.
+        folds: The number of folds.
 
     Raises:
         ConfigurationError: There are too few passages.
@@ -200,25 +200,25 @@ async def run(
     concurrency: int = 16,
     done: Callable[[], object] = lambda: None,
 ) -> ResultTable:
-    """Measure methods and what is made of them.
+    """Measure methods and their combinations.
 
     Args:
         corpus: The passages.
         entries: The members.
-        judge: Who answers for judges; may be None when no member needs one.
-        folds: In how many folds the passages are divided, at least 2.
-        assignments: How many random ways of dividing them are tried.
-        concurrency: How many requests a live judge gets at once.
+        judge: The judge; may be None if no member needs one.
+        folds: The number of folds, at least 2.
+        assignments: The number of random assignments to folds.
+        concurrency: The maximum number of concurrent requests to a live judge.
         done: Called after each passage of each member.
 
     Returns:
-        One row for each member and for each form of their combination; the parameters learned from
-        all passages are in `about` and in the notes.
+        One row for each member and each form of their combination. `about` and the notes contain
+        the parameters learned from all passages.
 
     Raises:
         ConfigurationError: There are too few passages, or nothing can be learned from them.
         MissingDependencyError: scikit-learn or scipy is not installed.
-        ProviderError: A live judge does not answer.
+        ProviderError: A live judge failed to answer.
     """
     metrics.require()
     check_folds(corpus, folds)
@@ -237,7 +237,7 @@ async def run(
 
 
 class _Bench:
-    """What is made of the members' values."""
+    """Evaluates the combinations of the members' values."""
 
     def __init__(
         self, corpus: Corpus, members: Sequence[_Member], judge: BenchJudge | None, folds: int
@@ -286,7 +286,7 @@ class _Bench:
         return self._together(out_of_fold(form.learn, self._values(form), self._wrong, folds))
 
     def _together(self, scores: Sequence[Sequence[float | None]]) -> list[Measured]:
-        """Return scores made of all members' with what these took together."""
+        """Return the combined scores, each with the total cost of all members."""
         return [
             Measured(
                 Scores(sentences=tuple(of_passage)),
@@ -351,7 +351,7 @@ class _Bench:
         }
 
     def _step(self, learned: Learned) -> dict[str, Any]:
-        """Return the step of a policy that scores with these parameters."""
+        """Return the policy step that scores with these parameters."""
         return learned.step(
             [self._scorer(member.entry) for member in self._members],
             [member.scale for member in self._members],
@@ -398,7 +398,7 @@ class _Bench:
         )
 
     def _found(self, learned: Learned) -> Iterator[str]:
-        """Yield what was learned from all passages."""
+        """Yield the parameters learned from all passages."""
         sums = learn_sum(self._values(_SUM), self._wrong)
         weights = zip(self._members, sums.weights, strict=True)
         listed = ", ".join(f"{m.entry.name} {weight:.2f}" for m, weight in weights)

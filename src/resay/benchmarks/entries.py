@@ -1,4 +1,4 @@
-"""What a benchmark can measure, and how the command line names it."""
+"""The methods that a benchmark can measure, and their names on the command line."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Entry:
 
     Attributes:
         method: The scorer's name.
-        variant: Which of its variants.
+        variant: The variant's name.
         settings: The scorer's settings in this variant, without the judge.
-        paper: The published figures under the benchmark's own keys.
-        extra: Measured only when it is asked for by its variant's name.
-        live_only: Asks what no recording holds.
-        samples: How many of a passage's samples it is given; None for all.
+        paper: The published figures, by the benchmark's own keys.
+        extra: Measured only if its variant is named explicitly.
+        live_only: Asks questions that no recording answers.
+        samples: How many of a passage's samples it uses; None for all.
     """
 
     method: str
@@ -41,7 +41,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """What the command line calls it."""
+        """Its name on the command line."""
         return f"{self.method}:{self.variant}"
 
     @property
@@ -55,44 +55,44 @@ class Entry:
         return "model" in registry()[self.method].Config.model_fields
 
     def of(self, items: Iterable[Item]) -> list[Item]:
-        """Return passages with as many samples as it is given."""
+        """Return the passages with as many samples as it uses."""
         return [replace(item, samples=item.samples[: self.samples]) for item in items]
 
     def config(self, judge: BenchJudge | None, **settings: Any) -> ScorerConfig:
         """Return the scorer's configuration.
 
         Args:
-            judge: Who answers, where the scorer asks a judge.
-            **settings: What the user wants otherwise than the entry has it.
+            judge: The judge, if the scorer asks one.
+            **settings: Settings that override those of the entry.
         """
         asked: Mapping[str, Any] = judge.settings if judge and self.needs_judge else {}
         return registry()[self.method].Config(**{**asked, **self.settings, **settings})
 
 
 class Baseline(Entry):
-    """A row to compare with, which no scorer of ours computes."""
+    """A row for comparison that no scorer of ours computes."""
 
     __slots__ = ()
 
     @property
     def needs_judge(self) -> bool:
-        """Nobody is asked."""
+        """False: no judge is asked."""
         return False
 
 
 def choose(entries: Sequence[Entry], wanted: str) -> tuple[Entry, ...]:
-    """Find the entries the user names.
+    """Find entries by name.
 
     Args:
-        entries: All there are.
-        wanted: Names separated by commas, each `method` or `method:variant`. A bare method stands
-            for all its variants that are not `extra`.
+        entries: All entries.
+        wanted: Names separated by commas, each `method` or `method:variant`. A bare method selects
+            all its variants that are not `extra`.
 
     Returns:
         The entries in the order named, each once.
 
     Raises:
-        ConfigurationError: A name is unknown, or there is none.
+        ConfigurationError: A name is unknown, or no name is given.
     """
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     if not names:
@@ -120,18 +120,18 @@ def _allowed(entries: Sequence[Entry]) -> str:
 
 
 def with_models(entries: Sequence[Entry], given: Sequence[str]) -> tuple[Entry, ...]:
-    """Put models in the place of those that methods come with.
+    """Replace the default models of methods.
 
     Args:
-        entries: What is to be measured.
-        given: Each `METHOD=MODEL`, or only `MODEL` where one of the methods has a model. A model is
-            a name, or settings as a policy has them, such as `{name: FOLDER, backend: onnx}`.
+        entries: The entries to measure.
+        given: Each `METHOD=MODEL`, or only `MODEL` if just one of the methods has a model. A model
+            is a name, or settings as in a policy, such as `{name: FOLDER, backend: onnx}`.
 
     Returns:
         The entries with those models.
 
     Raises:
-        ConfigurationError: A model is for no method, or its settings are not valid.
+        ConfigurationError: A model matches no method, or its settings are invalid.
     """
     takers = list(dict.fromkeys(entry.method for entry in entries if entry.takes_model))
     models = dict(_assigned(text, takers) for text in given)
@@ -177,7 +177,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class Lenient(BaseModel):
-    """The base of what a line is read into. Copies of a data set come with more than is needed."""
+    """Base class of parsed rows; copies of a data set may have more fields than needed."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -186,7 +186,7 @@ def read_lines(path: Path) -> list[bytes]:
     """Return a file's lines.
 
     Raises:
-        ConfigurationError: It cannot be read.
+        ConfigurationError: The file cannot be read.
     """
     try:
         return path.read_bytes().splitlines()
@@ -195,18 +195,18 @@ def read_lines(path: Path) -> list[bytes]:
 
 
 def choose_rows(lines: Sequence[bytes], rows: slice, path: Path) -> range:
-    """Return the numbers of the rows a user wants.
+    """Return the numbers of the selected rows.
 
     Args:
         lines: The file's lines.
-        rows: Which of them are wanted.
+        rows: Which of them to select.
         path: The file, for the message.
 
     Returns:
         Their numbers, from 0.
 
     Raises:
-        ConfigurationError: There is none.
+        ConfigurationError: No row is selected.
     """
     chosen = range(len(lines))[rows]
     if not chosen:
@@ -215,16 +215,16 @@ def choose_rows(lines: Sequence[bytes], rows: slice, path: Path) -> range:
 
 
 def parse_row(model: type[ModelT], lines: Sequence[bytes], index: int, path: Path) -> ModelT:
-    """Read one row.
+    """Parse one row.
 
     Args:
-        model: What it is read into.
+        model: The model to parse it into.
         lines: The file's lines.
         index: The row's number, from 0.
         path: The file, for the message.
 
     Raises:
-        ConfigurationError: There is no such row, or it is not of this shape.
+        ConfigurationError: The row does not exist, or does not match the model.
     """
     if index >= len(lines):
         raise ConfigurationError(f"{str(path)!r} has no row {index!r}")

@@ -1,4 +1,4 @@
-"""Bringing the published data sets from their homes, which `published` names."""
+"""Downloads the published data sets from their homes, the hosts that `published` names."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ HOMES: Mapping[str, str] = MappingProxyType(
 )
 
 
-# What h11 refuses in a header it quotes in its error, and a token is nobody's business.
+# h11 quotes a header value that it rejects, so an invalid token would leak into the error message.
 _TOKEN = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Homes:
-    """The homes as this run knows them.
+    """The homes as configured for this run.
 
     Attributes:
-        addresses: The address of each, without a slash at the end.
-        endpoint: The only one that sees the token.
-        token: What Hugging Face knows the user by, if anything.
+        addresses: The base URL of each home, without a trailing slash.
+        endpoint: The Hugging Face endpoint, the only address that receives the token.
+        token: The user's Hugging Face token, if any.
     """
 
     addresses: Mapping[str, str]
@@ -67,17 +67,17 @@ class Homes:
 
     @classmethod
     def of(cls, overrides: Iterable[str], environ: Mapping[str, str]) -> Homes:
-        """Read where the user wants the homes to be.
+        """Read the addresses of the homes from the user's settings.
 
         Args:
-            overrides: `NAME=URL` each; they win over the environment.
-            environ: `HF_ENDPOINT` stands for the home `huggingface`; `HF_TOKEN` is shown to it.
+            overrides: `NAME=URL` each; they take precedence over the environment.
+            environ: `HF_ENDPOINT` replaces the address of `huggingface`; `HF_TOKEN` is sent there.
 
         Returns:
             All homes.
 
         Raises:
-            ConfigurationError: A name is unknown, or an address or the token cannot be one.
+            ConfigurationError: A name is unknown, or an address or the token is malformed.
         """
         default = HOMES["huggingface"]
         endpoint = _address("HF_ENDPOINT", environ.get("HF_ENDPOINT") or default)
@@ -86,11 +86,11 @@ class Homes:
         return cls(addresses, endpoint, _token(environ.get("HF_TOKEN", "")))
 
     def files(self, source: Source) -> tuple[str, ...]:
-        """Return the addresses of a source's files."""
+        """Return the URLs of a source's files."""
         return tuple(self.addresses[source.home] + path for path in source.paths)
 
     def headers(self, address: str) -> dict[str, str]:
-        """Return what to send along to an address."""
+        """Return the extra headers for a request to an address."""
         if self.token is None or _origin(address) != _origin(self.endpoint):
             return {}
         return {"Authorization": f"Bearer {self.token}"}
@@ -99,7 +99,7 @@ class Homes:
 def _override(text: str) -> tuple[str, str]:
     name, equals, address = text.partition("=")
     if not equals or name not in HOMES:
-        # What follows the name may hold a password.
+        # The text after the name may contain a password.
         raise ConfigurationError(
             f"{name!r} is not a home; pass NAME=URL with one of {', '.join(HOMES)}"
         )
@@ -133,7 +133,7 @@ def _origin(address: str) -> tuple[str, str, int | None]:
 
 
 OnBytes = Callable[[int, int | None], object]
-"""Called with how many bytes have come, and how many will where the home says so."""
+"""Called with the number of bytes received, and the total if the server announces it."""
 
 _ATTEMPTS = 4
 _REDIRECTS = 5
@@ -141,7 +141,7 @@ _LONGEST_WAIT_S = 60.0
 
 
 def client() -> httpx.Client:
-    """Return a client that is patient enough for a slow line, and no more."""
+    """Return a client whose timeouts tolerate a slow connection."""
     return httpx.Client(
         timeout=httpx.Timeout(30.0, connect=10.0),
         headers={"User-Agent": f"resay/{__version__}"},
@@ -149,15 +149,14 @@ def client() -> httpx.Client:
 
 
 class Downloader:
-    """Reads files whole, and again when they broke off or the home was busy.
+    """Downloads whole files and retries after interrupted transfers and busy responses.
 
-    Waits as long as the home asks (`Retry-After`), at most 60 s, else a random time growing from
-    0.5 s.
+    Waits as long as `Retry-After` says, at most 60 s; otherwise a random time growing from 0.5 s.
 
     Args:
         client: Sends the requests.
-        homes: Knows who may see the token.
-        sleep: Waits so many seconds.
+        homes: Decides which addresses receive the token.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(
@@ -173,15 +172,15 @@ class Downloader:
         """Download a file.
 
         Args:
-            address: Where it is.
-            on_bytes: Told how far it is.
-            most: How many bytes it may have.
+            address: Its URL.
+            on_bytes: Called with the progress.
+            most: The maximum size in bytes.
 
         Returns:
-            What is in it.
+            The file's content.
 
         Raises:
-            FetchError: It is not there, does not arrive whole, or is too large.
+            FetchError: The file is missing, too large, or cannot be downloaded completely.
         """
         attempts = Retrying(
             stop=stop_after_attempt(_ATTEMPTS),
@@ -209,7 +208,7 @@ class Downloader:
         request = self._client.build_request("GET", address, headers=headers)
         for _ in range(_REDIRECTS + 1):
             response = self._client.send(request, stream=True, follow_redirects=False)
-            # httpx leaves the token out of a request to another host.
+            # httpx drops the Authorization header when redirected to another host.
             following = response.next_request
             if following is None:
                 return response
@@ -277,14 +276,14 @@ def _reason(error: httpx.HTTPError) -> str:
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write JSON Lines beside the file, then put them in its place in one step.
+    """Write JSON Lines to a temporary file next to the target, then replace the target atomically.
 
     Args:
-        path: The file.
+        path: The target file.
         rows: One line each.
 
     Raises:
-        OSError: It cannot be written. What was there before is there still.
+        OSError: The file cannot be written. An existing one stays as it was.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -298,7 +297,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def choose(names: Iterable[str]) -> tuple[DataSet, ...]:
-    """Find the data sets the user names, each once; all that are free to all if none is named.
+    """Find data sets by name, each once; without names, all that are not gated.
 
     Raises:
         ConfigurationError: A name is unknown.
@@ -320,21 +319,21 @@ def bring(
     force: bool = False,
     on_bytes: OnBytes = lambda _, __: None,
 ) -> list[str]:
-    """Fetch a data set into a folder. Nothing is written unless all of it is as published.
+    """Fetch a data set into a folder, writing nothing unless all of it is as published.
 
     Args:
-        dataset: What to fetch.
-        folder: Where its files go.
-        homes: Where it is.
-        downloader: Downloads it.
+        dataset: The data set.
+        folder: The target folder.
+        homes: The addresses to download from.
+        downloader: Downloads the files.
         force: Replace existing files.
-        on_bytes: Told how far each download is.
+        on_bytes: Called with the progress of each download.
 
     Returns:
-        What happened to each file, for the user.
+        The outcome for each file, in lines for the user.
 
     Raises:
-        FetchError: It could not be had, or is not as published.
+        FetchError: A download failed, or is not as published.
         OSError: A file cannot be written.
     """
     wanted = [name for name in dataset.files if force or not (folder / name).exists()]
@@ -359,12 +358,12 @@ def bring(
 
 
 def run(datasets: Iterable[DataSet], folder: Path, homes: Homes, *, force: bool) -> bool:
-    """Fetch data sets. One that cannot be had does not keep the others from being fetched.
+    """Fetch data sets; a failure of one does not prevent the others from being fetched.
 
     Args:
-        datasets: What to fetch.
-        folder: Where the files go.
-        homes: Where they are.
+        datasets: The data sets.
+        folder: The target folder.
+        homes: The addresses to download from.
         force: Replace existing files.
 
     Returns:

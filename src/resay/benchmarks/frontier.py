@@ -1,12 +1,12 @@
-"""Measures methods and chains by their cost, on the data sets with labels of sentences.
+"""Measures methods and chains by their cost, on data sets with labelled sentences.
 
-Every chain that `chain: auto` chooses from is measured through the chain, with judges' answers from
-recordings, and so are the published forms of methods, as far as something is recorded of them. A
-chain is on the frontier of a data set if no other costs as little and ranks sentences as well.
+Every chain that `chain: auto` chooses from is executed by the engine, with judges' recorded
+answers; so are the published forms of methods, if recordings exist. A chain is on the frontier of a
+data set if no other chain costs as little and ranks sentences as well.
 
-What is not recorded cannot be measured: methods that ask other questions (`fibe`,
-`direct_question`, `reverse_validation`, `mqag` and the like), and measures of meaning between
-samples, which take a model of entailment.
+Methods without recordings cannot be measured: those that ask other questions (`fibe`,
+`direct_question`, `reverse_validation`, `mqag` and the like), and those that compare the meaning of
+samples, which need an entailment model.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from resay.providers.base import Completions, Provider
 _NO: Mapping[str, No] = {WIKIBIO.name: "not_mentioned", SAC3.name: "contradicted"}
 _RATED = {"long": WIKIBIO.name, "short": SAC3.name}
 MEAN = "mean of the two"
-"""What the rows are called that `chain: auto` goes by, where answers may be long or short."""
+"""The `data` label of the averaged rows, which `chain: auto` uses for answers of any length."""
 
 COLUMNS = (
     Column("data", "data"),
@@ -60,20 +60,19 @@ COLUMNS = (
     Column("ms", "ms", 1),
     Column("frontier", "frontier"),
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What is measured.
+    """A chain to measure.
 
     Attributes:
-        name: What tables call it.
-        chain: It.
-        samples: How many of a response's samples there are, at most.
+        name: Its name in the table.
+        chain: Its steps, as in a policy.
+        samples: The maximum number of samples per response.
         asks: Whether it asks a judge.
-        published: Whether its judge is asked the published question, about each sentence and each
-            sample.
+        published: Whether the judge is asked the published question, once per sentence and sample.
         paper: The published figures, by data set.
     """
 
@@ -89,7 +88,7 @@ _PUBLISHED = {f"{e.method}:{e.variant}": dict(e.paper) for e in ENTRIES if e.pap
 
 
 def points() -> list[Point]:
-    """Return what is measured on every data set that has as many samples."""
+    """Return the chains to measure on every data set that has enough samples for them."""
     auto = [
         Point(name, candidate.steps, candidate.samples, candidate.judges > 0)
         for name, candidate in candidates().items()
@@ -124,27 +123,27 @@ def points() -> list[Point]:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """Responses whose sentences people labelled.
+    """Responses with sentences labelled by people.
 
     Attributes:
-        judged: The responses with all their samples, once for each judge whose answers are
-            recorded; once where there is none.
+        judged: The responses with all their samples, once for each judge with recorded answers;
+            once if there is none.
     """
 
     judged: tuple[Judged, ...]
 
     @property
     def source(self) -> Source:
-        """Where they are from."""
+        """The source of the responses."""
         return self.judged[0].source
 
     @property
     def samples(self) -> int:
-        """How many samples each response has at least."""
+        """The smallest number of samples of any response."""
         return min(len(item.samples) for item in self.judged[0].items)
 
     def runs(self) -> Iterator[tuple[Point, Judged]]:
-        """Yield what is to be measured, with whose answers."""
+        """Yield the chains to measure, each with the judge whose answers it uses."""
         for point in points():
             if point.samples > self.samples:
                 continue
@@ -155,17 +154,17 @@ class DataSet:
 
 
 def load(folder: Path, rows: slice) -> tuple[DataSet, ...]:
-    """Read the data sets that are there.
+    """Read the available data sets.
 
     Args:
-        folder: The folder of the data.
-        rows: Which rows of each to take.
+        folder: The data folder.
+        rows: Which rows of each to read.
 
     Returns:
-        Those that are there, WikiBio in any case.
+        The data sets that exist; WikiBio is required.
 
     Raises:
-        ConfigurationError: WikiBio is not there, or a file is not valid.
+        ConfigurationError: WikiBio is missing, or a file is invalid.
     """
     there = [
         s for s in (WIKIBIO, FACTSCORE, SAC3) if s is WIKIBIO or (folder / s.responses).is_file()
@@ -174,12 +173,12 @@ def load(folder: Path, rows: slice) -> tuple[DataSet, ...]:
 
 
 def steps(data: Sequence[DataSet]) -> int:
-    """Return how many rows are measured."""
+    """Return the number of rows to measure."""
     return sum(1 for of_source in data for _ in of_source.runs())
 
 
 class _Weighed:
-    """Says of recorded calls how many tokens they took: one for each four bytes."""
+    """Adds token usage to recorded calls, at one token per four bytes."""
 
     def __init__(self, inner: Provider) -> None:
         self._inner = inner
@@ -203,7 +202,7 @@ def _tokens(*texts: str) -> int:
 
 
 class _Weighing:
-    """Recorded answers as a judge of a benchmark, with their tokens."""
+    """A recorded judge whose calls report token usage."""
 
     reports_tokens = True
 
@@ -212,10 +211,10 @@ class _Weighing:
         self.name, self.settings = inner.name, inner.settings
 
     async def prepare(self) -> None:
-        """Do nothing: a recording is always there."""
+        """Do nothing: recordings need no setup."""
 
     def answering(self, item: int) -> Provider:
-        """Return a provider that gives this item's answers."""
+        """Return a provider of this item's recorded answers."""
         return _Weighed(self._inner.answering(item))
 
     def guarded(self, provider: Provider, limiter: object) -> Provider:
@@ -231,20 +230,20 @@ async def run(
     plot: Path | None = None,
     done: Callable[[], object] = lambda: None,
 ) -> ResultTable:
-    """Measure everything.
+    """Measure all chains on all data sets.
 
     Args:
-        folder: The folder of the data.
+        folder: The data folder.
         data: The data sets.
-        plot: Where to write the picture; None for nowhere.
-        done: Called after each row that is measured.
+        plot: Where to write the plot; None to write none.
+        done: Called after each measured row.
 
     Returns:
-        A row for each data set, method and judge, and the means that `chain: auto` goes by.
+        A row for each data set, method and judge, and the means that `chain: auto` uses.
 
     Raises:
         MissingDependencyError: scikit-learn or scipy is not installed.
-        OSError: The picture cannot be written.
+        OSError: The plot cannot be written.
     """
     metrics.require()
     rows: list[dict[str, Any]] = []
@@ -281,7 +280,8 @@ async def _measure(point: Point, judged: Judged) -> list[Checked]:
     if point.published:
         sampling |= {"confidence": None}
     found = await check({"chain": chain, "sampling": sampling}, cut.items, _Weighing(reader))
-    # Some of the recorded calls had failed; whatever else fails was never recorded.
+    # The published recordings contain failed calls; in any other chain a failure means that the
+    # answer was never recorded.
     if not point.published and any(step.failures for one in found for step in one.verdict.steps):
         raise ConfigurationError(f"{point.name!r} asks what was not recorded for {judged.name}")
     return found
@@ -330,7 +330,7 @@ def _figures(judged: Judged, scores: Sequence[Sequence[float | None]]) -> dict[s
 
 
 def _recorded(folder: Path, data: DataSet) -> Iterator[dict[str, Any]]:
-    """Yield what the authors' own code gave, where it is recorded."""
+    """Yield a row for each method whose scores by the authors' own code are recorded."""
     judged = data.judged[0]
     entries = [e for e in ENTRIES if e.variant == "recorded"]
     for name, results in recorded_scores(folder, entries, judged.items).items():
@@ -347,19 +347,19 @@ def _recorded(folder: Path, data: DataSet) -> Iterator[dict[str, Any]]:
 
 
 def _mark(rows: Sequence[dict[str, Any]]) -> None:
-    """Say of each row whether it is on the frontier of all of them, judges apart."""
+    """Set `frontier` in each row by comparing all rows, even those of different judges."""
     rated = [row for row in rows if row["roc_auc"] is not None]
-    # As readers see them: what only differs further behind is the same.
+    # Compare the displayed figures: differences in further decimals do not count.
     seen = [(round(row["calls"], 2), round(row["roc_auc"], 2)) for row in rated]
     for row, on in zip(rated, on_frontier(seen), strict=True):
         row["frontier"] = on
 
 
 def _means(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return the candidates with the means of the data sets on which all were measured."""
+    """Return the candidates' means over both rated data sets, if measured on both."""
     found: list[dict[str, Any]] = []
     for name in candidates():
-        # Of several judges the first.
+        # If several judges answered, take the first.
         first = {row["data"]: row for row in reversed(rows) if row["method"] == name}
         of_both = [first[data] for data in _RATED.values() if data in first]
         if len(of_both) == len(_RATED) and all(row["roc_auc"] is not None for row in of_both):
@@ -370,10 +370,10 @@ def _means(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def tables_of(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of the tables that `chain: auto` goes by.
+    """Yield the lines of the tables that `chain: auto` uses.
 
     Args:
-        rows: What `run` found.
+        rows: The rows of `run`'s result.
     """
     keys = (("roc_auc", 2), ("calls", 2), ("rounds", 2), ("ms", 1))
     for answers, data in _RATED.items():
@@ -424,13 +424,13 @@ _LABELS = 300
 
 
 def svg_of(rows: Sequence[Row]) -> str:
-    """Return the picture: for each data set ROC-AUC by calls, with the frontier as a line.
+    """Return the plot: ROC-AUC by calls for each data set, with the frontier as a line.
 
     Args:
-        rows: What `run` found.
+        rows: The rows of `run`'s result.
 
     Returns:
-        An SVG document that needs nothing else.
+        A self-contained SVG document.
     """
     names = list(dict.fromkeys(row["data"] for row in rows))
     height = _PANEL * len(names) + 8
@@ -450,7 +450,7 @@ def svg_of(rows: Sequence[Row]) -> str:
 
 
 def _panel(name: str, rows: Sequence[Row]) -> Iterator[str]:
-    """Yield one data set: calls on a scale of doublings, because they differ so much."""
+    """Yield the panel of one data set; calls are on a log2 scale because they vary widely."""
     yield svg_text(_LEFT, 22, f"{name}: ROC-AUC by calls per answer", "head")
     width = _WIDTH - _LEFT - _LABELS
     yield f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{width}" height="{_SIZE}"/>'

@@ -1,11 +1,11 @@
-"""RAGTruth and LLM-AggreFact: does a document support what was written from it?
+"""RAGTruth and LLM-AggreFact: whether documents support the text written from them.
 
 Niu et al., "RAGTruth: A Hallucination Corpus for Developing Trustworthy Retrieval-Augmented
 Language Models", ACL 2024: responses of six models to questions with passages, to news and to data,
-with the spans that people found made up; the test split. A response counts as flagged where the
+with the spans that people found hallucinated; the test split. A response counts as flagged if the
 score of one of its sentences is over 0.5. Figures are those of LettuceDetect (Kovács and Recski,
 2025, section 4): precision, recall and F1 of responses with a span; and F1 of the characters of
-spans, for methods that give any.
+spans, for methods that return spans.
 
 Tang, Laban and Durrett, "MiniCheck: Efficient Fact-Checking of LLMs on Grounding Documents", EMNLP
 2024, section 4: LLM-AggreFact, claims about documents from eleven data sets. The figure is balanced
@@ -49,20 +49,20 @@ RAGTRUTH_ENTRIES: tuple[Entry, ...] = (
     Entry("facts", "references", _REFERENCES),
     Entry("ngram", "references", {"n": 1, **_REFERENCES}),
 )
-"""What can be measured on RAGTruth."""
+"""All entries for RAGTruth."""
 AGGREFACT_ENTRIES: tuple[Entry, ...] = (
     Entry("grounding", "claims", {}),
     Entry("nli", "references", _REFERENCES, extra=True),
     Entry("facts", "references", _REFERENCES),
     Entry("ngram", "references", {"n": 1, **_REFERENCES}),
 )
-"""What can be measured on LLM-AggreFact."""
+"""All entries for LLM-AggreFact."""
 
 Task = Literal["QA", "Summary", "Data2txt"]
 _TASKS: tuple[Task, ...] = ("QA", "Summary", "Data2txt")
 
-# By a model's name on the hub, in lower case, without whose it is. LettuceDetect's pages give the
-# F1 of the base model as 76.07 and as 76.8.
+# By a model's name on the hub, in lower case, without its owner. LettuceDetect's pages give the F1
+# of the base model as 76.07 and as 76.8.
 _RAGTRUTH: Mapping[str, Mapping[str, Mapping[str, float]]] = {
     "lettucedect-base-modernbert-en-v1": {"all": {"f1": 76.07}},
     "lettucedect-large-modernbert-en-v1": {"all": {"f1": 79.22, "span_f1": 58.93}},
@@ -150,13 +150,13 @@ class _Claim(Lenient):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A text with its references, and what people say of it.
+    """A text with its references and human labels.
 
     Attributes:
         item: The text.
-        group: Which task, or which data set, it belongs to.
-        unsupported: Whether anything in it has no support.
-        spans: Which stretches of it have none, where that is known.
+        group: Its task or its data set.
+        unsupported: Whether any part of it is unsupported.
+        spans: Its unsupported spans, if known.
     """
 
     item: Item
@@ -170,10 +170,10 @@ def load_ragtruth(data: Path, rows: slice) -> tuple[Judged, ...]:
 
     Args:
         data: The folder with `ragtruth.jsonl`.
-        rows: Which rows to take.
+        rows: Which rows to read.
 
     Raises:
-        ConfigurationError: The file is not there, not valid, or has no such rows.
+        ConfigurationError: The file is missing or invalid, or has no such rows.
     """
     path = data / "ragtruth.jsonl"
     lines = read_lines(path)
@@ -182,7 +182,7 @@ def load_ragtruth(data: Path, rows: slice) -> tuple[Judged, ...]:
         row = parse_row(_Response, lines, i, path)
         query = Query.of(row.question) if row.question else None
         item = Item(i, Passage.of(row.response), references=tuple(row.references), query=query)
-        # Nobody says that all of them end where the response does.
+        # The data does not promise that all labels end within the response.
         ends = [(span.start, min(span.end, len(row.response))) for span in row.labels]
         spans = tuple((start, end) for start, end in ends if start < end)
         found.append(Judged(item, row.task, bool(row.labels), spans))
@@ -194,10 +194,10 @@ def load_aggrefact(data: Path, rows: slice) -> tuple[Judged, ...]:
 
     Args:
         data: The folder with `aggrefact.jsonl`.
-        rows: Which rows to take.
+        rows: Which rows to read.
 
     Raises:
-        ConfigurationError: The file is not there, not valid, or has no such rows.
+        ConfigurationError: The file is missing or invalid, or has no such rows.
     """
     path = data / "aggrefact.jsonl"
     lines = read_lines(path)
@@ -210,7 +210,7 @@ def load_aggrefact(data: Path, rows: slice) -> tuple[Judged, ...]:
 
 
 def _as_one(text: str) -> Passage:
-    """Return a text as one claim, whatever it looks like."""
+    """Return a text as one claim, even if it looks like several sentences."""
     return Passage.from_sentences([text]) if text.strip() else Passage.of(text)
 
 
@@ -223,12 +223,12 @@ async def run_ragtruth(
     """Measure methods on RAGTruth.
 
     Args:
-        responses: What models wrote.
-        entries: What to measure.
+        responses: The models' responses.
+        entries: The entries to measure.
         done: Called after each response of each entry.
 
     Returns:
-        For each entry one row for all responses, and one for each task there is.
+        For each entry, one row for all responses and one for each task that occurs.
     """
     rows: list[Row] = []
     notes = [
@@ -264,12 +264,12 @@ async def run_aggrefact(
     """Measure methods on LLM-AggreFact.
 
     Args:
-        claims: What models claim.
-        entries: What to measure.
+        claims: The models' claims.
+        entries: The entries to measure.
         done: Called after each claim of each entry.
 
     Returns:
-        For each entry one row for each data set, and one for their mean.
+        For each entry, one row for each data set and one for their mean.
     """
     rows: list[Row] = []
     notes = [
@@ -358,7 +358,7 @@ def _named(entry: Entry) -> dict[str, str | None]:
 
 
 def _model_of(entry: Entry) -> str:
-    """Return what a model is called, without whose it is or where on this machine it lies."""
+    """Return the model's name in lower case, without its owner or its path on this machine."""
     if not entry.takes_model:
         return ""
     model = config_of(dict(entry.config(None))["model"]).called
@@ -370,7 +370,7 @@ def _flags(result: Measured) -> bool:
 
 
 def _span_f1(found: Sequence[Found]) -> float | None:
-    """Return F1 of the characters of spans, as LettuceDetect counts them: pair by pair."""
+    """Return F1 of the characters of spans, counted as in LettuceDetect: pair by pair."""
     if not any(result.scores.spans for _, result in found):
         return None
     common = claimed = known = 0

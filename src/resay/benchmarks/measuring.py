@@ -1,4 +1,4 @@
-"""Runs a scorer over the items of a benchmark, with a meter and a clock."""
+"""Runs scorers and chains over the items of a benchmark, measuring calls and time."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from resay.scorers.common.judging import JudgeConfig
 from resay.scorers.evidence import Evidence, Judge, Samples
 
 RECORDED = "recorded:"
-"""What a judge's name begins with when its answers come from a recording."""
+"""The prefix of the name of a judge with recorded answers."""
 
 Recording = Mapping[str, Sequence[str | None]]
-"""For each prompt the answers given to it, in order; None for a call that failed."""
+"""The answers to each prompt, in order; None for a call that failed."""
 
 _RETRIES = 4
 _TIMEOUT_S = 120.0
 
 
 class BenchJudge(Protocol):
-    """A judge as a benchmark needs it.
+    """A judge for benchmarks.
 
     Attributes:
-        name: As named on the command line.
-        settings: What a scorer's configuration is given of it.
-        reports_tokens: Whether its calls say how many tokens they took.
+        name: Its name on the command line.
+        settings: The settings that select it in a scorer's configuration.
+        reports_tokens: Whether its calls report token usage.
     """
 
     name: str
@@ -53,23 +53,23 @@ class BenchJudge(Protocol):
     reports_tokens: bool
 
     async def prepare(self) -> None:
-        """Make sure that it can be asked, before a long run."""
+        """Check that it answers, before a long run."""
         ...
 
     def answering(self, item: int) -> Provider:
-        """Return who answers about one item of the benchmark, without limits or retries."""
+        """Return a provider of answers about one item, without limits or retries."""
         ...
 
     def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
-        """Return a provider with the limits and retries this judge needs."""
+        """Return a provider with the limits and retries that this judge needs."""
         ...
 
 
 class RecordedJudge:
-    """Answers recorded earlier.
+    """A judge that replays recorded answers.
 
     Args:
-        name: As named on the command line.
+        name: Its name on the command line.
         recordings: One for each item of the benchmark: answers by prompt, or a list of answers in
             the order in which they were given.
     """
@@ -78,32 +78,32 @@ class RecordedJudge:
 
     def __init__(self, name: str, recordings: Mapping[int, Recording | Sequence[str]]) -> None:
         self.name = name
-        # Nobody was asked again when the answers were recorded.
+        # No question was repeated when the answers were recorded.
         self.settings: Mapping[str, Any] = {"judge": JudgeConfig(model=name), "restate": False}
         self._recordings = recordings
 
     async def prepare(self) -> None:
-        """Do nothing: a recording is always there."""
+        """Do nothing: recordings need no setup."""
 
     def answering(self, item: int) -> Provider:
-        """Return a provider that gives this item's answers, each once."""
+        """Return a provider that gives each of this item's answers once."""
         recording = self._recordings[item]
         if isinstance(recording, Mapping):
             return ReplayProvider(recording)
         return ScriptedProvider(recording)
 
     def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
-        """Return the provider itself: a failure that was recorded would fail again."""
+        """Return the provider itself: a recorded failure would only fail again."""
         del limiter
         return provider
 
 
 class LiveJudge:
-    """A model that is asked now.
+    """A live model as a judge.
 
     Args:
-        model: In litellm's notation.
-        params: What the provider takes, such as `api_base`.
+        model: The model, in litellm's notation.
+        params: Parameters for the provider, such as `api_base`.
 
     Raises:
         MissingDependencyError: litellm is not installed.
@@ -120,7 +120,7 @@ class LiveJudge:
     async def prepare(self) -> None:
         """Ask one question.
 
-        Scorers leave out calls that fail, so a wrong key would come to light only at the end.
+        Scorers leave out failed calls, so a wrong key would otherwise be noticed only at the end.
 
         Raises:
             ProviderError: There was no answer.
@@ -129,12 +129,12 @@ class LiveJudge:
         await judge.ask("Answer Yes or No: is ice cold?")
 
     def answering(self, item: int) -> Provider:
-        """Return the model, whichever item it is about."""
+        """Return the model, the same for every item."""
         del item
         return self._provider
 
     def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
-        """Return the provider with retries, and with so many requests at once."""
+        """Return the provider with retries and a limit on concurrent requests."""
         return Retrying(Limited(provider, limiter), _RETRIES)
 
 
@@ -144,10 +144,10 @@ class Item:
 
     Attributes:
         index: Its row in the data, from 0.
-        passage: The passage with the sentences that were labelled.
+        passage: The passage with its labelled sentences.
         samples: Other responses to the same query.
         references: Trusted texts.
-        query: What the passage answers.
+        query: The query that the passage answers.
     """
 
     index: int
@@ -159,12 +159,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a scorer said about one item, and what it took.
+    """A scorer's result for one item, and its cost.
 
     Attributes:
         scores: The scores.
-        usage: Its judge calls, each request counted.
-        seconds: Wall-clock time, splitting the samples included.
+        usage: The judge calls, each request counted.
+        seconds: Wall-clock time, including splitting the samples.
     """
 
     scores: Scores
@@ -173,12 +173,12 @@ class Measured:
 
     @property
     def sentences(self) -> Sequence[float | None]:
-        """The sentence scores: the method's own unbounded values where it has any."""
+        """The sentence scores: the method's own unbounded values if it has any."""
         return self.scores.values
 
     @property
     def passage(self) -> float | None:
-        """The passage score: the method's own unbounded value where it has one."""
+        """The passage score: the method's own unbounded value if it has one."""
         return self.scores.passage_value
 
 
@@ -194,9 +194,9 @@ async def measure(
 
     Args:
         config: The scorer's configuration.
-        items: What to score.
-        judge: Who answers for the scorer's judge, if it has one.
-        concurrency: How many requests a live judge gets at once.
+        items: The items to score.
+        judge: The judge, if the scorer asks one.
+        concurrency: The maximum number of concurrent requests to a live judge.
         done: Called after each item.
 
     Returns:
@@ -222,14 +222,14 @@ _QUESTION = "Ask me again."
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a chain said about one item, and what it took.
+    """A chain's result for one item, and its cost.
 
     Attributes:
-        verdict: The verdict; its `samples` is how many were drawn.
-        calls: How often the judge was asked.
-        tokens: What the judge read and wrote, as far as it says.
-        seconds: Processor time, splitting the samples included.
-        waves: How often samples were asked for, several at once counted once.
+        verdict: The verdict; its `samples` is the number of samples drawn.
+        calls: The number of judge calls.
+        tokens: The tokens that the judge read and wrote, as far as it reports them.
+        seconds: Processor time, including splitting the samples.
+        waves: The number of requests for samples; several requested together count once.
     """
 
     verdict: Verdict
@@ -250,13 +250,13 @@ class Checked:
 
 
 def policy_text(step: Mapping[str, Any]) -> str:
-    """Return a step as a policy has it, indented as in a list of notes."""
+    """Return a policy step as YAML, indented to fit a list of notes."""
     text = yaml.safe_dump([step], sort_keys=False, default_flow_style=None, width=120)
     return "\n".join(f"      {line}" for line in text.splitlines())
 
 
 def judging(judge: BenchJudge, **settings: Any) -> Mapping[str, Any]:
-    """Return the step of a policy that asks the judge the published question."""
+    """Return the policy step that asks the judge the published question."""
     return {"method": "prompt", "form": "published", **judge.settings, **settings}
 
 
@@ -267,18 +267,18 @@ async def check(
     *,
     done: Callable[[], object] = lambda: None,
 ) -> list[Checked]:
-    """Check items one after the other, with their samples drawn as the chain wants them.
+    """Check items one after the other, drawing their samples as the chain requests them.
 
     Args:
-        policy: What to check by; `sampling.max` of an item's samples can be drawn, in order.
-        items: What to check.
-        judge: Who answers for judges.
+        policy: The policy; up to `sampling.max` of an item's samples can be drawn, in order.
+        items: The items to check.
+        judge: The judge.
         done: Called after each item.
 
     Returns:
         One result per item.
     """
-    # The data sets label sentences, all of them.
+    # The data sets label sentences as a whole, and all of them: split none and skip none.
     read = Policy.of(policy).model_copy(update={"claims": "none", "non_claims": "score"})
     chain, results = Chain(read), list[Checked]()
     for item in items:
@@ -301,18 +301,18 @@ COST_COLUMNS = (
     Column("tokens", "tokens", 0),
     Column("seconds", "s", 4),
 )
-"""The columns of what `cost_of` returns."""
+"""The columns of the costs that `cost_of` returns."""
 
 
 def cost_of(results: Sequence[Measured], judge: BenchJudge | None) -> dict[str, float | None]:
     """Return the means of calls, tokens and seconds.
 
     Args:
-        results: What was measured, at least one.
-        judge: Who was asked, if anybody.
+        results: The results, at least one.
+        judge: The judge, if one was asked.
 
     Returns:
-        Values by the keys of `COST_COLUMNS`; `tokens` is None where the judge reports none.
+        Values by the keys of `COST_COLUMNS`; `tokens` is None if the judge reports none.
     """
     tokens = fmean(r.usage.tokens for r in results)
     return {
@@ -323,11 +323,11 @@ def cost_of(results: Sequence[Measured], judge: BenchJudge | None) -> dict[str, 
 
 
 def failures_of(name: str, results: Sequence[Measured]) -> Iterator[str]:
-    """Yield a note about calls that failed, where there are any.
+    """Yield a note about failed calls, if there are any.
 
     Args:
         name: The entry's name.
-        results: What was measured.
+        results: The entry's results.
     """
     failures = [failure for result in results for failure in result.scores.failures]
     if failures:

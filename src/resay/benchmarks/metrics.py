@@ -1,6 +1,6 @@
-"""The figures benchmarks report, in percent.
+"""The figures that benchmarks report, in percent.
 
-A figure that does not exist for the given data (a single class, a constant, too few values) is
+A figure that is undefined for the given data (a single class, a constant, too few values) is
 None, never NaN.
 """
 
@@ -13,7 +13,7 @@ from resay._internal.importing import load_optional
 
 
 def require() -> None:
-    """Import what the figures are computed with, so that a long run does not end without them.
+    """Import the optional dependencies up front, so that no long run ends without its figures.
 
     Raises:
         MissingDependencyError: scikit-learn or scipy is not installed.
@@ -25,15 +25,15 @@ def require() -> None:
 def auc_pr(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
     """Return the area under the precision-recall curve by the trapezoidal rule.
 
-    The papers' figure. It interpolates between the points of the curve, which flatters scores with
-    many ties; `average_precision` does not.
+    This is the papers' figure. It interpolates between the points of the curve, which inflates
+    the result for scores with many ties; `average_precision` does not.
 
     Args:
-        positive: Which items are to be found.
-        scores: Greater means more likely to be one of them.
+        positive: Whether each item is positive.
+        scores: One score per item; greater means more likely to be positive.
 
     Returns:
-        Percent, or None unless both classes are there.
+        Percent, or None unless both classes occur.
     """
     if not _has_both(positive):
         return None
@@ -46,11 +46,11 @@ def average_precision(positive: Sequence[bool], scores: Sequence[float]) -> floa
     """Return the area under the precision-recall curve as a step function.
 
     Args:
-        positive: Which items are to be found.
-        scores: Greater means more likely to be one of them.
+        positive: Whether each item is positive.
+        scores: One score per item; greater means more likely to be positive.
 
     Returns:
-        Percent, or None unless both classes are there.
+        Percent, or None unless both classes occur.
     """
     if not _has_both(positive):
         return None
@@ -59,14 +59,14 @@ def average_precision(positive: Sequence[bool], scores: Sequence[float]) -> floa
 
 
 def roc_auc(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
-    """Return how often a positive item has a greater score than another, ties counting half.
+    """Return how often a positive item scores higher than a negative one, ties counting half.
 
     Args:
-        positive: Which items are to be found.
-        scores: Greater means more likely to be one of them.
+        positive: Whether each item is positive.
+        scores: One score per item; greater means more likely to be positive.
 
     Returns:
-        Percent, or None unless both classes are there.
+        Percent, or None unless both classes occur.
     """
     if not _has_both(positive):
         return None
@@ -75,27 +75,27 @@ def roc_auc(positive: Sequence[bool], scores: Sequence[float]) -> float | None:
 
 
 def precision(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
-    """Return how many of the flagged items are to be found.
+    """Return the share of the flagged items that are positive.
 
     Args:
-        positive: Which items are to be found.
-        flagged: Which items a method says to be some of them.
+        positive: Whether each item is positive.
+        flagged: Whether the method flags each item.
 
     Returns:
-        Percent, 0 where nothing is flagged, or None when there is nothing to find.
+        Percent, 0 if nothing is flagged, or None if no item is positive.
     """
     return _share_found(positive, flagged, sum(flagged))
 
 
 def recall(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
-    """Return how many of the items to be found are flagged.
+    """Return the share of the positive items that are flagged.
 
     Args:
-        positive: Which items are to be found.
-        flagged: Which items a method says to be some of them.
+        positive: Whether each item is positive.
+        flagged: Whether the method flags each item.
 
     Returns:
-        Percent, or None when there is nothing to find.
+        Percent, or None if no item is positive.
     """
     return _share_found(positive, flagged, sum(positive))
 
@@ -104,38 +104,38 @@ def f1(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
     """Return the harmonic mean of precision and recall.
 
     Args:
-        positive: Which items are to be found.
-        flagged: Which items a method says to be some of them.
+        positive: Whether each item is positive.
+        flagged: Whether the method flags each item.
 
     Returns:
-        Percent, 0 where nothing is found, or None when there is nothing to find.
+        Percent, 0 if no positive item is flagged, or None if no item is positive.
     """
     return _share_found(positive, flagged, (sum(positive) + sum(flagged)) / 2)
 
 
 def accuracy(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
-    """Return how many items a method is right about.
+    """Return the share of items that the method gets right.
 
     Args:
-        positive: Which items are to be found.
-        flagged: Which items a method says to be some of them.
+        positive: Whether each item is positive.
+        flagged: Whether the method flags each item.
 
     Returns:
-        Percent, or None when there are no items.
+        Percent, or None if there are no items.
     """
     right = sum(p == f for p, f in zip(positive, flagged, strict=True))
     return 100.0 * right / len(positive) if positive else None
 
 
 def balanced_accuracy(positive: Sequence[bool], flagged: Sequence[bool]) -> float | None:
-    """Return the mean of how many items to be found are flagged, and how many others are not.
+    """Return the mean of the recall of positive items and the recall of negative ones.
 
     Args:
-        positive: Which items are to be found.
-        flagged: Which items a method says to be some of them.
+        positive: Whether each item is positive.
+        flagged: Whether the method flags each item.
 
     Returns:
-        Percent, or None unless both classes are there.
+        Percent, or None unless both classes occur.
     """
     if not _has_both(positive):
         return None
@@ -149,10 +149,10 @@ def pearson(scores: Sequence[float], truth: Sequence[float]) -> float | None:
 
     Args:
         scores: One score per item.
-        truth: What people said, one value per item.
+        truth: The human label, one value per item.
 
     Returns:
-        Percent, or None when either is constant.
+        Percent, or None if either is constant.
     """
     if not _both_vary(scores, truth):
         return None
@@ -164,10 +164,10 @@ def spearman(scores: Sequence[float], truth: Sequence[float]) -> float | None:
 
     Args:
         scores: One score per item.
-        truth: What people said, one value per item.
+        truth: The human label, one value per item.
 
     Returns:
-        Percent, or None when either is constant.
+        Percent, or None if either is constant.
     """
     if not _both_vary(scores, truth):
         return None
@@ -175,7 +175,7 @@ def spearman(scores: Sequence[float], truth: Sequence[float]) -> float | None:
 
 
 def rounded(value: float | None, digits: int) -> float | None:
-    """Return a figure with so many decimals, or None where it does not exist."""
+    """Round a figure to a number of decimals; None stays None."""
     return None if value is None else round(value, digits)
 
 

@@ -1,23 +1,23 @@
-"""Mu-SHROOM: which stretches of an answer are made up, in 14 languages.
+"""Mu-SHROOM: hallucinated spans of answers, in 14 languages.
 
 Vázquez et al., "SemEval-2025 Task 3: Mu-SHROOM, the Multilingual Shared-task on Hallucinations and
 Related Observable Overgeneration Mistakes", SemEval 2025: answers of instruction-tuned models to
 questions about Wikipedia's pages in Arabic, Basque, Catalan, Chinese, Czech, English, Farsi,
-Finnish, French, German, Hindi, Italian, Spanish and Swedish. People marked what is made up; a soft
-label is the share of them who marked a stretch, and a hard label what more than half of them did.
+Finnish, French, German, Hindi, Italian, Spanish and Swedish. People marked hallucinated spans; a
+soft label is the share of people who marked a span, a hard label a span that more than half marked.
 
-The figures are those of the task's own scorer, per answer and then the mean of each language:
+The figures are those of the task's own scorer, per answer and then averaged for each language:
 
-    IoU          characters that both the people and the method mark, of those that either marks;
-                 1 where neither marks any
-    correlation  Spearman's, of each character's score with its share of people; where either is
-                 the same all over, 1 if both are and 0 else
+    IoU          characters marked by both the people and the method, of those marked by either;
+                 1 if neither marks any
+    correlation  Spearman's, of each character's score with its share of people; if either is
+                 constant, 1 if both are and 0 otherwise
 
-The score of a claim counts for each of its characters, and a method's own spans where it gives
-any. A method marks what scores over 0.5, as the scorer makes hard labels of soft ones.
+The score of a claim applies to each of its characters; if a method returns spans, those count. A
+method marks characters with a score over 0.5, as the scorer derives hard labels from soft ones.
 
 The released rows have neither samples nor references. Rows may have them under `samples` and
-`references`, each a list of texts; methods that need what no row has are skipped.
+`references`, each a list of texts; methods that need evidence that no row has are skipped.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 
 Split = Literal["tst", "val"]
-"""The test set or the validation set, as the files' names have it."""
+"""The test set or the validation set, as in the file names."""
 _SPLITS = re.compile(r"[.-](tst|val|test|validation|train)")
 _NAMES = {"test": "tst", "validation": "val"}
 _MARKS_OVER = 0.5
@@ -67,7 +67,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("direct_question", "english", {}, live_only=True),
     Entry("direct_question", "auto", {"language": "auto"}, live_only=True),
 )
-"""What can be measured. `auto` asks the judge in the answer's language."""
+"""All entries of this benchmark. `auto` asks the judge in the answer's language."""
 
 COLUMNS = (
     Column("method", "method"),
@@ -81,7 +81,7 @@ COLUMNS = (
     Column("silent", "silent", 0),
     *COST_COLUMNS,
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
 
 class _Soft(Lenient):
@@ -108,11 +108,11 @@ class _DataRow(Lenient):
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What is said of each character of a text.
+    """Labels of each character of a text.
 
     Attributes:
-        soft: How likely it is made up, in [0, 1].
-        hard: The characters that are marked.
+        soft: The probability that each character is hallucinated, in [0, 1].
+        hard: The indices of the marked characters.
     """
 
     soft: tuple[float, ...]
@@ -125,12 +125,12 @@ class Labels:
         soft: Sequence[tuple[int, int, float]],
         hard: Sequence[tuple[int, int]] | None = None,
     ) -> Labels:
-        """Take labels of stretches apart.
+        """Convert labels of spans to labels of characters.
 
         Args:
-            length: How many characters the text has; what lies behind its end is left out.
-            soft: Stretches with their probability; the last one that covers a character counts.
-            hard: Marked stretches; without them what has a probability over 0.5 is marked.
+            length: The number of characters of the text; spans are cut off at its end.
+            soft: Spans with their probability; the last one that covers a character counts.
+            hard: Marked spans; if None, spans with a probability over 0.5 are marked.
         """
         values = [0.0] * length
         for start, end, probability in soft:
@@ -141,13 +141,13 @@ class Labels:
 
 
 def iou(truth: Labels, found: Labels) -> float:
-    """Return the share of characters that both mark, of those that either marks."""
+    """Return the share of characters marked by both, of those marked by either."""
     either = truth.hard | found.hard
     return len(truth.hard & found.hard) / len(either) if either else 1.0
 
 
 def correlation(truth: Labels, found: Labels) -> float:
-    """Return Spearman's correlation; where one is constant, whether both are."""
+    """Return Spearman's correlation; if one is constant, 1 if both are and 0 otherwise."""
     constant = [len({round(p, 8) for p in labels.soft}) == 1 for labels in (truth, found)]
     if any(constant):
         return float(all(constant))
@@ -156,12 +156,12 @@ def correlation(truth: Labels, found: Labels) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An answer of a model, with what people marked.
+    """A model's answer with its human labels.
 
     Attributes:
-        item: The answer with its claims, its question, and what it is held against.
-        language: Its language, as the data names it.
-        truth: What people marked.
+        item: The answer with its claims, its question and its evidence.
+        language: Its language code, in upper case.
+        truth: The human labels.
     """
 
     item: Item
@@ -174,21 +174,21 @@ def load(
 ) -> tuple[tuple[Output, ...], int]:
     """Read the answers.
 
-    Files are those named `mushroom*.jsonl` in the folder, or in its folder `mushroom`. A file whose
-    name says neither test nor validation counts as both. Of an answer that is in two files the one
-    whose file's name comes last counts: v2 before v1.
+    Reads the files named `mushroom*.jsonl` in the folder, and all `.jsonl` files in its subfolder
+    `mushroom`. A file whose name states no split counts as both test and validation. If an answer
+    is in several files, the one whose name sorts last counts: v2 before v1.
 
     Args:
         data: The folder.
-        split: Which set.
-        languages: Which languages, in any case; none for all.
-        rows: Which rows of each file to take.
+        split: Which set to read.
+        languages: Language codes, in upper or lower case; empty for all.
+        rows: Which rows of each file to read.
 
     Returns:
-        The answers; and how many rows are left out because nobody marked them.
+        The answers, and the number of rows left out because they have no labels.
 
     Raises:
-        ConfigurationError: A file is not valid, or has no such rows.
+        ConfigurationError: A file is invalid, or has no such rows.
     """
     wanted = {language.upper() for language in languages}
     found: dict[tuple[str, str], Output] = {}
@@ -245,19 +245,19 @@ async def run(
     """Measure methods on Mu-SHROOM.
 
     Args:
-        outputs: What models answered.
-        entries: What to measure.
-        judge: Who answers for judges; may be None when no entry needs one.
-        unlabelled: How many rows are left out because nobody marked them.
-        concurrency: How many requests a live judge gets at once.
+        outputs: The models' answers.
+        entries: The entries to measure.
+        judge: The judge; may be None if no entry needs one.
+        unlabelled: The number of rows left out because they have no labels.
+        concurrency: The maximum number of concurrent requests to a live judge.
         done: Called after each answer of each entry.
 
     Returns:
-        For each entry one row for each language, and one for their mean.
+        For each entry, one row for each language and one for their mean.
 
     Raises:
         MissingDependencyError: scikit-learn or scipy is not installed.
-        ProviderError: A live judge does not answer.
+        ProviderError: A live judge failed to answer.
     """
     metrics.require()
     if judge is not None and outputs:
@@ -287,7 +287,7 @@ async def run(
 
 
 def _needed(entry: Entry) -> str | None:
-    """Return which key of a row an entry cannot do without."""
+    """Return the key of a row that an entry requires, if any."""
     if entry.method == "grounding":
         return "references"
     evidence = entry.settings.get("evidence")
@@ -359,13 +359,13 @@ def _marked(entry: Entry, output: Output) -> Labels:
 
 
 def _labels(passage: Passage, scores: Scores) -> Labels:
-    """Return what a method says of each character; nothing where it says nothing."""
+    """Return a method's labels of each character; 0 for characters without a score."""
     if scores.spans:
         spans = [(s.start, s.end, s.score) for of_one in scores.spans for s in of_one]
     else:
         pairs = zip(passage.sentences, scores.sentences, strict=True)
         spans = [(claim.start, claim.end, score or 0.0) for claim, score in pairs]
-    # Where claims share words, the one in doubt decides.
+    # If claims overlap, the greatest score counts.
     return Labels.of(len(passage.text), sorted(spans, key=lambda span: span[2]))
 
 

@@ -1,11 +1,11 @@
 """The PHD benchmark: passage-level hallucination detection.
 
 Yang, Sun and Wan, "A New Benchmark and Reverse Validation Method for Passage-level Hallucination
-Detection", Findings of EMNLP 2023, sections 3, 5 and 6: 300 passages ChatGPT wrote about entities,
-labelled as a whole by people, 100 for each of three domains: entities of which much (high), less
-(medium) or little (low) is found on the web.
+Detection", Findings of EMNLP 2023, sections 3, 5 and 6: 300 passages that ChatGPT wrote about
+entities, each labelled as a whole by people. There are 100 for each of three domains: entities
+about which the web has much (high), less (medium) or little (low) information.
 
-Non-factual passages are to be found; figures are F1, precision and recall (Tables 3 and 5).
+The task is to detect non-factual passages; figures are F1, precision and recall (Tables 3 and 5).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from resay.scorers.reverse_validation import Entity, ReverseValidation, Variant,
 
 Domain = Literal["high", "medium", "low"]
 DOMAINS: tuple[Domain, ...] = get_args(Domain)
-"""How much is found on the web about what a passage is about."""
+"""How much information the web has about a passage's entity."""
 Match = Literal["names", "exact"]
 Ids = Literal["even", "odd"]
 
@@ -56,12 +56,12 @@ class _DataRow(Lenient):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The passages to be scored.
+    """The passages to score.
 
     Attributes:
         items: The passages, each with its entity as part of the query.
-        wrong: Which of them people called non-factual.
-        domains: The domain of each.
+        wrong: Whether people called each passage non-factual.
+        domains: The domain of each passage.
     """
 
     items: tuple[Item, ...]
@@ -73,15 +73,15 @@ def load(data: Path, rows: slice, ids: Ids | None = None) -> Corpus:
     """Read the data set.
 
     Args:
-        data: The folder it is in.
-        rows: Which rows to take.
-        ids: Take only those of them with an even, or with an odd, number.
+        data: The folder that contains it.
+        rows: Which rows to read.
+        ids: Read only rows with an even, or with an odd, number.
 
     Returns:
         The passages.
 
     Raises:
-        ConfigurationError: The file is not there, not valid, or has no such rows.
+        ConfigurationError: The file is missing or invalid, or has no such rows.
     """
     path = data / _DATA
     lines = read_lines(path)
@@ -98,22 +98,22 @@ def load(data: Path, rows: slice, ids: Ids | None = None) -> Corpus:
 
 
 def _item(index: int, row: _DataRow) -> Item:
-    # Section 3.1.
+    # The prompt of section 3.1.
     query = Query.of(f"Please write a brief Wikipedia for {row.entity}", entity=row.entity)
     return Item(index, Passage.of(row.passage), row.samples, query=query)
 
 
 JUDGE = f"{RECORDED}chatgpt"
-"""The judge whose answers are recorded."""
+"""The judge with recorded answers."""
 
 TURNS = 4
-"""How many sets of questions the recorded examinations may have; the longest have as many."""
+"""The maximum number of question sets in a recorded examination; the longest have as many."""
 
 _RECORDED = "phd_recorded.jsonl"
 
 _MORE = " Do you have any follow-up questions? Please answer with Yes or No."
-# What bert-score 0.3 takes off and divides by when it rescales F1 of English texts (roberta-large,
-# layer 17).
+# The baseline b by which bert-score 0.3 rescales F1 of English texts (roberta-large, layer 17) to
+# (F1 - b)/(1 - b).
 _BASELINE = 0.83122575
 
 
@@ -142,10 +142,10 @@ class _Row(Lenient):
 
 
 def _examination(turns: Sequence[_Turn]) -> list[str]:
-    """Return what examiner and examinee said, without the words of the script between them.
+    """Return the turns of examiner and examinee, without the script's text between them.
 
-    The examiner's turns are the assistant's. The examinee's answers appear in the user's, before
-    the script's question whether there are more.
+    The examiner's turns are the assistant's. The examinee's answers appear in the user's turns,
+    before the script's question about follow-up questions.
     """
     said: list[str] = []
     sets = 0
@@ -153,7 +153,7 @@ def _examination(turns: Sequence[_Turn]) -> list[str]:
         if turn.role == "user" and turn.content.endswith(_MORE):
             said.append(turn.content.removesuffix(_MORE))
             sets += 1
-        # After the last set it may ask, our examiner is not asked whether it has more.
+        # After the last set that it may ask, our examiner is not asked for more.
         elif turn.role == "assistant" and not (sets == TURNS and before.content.endswith(_MORE)):
             said.append(turn.content)
     if sets > TURNS:
@@ -175,7 +175,7 @@ class Recordings:
 
     Attributes:
         items: The passages.
-        rows: What was recorded about each.
+        rows: The recording about each passage.
     """
 
     items: tuple[Item, ...]
@@ -183,14 +183,14 @@ class Recordings:
 
     @classmethod
     def read(cls, data: Path, items: Iterable[Item]) -> Recordings:
-        """Read them.
+        """Read the recordings.
 
         Args:
-            data: The folder they are in.
-            items: The passages they are to be about.
+            data: The folder that contains them.
+            items: The passages that they must be about.
 
         Raises:
-            ConfigurationError: They are not there, not valid, or about other passages.
+            ConfigurationError: The file is missing or invalid, or about other passages.
         """
         path = data / _RECORDED
         if not path.is_file():
@@ -210,20 +210,20 @@ class Recordings:
         return cls(chosen, rows)
 
     def judge(self, entry: str) -> RecordedJudge:
-        """Return the judge who gives the answers to one entry.
+        """Return the judge that gives the recorded answers for one entry.
 
         Args:
-            entry: Its name.
+            entry: The entry's name.
 
         Raises:
-            ConfigurationError: An examination is longer than can be read.
+            ConfigurationError: An examination has more sets of questions than supported.
         """
         script = _SCRIPTS[entry]
         pairs = zip(self.items, self.rows, strict=True)
         return RecordedJudge(JUDGE, {item.index: script(row) for item, row in pairs})
 
     def leaks(self, variant: Variant) -> int:
-        """Return how many of the recorded questions or lists name the entity."""
+        """Return how many of the recorded questions or requirement lists name the entity."""
         return sum(
             without(text, Entity(entity), variant) != text
             for text, entity in zip(self._descriptions(variant), self._entities(), strict=True)
@@ -238,7 +238,7 @@ class Recordings:
         return [(item.query.entity if item.query else None) or "" for item in self.items]
 
     def over(self, threshold: float) -> list[bool]:
-        """Return which passages have a BERTScore over a threshold."""
+        """Return whether each passage's recorded score (1 - BERTScore) exceeds a threshold."""
         return [row.bertscore_roberta_large > threshold for row in self.rows]
 
 
@@ -247,10 +247,10 @@ class Threshold:
     """A threshold for BERTScore, chosen on WikiBio.
 
     Attributes:
-        rescaled: As chosen, on scores that are rescaled with the baseline.
-        value: The same for scores that are not.
-        passages: How many passages it was chosen on.
-        f1: Their F1 with it, in percent.
+        rescaled: The threshold as chosen, for scores rescaled with the baseline.
+        value: The same threshold for scores that are not rescaled.
+        passages: The number of passages it was chosen on.
+        f1: The F1 that it reaches on them, in percent.
     """
 
     rescaled: float
@@ -268,20 +268,20 @@ class _Scored(Lenient):
 
 
 def bertscore_threshold(data: Path) -> Threshold:
-    """Choose the threshold as the paper does (section 5): the best one for WikiBio.
+    """Choose the threshold as the paper does (section 5): the best one on WikiBio.
 
-    Scores are means over a passage's sentences, and a passage with any wrong sentence is to be
-    found. What is recorded of WikiBio is 1 - (F - b)/(1 - b), with BERTScore's baseline b; what is
-    recorded of PHD is 1 - F, to which the threshold is taken back.
+    Scores are means over a passage's sentences, and a passage with any wrong sentence is positive.
+    WikiBio's recorded scores are 1 - (F - b)/(1 - b), with BERTScore's baseline b; those of PHD are
+    1 - F, so the threshold is converted to that scale.
 
     Args:
         data: The folder with the WikiBio data and its recordings.
 
     Returns:
-        The threshold with the greatest F1, the smallest of several.
+        The threshold with the greatest F1; the smallest if several have it.
 
     Raises:
-        ConfigurationError: The files are not there, not valid, or hold no such scores.
+        ConfigurationError: The files are missing or invalid, or contain no such scores.
     """
     path, recorded = data / wikibio.DATA, data / wikibio.RECORDED_DATA
     lines, scored = read_lines(path), read_lines(recorded)
@@ -312,7 +312,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("prompt", "per_pair", {"form": "published"}, live_only=True),
     Entry("ngram", "maximum-1", {"pool": "maximum", "n": 1, "counted": "response"}),
 )
-"""What can be measured; those of the paper first, in its order."""
+"""All entries of this benchmark; those of the paper first, in its order."""
 
 # Table 3: F1, precision and recall in percent, for each domain.
 _TABLE_3: Mapping[str, Mapping[Domain | Literal["all"], tuple[float, float, float]]] = {
@@ -363,23 +363,23 @@ _TABLE_5: Mapping[str, tuple[float, float]] = {
 
 
 def choose(wanted: str) -> tuple[Entry, ...]:
-    """Find the entries the user names.
+    """Find entries by name.
 
     Args:
-        wanted: Names separated by commas; `all` stands for every method of the paper.
+        wanted: Names separated by commas; `all` selects every method of the paper.
 
     Returns:
         The entries in the order named, each once.
 
     Raises:
-        ConfigurationError: A name is unknown, or there is none.
+        ConfigurationError: A name is unknown, or no name is given.
     """
     names = (",".join(_TABLE_3) if name.strip() == "all" else name for name in wanted.split(","))
     return entries.choose(ENTRIES, ",".join(names))
 
 
 def published(entry: Entry, domain: Domain | Literal["all"]) -> Mapping[str, float] | None:
-    """Return what the paper says of an entry, under the keys of its row."""
+    """Return the paper's figures for an entry, by the keys of its row."""
     if entry.name not in _TABLE_3:
         return None
     f1, precision, recall = _TABLE_3[entry.name][domain]
@@ -405,19 +405,19 @@ COLUMNS = (
     Column("undetermined", "undetermined", 0),
     *COST_COLUMNS,
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What one entry says of every passage.
+    """The result of one entry on every passage.
 
     Attributes:
         entry: The entry.
-        flagged: Which passages it calls non-factual.
-        judge: Who was asked, if anybody.
-        results: What was measured, one for each passage; empty for a baseline.
-        match: How names were compared, where they were.
+        flagged: Whether it calls each passage non-factual.
+        judge: The judge, if one was asked.
+        results: The measurement of each passage; empty for a baseline.
+        match: How names were compared, if they were.
     """
 
     entry: Entry
@@ -442,20 +442,20 @@ async def run(
 
     Args:
         corpus: The passages.
-        entries: What to measure.
-        judge: The model that answers for judges; None where the recordings do.
-        recordings: What was recorded about the passages: answers, and scores for `bertscore`.
-        threshold: What `bertscore` flags is over it.
+        entries: The entries to measure.
+        judge: A live judge; None to use the recorded answers.
+        recordings: The recordings about the passages: answers, and scores for `bertscore`.
+        threshold: `bertscore` flags passages above it.
         match: How `reverse_validation` compares names.
-        concurrency: How many requests a live judge gets at once.
+        concurrency: The maximum number of concurrent requests to a live judge.
         done: Called after each passage of each entry.
 
     Returns:
-        Four rows for each entry: all passages and each domain, if there are passages of it.
+        Up to four rows per entry: all passages, and each domain that has passages.
 
     Raises:
-        ConfigurationError: What an entry needs is not there.
-        ProviderError: A live judge does not answer.
+        ConfigurationError: Recordings or a threshold that an entry needs are missing.
+        ProviderError: A live judge failed to answer.
     """
     if judge is not None:
         await judge.prepare()
@@ -539,7 +539,7 @@ def _row(
         "match": finding.match,
         "domain": domain,
         "passages": len(indices),
-        # Readers see one decimal; rounded to two, some would be rounded the wrong way.
+        # One decimal is displayed; rounding to two first would round some the wrong way.
         **{key: metrics.rounded(value, 4) for key, value in figures.items()},
         "flagged": sum(flagged),
         "undetermined": sum(_is_undetermined(result.scores) for result in results),

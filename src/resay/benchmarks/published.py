@@ -1,27 +1,27 @@
-"""The published data sets: where they are, and what their homes offer.
+"""The published data sets: where to download them, and how to parse them.
 
-What each home offers, and how that is known:
+What is known about the files of each home, and how:
 
-- `wikibio`: `dataset.json` of the authors' Hugging Face data set, at the revision that brought it
-  to 238 passages. The columns are those of the data card; that the file is one JSON list of rows
-  is what the authors' README and programs that read it say. It does not name the person each
+- `wikibio`: `dataset.json` of the authors' Hugging Face data set, at the revision that extended it
+  to 238 passages. The columns are those of the data card; that the file is one JSON list of rows is
+  what the authors' README says and programs that read it assume. It does not name the person each
   passage is about (those names are in WikiBio's own titles), so the files made from it have no
   `concept` and no `prompt`.
-- `phd`: two files of the authors' GitHub repository, each at a commit that holds it. The
-  benchmark itself holds three lists, one for each domain; the samples are with the authors'
-  BERTScore experiment, as one list in the same order. Both were looked into: their beginnings,
-  where one domain meets the next, and the end of the second.
+- `phd`: two files of the authors' GitHub repository, each at a commit that contains it. The
+  benchmark itself has three lists, one for each domain; the samples are part of the authors'
+  BERTScore experiment, as one list in the same order. Both were inspected: their beginnings, the
+  boundaries between domains, and the end of the second.
 - `ragtruth`: the two files of the authors' GitHub repository, at its last commit. Their fields are
   those that its README describes, with a sample of each kind; the test split has 2,700 responses.
 - `aggrefact`: the test split of the authors' Hugging Face data set, one Parquet file with the
-  columns and the number of rows that the data card gives. Its home asks everybody to agree to its
-  conditions first, and for HF_TOKEN then; the revision is whatever is there.
+  columns and the number of rows that the data card gives. Its home requires users to accept its
+  conditions and then to send HF_TOKEN; the revision is the latest one.
 - `shroom`: the validation archive that the shared task's page links to. Its members' names are
-  those that participants' programs open, its columns those its own README describes.
+  those that participants' programs open, its columns those that its own README describes.
 
-Not tried on the homes themselves: that `wikibio` answers with a list, that Google Drive hands out
-the archive without a question in between, and all of `ragtruth` and `aggrefact`. Whatever comes
-back is validated row by row and counted, so another shape ends in an error and never in a file.
+Not verified on the homes themselves: that `wikibio` is a list, that Google Drive serves the archive
+without a confirmation page, and anything about `ragtruth` and `aggrefact`. Every download is
+validated row by row and counted, so an unexpected format ends in an error and never in a file.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from resay.errors import ResayError
 
 
 class FetchError(ResayError):
-    """A home could not be reached, or what it gave is not the data set.
+    """A home could not be reached, or its response is not the data set.
 
     Attributes:
-        address: Which of its files.
+        address: The URL of the file.
     """
 
     def __init__(self, address: str, reason: str) -> None:
@@ -55,7 +55,7 @@ class FetchError(ResayError):
 
 
 LIMIT_BYTES = 16 * 2**20
-"""More than three times the largest of the files, but for those with a limit of their own."""
+"""The default limit: more than three times the largest file without a limit of its own."""
 _LARGE_BYTES = 96 * 2**20
 
 
@@ -64,10 +64,10 @@ class Source:
     """The files a data set is made from.
 
     Attributes:
-        home: Which of the homes they are in.
-        paths: Where in that home, each beginning with a slash.
-        page: What to read about them.
-        limit_bytes: How large each may be.
+        home: The home that has them.
+        paths: Their paths there, each with a leading slash.
+        page: The web page about them.
+        limit_bytes: The maximum size of each.
     """
 
     home: str
@@ -76,7 +76,7 @@ class Source:
     limit_bytes: int = LIMIT_BYTES
 
 
-# Revisions are pinned wherever the home has them, so that figures stay comparable.
+# Revisions are pinned if they are known, so that figures stay comparable.
 WIKIBIO = Source(
     "huggingface",
     (
@@ -117,18 +117,18 @@ SHROOM = Source(
 
 
 def read_member(archive: bytes, name: str, address: str) -> bytes:
-    """Return what is in a member, whatever folder of the archive it is in.
+    """Return the content of a member, in any folder of the archive.
 
     Args:
         archive: The zip archive.
         name: The member's name, without folders.
-        address: Where the archive is from.
+        address: The URL of the archive.
 
     Returns:
-        What is in it.
+        The member's content.
 
     Raises:
-        FetchError: This is no archive, it is damaged, or it does not have one such member.
+        FetchError: It is not a valid archive, does not have one such member, or it is too large.
     """
     try:
         with ZipFile(io.BytesIO(archive)) as file:
@@ -138,7 +138,7 @@ def read_member(archive: bytes, name: str, address: str) -> bytes:
             with file.open(found[0]) as member:
                 content = member.read(LIMIT_BYTES + 1)
     except (BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
-        # RuntimeError and its NotImplementedError: encrypted, or packed in a way unknown here.
+        # RuntimeError includes NotImplementedError: encrypted, or an unsupported compression.
         raise FetchError(address, f"not a zip archive that can be read: {error}") from error
     if len(content) > LIMIT_BYTES:
         raise FetchError(address, f"{name!r} in it is larger than {LIMIT_BYTES // 2**20} MiB")
@@ -146,16 +146,16 @@ def read_member(archive: bytes, name: str, address: str) -> bytes:
 
 
 Row = Mapping[str, Any]
-"""A line of a data file."""
+"""A row of a data file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file of a home.
+    """A file downloaded from a home.
 
     Attributes:
-        address: Where it is from.
-        content: What is in it.
+        address: Its URL.
+        content: Its content.
     """
 
     address: str
@@ -163,7 +163,7 @@ class Download:
 
 
 class _HomeRow(BaseModel):
-    # A home may add columns; those that are needed must be as they are described.
+    # A home may add columns; the required ones must be as documented.
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
@@ -191,7 +191,7 @@ class _Phd(_HomeRow):
     entity: Text
     passage: Text = Field(alias="AI")
     label: Literal["factual", "non-factual"]
-    # A few annotators gave only the wrong number.
+    # A few annotators entered only the wrong number.
     wrong_part: str | int | None
 
 
@@ -238,7 +238,7 @@ class _RagtruthQuestion(_HomeRow):
 class _RagtruthSource(_HomeRow):
     source_id: Text
     task_type: Literal["QA", "Data2txt", "Summary"]
-    # A text to be summarised, a question with passages, or any object to be put into words.
+    # A text to summarise, a question with passages, or any object to describe in words.
     source_info: str | dict[str, Any]
     prompt: Text
 
@@ -251,8 +251,8 @@ class _Aggrefact(_HomeRow):
     contamination_identifier: str = ""
 
 
-# The home names its lists by how many pages a search finds: over 10 million, under 100 thousand,
-# over 100 million. The paper calls these domains medium, low and high.
+# The home names its lists by the number of pages that a search finds: over 10 million, under 100
+# thousand, over 100 million. The paper calls these domains medium, low and high.
 _PHD_DOMAINS: Mapping[str, str] = {"wiki_1000w": "medium", "wiki_10w": "low", "wiki_1y": "high"}
 _PhdList = Literal["wiki_1000w", "wiki_10w", "wiki_1y"]
 
@@ -277,7 +277,7 @@ def read_wikibio(downloads: Sequence[Download]) -> dict[str, list[Row]]:
         The rows of `wikibio_gpt3.jsonl`.
 
     Raises:
-        FetchError: A row is not of this shape.
+        FetchError: A row does not have the expected format.
     """
     (file,) = downloads
     rows = _parse(_WIKIBIO_FILE, file.content, file.address)
@@ -300,7 +300,7 @@ def read_phd(downloads: Sequence[Download]) -> dict[str, list[Row]]:
     """Read PHD.
 
     Yang, Sun and Wan, "A New Benchmark and Reverse Validation Method for Passage-level
-    Hallucination Detection", Findings of EMNLP 2023, section 4: passages ChatGPT wrote about
+    Hallucination Detection", Findings of EMNLP 2023, section 4: passages that ChatGPT wrote about
     entities, labelled as a whole. The samples are those of the paper's SelfCheck-BERTScore.
 
     Args:
@@ -310,7 +310,7 @@ def read_phd(downloads: Sequence[Download]) -> dict[str, list[Row]]:
         The rows of `phd.jsonl`.
 
     Raises:
-        FetchError: A row is not of this shape, or has no samples.
+        FetchError: A row does not have the expected format, or has no samples.
     """
     benchmark, sampled = downloads
     lists = _parse(_PHD_FILE, benchmark.content, benchmark.address)
@@ -350,7 +350,7 @@ def read_shroom(downloads: Sequence[Download]) -> dict[str, list[Row]]:
         The rows of `shroom_dev_agnostic.jsonl` and `shroom_dev_aware.jsonl`.
 
     Raises:
-        FetchError: This is not the archive, or a row is not of this shape.
+        FetchError: This is not the archive, or a row does not have the expected format.
     """
     (archive,) = downloads
     address = archive.address
@@ -371,7 +371,7 @@ def read_ragtruth(downloads: Sequence[Download]) -> dict[str, list[Row]]:
 
     Niu et al., "RAGTruth: A Hallucination Corpus for Developing Trustworthy Retrieval-Augmented
     Language Models", ACL 2024: answers to questions from passages, summaries of news, and
-    descriptions of businesses from their data, with the spans that people found made up.
+    descriptions of businesses from their data, with the spans that people found hallucinated.
 
     Args:
         downloads: The responses, then their sources.
@@ -380,7 +380,7 @@ def read_ragtruth(downloads: Sequence[Download]) -> dict[str, list[Row]]:
         The rows of `ragtruth.jsonl`.
 
     Raises:
-        FetchError: A row is not of this shape, or a response has no source.
+        FetchError: A row does not have the expected format, or a response has no source.
     """
     responses, sources = downloads
     by_id = {source.source_id: source for _, source in _parse_lines(_RagtruthSource, sources)}
@@ -410,7 +410,7 @@ def _ragtruth(response: _RagtruthResponse, source: _RagtruthSource, address: str
         "model": response.model,
         "quality": response.quality,
         "question": question,
-        # Data are a document as people would read them.
+        # References are texts, so structured data becomes a JSON document.
         "references": [
             text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
             for text in references
@@ -433,7 +433,7 @@ def read_aggrefact(downloads: Sequence[Download]) -> dict[str, list[Row]]:
         The rows of `aggrefact.jsonl`.
 
     Raises:
-        FetchError: A row is not of this shape, or pyarrow is not installed, which reads the file.
+        FetchError: A row does not have the expected format, or pyarrow is not installed.
     """
     (file,) = downloads
     try:
@@ -444,7 +444,7 @@ def read_aggrefact(downloads: Sequence[Download]) -> dict[str, list[Row]]:
         ) from error
     try:
         found: Any = parquet.read_table(io.BytesIO(file.content)).to_pylist()
-    except (ValueError, OSError) as error:  # What pyarrow raises is one of the two.
+    except (ValueError, OSError) as error:  # Every error of pyarrow is one of the two.
         raise FetchError(file.address, "not a Parquet file that can be read") from error
     content = json.dumps(found).encode()
     rows = _parse(TypeAdapter(list[_Aggrefact]), content, file.address)
@@ -452,7 +452,7 @@ def read_aggrefact(downloads: Sequence[Download]) -> dict[str, list[Row]]:
 
 
 def _parse_lines(model: type[_HomeRowT], file: Download) -> Iterator[tuple[int, _HomeRowT]]:
-    """Yield the rows of JSON Lines with their numbers, from 1."""
+    """Yield the rows of a JSON Lines file with their line numbers, from 1."""
     adapter = TypeAdapter(model)
     for number, line in enumerate(file.content.split(b"\n"), 1):
         if line.strip():
@@ -467,7 +467,7 @@ def _parse(adapter: TypeAdapter[FileT], content: bytes, address: str, part: str 
     try:
         return adapter.validate_json(content)
     except ValidationError as error:
-        # Only where and what: the error's own text quotes the row.
+        # Only the place and the reason: the error's own text quotes the row.
         first = error.errors()[0]
         where = ".".join(str(step) for step in (part, *first["loc"]) if step != "")
         raise FetchError(address, ": ".join(filter(None, (where, first["msg"])))) from error
@@ -478,12 +478,12 @@ class DataSet:
     """A published data set.
 
     Attributes:
-        name: What the command line calls it.
-        source: Where it is from.
-        files: The files it becomes, each with the number of rows published.
-        licence: What its authors allow.
-        read: Turns what the home has into the files' rows.
-        gated: Whether the home asks who wants it: it is fetched only where it is named.
+        name: Its name on the command line.
+        source: Where to download it.
+        files: The files it is converted to, each with the number of rows published.
+        licence: The licence that its authors state.
+        read: Converts the downloads to the files' rows.
+        gated: Whether the home requires a login; such a data set is fetched only if named.
     """
 
     name: str
@@ -497,7 +497,7 @@ class DataSet:
 DATA_SETS: tuple[DataSet, ...] = (
     DataSet("wikibio", WIKIBIO, {"wikibio_gpt3.jsonl": 238}, "CC-BY-SA-3.0", read_wikibio),
     DataSet("phd", PHD, {"phd.jsonl": 300}, "none stated", read_phd),
-    # This is what the organisers say of their own copy on Hugging Face.
+    # The organisers state this licence for their own copy on Hugging Face.
     DataSet(
         "shroom",
         SHROOM,
@@ -515,4 +515,4 @@ DATA_SETS: tuple[DataSet, ...] = (
         gated=True,
     ),
 )
-"""All of them."""
+"""All published data sets that can be fetched."""

@@ -1,9 +1,9 @@
-"""Whether what is searched for finds the right document, on WikiBio.
+"""Measures whether search queries find the right document, on WikiBio.
 
 The passages of the data set are about people, and each has a reference: the paragraph of Wikipedia
-about the same person. All references are in one folder, under names that say nothing. For each
-passage with flagged sentences, searches are made in several ways, the rankings they give are fused
-as regeneration does it, and counted is how often the passage's own reference comes first.
+about the same person. All references are in one folder, under meaningless names. For each passage
+with flagged sentences, queries are built in several ways and their rankings fused as in
+regeneration; the benchmark counts how often the passage's own reference comes first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from resay.retrieval import Retriever, fused
 from resay.retrieval.base import id_of
 from resay.retrieval.folder import FolderRetriever
 
-# As applications put around a question, in verbs that the rules for questions know.
+# As applications wrap a question, with verbs that the rules for questions recognise.
 _INSTRUCTIONS = """\
 You are a careful assistant for students of history. Answer in a friendly tone and do not use lists.
 
@@ -43,7 +43,7 @@ COLUMNS = (
     Column("first", "first %", 1),
     Column("among_k", "among the first k %", 1),
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
 
 class _DataRow(Lenient):
@@ -55,10 +55,10 @@ class _Case:
     """A passage with flagged sentences.
 
     Attributes:
-        question: What it answers.
+        question: The question it answers.
         answer: The whole passage.
         flagged: Its flagged sentences, in order.
-        name: The file of its reference.
+        name: The file name of its reference.
     """
 
     question: str
@@ -76,14 +76,14 @@ WAYS: Mapping[str, Callable[[_Case], Sequence[str]]] = MappingProxyType(
         "whole answer": lambda case: [case.answer],
     }
 )
-"""What may be searched for; the first is what regeneration does."""
+"""The ways to build search queries; the first is that of regeneration."""
 
 
 def load_references(data: Path) -> tuple[str, ...]:
-    """Return the references of all passages, also of those that are not measured.
+    """Return the references of all passages, including those that are not measured.
 
     Raises:
-        ConfigurationError: The data set cannot be read, or is not valid.
+        ConfigurationError: The data set cannot be read, or is invalid.
     """
     path = data / DATA
     lines = read_lines(path)
@@ -102,22 +102,22 @@ async def run(
     concurrency: int = 16,
     done: Callable[[], object] = lambda: None,
 ) -> ResultTable:
-    """Measure searches.
+    """Measure ways to search for references.
 
     Args:
         corpus: The passages.
         references: All references, in the order of the data set.
-        entries: Who flags sentences, beside the people who labelled them.
-        judge: Who answers for judges; may be None when no entry needs one.
-        threshold: From which score on, exclusive, a sentence is flagged.
-        k: How many documents each search gives, and among how many of the fused ranking the
-            reference is looked for.
-        instructions: Whether each question appears between instructions.
-        concurrency: How many requests a live judge gets at once.
-        done: Called after each passage that is scored or searched for.
+        entries: The methods that flag sentences, besides the human labels.
+        judge: The judge; may be None if no entry needs one.
+        threshold: A sentence with a score above it is flagged.
+        k: The number of documents that each search returns, and the depth to which the fused
+            ranking is searched for the reference.
+        instructions: Whether to put instructions around each question.
+        concurrency: The maximum number of concurrent requests to a live judge.
+        done: Called after each scored passage and each row of the table.
 
     Returns:
-        For each way to flag a row for each way to search.
+        A row for each way to flag and each way to search.
     """
     names = [f"{id_of(reference)}.txt" for reference in references]
     flags = {"labels": [[label != "accurate" for label in row] for row in corpus.labels]}
@@ -169,7 +169,7 @@ def _cases(
 
 @asynccontextmanager
 async def _folder_of(texts: Mapping[str, str]) -> AsyncGenerator[Retriever, None]:
-    """Hold texts in a folder as long as they are searched."""
+    """Yield a retriever over a temporary folder with the texts."""
     with TemporaryDirectory(prefix="resay-bench-") as folder:
         for name, text in texts.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
@@ -180,11 +180,11 @@ async def _folder_of(texts: Mapping[str, str]) -> AsyncGenerator[Retriever, None
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """Where a reference was found.
+    """The outcome of the searches for one passage.
 
     Attributes:
-        searches: How many searches were made.
-        rank: The rank of the reference in the fused ranking, from 1; None where it is not there.
+        searches: The number of searches.
+        rank: The rank of the reference in the fused ranking, from 1; None if it is not in there.
     """
 
     searches: int

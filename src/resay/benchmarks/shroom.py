@@ -2,8 +2,8 @@
 
 Mickus et al., "SemEval-2024 Task 6: SHROOM, a Shared-task on Hallucinations and Related Observable
 Overgeneration Mistakes", SemEval 2024: outputs of definition modelling (DM), paraphrase generation
-(PG) and machine translation (MT), in a track whose models are known (aware) and one whose are not
-(agnostic); the validation sets, labelled by five people.
+(PG) and machine translation (MT), in one track with known models (aware) and one with unknown
+models (agnostic). The benchmark uses the validation sets, labelled by five people.
 
 Figures are the accuracy of the labels, and Spearman's correlation of the scores with the share of
 people who said hallucination, as in Markchom, Jung and Liang, "NU-RU at SemEval-2024 Task 6",
@@ -42,7 +42,7 @@ Track = Literal["agnostic", "aware"]
 Task = Literal["DM", "PG", "MT"]
 
 TRACKS: tuple[Track, ...] = ("agnostic", "aware")
-"""The tracks; each is a file."""
+"""The tracks, each in a file of its own."""
 
 _DATA = "shroom_dev_{track}.jsonl"
 _TASKS: Mapping[Task, str] = {"DM": "definition", "PG": "paraphrase", "MT": "translation"}
@@ -59,7 +59,7 @@ _TABLE_2: Mapping[str, Mapping[Track, Mapping[str, float]]] = {
         "aware": {"accuracy": 0.699, "spearman": 0.536},
     },
 }
-# What the paper's figures were measured with.
+# The models behind the paper's figures.
 _PAPERS: Mapping[str, str] = {
     "prompt:task": "its judge was gpt-3.5-turbo-1106",
     "similarity:references": "its embedder was paraphrase-MiniLM-L6-v2, its delta 0.6",
@@ -78,7 +78,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("similarity", "references", _SIMILARITY),
     Entry("similarity", _BY_SOURCE, _SIMILARITY, extra=True),
 )
-"""What can be measured."""
+"""All entries of this benchmark."""
 
 COLUMNS = (
     Column("method", "method"),
@@ -93,7 +93,7 @@ COLUMNS = (
     Column("undetermined", "undetermined", 0),
     *COST_COLUMNS,
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
 
 class _DataRow(Lenient):
@@ -108,13 +108,13 @@ class _DataRow(Lenient):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output of a model, with what people say of it.
+    """A model's output with its labels.
 
     Attributes:
-        item: The output, its source as the query, and the text to hold it against as a reference.
+        item: The output, with its source as the query and the text to compare it with as reference.
         track: The track it belongs to.
-        task: What the model was to do.
-        hallucinated: What most people said.
+        task: The model's task.
+        hallucinated: The verdict of the majority.
         share: The share of people who said hallucination.
     """
 
@@ -129,15 +129,15 @@ def load(data: Path, tracks: Sequence[Track], rows: slice) -> tuple[Output, ...]
     """Read the validation sets.
 
     Args:
-        data: The folder they are in.
-        tracks: Which of them.
-        rows: Which rows of each to take.
+        data: The folder that contains them.
+        tracks: Which of them to read.
+        rows: Which rows of each to read.
 
     Returns:
         The outputs.
 
     Raises:
-        ConfigurationError: A file is not there, not valid, or has no such rows.
+        ConfigurationError: A file is missing or invalid, or has no such rows.
     """
     return tuple(output for track in tracks for output in _load(data, track, rows))
 
@@ -158,15 +158,15 @@ def _item(index: int, row: _DataRow) -> Item:
     reference = _reference(row)
     if not reference.strip():
         raise ConfigurationError(f"`ref` is {row.ref!r}, but that text is empty; leave the row out")
-    # The output is judged as a whole, whatever it looks like.
+    # The output is judged as a whole, even if it looks like several sentences.
     passage = Passage.from_sentences([row.hyp])
     return Item(index, passage, references=(reference,), query=Query.of(row.src))
 
 
 def _reference(row: _DataRow) -> str:
-    """Return the text that the annotators were to go by; of either the target, where it says any.
+    """Return the text that annotators compared with; for `either`, the target if it has words.
 
-    A target without a word ("." for one output) that alone is to go by is taken as it stands.
+    A target without words (such as ".") is used anyway if it is the only text to compare with.
     """
     if row.ref == "src" or (row.ref == "either" and not _says_anything(row.tgt)):
         return row.src
@@ -188,18 +188,18 @@ async def run(
     """Measure methods on the validation sets.
 
     Args:
-        outputs: What models wrote.
-        entries: What to measure.
-        judge: Who answers for judges; may be None when no entry needs one.
-        concurrency: How many requests a live judge gets at once.
+        outputs: The models' outputs.
+        entries: The entries to measure.
+        judge: The judge; may be None if no entry needs one.
+        concurrency: The maximum number of concurrent requests to a live judge.
         done: Called after each output of each entry.
 
     Returns:
-        For each entry and track one row for all outputs, and one for each task there is.
+        For each entry and track, one row for all outputs and one for each task that occurs.
 
     Raises:
         MissingDependencyError: scikit-learn or scipy is not installed.
-        ProviderError: A live judge does not answer.
+        ProviderError: A live judge failed to answer.
     """
     metrics.require()
     if judge is not None:
@@ -221,7 +221,7 @@ async def run(
 
 
 def _item_for(entry: Entry, output: Output) -> Item:
-    """Return the output with what it is held against: a paraphrase with its source, if wanted."""
+    """Return the output with its reference: for `source` variants, a paraphrase's source."""
     item = output.item
     if entry.variant != _BY_SOURCE or output.task != "PG" or item.query is None:
         return item
@@ -271,7 +271,7 @@ def _figures(pairs: Sequence[Found]) -> dict[str, float | None]:
 
 
 def _share(percent: float | None) -> float | None:
-    """Return a figure as the paper writes it."""
+    """Return a percentage as a fraction, as in the paper."""
     return None if percent is None else round(percent / 100.0, 4)
 
 
@@ -280,7 +280,7 @@ def _flags(scores: Scores) -> bool:
 
 
 def _is_undetermined(scores: Scores) -> bool:
-    # A call that failed says nothing; an answer that cannot be read counts, as published.
+    # A failed call says nothing; an unparseable answer counts, as published.
     return scores.undetermined > 0 and scores.inconclusive is not None
 
 
@@ -317,7 +317,7 @@ def _notes(outputs: Sequence[Output], entries: Sequence[Entry]) -> Iterator[str]
 
 
 def _model_of(entry: Entry) -> str:
-    """Return what a model is called, without where on this machine it lies."""
+    """Return the model's name, without its path on this machine."""
     model = config_of(dict(entry.config(None))["model"]).called
     return Path(model).name if Path(model).is_dir() else model
 

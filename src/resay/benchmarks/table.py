@@ -12,14 +12,14 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 Row = Mapping[str, Any]
-"""One result, JSON-ready. Its key `paper`, where it has one, holds the published figures under the
-same keys; they get a line of their own below it."""
+"""One result, JSON-ready. Its optional key `paper` contains the published figures under the same
+keys; they are displayed on a line of their own below it."""
 
 _NOTHING = "–"
 
 
 def shown(value: object, digits: int | None = None) -> str:
-    """Return a value as readers see it, a number with so many decimals."""
+    """Format a value for display, numbers with a fixed number of decimals."""
     if value is None:
         return _NOTHING
     if isinstance(value, bool):
@@ -31,12 +31,12 @@ def shown(value: object, digits: int | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column for readers; a key of a row without a column is in the JSON only.
+    """A displayed column; keys of a row without a column are only in the JSON.
 
     Attributes:
-        key: Which value of a row it shows.
-        title: What is above it.
-        digits: Decimals of its numbers; None for text.
+        key: The key of its values in a row.
+        title: Its heading.
+        digits: The number of decimals; None for text.
     """
 
     key: str
@@ -44,19 +44,19 @@ class Column:
     digits: int | None = None
 
     def show(self, value: object) -> str:
-        """Return a value as text."""
+        """Format a value as text."""
         return shown(value, self.digits)
 
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """What a benchmark found.
+    """The results of a benchmark.
 
     Attributes:
-        benchmark: Its name.
-        columns: What readers see of the rows; a column without a single value is left out.
+        benchmark: The benchmark's name.
+        columns: The displayed columns; one without any value is left out.
         rows: The results.
-        notes: What a reader must know to read them rightly.
+        notes: What a reader needs to know to interpret them.
         about: Further keys of the JSON document, such as the number of passages.
     """
 
@@ -67,7 +67,7 @@ class ResultTable:
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def to_json(self) -> str:
-        """Return one JSON document with everything."""
+        """Return everything as one JSON document."""
         document = {
             "benchmark": self.benchmark,
             **self.about,
@@ -123,8 +123,8 @@ def print_table(table: ResultTable, console: Console) -> None:
     """Print a table with its notes.
 
     Args:
-        table: What to print.
-        console: Where to.
+        table: The table.
+        console: The console to print on.
     """
     console.print(table.to_rich())
     for note in table.notes:

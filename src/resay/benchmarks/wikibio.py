@@ -1,12 +1,12 @@
 """The WikiBio GPT-3 hallucination data set.
 
 Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for
-Generative Large Language Models", EMNLP 2023, section 7: 238 passages GPT-3 wrote about people,
-1908 sentences labelled by people, 20 samples for each passage.
+Generative Large Language Models", EMNLP 2023, section 7: 238 passages that GPT-3 wrote about
+people, 1908 sentences labelled by people, 20 samples for each passage.
 
-Sentences are to be found as NonFact (minor or major inaccurate), NonFact* (major inaccurate, in the
-passages where not every sentence is) and Factual (accurate, by the negated score). Passages are to
-be ranked by the mean of their labels, with accurate 0, minor inaccurate 0.5, major inaccurate 1.
+The tasks are to detect NonFact sentences (minor or major inaccurate), NonFact* (major inaccurate,
+in passages where not every sentence is) and Factual (accurate, by the negated score), and to rank
+passages by the mean of their labels: accurate 0, minor inaccurate 0.5, major inaccurate 1.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ DATA = "wikibio_gpt3.jsonl"
 """The file of the data set."""
 
 RECORDED_DATA = "wikibio_gpt3_recorded.jsonl"
-"""What was recorded of it: a judge's answers, and scores that the authors' code gave."""
+"""The file of its recordings: judges' answers, and scores from the authors' code."""
 
 Label = Literal["accurate", "minor_inaccurate", "major_inaccurate"]
 
@@ -68,13 +68,13 @@ class _RecordedAnswers(Lenient):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The passages to be scored.
+    """The passages to score.
 
     Attributes:
         items: The passages.
-        labels: For each passage the labels of its sentences.
-        joined: How many passages do not hold their sentences as labelled, and were put together
-            from those instead.
+        labels: The labels of each passage's sentences.
+        joined: The number of passages that do not contain their sentences as labelled, and were
+            assembled from those sentences instead.
     """
 
     items: tuple[Item, ...]
@@ -86,14 +86,14 @@ def load(data: Path, rows: slice) -> Corpus:
     """Read the data set.
 
     Args:
-        data: The folder it is in.
-        rows: Which rows to take.
+        data: The folder that contains it.
+        rows: Which rows to read.
 
     Returns:
         The passages.
 
     Raises:
-        ConfigurationError: The file is not there, not valid, or has no such rows.
+        ConfigurationError: The file is missing or invalid, or has no such rows.
     """
     path = data / DATA
     lines = read_lines(path)
@@ -129,15 +129,15 @@ def recorded_judge(data: Path, name: str, corpus: Corpus) -> RecordedJudge:
     """Read the recorded answers to SelfCheckGPT-Prompt's question.
 
     Args:
-        data: The folder they are in.
-        name: Which of the recorded judges: `recorded:NAME`.
+        data: The folder that contains them.
+        name: The recorded judge, as `recorded:NAME`.
         corpus: The passages they are about.
 
     Returns:
         The judge.
 
     Raises:
-        ConfigurationError: There is no such recording, or it does not fit the passages.
+        ConfigurationError: There is no such recording, or it does not match the passages.
     """
     judge = name.removeprefix(RECORDED)
     path = data / RECORDED_DATA
@@ -153,14 +153,14 @@ def recorded_judge(data: Path, name: str, corpus: Corpus) -> RecordedJudge:
 
 
 def recording_of(item: Item, answers: Sequence[Sequence[str | None]]) -> Recording:
-    """Return answers by the published question about each sentence and sample.
+    """Key recorded answers by the published question about each sentence and sample.
 
     Args:
         item: The passage.
-        answers: For each sentence one for each sample.
+        answers: For each sentence, one answer per sample.
 
     Raises:
-        ConfigurationError: They are not as many.
+        ConfigurationError: The number of answers does not match the passage.
     """
     shape = [len(item.samples)] * len(item.passage.sentences)
     if [len(row) for row in answers] != shape:
@@ -190,16 +190,16 @@ def recorded_scores(
     """Read recorded scores.
 
     Args:
-        data: The folder they are in.
-        entries: What is to be measured.
+        data: The folder that contains them.
+        entries: The entries to measure.
         items: The passages.
 
     Returns:
-        For each entry that is a `Baseline`, by its name, one result for each passage, without a
-        score where none is recorded.
+        For each entry that is a `Baseline`, by its name, one result per passage; its scores are
+        None if none are recorded.
 
     Raises:
-        ConfigurationError: The file cannot be read, or does not fit the passages.
+        ConfigurationError: The file cannot be read, or does not match the passages.
     """
     wanted = [entry for entry in entries if isinstance(entry, Baseline)]
     if not wanted:
@@ -242,26 +242,26 @@ FIGURE_COLUMNS = (
     Column("average_precision", "AP", 2),
     Column("roc_auc", "ROC", 2),
 )
-"""The columns of what `figures` returns."""
+"""The columns of the figures that `figures` returns."""
 
 
 def is_wrong(label: Label) -> bool:
-    """Return whether a sentence is to be found as NonFact."""
+    """Return whether a sentence counts as NonFact."""
     return label != "accurate"
 
 
 def figures(
     labels: Sequence[Sequence[Label]], results: Sequence[Measured]
 ) -> dict[str, float | None]:
-    """Return how well a method does.
+    """Return how well a method performs.
 
     Args:
-        labels: For each passage the labels of its sentences.
-        results: What the method says of each passage.
+        labels: The labels of each passage's sentences.
+        results: The method's result for each passage.
 
     Returns:
-        Percentages with two decimals by the keys of `FIGURE_COLUMNS`; None where a figure does not
-        exist.
+        Percentages with two decimals, by the keys of `FIGURE_COLUMNS`; None if a figure is
+        undefined.
     """
     pairs = list(zip(labels, results, strict=True))
     flat, scores = _flat(pairs)
@@ -281,23 +281,23 @@ def figures(
 
 
 def star_ap(labels: Sequence[Sequence[Label]], results: Sequence[Measured]) -> float | None:
-    """Return NonFact* as average precision, which ties do not flatter.
+    """Return NonFact* as average precision, which ties do not inflate.
 
     Args:
-        labels: For each passage the labels of its sentences.
-        results: What the method says of each passage.
+        labels: The labels of each passage's sentences.
+        results: The method's result for each passage.
 
     Returns:
-        Percent, or None where it does not exist.
+        Percent, or None if undefined.
     """
     return metrics.average_precision(*_star(zip(labels, results, strict=True)))
 
 
 def explain(labels: Sequence[Sequence[Label]]) -> Iterator[str]:
-    """Yield what a reader must know of the columns.
+    """Yield the notes that explain the columns.
 
     Args:
-        labels: For each passage the labels of its sentences.
+        labels: The labels of each passage's sentences.
     """
     kept = [ls for ls in labels if not _all_major(ls)]
     yield (
@@ -316,7 +316,7 @@ Pair = tuple[Sequence[Label], Measured]
 
 
 def _flat(pairs: Iterable[Pair]) -> tuple[list[Label], list[float]]:
-    """Return labels and scores of the sentences that have a score."""
+    """Return the labels and scores of the sentences that have a score."""
     labels: list[Label] = []
     scores: list[float] = []
     for passage_labels, result in pairs:
@@ -328,13 +328,13 @@ def _flat(pairs: Iterable[Pair]) -> tuple[list[Label], list[float]]:
 
 
 def _star(pairs: Iterable[Pair]) -> tuple[list[bool], list[float]]:
-    """Return what NonFact* is to find, and the scores."""
+    """Return whether each sentence counts as NonFact*, and the scores."""
     labels, scores = _flat((ls, result) for ls, result in pairs if not _all_major(ls))
     return [label == "major_inaccurate" for label in labels], scores
 
 
 def _passages(pairs: Iterable[Pair]) -> tuple[list[float], list[float]]:
-    """Return what people and the method say about the passages that have a score."""
+    """Return the mean labels and the scores of the passages that have a score."""
     known = [(fmean(_VALUES[x] for x in ls), r.passage) for ls, r in pairs if r.passage is not None]
     return [truth for truth, _ in known], [score for _, score in known]
 
@@ -344,7 +344,7 @@ def _all_major(labels: Sequence[Label]) -> bool:
 
 
 UNCORRECTED = "uncorrected"
-"""What the scores without a correction are called."""
+"""The form that leaves scores uncorrected."""
 
 _FORMS: Mapping[str, Snowballing.Config] = {
     "published": Snowballing.Config(),
@@ -354,17 +354,17 @@ _FORMS: Mapping[str, Snowballing.Config] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction(Entry):
-    """A method followed by `snowballing`: a row as it is, and a row for each form.
+    """A method followed by `snowballing`: a row without correction, and a row for each form.
 
     Attributes:
-        base: The method that is measured, once for all rows.
+        base: The method, measured once for all rows.
     """
 
     base: Entry
 
     @property
     def needs_judge(self) -> bool:
-        """Whether the method asks a judge; the correction asks nobody."""
+        """Whether the method asks a judge; the correction itself does not."""
         return self.base.needs_judge
 
     def config(self, judge: BenchJudge | None, **settings: Any) -> ScorerConfig:
@@ -378,13 +378,12 @@ async def correct(
     """Correct a method's scores in each form.
 
     Args:
-        items: What was measured.
-        results: What the method says of them.
+        items: The measured passages.
+        results: The method's results for them.
 
     Returns:
-        By the form's name the corrected scores, those without a correction first. All are made of
-        scores in [0, 1], also where the method has unbounded values of its own: `snowballing` gets
-        to see no others.
+        The corrected scores by the form's name, the uncorrected ones first. All derive from scores
+        in [0, 1], even if the method has unbounded raw values, which `snowballing` never sees.
     """
     before = [replace(r, scores=replace(r.scores, raw=(), raw_passage=None)) for r in results]
     corrected: dict[str, Sequence[Measured]] = {UNCORRECTED: before}
@@ -408,12 +407,12 @@ def compare(
     labels: Sequence[Sequence[Label]],
     forms: Mapping[str, Sequence[Measured]],
 ) -> Iterator[str]:
-    """Yield whether the correction helps.
+    """Yield notes on whether the correction helps.
 
     Args:
         entry: The correction.
-        labels: For each passage the labels of its sentences.
-        forms: What `correct` returned.
+        labels: The labels of each passage's sentences.
+        forms: The result of `correct`.
     """
     found = {form: figures(labels, results) for form, results in forms.items()}
     for form in _FORMS:
@@ -463,7 +462,7 @@ _TABLE_2 = {
     "prompt": (93.42, 53.19, 67.09, 78.32, 78.30),
 }
 _FIGURES = ("nonfact", "nonfact_star", "factual", "pearson", "spearman")
-# FIBE, Table 1, without NonFact*: theirs is over all passages.
+# FIBE, Table 1, without NonFact*, which the authors computed over all passages.
 _TABLE_1_FIBE = {"nonfact": 91.72, "factual": 66.40, "roc_auc": 81.06}
 
 
@@ -479,7 +478,7 @@ def _table_2(method: str) -> dict[str, float]:
 
 _NGRAM = {variant: _ngram(variant, paper) for variant, paper in _TABLE_7.items()}
 _PROMPT = Entry("prompt", "per_pair", {"form": "published"}, _table_2("prompt"))
-# Whatever the model's name: that of the paper was trained with the sentence first.
+# For any model, because the paper's was trained with the sentence first.
 _NLI = {"order": "sentence_first"}
 
 ENTRIES: tuple[Entry, ...] = (
@@ -502,10 +501,10 @@ ENTRIES: tuple[Entry, ...] = (
     Correction("snowballing", "ngram", {}, base=_NGRAM["maximum-1"]),
     Correction("snowballing", "ngram-average", {}, extra=True, base=_NGRAM["average-1"]),
 )
-"""What can be measured."""
+"""All entries of this benchmark."""
 
 METHODS = tuple(entry for entry in ENTRIES if not isinstance(entry, (Baseline, Correction)))
-"""Those that score sentences on their own."""
+"""The entries that score sentences on their own."""
 
 
 COLUMNS = (
@@ -515,9 +514,9 @@ COLUMNS = (
     *FIGURE_COLUMNS,
     *COST_COLUMNS,
 )
-"""What readers see of a row."""
+"""The columns of the printed table."""
 
-# What an answer that cannot be read counts.
+# How an unparseable answer counts.
 _UNREAD = {
     "prompt": "were neither yes nor no and count 0.5",
     "direct_question": "were neither yes nor no and count 1",
@@ -537,18 +536,18 @@ async def run(
 
     Args:
         corpus: The passages.
-        entries: What to measure.
-        judge: Who answers for judges; may be None when no entry needs one.
-        recorded: The scores of the entries that are baselines, by their names.
-        concurrency: How many requests a live judge gets at once.
-        done: Called after each passage of each method that is measured.
+        entries: The entries to measure.
+        judge: The judge; may be None if no entry needs one.
+        recorded: The scores of the entries that are baselines, by name.
+        concurrency: The maximum number of concurrent requests to a live judge.
+        done: Called after each passage of each measured method.
 
     Returns:
-        One row for each entry, and for a correction one without it and one for each of its forms.
+        One row per entry; for a correction, one without it and one for each of its forms.
 
     Raises:
         MissingDependencyError: scikit-learn or scipy is not installed.
-        ProviderError: A live judge does not answer.
+        ProviderError: A live judge failed to answer.
     """
     metrics.require()
     if judge is not None:
@@ -584,7 +583,7 @@ async def run(
     return ResultTable("wikibio", COLUMNS, tuple(rows), tuple(notes), about)
 
 
-# What recorded scores took.
+# The cost of recorded scores is not recorded.
 _UNKNOWN: Mapping[str, None] = dict.fromkeys(("calls", "tokens", "seconds"))
 
 
@@ -631,11 +630,11 @@ def _notes(corpus: Corpus, entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def notes_on(entry: Entry, results: Sequence[Measured]) -> Iterator[str]:
-    """Yield what went wrong when a method was measured, if anything did.
+    """Yield notes on failed calls, unparseable answers and missing scores, if there are any.
 
     Args:
         entry: The method.
-        results: What was measured.
+        results: Its results.
     """
     yield from failures_of(entry.name, results)
     if unread := sum(result.scores.undetermined for result in results):

@@ -1,6 +1,6 @@
-"""Thresholds, weights and bands from labelled responses, with a guarantee.
+"""Fits thresholds, weights and bands to labelled responses, with a guarantee.
 
-`calibrate` does it all; the parts it is made of are here for those who bring their own scores.
+`calibrate` does it all; its building blocks are public for callers with scores of their own.
 """
 
 from __future__ import annotations

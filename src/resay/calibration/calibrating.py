@@ -36,7 +36,7 @@ class Matched:
     Attributes:
         rows: The labelled responses that were logged.
         verdicts: The verdict of each.
-        logged: How many verdicts the log holds.
+        logged: The number of verdicts in the log.
     """
 
     rows: tuple[LabelledRow, ...]
@@ -51,7 +51,7 @@ def match_log(path: str | Path, rows: Sequence[LabelledRow], policy: Policy) -> 
         path: JSON Lines of verdicts as `Verdict.to_dict` writes them, with or without content, each
             with an `id` beside its keys, or as `{"id": …, "verdict": {…}}`.
         rows: The labelled responses.
-        policy: The policy the verdicts were made with.
+        policy: The policy that made the verdicts.
 
     Returns:
         The labelled responses whose id is in the log.
@@ -121,47 +121,46 @@ async def acalibrate(
     concurrency: int = 4,
     done: Callable[[], object] = lambda: None,
 ) -> Calibration:
-    """Fit a policy's thresholds to a target, and the weights of its composites to labels.
+    """Fit a policy's thresholds to targets, and the weights of its composites to labels.
 
-    Where weights or bands are learned, one half of the responses is for them and the other for
+    If weights or bands are learned, one half of the responses is for them and the other for
     thresholds; a seeded draw divides the correct and the hallucinated ones alike. Thresholds then
-    rest on checks with what was learned.
+    rest on checks with the learned parameters.
 
     Args:
         policy: The policy, in any form `Policy.of` takes.
-        labels: A file as `read_labels` reads it, or what that returned; or what
-            `read_journal_labels` returned.
-        targets: What the thresholds shall keep, at most one for responses and one for sentences;
-            none for `default_targets`.
-        guarantee: What is promised; None for `probable` at 0.9.
-        log: Logged verdicts to take in place of running checks; see `match_log`.
+        labels: A file for `read_labels`, or the result of `read_labels` or `read_journal_labels`.
+        targets: The targets that the thresholds must keep, at most one for responses and one for
+            sentences; empty for `default_targets`.
+        guarantee: The promise to give about them; None for `probable` at 0.9.
+        log: Logged verdicts to use instead of running checks; see `match_log`.
         weights: Whether to learn the weights of `ensemble` and `combination`.
-        settle_error: Which share of settled sentences may be decided otherwise than by the last
-            step, to fit the bands of `settle`; None leaves them.
-        seed: Divides responses, and draws those of the bootstrap.
-        bootstrap: How many times responses are drawn anew for the intervals.
-        model: The model that wrote the responses, where a row names none.
-        provider: Who answers; None for litellm.
+        settle_error: The share of settled sentences that may be decided differently from the last
+            step, to fit the bands of `settle`; None leaves the bands as they are.
+        seed: The seed of the division of responses and of the bootstrap.
+        bootstrap: How often responses are resampled for the intervals.
+        model: The model that wrote the responses whose rows name none.
+        provider: Answers the calls; None for litellm.
         params: Provider parameters, such as `api_base`.
-        concurrency: How many responses are checked at once.
+        concurrency: The number of responses checked at the same time.
         done: Called after each response.
 
     Returns:
-        The policy with what was found, and what was measured.
+        The calibrated policy and the measured figures.
 
     Raises:
-        ConfigurationError: The labels are not valid or too few, a row lacks what the chain needs,
-            or no threshold keeps the targets.
+        ConfigurationError: The labels are invalid or too few, a row lacks what the chain needs, or
+            no threshold keeps the targets.
         MissingDependencyError: numpy, or for weights scipy, is not installed.
     """
     given = Policy.of(policy)
     entries = None
     if isinstance(labels, LabelledEntries):
         entries, name, labels = labels, labels.name, labels.rows
-        # Whoever rates some claims of an entry chooses which.
+        # Raters choose which claims of an entry they rate, so sentences get no default target.
         targets = targets or (Target("passage", "fpr", _DEFAULT_RATE),)
     elif isinstance(labels, (str, PathLike)):
-        # It goes into a comment of one line.
+        # The name becomes part of a comment of one line.
         name = "".join(c if c.isprintable() else "?" for c in Path(labels).name)
         labels = read_labels(fspath(labels), responses=log is None)
     else:
@@ -184,15 +183,15 @@ async def acalibrate(
 
 
 calibrate = in_sync(acalibrate)
-"""Do what `acalibrate` does, for callers that are not async."""
+"""The synchronous version of `acalibrate`."""
 
 
 def default_targets(policy: Policy, rows: Sequence[LabelledRow]) -> tuple[Target, ...]:
-    """Return the targets for those who name none: at most 5 % of what is correct is flagged.
+    """Return the targets to use if none is given: at most 5 % of correct items are flagged.
 
     Args:
         policy: The policy.
-        rows: Labelled responses. There is a target for sentences where some are labelled and the
+        rows: Labelled responses. There is a target for sentences if some are labelled and the
             policy has a threshold for them.
     """
     targets: list[Target] = []
@@ -205,7 +204,7 @@ def default_targets(policy: Policy, rows: Sequence[LabelledRow]) -> tuple[Target
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
-    """What is wanted."""
+    """The settings of a calibration."""
 
     policy: Policy
     targets: tuple[Target, ...]
@@ -217,7 +216,7 @@ class _Setting:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What the thresholds can rest on."""
+    """The checked responses that thresholds can be fitted on."""
 
     policy: Policy
     rows: Sequence[LabelledRow]
@@ -323,7 +322,7 @@ def _notes_of_recorded(
 
 
 def _halves(rows: Sequence[LabelledRow], seed: int) -> tuple[list[LabelledRow], list[LabelledRow]]:
-    """Divide rows at random, those with the same label in halves; the second may have one more."""
+    """Divide rows into random halves, stratified by label; the second gets the odd ones out."""
     rng = random.Random(seed)  # noqa: S311 - no secret
     order = sorted(range(len(rows)), key=lambda _: rng.random())
     first: set[int] = set()
@@ -340,7 +339,7 @@ def _result(
     found = [outcome_of(row, v) for row, v in zip(run.rows, run.verdicts, strict=True)]
     draws = [None] * len(found) if run.entries is None else run.entries.draws
     known = [(o, draw) for o, draw in zip(found, draws, strict=True) if o is not None]
-    # What was drawn by uncertainty is unlike the others, and counts in rates only, by its weight.
+    # Entries drawn by uncertainty do not represent the others; they count in rates only, weighted.
     outcomes = tuple(o for o, draw in known if draw is None or draw.method == "random")
     counts = Counts(
         rows=len(rows),

@@ -1,16 +1,16 @@
-"""Whether recent scores look like those that thresholds were fitted on.
+"""Detects whether recent scores differ from those that thresholds were fitted on.
 
 A guarantee is about responses like the labelled ones. Another model, prompt or judge shows first in
-the scores, for which nobody has to label anything. A calibrated policy holds how its scores were
-spread: for responses, and for the greatest score of a sentence in each, how many were 0, how many
-were in each of twenty equal steps, and how many were 1. Recent verdicts are compared with that by
-the two-sample test of Kolmogorov and Smirnov, whose statistic is the greatest distance between the
-two cumulative shares. Seen through bins the distance can only be smaller, so that the p-value, by
-the approximation of Stephens ("Use of the Kolmogorov-Smirnov, Cramer-Von Mises and Related
-Statistics Without Extensive Tables", JRSS B 1970), errs towards no drift.
+the scores, which need no labels. A calibrated policy records the distribution of its scores: for
+responses, and for the greatest score of a sentence in each, how many were 0, how many were in each
+of twenty equal steps, and how many were 1. Recent verdicts are compared with that by the two-sample
+test of Kolmogorov and Smirnov, whose statistic is the greatest distance between the two cumulative
+shares. Binning can only reduce the distance, so that the p-value, by the approximation of Stephens
+("Use of the Kolmogorov-Smirnov, Cramer-Von Mises and Related Statistics Without Extensive Tables",
+JRSS B 1970), errs towards no drift.
 
-With enough verdicts any difference is significant. So scores have drifted where it is both: not by
-chance, and great enough to matter.
+With enough verdicts any difference is significant. Scores have drifted only if the difference is
+both significant and large enough to matter.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ _SPREAD = "{}, as 0, in {} equal steps, and as 1:"
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How scores in [0, 1] are spread.
+    """The distribution of scores in [0, 1].
 
     Attributes:
-        counts: How many are 0, in each of twenty equal steps, and 1.
+        counts: The number of scores equal to 0, in each of twenty equal steps, and equal to 1.
     """
 
     counts: tuple[int, ...]
 
     @classmethod
     def of(cls, scores: Iterable[float]) -> Spread:
-        """Count scores."""
+        """Count scores by bin."""
         counts = [0] * _BINS
         for score in scores:
             counts[_place(score)] += 1
@@ -65,24 +65,24 @@ class Spread:
 
     @property
     def total(self) -> int:
-        """How many scores there are."""
+        """The number of scores."""
         return sum(self.counts)
 
     @property
     def cumulative(self) -> list[float]:
-        """Which share of the scores is in each bin or below it."""
+        """The share of the scores in each bin or below it."""
         return [count / max(self.total, 1) for count in accumulate(self.counts)]
 
 
 def _place(score: float) -> int:
     if score <= 0:
         return 0
-    # The upper end of a step belongs to it, as a score at a threshold is not over it.
+    # A step includes its upper end, because a score at a threshold is not over it.
     return _BINS - 1 if score >= 1 else max(math.ceil(score * _STEPS - 1e-9), 1)
 
 
 def spread_lines(responses: Iterable[float], sentences: Iterable[float]) -> Iterator[str]:
-    """Yield how scores are spread, as a calibrated policy says it.
+    """Yield the distributions of scores as lines of a calibrated policy's comment.
 
     Args:
         responses: The scores of responses.
@@ -95,17 +95,17 @@ def spread_lines(responses: Iterable[float], sentences: Iterable[float]) -> Iter
 
 
 def spreads_in(text: str, source: str) -> dict[str, Spread]:
-    """Return how the scores were spread that a policy was calibrated on.
+    """Return the distributions of the scores that a policy was calibrated on.
 
     Args:
         text: The policy's text.
-        source: What to call it in messages.
+        source: The policy's name in messages.
 
     Returns:
-        By unit: `responses`, and `sentences` where sentences were scored.
+        By unit: `responses`, and `sentences` if sentences were scored.
 
     Raises:
-        ConfigurationError: It does not say.
+        ConfigurationError: The text does not contain them.
     """
     found: dict[str, Spread] = {}
     for unit, name in _UNITS.items():
@@ -125,16 +125,16 @@ def spreads_in(text: str, source: str) -> dict[str, Spread]:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far scores of one kind have moved.
+    """The difference between recent scores of one kind and those of the calibration.
 
     Attributes:
         unit: `responses`, or `sentences` for the greatest score of a sentence in each.
-        before: How many there were in the calibration.
-        now: How many there are.
+        before: The number of scores in the calibration.
+        now: The number of recent scores.
         distance: The greatest distance of the cumulative shares, in [0, 1].
-        p_value: How probable such a distance is where nothing has changed, at most.
-        higher: Whether scores are higher where that is.
-        drifted: Whether they have drifted; None where there are too few to tell.
+        p_value: An upper bound on the probability of such a distance if nothing has changed.
+        higher: Whether recent scores are higher where the distance is greatest.
+        drifted: Whether they have drifted; None if there are too few to tell.
     """
 
     unit: str
@@ -151,9 +151,9 @@ class Drift:
     """Whether recent scores look like those of the calibration.
 
     Attributes:
-        shifts: By kind of score.
-        left_out: How many verdicts are inconclusive, skipped, or have no score.
-        notes: What a reader has to know.
+        shifts: One for each kind of score.
+        left_out: The number of verdicts that are inconclusive, skipped, or without a score.
+        notes: Remarks for the reader.
     """
 
     shifts: tuple[Shift, ...]
@@ -162,7 +162,7 @@ class Drift:
 
     @property
     def drifted(self) -> bool | None:
-        """Whether scores of any kind have drifted; None where there are too few to tell."""
+        """Whether scores of any kind have drifted; None if there are too few to tell."""
         said = {shift.drifted for shift in self.shifts}
         return True if True in said else None if None in said else False
 
@@ -192,11 +192,11 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
 
     Args:
         text: The text of the calibrated policy.
-        verdicts: What its guard has found since.
-        source: What to call the policy in messages.
+        verdicts: The verdicts of its guard since then.
+        source: The policy's name in messages.
 
     Returns:
-        How far scores have moved.
+        The differences between recent scores and those of the calibration.
 
     Raises:
         ConfigurationError: The policy was not calibrated.
@@ -239,22 +239,22 @@ def _shift(unit: str, before: Spread, now: Spread, tests: int) -> Shift:
     gap = max(gaps, key=abs)
     few = min(before.total, now.total) < _LEAST
     p_value = 1.0 if few else kolmogorov_smirnov(abs(gap), before.total, now.total)
-    # Each kind of score is another chance to be wrong.
+    # Each kind of score is another chance of a false alarm.
     moved = p_value < _CHANCE / tests and abs(gap) >= _DISTANCE
     return Shift(unit, before.total, now.total, abs(gap), p_value, gap > 0, None if few else moved)
 
 
 def kolmogorov_smirnov(distance: float, n: int, m: int) -> float:
-    """Return how probable so great a distance is between two samples from one distribution.
+    """Return the probability of at least this distance between two samples of one distribution.
 
     Args:
         distance: The greatest distance of their cumulative shares.
-        n: How large one sample is, at least 1.
-        m: How large the other is.
+        n: The size of one sample, at least 1.
+        m: The size of the other, at least 1.
     """
     root = math.sqrt(n * m / (n + m))
     x = (root + 0.12 + 0.11 / root) * distance
-    # The series converges slowly where the probability is 1 to many digits.
+    # The series converges slowly where the probability is almost 1.
     if x < 0.2:
         return 1.0
     terms = ((-1) ** (k - 1) * math.exp(-2 * k * k * x * x) for k in range(1, 101))
@@ -265,15 +265,15 @@ def read_verdicts(path: Path | str, last: int) -> list[Verdict]:
     """Read the newest verdicts of a log.
 
     Args:
-        path: JSON Lines as `--from-log` takes them, `id` or not, or a journal: its SQLite file, or
-            its address.
-        last: How many at most.
+        path: JSON Lines as for `--from-log`, with or without `id`, or a journal: its SQLite file,
+            or its address.
+        last: The maximum number of verdicts.
 
     Returns:
         The verdicts, newest last.
 
     Raises:
-        ConfigurationError: It cannot be read, or a line holds no verdict.
+        ConfigurationError: The file cannot be read, or a line contains no verdict.
         JournalError: The journal cannot be read.
     """
     if isinstance(path, str) and "://" in path:

@@ -1,4 +1,4 @@
-"""Learns what a chain's steps are made of: weights of composites, and bands of `settle`."""
+"""Learns the parameters of a chain's steps: weights of composites, and bands of `settle`."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def fit_bands(
     *,
     threshold: float | None = None,
 ) -> Settle:
-    """Find the bands that settle the most sentences at so small a share of other decisions.
+    """Find the bands that settle the most sentences within a share of differing decisions.
 
     A sentence settled from below counts as not flagged, one settled from above as flagged. On
-    either side, and so among all that are settled, at most the share `error` of the sentences given
-    is decided otherwise than by the final step. That is a share of these sentences, found by
-    looking at all bands: for others expect a little more.
+    either side, and so among all settled ones, at most the share `error` of the given sentences is
+    decided differently from the final step. That share is measured on these sentences, after a
+    search over all bands: expect a little more for others.
 
     Args:
-        scores: What the step says of each sentence, in [0, 1].
+        scores: The step's score for each sentence, in [0, 1].
         decided: For each sentence, whether the final step flags it.
-        error: Which share of the settled sentences may be decided otherwise, in [0, 1).
-        threshold: Over which score a settled sentence is flagged. With it `below` is at most, and
-            `above` at least, this, so that what is settled is decided as counted here.
+        error: The share of settled sentences that may be decided differently, in [0, 1).
+        threshold: The score above which a settled sentence is flagged. If given, `below` is at most
+            and `above` at least this, so that settled sentences are decided as counted here.
 
     Returns:
         The bands, to at most six decimals; None for a side on which nothing can be settled.
@@ -69,9 +69,9 @@ def fit_bands(
 
 
 class _Table:
-    """The distinct scores in order, with how many sentences up to each are flagged in the end.
+    """The distinct scores in order, with the number of flagged sentences up to each.
 
-    A cut is a number: so many of the distinct scores lie under it.
+    A cut is the number of distinct scores below it.
     """
 
     def __init__(self, scores: Sequence[float], decided: Sequence[bool], error: Fraction) -> None:
@@ -86,13 +86,13 @@ class _Table:
         self._error = error
 
     def settled(self, low: int, high: int) -> int:
-        """Return how many sentences lie under the lower and over the upper cut."""
+        """Return how many sentences are below the lower or above the upper cut."""
         return self._counts[low] + self._counts[-1] - self._counts[high]
 
     def pairs(self, threshold: float | None) -> Iterator[tuple[int, int]]:
-        """Yield for each allowed lower cut the upper one that settles the most."""
+        """Yield each allowed lower cut with the upper one that settles the most."""
         count = len(self.values)
-        # `below` settles what is under it, `above` what is over it; the threshold itself flags not.
+        # `below` settles scores under it, `above` scores over it; the threshold itself flags none.
         lowest = bisect_right(self.values, threshold) if threshold is not None else 0
         highest = bisect_left(self.values, threshold) if threshold is not None else count
         # A score of 1 is under no `below`, one of 0 over no `above`.
@@ -105,7 +105,7 @@ class _Table:
                 yield from ((low, high) for high in uppers[place : place + 1])
 
     def _can_meet(self, cut: int) -> bool:
-        """Return whether both bands can end at a cut: no score is under and over one number."""
+        """Return whether both bands can end at a cut: whether a number fits between its scores."""
         if not 0 < cut < len(self.values):
             return True
         return nextafter(self.values[cut - 1], 1.0) < self.values[cut]
@@ -118,7 +118,7 @@ class _Table:
         return count - (self._flagged[-1] - self._flagged[high]) <= self._error * count
 
     def bands(self, low: int, high: int, threshold: float | None) -> Settle:
-        """Return the bands of two cuts, as short numbers."""
+        """Return the bands of two cuts, as numbers with few digits."""
         values, count = self.values, len(self.values)
         if 0 < low == high < count:
             middle = _between(values[low - 1], values[low]) if threshold is None else threshold
@@ -135,13 +135,13 @@ class _Table:
 
 
 def _between(least: float, most: float) -> float:
-    """Return a number between two others, which are not next to each other."""
+    """Return a number between two others that are not adjacent floats."""
     short = _shortest(least, most)
     return short if short < most else (least + most) / 2
 
 
 def _shortest(least: float, most: float) -> float:
-    """Return the shortest number over the one and at most the other."""
+    """Return the number with the fewest digits that is over `least` and at most `most`."""
     for digits in range(1, _DIGITS + 1):
         step = Decimal(1).scaleb(-digits)
         value = Decimal(repr(least)).quantize(step, ROUND_CEILING)
@@ -156,14 +156,14 @@ Model = Learned | LearnedSum
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What was learned for a chain.
+    """The parameters learned for a chain.
 
     Attributes:
-        policy: The policy with it.
-        rows: How many labelled responses it was learned from.
-        weighted: The places in the chain whose weights were learned.
-        banded: The places whose bands were.
-        share_settled: Of the sentences learned from, which share each of these settles.
+        policy: The policy with the learned parameters.
+        rows: The number of labelled responses they were learned from.
+        weighted: The indices of the steps whose weights were learned.
+        banded: The indices of the steps whose bands were learned.
+        share_settled: For each of the latter, the share of these responses' sentences it settles.
     """
 
     policy: Policy
@@ -197,15 +197,15 @@ async def fit_chain(
     Args:
         policy: The policy.
         rows: Labelled responses; none of them may be used for thresholds.
-        runner: What the methods run with.
+        runner: Runs the methods.
         weights: Whether to learn the weights of composites.
-        settle_error: Which share of settled sentences may be decided otherwise than by the last
+        settle_error: The share of settled sentences that may be decided differently from the last
             step, at the sentence threshold that these rows suggest for the chain with the bands;
             None leaves the bands as they are.
-        targets: What the thresholds will be for.
+        targets: The targets that the thresholds will be fitted to.
 
     Returns:
-        The policy with what was learned, to two digits.
+        The policy with the learned parameters; weights have two digits.
 
     Raises:
         ConfigurationError: Nothing can be learned from the rows.
@@ -243,7 +243,7 @@ def _fitted(
 
 
 class _Leaves:
-    """The methods that speak for themselves, and which of them each step is made of."""
+    """The methods to score separately, and the ones that each step consists of."""
 
     def __init__(self, chain: Sequence[ScorerConfig], *, bands: bool, weights: bool) -> None:
         self.composites = [i for i, config in enumerate(chain) if _is_composite(config)]
@@ -260,7 +260,7 @@ class _Leaves:
             self._places[i] = slice(start, len(self.leaves))
 
     def of(self, i: int) -> slice:
-        """Return the places of the methods of a step."""
+        """Return the indices of a step's methods."""
         return self._places[i]
 
 
@@ -347,7 +347,7 @@ def _examples(
 def _rows(
     config: ScorerConfig, scores: Sequence[Scores], sentences: int
 ) -> list[list[float | None]]:
-    """Return what a composite makes its sum of: for each sentence one value of each part."""
+    """Return the inputs of a composite's sum: for each sentence, one value of each part."""
     results = [PartScores("", found) for found in scores]
     value = _value_of(config)
     return [[value(i, r, s) for i, r in enumerate(results)] for s in range(sentences)]
@@ -369,7 +369,7 @@ def _value_of(config: ScorerConfig) -> Callable[[int, PartScores, int], float | 
 def _step_scores(
     config: ScorerConfig, leaves: slice, scored: Scored, sentences: int
 ) -> Sequence[float | None]:
-    """Return what a step says of each sentence; the passage score where it says it of none."""
+    """Return a step's score of each sentence; the passage score if it scores no sentences."""
     scores = scored.scores[leaves]
     if _is_composite(config):
         return _model(config).score(_rows(config, scores, sentences))
@@ -407,7 +407,7 @@ def _with_bands(
     final = column(_last(policy.chain))
     columns = {place: column(place) for place in _banded(policy.chain)}
     best, share = {place: Settle() for place in columns}, 0.0
-    # What is settled changes the scores, and so the threshold by which it has to be right.
+    # Settling changes the scores, and so the threshold at which the decisions must be right.
     for limit in _candidates(_suggested(policy, usable, counts, final, targets), final):
         bands = {place: _bands(own, final, limit, error) for place, own in columns.items()}
         together, settled = _cascade(columns, bands, final)
@@ -423,11 +423,11 @@ def _with_bands(
 
 
 Column = Sequence[float | None]
-"""What a step says of every sentence."""
+"""A step's score of every sentence."""
 
 
 def _candidates(suggested: float, final: Column) -> list[float]:
-    """Return thresholds by which bands may go: the suggested one, and some that divide scores."""
+    """Return thresholds to fit bands at: the suggested one, and some quantiles of the scores."""
     known = sorted(score for score in final if score is not None)
     tenths = [known[len(known) * i // 10] for i in range(1, 10)] if known else []
     return [suggested, *sorted({round(score, 4) for score in tenths})]
@@ -467,7 +467,7 @@ def _suggested(
     final: Sequence[float | None],
     targets: Sequence[Target],
 ) -> float:
-    """Return about where the threshold of sentences will be."""
+    """Return an estimate of the sentence threshold that will be fitted."""
     outcomes: list[Outcome] = []
     rest = iter(final)
     for scored, count in zip(usable, counts, strict=True):
@@ -479,6 +479,6 @@ def _suggested(
     try:
         found = fit_thresholds(outcomes, targets, Guarantee("expected"), policy.threshold)
     except ConfigurationError:
-        # Too few of them for that; the policy's own is the best guess.
+        # Too few responses to fit one; the policy's own is the best guess.
         return old
     return old if found.sentence is None else found.sentence

@@ -1,15 +1,15 @@
-"""Labels from a journal: which entries to label, what people said of them, how far raters agree.
+"""Labels from a journal: drawing entries, reading labels, and the agreement of raters.
 
-What a sample says of all entries depends on how it was drawn. Entries drawn at random (simple
-random sampling without replacement) are like the others, whether or not they were flagged, and
-only they carry a guarantee. Those drawn by uncertainty are drawn with unequal probabilities:
-systematically, with sizes that fall with the distance of the scores from the thresholds (Madow,
-"On the Theory of Systematic Sampling, II", Annals of Mathematical Statistics 1949; the
-probabilities are exact). Each stands for 1 / p entries, so that weighted rates are those of all
-entries (Horvitz and Thompson, "A Generalization of Sampling Without Replacement From a Finite
-Universe", JASA 1952; divided by the sum of the weights, Hajek 1971). An entry that is drawn again
-has the sum of its weights, so that draws can be pooled (Hansen and Hurwitz 1943). Which entries
-nobody drew and somebody rated all the same, on their own account, says nothing about the others.
+What a sample says about all entries depends on how it was drawn. Entries drawn at random (simple
+random sampling without replacement) represent the others, flagged or not, and only they carry a
+guarantee. Those drawn by uncertainty are drawn with unequal probabilities: systematically, with
+sizes that fall with the distance of the scores from the thresholds (Madow, "On the Theory of
+Systematic Sampling, II", Annals of Mathematical Statistics 1949; the probabilities are exact). Each
+represents 1 / p entries, so that weighted rates are those of all entries (Horvitz and Thompson, "A
+Generalization of Sampling Without Replacement From a Finite Universe", JASA 1952; divided by the
+sum of the weights, Hajek 1971). An entry that is drawn again has the sum of its weights, so that
+draws can be pooled (Hansen and Hurwitz 1943). Entries that raters picked themselves, without a
+draw, say nothing about the others.
 
 Agreement: Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological
 Measurement 1960.
@@ -44,11 +44,11 @@ from resay.reporting.journal import (
     open_journal,
 )
 
-# Which share of a draw by uncertainty is spread over all entries alike.
+# The share of a draw by uncertainty that is spread evenly over all entries.
 _SPREAD = 0.2
-# How far from a threshold scores are hardly uncertain any more.
+# The distance from a threshold at which scores are hardly uncertain any more.
 _NEAR = 0.1
-# The queue is in the order in which entries were drawn, so that its beginning is a draw too.
+# The queue keeps the order of the draw, so that any beginning of it is a draw too.
 _STEP_S = 1e-5
 
 
@@ -57,8 +57,8 @@ class Candidate:
     """An entry that can be drawn.
 
     Attributes:
-        id: Its id.
-        distance: How far its scores are from another decision.
+        id: The entry's id.
+        distance: How far its scores are from a different decision.
     """
 
     id: str
@@ -66,7 +66,7 @@ class Candidate:
 
     @classmethod
     def of(cls, entry: Entry, threshold: Threshold) -> Candidate | None:
-        """Return an entry as one; None where it has no decision that could be right or wrong."""
+        """Return an entry as a candidate; None without a decision that could be right or wrong."""
         if entry.score is None or entry.decision not in ("consistent", "flagged"):
             return None
         scores = [
@@ -94,20 +94,20 @@ def draw_entries(
     now: float,
     seed: int | None = None,
 ) -> list[Draw]:
-    """Draw entries to be labelled.
+    """Draw entries to label.
 
     Args:
         candidates: The entries to draw from.
-        count: How many that were not drawn before; fewer where there are fewer.
-        by: `random`: each with the same probability; `uncertainty`: those near the thresholds
-            rather than others, of which each has a chance.
-        drawn: What was drawn before. A random draw leaves out what was drawn at random; one by
-            uncertainty may draw again what was drawn by uncertainty, and adds to its weight.
-        now: When it is, in seconds since the epoch.
-        seed: The same seed draws the same; None for another draw each time.
+        count: How many entries to draw that were not drawn before; fewer if not enough are left.
+        by: `random`: all with the same probability; `uncertainty`: preferably those near the
+            thresholds, though every entry has a chance.
+        drawn: The earlier draws. Entries drawn at random are left out; one drawn by uncertainty
+            may be drawn again, and a further draw by uncertainty adds to its weight.
+        now: The current time, in seconds since the epoch.
+        seed: The same seed gives the same draw; None for a different draw each time.
 
     Returns:
-        What to write down with `Journal.draw`, in the order in which it is to be labelled.
+        The draws to store with `Journal.draw`, in the order in which to label them.
 
     Raises:
         ConfigurationError: There is nothing to draw from.
@@ -133,20 +133,20 @@ def draw_entries(
 def _by_uncertainty(
     candidates: Sequence[Candidate], new: set[str], count: int, rng: random.Random
 ) -> list[tuple[str, float]]:
-    """Return ids and weights; exactly so many of them are new."""
+    """Return ids and weights; exactly `count` of the ids are new."""
     near = [math.exp(-one.distance / _NEAR) for one in candidates]
     whole = sum(near) or 1.0
     sizes = [(1 - _SPREAD) * one / whole + _SPREAD / len(near) for one in near]
     order = list(range(len(candidates)))
     rng.shuffle(order)
-    # The new ones come first: of those, the probabilities add up to the number that is wanted.
+    # New entries come first: their probabilities add up to the requested number.
     order.sort(key=lambda i: candidates[i].id not in new)
     scale = _scale([sizes[i] for i in order[: len(new)]], count)
     place, chosen = rng.random(), list[tuple[str, float]]()
     passed = 0.0
     for number, i in enumerate(order, 1):
         probability = min(1.0, scale * sizes[i])
-        # What adds up to a whole number is one, whatever rounding makes of it.
+        # The new entries' probabilities add up to a whole number; ignore rounding errors.
         passed = float(count) if number == len(new) else passed + probability
         if passed > place:
             chosen.append((candidates[i].id, 1 / probability))
@@ -155,11 +155,11 @@ def _by_uncertainty(
 
 
 def _scale(sizes: Sequence[float], count: int) -> float:
-    """Return by what to multiply sizes, cut at 1, so that they add up to a number."""
+    """Return the factor by which sizes, capped at 1, add up to a count."""
     rest, left = count, sorted(sizes, reverse=True)
     total = sum(left)
     for place, size in enumerate(left):
-        # The greatest of them are drawn in any case.
+        # The largest sizes are capped: those entries are always drawn.
         if rest * size <= total or place == len(left) - 1:
             return rest / total
         rest, total = rest - 1, total - size
@@ -168,18 +168,18 @@ def _scale(sizes: Sequence[float], count: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackCounts:
-    """What became of the feedback in a journal.
+    """Numbers of a journal's entries, by the use of their feedback.
 
     Attributes:
-        random: How many entries that were drawn at random have a label; thresholds rest on those.
-        uncertain: How many that were drawn by uncertainty have one; they count in rates.
-        waiting: How many that were drawn at random nobody has rated.
-        undrawn: How many have a label and were not drawn; they are left out.
-        unsure: Of how many raters are unsure, or said nothing of the whole.
-        disagreed: Of how many raters disagree.
-        thumbs: How many have end users' thumbs only, of whatever policy.
-        undecided: How many are labelled, and their check came to no decision.
-        other_chain: How many were made by another chain.
+        random: Labelled entries that were drawn at random; thresholds rest on those.
+        uncertain: Labelled entries that were drawn by uncertainty; they count in rates.
+        waiting: Entries drawn at random that nobody has rated.
+        undrawn: Labelled entries that were not drawn; they are left out.
+        unsure: Entries whose raters are unsure, or did not rate the whole.
+        disagreed: Entries whose raters disagree.
+        thumbs: Entries that have end users' thumbs only, of any policy.
+        undecided: Labelled entries whose check came to no decision.
+        other_chain: Entries made by another chain.
     """
 
     random: int = 0
@@ -193,7 +193,7 @@ class FeedbackCounts:
     other_chain: int = 0
 
     def lines(self) -> list[str]:
-        """Return what a reader has to know, one line for each."""
+        """Return the counts as sentences for the user, one per line."""
         told = [
             f"{self.random} labelled entries were drawn at random; thresholds and the guarantee"
             " rest on those alone"
@@ -225,11 +225,11 @@ class LabelledEntries:
     """Drawn entries with their labels and verdicts.
 
     Attributes:
-        name: What the journal is called.
+        name: The journal's name.
         rows: The labels.
-        verdicts: What was recorded of each.
-        draws: How each was drawn.
-        counts: What became of the feedback.
+        verdicts: The recorded verdict of each entry.
+        draws: The draw of each entry.
+        counts: The numbers of entries, by the use of their feedback.
     """
 
     name: str
@@ -246,23 +246,23 @@ async def aread_journal_labels(
     recorded_as: str | None = None,
     raters: Sequence[str] = (),
 ) -> LabelledEntries:
-    """Read what people said of a journal's entries.
+    """Read the labels of a journal's entries.
 
     Reviewers outrank end users, whose thumbs (feedback on the answer by `POST /v1/feedback`) are
-    never labels: who gives one decides for themselves.
+    never labels: end users choose themselves which answers to rate.
 
     Args:
         journal: A file, or the address of a database.
         policy: The policy that made the verdicts.
-        recorded_as: Only entries of the policy with this name.
-        raters: Only what these said; empty for everybody.
+        recorded_as: Read only entries of the policy with this name.
+        raters: Read only feedback of these raters; empty for all.
 
     Returns:
         The entries that were drawn and have a label.
 
     Raises:
-        ConfigurationError: There is no such journal, nobody has said anything, or the entries are
-            of several policies.
+        ConfigurationError: There is no such journal, it has no feedback, or the entries are of
+            several policies.
         JournalError: The journal cannot be read.
     """
     opened = open_journal(journal_config_of(journal))
@@ -272,7 +272,7 @@ async def aread_journal_labels(
             if not raters or one.rater in raters:
                 said.setdefault(one.entry_id, []).append(one)
         draws = {one.entry_id: one for one in await opened.drawn()}
-        # Of end users' thumbs there may be very many.
+        # Do not load entries for thumbs: end users may have given very many.
         reviewed = {name: ones for name, ones in said.items() if not all(map(_is_thumb, ones))}
         found = [await opened.get(name) for name in dict.fromkeys([*reviewed, *draws])]
     finally:
@@ -303,22 +303,22 @@ async def aread_journal_labels(
 
 
 read_journal_labels = in_sync(aread_journal_labels)
-"""Do what `aread_journal_labels` does, for callers that are not async."""
+"""The synchronous version of `aread_journal_labels`."""
 
 
 def journal_config_of(journal: str) -> JournalConfig:
-    """Return how to open a journal.
+    """Return the configuration that opens a journal.
 
     Args:
         journal: A file, or the address of a database.
 
     Raises:
-        ConfigurationError: There is no such file, or the address is none.
+        ConfigurationError: There is no such file, or the address is invalid.
     """
     config = None
     with suppress(ValidationError):
         config = JournalConfig(url=journal if "://" in journal else f"sqlite:///{journal}")
-    # Outside of the handler, whose exception may hold a password.
+    # Raise outside of the handler, whose exception may contain a password.
     if config is None:
         raise ConfigurationError(
             "the address of a journal must be sqlite:///FILE or"
@@ -330,14 +330,14 @@ def journal_config_of(journal: str) -> JournalConfig:
 
 
 def _name(journal: str) -> str:
-    # An address may hold a password.
+    # An address may contain a password.
     file = journal_config_of(journal).file
     name = "PostgreSQL journal" if file is None else Path(file).name
     return "".join(c if c.isprintable() else "?" for c in name)
 
 
 def methods_of(policy: Policy) -> list[str]:
-    """Return which methods a policy's verdicts may have, in order."""
+    """Return the methods that a policy's verdicts may contain, in order."""
     second = ["cross_model"] if policy.second is not None else []
     return [*(step.method_name for step in policy.chain), *second]
 
@@ -383,14 +383,14 @@ def _is_thumb(one: Feedback) -> bool:
 
 
 def _row(entry: Entry, verdict: Verdict, said: Sequence[Feedback]) -> LabelledRow | str:
-    """Return the label of an entry, or why there is none."""
+    """Return the label of an entry, or the reason why it has none."""
     reviewed = [one for one in said if not _is_thumb(one)]
     if not reviewed:
         return "waiting"
     whole = [one for one in reviewed if one.claim is None]
     labels = {one.hallucinated(entry.decision) for one in whole} - {None}
     claims = _claims(entry, verdict, reviewed)
-    # What claims something made up is made up.
+    # An entry with a hallucinated claim is hallucinated.
     if any(True in of_claim for of_claim in claims.values()):
         labels.add(True)
     if len(labels) > 1 or any({True, False} <= of_claim for of_claim in claims.values()):
@@ -407,7 +407,7 @@ def _row(entry: Entry, verdict: Verdict, said: Sequence[Feedback]) -> LabelledRo
 def _claims(
     entry: Entry, verdict: Verdict, said: Sequence[Feedback]
 ) -> Mapping[int, set[bool | None]]:
-    """Return what is said of claims, or of sentences where there are none, by their places."""
+    """Return the labels of claims, or of sentences if there are no claims, by their indices."""
     parts = verdict.claims or verdict.sentences
     found: dict[int, set[bool | None]] = {}
     for one in said:
@@ -420,9 +420,9 @@ def _claims(
 def _sentences(
     verdict: Verdict, claims: Mapping[int, set[bool | None]]
 ) -> tuple[LabelledSentence, ...]:
-    """Return the labels of all sentences; nothing where one has none.
+    """Return the labels of all sentences; nothing if any sentence has none.
 
-    Who rates some of the claims chooses which, and those are not like the others.
+    Raters who rate only some claims choose which, and those do not represent the others.
     """
     labels: list[set[bool | None]] = [set() for _ in verdict.sentences]
     parts = verdict.claims or verdict.sentences
@@ -441,11 +441,11 @@ class Agreement:
 
     Attributes:
         raters: Their names.
-        both_hallucinated: How many entries both call hallucinated.
-        first_only: How many the first alone does.
-        second_only: How many the second alone does.
-        both_correct: How many both call correct.
-        unsure: How many both rated and one is unsure of, or that have no decision; left out.
+        both_hallucinated: The number of entries that both call hallucinated.
+        first_only: The number that only the first calls hallucinated.
+        second_only: The number that only the second calls hallucinated.
+        both_correct: The number that both call correct.
+        unsure: The number rated by both that one is unsure of, or without a decision; left out.
     """
 
     raters: tuple[str, str]
@@ -457,19 +457,19 @@ class Agreement:
 
     @property
     def entries(self) -> int:
-        """How many entries both have labelled."""
+        """The number of entries that both have labelled."""
         return self.both_hallucinated + self.first_only + self.second_only + self.both_correct
 
     @property
     def agreed(self) -> int:
-        """Of how many they say the same."""
+        """The number of entries on which they agree."""
         return self.both_hallucinated + self.both_correct
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa: 1 where they always agree, 0 where no more often than by chance.
+        """Cohen's kappa: 1 if they always agree, 0 if no more often than by chance.
 
-        None where there is nothing to tell: no entry, or one label for all of them.
+        None if it is undefined: there are no entries, or all have the same label.
         """
         n = self.entries
         first = self.both_hallucinated + self.first_only
@@ -497,11 +497,11 @@ class Agreement:
 
 
 def agreements(said: Iterable[Feedback], decisions: Mapping[str, Decision]) -> list[Agreement]:
-    """Return how far raters agree, two by two, those with most entries first.
+    """Return how far each two raters agree, pairs with the most entries first.
 
     Args:
-        said: What they said. Claims and end users' thumbs do not count.
-        decisions: What the checks of the entries found, by id.
+        said: The feedback. Claims and end users' thumbs do not count.
+        decisions: The decisions of the entries' checks, by id.
     """
     by_entry: dict[str, dict[str, bool | None]] = {}
     for one in said:

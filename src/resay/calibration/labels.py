@@ -1,4 +1,4 @@
-"""Labelled responses: one JSON object on each line of a file."""
+"""Reads labelled responses from JSON Lines."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _NO_LABEL = 'has no label; say `"label": "correct"` or `"hallucinated"`, or labe
 
 
 class Span(Protocol):
-    """A stretch of a response."""
+    """A span of a response."""
 
     @property
     def start(self) -> int:
-        """Where it begins, in code points."""
+        """Its start, in code points."""
         ...
 
     @property
     def end(self) -> int:
-        """Where it ends (exclusive), in code points."""
+        """Its end (exclusive), in code points."""
         ...
 
 
@@ -59,11 +59,11 @@ class _Row(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class LabelledSentence:
-    """What people say of a sentence.
+    """The label of a sentence.
 
     Attributes:
-        text: The sentence; None where labels follow the sentences Resay itself splits.
-        wrong: Whether it is hallucinated; None where it has no label.
+        text: The sentence; None if labels follow the order of Resay's own sentences.
+        wrong: Whether it is hallucinated; None if it has no label.
     """
 
     text: str | None
@@ -72,21 +72,21 @@ class LabelledSentence:
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """A labelled response with what a check of it needs.
+    """A labelled response with the inputs of its check.
 
     Attributes:
         where: The file and the line, for messages.
-        id: What a log knows it by.
-        response: The text; None where only logged verdicts are looked at.
-        question: What it answers, as text or as a conversation.
-        entity: What it is mainly about.
+        id: Its id in a log.
+        response: The text; None if only logged verdicts are used.
+        question: The question it answers, as text or as a conversation.
+        entity: Its main subject.
         model: The model that wrote it.
         samples: Other responses to the same question; None to have them drawn.
         references: Trusted texts.
-        logprobs: The tokens of the response, as OpenAI's `logprobs.content` has them.
-        hallucinated: The label of the whole response. Where only sentences are labelled: whether
-            any of them is hallucinated, or None when none is but not all have a label.
-        sentences: The labels of its sentences; empty where they have none.
+        logprobs: The tokens of the response, in the format of OpenAI's `logprobs.content`.
+        hallucinated: The label of the whole response. If only sentences are labelled: whether any
+            of them is hallucinated, or None if none is but not all have a label.
+        sentences: The labels of its sentences; empty if they have none.
     """
 
     where: str
@@ -102,20 +102,20 @@ class LabelledRow:
     sentences: tuple[LabelledSentence, ...] = ()
 
     def labels_of(self, spans: Sequence[Span]) -> tuple[bool | None, ...]:
-        """Return the labels of the sentences of a check.
+        """Return the labels of a check's sentences.
 
-        A sentence that Resay splits otherwise than the labels is hallucinated where it shares a
-        character with one labelled so, and correct where all it shares any with are.
+        If Resay splits sentences differently from the labels, a sentence is hallucinated if it
+        overlaps one labelled so, and correct if all that it overlaps are labelled correct.
 
         Args:
-            spans: The sentences, by their place in the response.
+            spans: The sentences of the check, by their place in the response.
 
         Returns:
-            One label for each, None where there is none; nothing at all where no sentence of the
-            response is labelled.
+            One label for each, None if it has none; empty if no sentence of the response is
+            labelled.
 
         Raises:
-            ConfigurationError: The labels do not fit the sentences.
+            ConfigurationError: The labels do not match the sentences.
         """
         if not self.sentences:
             return ()
@@ -155,13 +155,13 @@ def read_objects(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """Read JSON Lines.
 
     Args:
-        path: The file, in UTF-8. Blank lines do not count.
+        path: The file, in UTF-8. Blank lines are skipped.
 
     Returns:
-        The object on each line, after its file and line for messages.
+        For each line its place (file and line, for messages) and its object.
 
     Raises:
-        ConfigurationError: It cannot be read, or a line holds something else.
+        ConfigurationError: The file cannot be read, or a line contains something else.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -182,7 +182,7 @@ def _object(where: str, line: str) -> dict[str, Any]:
         if isinstance(data, dict):
             return cast("dict[str, Any]", data)
         problem = f"must be an object, not {type(data).__name__!r}"
-    # Outside of the handler, whose exception holds the line.
+    # Raise outside of the handler, whose exception contains the line.
     raise ConfigurationError(f"{where}: {problem}")
 
 
@@ -191,16 +191,16 @@ def read_labels(path: str | Path, *, responses: bool = True) -> list[LabelledRow
 
     Args:
         path: JSON Lines. Each object has `response` and a `label` ("correct" or "hallucinated") or
-            `hallucinated` (true or false), or labelled `sentences`, or both; and what a check
-            needs: `question`, `samples`, `references`, `logprobs`, `model`, `entity`. `id` tells
-            it from others, and `meta` may hold anything.
-        responses: Whether each must have its `response`.
+            `hallucinated` (true or false), or labelled `sentences`, or both; and the inputs of its
+            check: `question`, `samples`, `references`, `logprobs`, `model`, `entity`. `id`
+            identifies it, and `meta` may contain anything.
+        responses: Whether `response` is required.
 
     Returns:
         The rows.
 
     Raises:
-        ConfigurationError: The file cannot be read, or a row is not like this, by file and line.
+        ConfigurationError: The file cannot be read, or a row is invalid, by file and line.
     """
     found = [_row(where, data, responses) for where, data in read_objects(Path(path))]
     if not found:
@@ -245,7 +245,7 @@ def _validated(where: str, data: dict[str, Any]) -> _Row:
         return _Row.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-    # Outside of the handler, whose exception holds the values.
+    # Raise outside of the handler, whose exception contains the values.
     raise ConfigurationError(f"{where}: {_problem(first['loc'], first['type'], first['msg'])}")
 
 

@@ -1,9 +1,9 @@
-"""Learns what a policy's `combination` needs from sentences that people labelled.
+"""Learns the parameters of a policy's `combination` from labelled sentences.
 
 The model is the one of `resay.scorers.combination`: values standardised over the sentences, their
 weighted sum, and how far each sentence leans on its passage. Weights and intercept are those of a
 logistic regression on whether a sentence is wrong, with weights of at least 0 (a method may count
-for nothing, but never against itself) and a ridge, which keeps them finite where few sentences are
+for nothing, but never against itself) and a ridge, which keeps them finite if few sentences are
 labelled. For a given lean the loss is convex; the lean is the one of a grid with the least loss.
 """
 
@@ -20,20 +20,20 @@ from resay.scorers.combination import Scale, combine, weighted_sum
 from resay.scorers.ensemble import clipped_sum
 
 Values = Sequence[Sequence[float | None]]
-"""The values of one passage: for each sentence one of each part, None where it says nothing."""
+"""The values of one passage: for each sentence, one value of each part; None if it has none."""
 
 LEANS = tuple(i / 20 for i in range(20))
-"""Which leans are tried: 0, 0.05, …, 0.95."""
+"""The leans to try: 0, 0.05, …, 0.95."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedPart:
-    """What is known of one part.
+    """The parameters of one part.
 
     Attributes:
         mean: The mean of its values over the sentences.
         deviation: Their standard deviation, greater than 0.
-        weight: What its standardised values are multiplied by.
+        weight: The factor of its standardised values.
     """
 
     mean: float
@@ -41,7 +41,7 @@ class LearnedPart:
     weight: float
 
     def rounded(self) -> LearnedPart:
-        """Return the part with deviation and weight to two digits, and the mean as exact."""
+        """Return the part with deviation and weight to two digits, and the mean to match."""
         deviation = _two_digits(self.deviation)
         decimals = 1 - floor(log10(deviation))
         return LearnedPart(round(self.mean, decimals), deviation, _two_digits(self.weight))
@@ -62,13 +62,13 @@ class Learned:
     lean: float = 0.0
 
     def score(self, values: Values) -> list[float | None]:
-        """Return the scores `combination` gives the sentences of one passage.
+        """Return the scores that `combination` gives the sentences of one passage.
 
         Args:
             values: Their values, each on the scale they were learned on.
 
         Returns:
-            Scores in [0, 1]; None where no part says anything.
+            Scores in [0, 1]; None if no part has a value.
         """
         z = [weighted_sum(self.parts, row) for row in values]
         return combine(z, intercept=self.intercept, lean=self.lean)
@@ -79,14 +79,14 @@ class Learned:
         return Learned(parts, _two_digits(self.intercept), round(self.lean, 2))
 
     def step(self, scorers: Sequence[Mapping[str, Any]], scales: Sequence[Scale]) -> dict[str, Any]:
-        """Return the step of a policy that scores with these parameters.
+        """Return the policy step that scores with these parameters.
 
         Args:
             scorers: The method of each part with its settings, as in a policy.
-            scales: On which scale the values of each part are.
+            scales: The scale of each part's values.
 
         Returns:
-            What a policy's `chain` takes.
+            A step for a policy's `chain`.
         """
         parts = zip(scorers, scales, self.parts, strict=True)
         return {
@@ -117,13 +117,13 @@ class LearnedSum:
     weights: tuple[float, ...]
 
     def score(self, values: Values) -> list[float | None]:
-        """Return the scores `ensemble` gives the sentences of one passage.
+        """Return the scores that `ensemble` gives the sentences of one passage.
 
         Args:
             values: The scores of the parts.
 
         Returns:
-            Scores in [0, 1]; None where no part that counts says anything.
+            Scores in [0, 1]; None if no part that counts has a score.
         """
         return [clipped_sum(self.weights, row) for row in values]
 
@@ -139,15 +139,15 @@ def learn(
 
     Args:
         passages: The values of each passage.
-        wrong: For each passage, whether its sentences are wrong.
+        wrong: For each passage, whether each of its sentences is wrong.
         ridge: Half of the squared weights, times this, is added to the loss; greater than 0.
-        leans: Which leans are tried, each in [0, 1).
+        leans: The leans to try, each in [0, 1).
 
     Returns:
         The parameters with the least loss.
 
     Raises:
-        ConfigurationError: All sentences are wrong or none is, or a part tells none from another.
+        ConfigurationError: All sentences are wrong or none is, or a part scores all of them alike.
         MissingDependencyError: scipy is not installed.
     """
     table = _Table.of(passages, wrong)
@@ -177,7 +177,7 @@ def learn(
 
 
 def learn_unweighted(passages: Sequence[Values]) -> Learned:
-    """Learn means and deviations only: the published combination, which weighs all parts the same.
+    """Learn means and deviations only, for the published combination, which weighs parts equally.
 
     Args:
         passages: The values of each passage.
@@ -186,7 +186,7 @@ def learn_unweighted(passages: Sequence[Values]) -> Learned:
         Parameters with weights of 1, no intercept and no lean.
 
     Raises:
-        ConfigurationError: A part has the same value for every sentence, or none at all.
+        ConfigurationError: A part has the same value for every sentence, or no values.
         MissingDependencyError: scipy is not installed.
     """
     return Learned(_Table.of(passages, [[False] * len(values) for values in passages]).parts())
@@ -195,11 +195,11 @@ def learn_unweighted(passages: Sequence[Values]) -> Learned:
 def learn_sum(passages: Sequence[Values], wrong: Sequence[Sequence[bool]]) -> LearnedSum:
     """Learn the weights of `ensemble`: non-negative least squares of the labels 1 (wrong) and 0.
 
-    Sentences about which any part says nothing are left out.
+    Sentences that lack a score of any part are left out.
 
     Args:
         passages: The scores of each passage.
-        wrong: For each passage, whether its sentences are wrong.
+        wrong: For each passage, whether each of its sentences is wrong.
 
     Returns:
         The weights.
@@ -218,12 +218,12 @@ def learn_sum(passages: Sequence[Values], wrong: Sequence[Sequence[bool]]) -> Le
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The sentences of all passages that any part says something about.
+    """The sentences of all passages that have a value of at least one part.
 
     Attributes:
-        values: One row for each sentence, one column for each part; NaN where it says nothing.
+        values: One row for each sentence, one column for each part; NaN for a missing value.
         wrong: 1.0 or 0.0 for each row.
-        passages: For each row the number of its passage.
+        passages: The index of each row's passage.
     """
 
     values: Any
@@ -252,7 +252,7 @@ class _Table:
         parts: list[LearnedPart] = []
         for number, column in enumerate(self.values.T):
             known = column[~_np().isnan(column)]
-            # The computed deviation of equal values need not be exactly 0.
+            # The computed deviation of equal values may not be exactly 0.
             deviation = float(known.std()) if len(set(known.tolist())) > 1 else 0.0
             if deviation <= 0:
                 raise ConfigurationError(
@@ -265,11 +265,11 @@ class _Table:
         np = _np()
         means = np.array([part.mean for part in parts])
         deviations = np.array([part.deviation for part in parts])
-        # What says nothing counts as its mean, as in the policy.
+        # A missing value counts as the mean, as in the policy.
         return np.nan_to_num((self.values - means) / deviations, nan=0.0)
 
     def means(self, rows: Any) -> Any:
-        """Return for each row the mean over its passage."""
+        """Return the mean over its passage for each row."""
         np = _np()
         _, places, counts = np.unique(self.passages, return_inverse=True, return_counts=True)
         sums = np.zeros((len(counts), rows.shape[1]))
@@ -294,10 +294,10 @@ def _fit(features: Any, wrong: Any, ridge: float, start: Any) -> tuple[Any, floa
         loss,
         start,
         jac=True,
-        # L-BFGS-B does as well, but spends its time on the threads of a linear algebra library.
+        # L-BFGS-B does as well, but loses its time to the threads of a linear algebra library.
         method="TNC",
         bounds=bounds,
-        # Tighter than usual, so that where the search began leaves no trace in the digits shown.
+        # Tighter than the defaults, so that the starting point does not affect the digits shown.
         options={"ftol": 1e-12, "gtol": 1e-8, "xtol": 1e-9, "maxfun": 10_000},
     )
     return found.x, float(found.fun)
@@ -311,7 +311,7 @@ _PURPOSE = "learning"
 
 
 def _np() -> Any:
-    # It comes with scipy.
+    # numpy comes with scipy.
     return load_optional("numpy", package="scipy", extra="calibrate", purpose=_PURPOSE)
 
 

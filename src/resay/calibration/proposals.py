@@ -1,10 +1,10 @@
-"""What can be kept where a target cannot.
+"""Proposes achievable targets if a requested one cannot be kept.
 
-Where the scores of what is correct reach as high as any, only a threshold of 1 keeps a strict rate
-of false alarms, and nothing is flagged: the promise is kept and worth nothing. Then the nearest
-rate that can be kept while something is flagged is proposed; and, because equal scores are what
-most often stands in the way, the same with `leaning` behind the chain, which parts the sentences of
-equal scores by what is around them.
+If correct items score as high as any, only a threshold of 1 keeps a strict rate of false alarms,
+and nothing is flagged: the promise is kept and worthless. Then the nearest rate that can be kept
+while something is flagged is proposed; and, because equal scores are the most frequent obstacle,
+the same with `leaning` behind the chain, which separates sentences of equal scores by the sentences
+around them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Proposal:
     Attributes:
         target: The target.
         threshold: The thresholds that keep it.
-        recall: Which share of what is hallucinated they flag, of the labelled responses.
-        lean: The `lean` of the step `leaning` to put behind the chain; None for the chain as it is.
+        recall: The share of the hallucinated items of the labelled responses that they flag.
+        lean: The `lean` of a `leaning` step to add behind the chain; None for the chain as it is.
     """
 
     target: Target
@@ -63,9 +63,9 @@ def propose(
     """Yield the nearest targets that can be kept while something is flagged.
 
     Args:
-        outcomes: What the chain says of labelled responses.
-        target: A rate of false alarms that only thresholds keep that flag nothing.
-        guarantee: What is promised.
+        outcomes: The chain's scores of labelled responses, with the labels.
+        target: A rate of false alarms that is kept only by thresholds that flag nothing.
+        guarantee: The promise to give about the target.
         threshold: The policy's thresholds.
         leans: Whether to try `leaning` behind the chain.
     """
@@ -84,12 +84,12 @@ def propose(
 def nearest_recall(
     outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee, threshold: Threshold
 ) -> float | None:
-    """Return the greatest recall that can be kept below one that cannot; None where none can."""
+    """Return the greatest recall below the target's that can be kept; None if none can."""
 
     def fails(percent: int) -> bool:
         return _fitted(outcomes, _at(target, percent), guarantee, threshold) is None
 
-    # Recalls at which it fails come last.
+    # Recalls that cannot be kept come last.
     rates = range(1, int(target.rate * _PERCENT) + 1)
     place = bisect_left(rates, True, key=fails)
     return None if place == 0 else rates[place - 1] / _PERCENT
@@ -127,7 +127,7 @@ def _fitted(
 
 
 def recall_of(outcomes: Sequence[Outcome], target: Target, threshold: Threshold) -> float:
-    """Return which share of what is hallucinated is flagged, 0 where nothing is."""
+    """Return the share of hallucinated items that are flagged; 0 if there are none."""
     if target.unit == "passage":
         flagged = [float(o.flagged(threshold)) for o in outcomes if o.hallucinated]
     else:
@@ -137,10 +137,10 @@ def recall_of(outcomes: Sequence[Outcome], target: Target, threshold: Threshold)
 
 
 def tied_at_the_top(outcomes: Sequence[Outcome]) -> tuple[float, float] | None:
-    """Return the greatest score of a sentence, and which share of the correct ones have it.
+    """Return the greatest score of a sentence, and the share of correct sentences that have it.
 
     Returns:
-        Both, the share on average over responses; None where no correct sentence has a score.
+        Both, the share averaged over responses; None if there are no scores or correct sentences.
     """
     scores = [score for o in outcomes for score in o.sentences if score is not None]
     rows = [row for o in outcomes if (row := o.labelled(False))]

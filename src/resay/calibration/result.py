@@ -2,8 +2,8 @@
 
 The bootstrap draws whole responses, with replacement, because sentences of one response are not
 independent (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13: percentile
-intervals). An interval tells how much a figure depends on which responses were labelled. It is no
-guarantee: of a rate of 0 it says 0 to 0.
+intervals). An interval shows how much a figure depends on which responses were labelled. It is no
+guarantee: for a rate of 0 it is 0 to 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Figure:
     """A share with its 95 % interval.
 
     Attributes:
-        value: In [0, 1]; None where there is nothing it could be a share of.
+        value: The share, in [0, 1]; None if there is nothing to take a share of.
         low: The lower end.
         high: The upper end.
     """
@@ -47,18 +47,18 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How well thresholds do.
+    """How well thresholds perform.
 
     Attributes:
-        passage_fpr: Which share of the correct responses is flagged.
-        passage_recall: Which share of the hallucinated ones is.
+        passage_fpr: The share of the correct responses that are flagged.
+        passage_recall: The share of the hallucinated responses that are flagged.
         passage_roc_auc: How often the passage score of a hallucinated response is greater than that
             of a correct one, ties counting half.
         passage_average_precision: The area under the precision-recall curve of the passage score,
             as a step function.
-        sentence_fpr: Which share of its correct sentences is flagged, on average over responses.
-        sentence_recall: The same of its hallucinated ones.
-        sentence_roc_auc: As `passage_roc_auc`, of all labelled sentences that have a score.
+        sentence_fpr: The mean over responses of the share of correct sentences that are flagged.
+        sentence_recall: The same for hallucinated sentences.
+        sentence_roc_auc: Like `passage_roc_auc`, for all labelled sentences that have a score.
         sentence_average_precision: The same for average precision.
     """
 
@@ -83,11 +83,11 @@ def measure_figures(
     """Measure thresholds on labelled responses.
 
     Args:
-        outcomes: What the chain says of them.
+        outcomes: The chain's scores of the responses, with the labels.
         threshold: The thresholds.
-        bootstrap: How many times responses are drawn anew; 0 for no intervals.
-        seed: The same seed draws the same.
-        weights: How many responses each stands for; None for the same of each.
+        bootstrap: How often responses are resampled; 0 for no intervals.
+        seed: The same seed gives the same intervals.
+        weights: The number of responses that each represents; None for equal weights.
 
     Returns:
         The figures.
@@ -98,7 +98,7 @@ def measure_figures(
     np = _np()
     count = len(outcomes)
     drawn = np.random.default_rng(seed).integers(count, size=(bootstrap, count))
-    # The first row is the responses as they are.
+    # The first row is the original responses, without resampling.
     times = np.ones((bootstrap + 1, count))
     for row, places in enumerate(drawn, 1):
         times[row] = np.bincount(places, minlength=count)
@@ -124,7 +124,7 @@ def measure_figures(
 
 
 Item = tuple[int, float, bool | None]
-"""The place of its response, a number, and the label."""
+"""The index of its response, a number, and the label."""
 
 
 def _scored_sentences(outcomes: Sequence[Outcome]) -> list[Item]:
@@ -168,7 +168,7 @@ def _ranking(times: Any, items: Sequence[Item]) -> tuple[Figure, Figure]:
 
 
 def _areas(weights: Any, wrong: Any, starts: Any) -> tuple[Any, Any]:
-    """Return both areas for each row of weights; items are in the order of their scores."""
+    """Return both areas for each row of weights; items are sorted by score."""
     np = _np()
     positive = np.add.reduceat(weights * wrong, starts, axis=1)
     negative = np.add.reduceat(weights * ~wrong, starts, axis=1)
@@ -188,7 +188,7 @@ def _quotient(over: Any, under: Any) -> Any:
 
 
 def _figure(values: Any) -> Figure:
-    """Return the first value with the interval of the others."""
+    """Return the first value with the 95 % interval of the others."""
     np = _np()
     rest = values[1:][~np.isnan(values[1:])]
     if not len(rest):
@@ -213,8 +213,8 @@ class Change:
     """A comment above a key under which values may differ.
 
     Attributes:
-        path: The key.
-        comment: Its lines.
+        path: The path of the key.
+        comment: The lines of the comment.
     """
 
     path: Path
@@ -223,7 +223,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """What comes in place of the text from `start` to `end`."""
+    """A replacement for the text from `start` to `end`."""
 
     start: int
     end: int
@@ -238,17 +238,18 @@ def changed_text(
     *,
     env: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a policy's text with other values.
+    """Return a policy's text with changed values.
 
     Args:
         text: The policy's text.
-        old: The policy it holds.
-        new: The policy it shall hold. Only what is under the paths of `changes` may differ.
-        changes: Where, and which comments to put there, in place of earlier ones of this kind.
-        env: What `${NAME}` stands for; None for the environment variables.
+        old: The policy in the text.
+        new: The policy that the text is to contain. Only values under the paths of `changes` may
+            differ.
+        changes: The keys, and the comments that replace those of earlier calibrations there.
+        env: The values of `${NAME}`; None for the environment variables.
 
     Returns:
-        The text. It has been read again and holds the new policy.
+        The text. It was parsed again to check that it contains the new policy.
 
     Raises:
         ConfigurationError: It cannot be changed in place.
@@ -278,7 +279,7 @@ def _named(path: Path) -> str:
 
 
 def _values(path: Path, old: Policy, new: Policy) -> Iterator[tuple[Path, float | None]]:
-    """Yield the numbers under a path that differ."""
+    """Yield the paths and new values of the numbers under a path that differ."""
     yield from _differences(path, _at(old, path), _at(new, path))
 
 
@@ -305,19 +306,19 @@ def _differences(path: Path, old: Any, new: Any) -> Iterator[tuple[Path, float |
 def _scalar(value: float | None) -> str:
     if value is None:
         return "null"
-    # Without an exponent, and with a point, so that it is a number in every version of YAML.
+    # Without an exponent and with a point, so that every version of YAML reads a number.
     text = format(Decimal(repr(float(value))), "f")
     return text if "." in text else f"{text}.0"
 
 
 class _Editor:
-    """Finds where in a text its values stand."""
+    """Finds the edits of a YAML text that change values and comments."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._root = cast("yaml.MappingNode", yaml.compose(text, Loader=yaml.SafeLoader))
         self._newline = "\r\n" if "\r\n" in text else "\n"
-        # Only there can a line that looks like a comment be text.
+        # Only in block scalars can a line that looks like a comment be text.
         self._blocks = [
             (node.start_mark.index, node.end_mark.index)
             for node in _nodes(self._root, set())
@@ -327,7 +328,7 @@ class _Editor:
     def edits(
         self, changes: Sequence[Change], values: Sequence[tuple[Path, float | None]]
     ) -> set[_Edit]:
-        """Return what changes values and puts comments above them."""
+        """Return the edits that change values and put comments above them."""
         edits: set[_Edit] = set()
         added: dict[Path, dict[str, float | None]] = {}
         for path, value in values:
@@ -340,7 +341,7 @@ class _Editor:
         for change in changes:
             place = self._line_of(change.path)
             if place is None:
-                # A whole new key brings its comment along.
+                # A new key includes its comment.
                 new = added.pop(change.path, {})
                 edits.add(self._appended(change.path, new, change.comment))
             else:
@@ -360,7 +361,7 @@ class _Editor:
         return node
 
     def _line_of(self, path: Path) -> int | None:
-        """Return where the line of a key begins."""
+        """Return the offset of the line of a key; None if there is no such key."""
         parent = self._node(path[:-1])
         found = _child(parent, path[-1]) if parent else None
         if found is None:
@@ -368,11 +369,11 @@ class _Editor:
         return self._text.rfind("\n", 0, found[0].start_mark.index) + 1
 
     def _inserted(self, path: Path, values: Mapping[str, float | None]) -> _Edit:
-        """Return what adds keys to a mapping, before its first."""
+        """Return the edit that adds keys to a mapping, before its first."""
         node = self._node(path)
         pairs = [f"{key}: {_scalar(value)}" for key, value in values.items()]
         if not isinstance(node, yaml.MappingNode):
-            # Reading it again will tell.
+            # `changed_text` parses the result and reports the failure.
             return _Edit(0, 0, "")
         if node.flow_style:
             place = self._text.index("{", node.start_mark.index) + 1
@@ -384,7 +385,7 @@ class _Editor:
     def _appended(
         self, path: Path, values: Mapping[str, float | None], comment: Sequence[str]
     ) -> _Edit:
-        """Return what adds a key with values of its own at the end."""
+        """Return the edit that adds a new key with values to the document."""
         inner = ", ".join(f"{key}: {_scalar(value)}" for key, value in values.items())
         pair = f"{path[-1]}: {{{inner}}}"
         if not values:
@@ -403,7 +404,7 @@ class _Editor:
         return _Edit(place, place, f"{gap}{lines}{indent}{pair}{newline}")
 
     def _commented(self, place: int, comment: Sequence[str]) -> Iterator[_Edit]:
-        """Yield what puts a comment above a line, and what takes away an earlier one."""
+        """Yield the edits that put a comment above a line and remove an earlier one."""
         line = self._text[place:]
         indent = line[: len(line) - len(line.lstrip(" \t"))]
         lines = "".join(f"{indent}#: {text}{self._newline}" for text in comment)
@@ -432,14 +433,14 @@ def _nodes(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
     seen.add(id(node))
     yield node
     if isinstance(node, yaml.CollectionNode):
-        # A mapping holds pairs, a list items.
+        # A mapping contains pairs, a list items.
         for entry in cast("list[yaml.Node | tuple[yaml.Node, yaml.Node]]", node.value):
             for child in entry if isinstance(entry, tuple) else (entry,):
                 yield from _nodes(child, seen)
 
 
 def _child(node: yaml.Node, key: str | int) -> tuple[yaml.Node, yaml.Node] | None:
-    """Return the key and the value of an entry; of an item of a list the item twice."""
+    """Return the key and the value of a mapping's entry; for a list, the item twice."""
     if isinstance(key, int):
         if not isinstance(node, yaml.SequenceNode):
             return None
@@ -453,18 +454,17 @@ def _child(node: yaml.Node, key: str | int) -> tuple[yaml.Node, yaml.Node] | Non
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many responses a calibration looked at.
+    """The numbers of responses in a calibration.
 
     Attributes:
-        rows: How many are labelled.
-        learned: How many of them weights or bands were learned from.
-        inconclusive: How many of the others have a check that is inconclusive, incomplete or
-            skipped.
-        not_logged: How many of the others are not in the log, where there is one.
-        correct: Of those the thresholds rest on, how many are labelled as correct.
-        hallucinated: How many as hallucinated.
-        correct_sentences: How many of their sentences are labelled as correct.
-        hallucinated_sentences: How many as hallucinated.
+        rows: Labelled responses.
+        learned: Those of them that weights or bands were learned from.
+        inconclusive: Those of the others whose check is inconclusive, incomplete or skipped.
+        not_logged: Those of the others that are not in the log, if there is one.
+        correct: Those that thresholds rest on and that are labelled correct.
+        hallucinated: The same, labelled hallucinated.
+        correct_sentences: The sentences of the latter two that are labelled correct.
+        hallucinated_sentences: The same, labelled hallucinated.
     """
 
     rows: int
@@ -479,24 +479,24 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a calibration found.
+    """The result of a calibration.
 
     Attributes:
-        policy: The policy with what was found.
-        old: The policy as it was.
-        targets: What the thresholds keep.
-        guarantee: What is promised of it.
-        counts: How many responses it rests on.
-        figures: How well the thresholds do on the responses they were found with.
-        old_figures: How well the old ones would do, with the same scores.
-        fitted: What was learned besides thresholds; None where nothing was.
-        outcomes: The scores and labels the thresholds rest on. They hold no text.
+        policy: The calibrated policy.
+        old: The policy before the calibration.
+        targets: The targets that the thresholds keep.
+        guarantee: The promise about the targets.
+        counts: The numbers of responses it rests on.
+        figures: How well the thresholds perform on the responses they were fitted on.
+        old_figures: How well the old ones would perform, with the same scores.
+        fitted: The parameters learned besides thresholds; None if there are none.
+        outcomes: The scores and labels the thresholds rest on. They contain no text.
         labels: The name of the labels file.
-        seed: What responses were divided by.
-        date: When, as in 2025-01-31.
-        notes: What a reader has to know.
-        proposals: For targets that are kept only by flagging nothing, what else can be kept.
-        feedback: What became of the feedback in a journal, where labels are from one.
+        seed: The seed of the division of responses and of the bootstrap.
+        date: The date, as in 2025-01-31.
+        notes: Remarks for the reader.
+        proposals: Achievable alternatives to targets that are kept only by flagging nothing.
+        feedback: The numbers of a journal's entries by use, if labels are from a journal.
     """
 
     policy: Policy
@@ -519,26 +519,26 @@ class Calibration:
         """Return how many responses the old thresholds flag, and how many the new ones do.
 
         Args:
-            wrong: Whether of those labelled hallucinated, in place of correct; of those that the
-                thresholds rest on.
+            wrong: Whether to count responses labelled hallucinated rather than correct, of those
+                that the thresholds rest on.
         """
         labelled = [outcome for outcome in self.outcomes if outcome.hallucinated is wrong]
         old, new = self.old.threshold, self.policy.threshold
         return sum(o.flagged(old) for o in labelled), sum(o.flagged(new) for o in labelled)
 
     def promises(self) -> list[str]:
-        """Return what is promised, one line for each target."""
+        """Return the promises, one line for each target."""
         return [f"{self.guarantee}, {target}" for target in self.targets]
 
     def write_into(self, text: str, *, env: Mapping[str, str] | None = None) -> str:
-        """Return a policy file's text with what was found.
+        """Return a policy file's text with the calibrated values.
 
-        Everything else stays as it is, byte for byte. A comment above each changed key says what
-        was measured; it takes the place of the one of an earlier calibration.
+        Everything else stays as it is, byte for byte. A comment above each changed key describes
+        the measurement; it replaces the one of an earlier calibration.
 
         Args:
             text: The text of the policy that was calibrated.
-            env: What `${NAME}` stands for; None for the environment variables.
+            env: The values of `${NAME}`; None for the environment variables.
 
         Raises:
             ConfigurationError: The text is that of another policy, or is written in a way that
@@ -643,7 +643,7 @@ def _measured(on: str, what: str, fpr: Figure, recall: Figure) -> str:
 
 
 def percent(figure: Figure) -> str:
-    """Return a figure for readers: `4.2 % (1.0 to 8.1)`."""
+    """Format a figure for display: `4.2 % (1.0 to 8.1)`."""
     if figure.value is None:
         return "?"
     text = f"{100 * figure.value:.1f} %"

@@ -1,4 +1,4 @@
-"""Runs the policy's chain, or single methods, over labelled responses, and keeps the outcomes."""
+"""Runs the policy's chain, or single methods, over labelled responses."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from resay.scorers.evidence import Evidence, Judge, Samples, prober_of
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the chain says of a response, and what people say.
+    """The chain's scores of a response, and its labels.
 
-    A sentence without a score is never flagged, whatever the threshold.
+    A sentence without a score is never flagged, at any threshold.
 
     Attributes:
         score: The passage score, in [0, 1].
-        sentences: The score of each sentence; None where no method had anything to say.
-        hallucinated: Whether the response is labelled as hallucinated; None where it is not
+        sentences: The score of each sentence; None if no method scored it.
+        hallucinated: Whether the response is labelled as hallucinated; None if it is not
             labelled.
-        wrong: The same for each sentence; empty where no sentence is labelled.
+        wrong: The same for each sentence; empty if no sentence is labelled.
     """
 
     score: float
@@ -47,7 +47,7 @@ class Outcome:
 
     @property
     def highest(self) -> float | None:
-        """The greatest score of a sentence; None where none has one."""
+        """The greatest score of a sentence; None if no sentence has one."""
         return max((score for score in self.sentences if score is not None), default=None)
 
     def flagged(self, threshold: Threshold) -> bool:
@@ -57,15 +57,15 @@ class Outcome:
         )
 
     def labelled(self, wrong: bool) -> list[float | None]:
-        """Return the scores of the sentences that are labelled as this."""
+        """Return the scores of the sentences with this label."""
         pairs = zip(self.sentences, self.wrong, strict=True) if self.wrong else ()
         return [score for score, label in pairs if label is wrong]
 
     def share_flagged(self, wrong: bool, threshold: float | None) -> Fraction | None:
-        """Return which share of its sentences labelled as this is flagged.
+        """Return the share of its sentences with this label that are flagged.
 
         Returns:
-            The share, or None where no sentence is labelled as this.
+            The share, or None if no sentence has this label.
         """
         scores = self.labelled(wrong)
         if not scores:
@@ -78,12 +78,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What single methods say of a response.
+    """The scores of single methods for a response.
 
     Attributes:
         row: The labelled response.
-        wrong: The labels of its sentences; empty where they have none.
-        scores: What each method says.
+        wrong: The labels of its sentences; empty if they have none.
+        scores: The scores of each method.
     """
 
     row: LabelledRow
@@ -93,14 +93,14 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """What checks of labelled responses run with.
+    """Runs checks of labelled responses.
 
     Attributes:
-        provider: Who answers; None for litellm.
-        model: The model that wrote the responses whose row names none.
+        provider: Answers the calls; None for litellm.
+        model: The model that wrote the responses whose rows name none.
         params: Provider parameters, such as `api_base`.
-        concurrency: How many responses are looked at at once.
-        done: Called after each.
+        concurrency: The number of responses processed at the same time.
+        done: Called after each response.
     """
 
     provider: Provider | None = None
@@ -120,7 +120,7 @@ class Runner:
             The verdict of each.
 
         Raises:
-            ConfigurationError: What the chain needs is missing from a row.
+            ConfigurationError: A row lacks something that the chain needs.
         """
         guard = Guard(_unhurried(policy), model=self.model, provider=self.provider)
         needs = _needs(policy.chain)
@@ -145,15 +145,15 @@ class Runner:
         """Score responses with single methods, all on the same samples.
 
         Args:
-            policy: Says how samples are drawn and what a call may take.
+            policy: Determines how samples are drawn, and the limits of calls.
             configs: The methods.
             rows: The responses.
 
         Returns:
-            What they say of each response.
+            The scores for each response.
 
         Raises:
-            ConfigurationError: What a method needs is missing from a row.
+            ConfigurationError: A row lacks something that a method needs.
         """
         steps = [Step.of(config) for config in configs]
         needs = _needs(configs)
@@ -241,14 +241,14 @@ class Runner:
 
 
 def outcome_of(row: LabelledRow, verdict: Verdict) -> Outcome | None:
-    """Return what a verdict says of a labelled response.
+    """Return the scores and labels of a checked response.
 
     Returns:
-        The scores with the labels, or None where the verdict rests on an incomplete check: whether
-        it is inconclusive then depends on the thresholds that are to be found.
+        The outcome, or None if the verdict is inconclusive or rests on an incomplete check: whether
+        that is inconclusive depends on the thresholds that are yet to be found.
 
     Raises:
-        ConfigurationError: The labels do not fit the sentences.
+        ConfigurationError: The labels do not match the sentences.
     """
     wrong = row.labels_of(verdict.sentences)
     failed = any(step.failures for step in verdict.steps)
@@ -262,9 +262,9 @@ def outcome_of(row: LabelledRow, verdict: Verdict) -> Outcome | None:
 
 
 def _unhurried(policy: Policy) -> Policy:
-    """Return the policy without stopping early, which would look at the old thresholds.
+    """Return the policy without early stopping, which would depend on the old thresholds.
 
-    Nor is anything of it written down: these are no answers that anybody was given.
+    The journal is off as well, because these answers were not given to any user.
     """
     sampling = policy.sampling.model_copy(update={"confidence": None})
     return policy.model_copy(update={"sampling": sampling, "journal": None})

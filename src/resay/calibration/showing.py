@@ -1,4 +1,4 @@
-"""Shows a calibration: rows of a table for terminal and page, and its diagrams as one SVG.
+"""Renders a calibration: as a table for terminal and page, and as diagrams in one SVG.
 
 Reliability diagram: Niculescu-Mizil and Caruana, "Predicting Good Probabilities with Supervised
 Learning", ICML 2005, section 2; the observed share in each bin of the score, with the 95 % interval
@@ -38,17 +38,17 @@ svg{--back:#fff;--ink:#1f2328;--faint:#8c959f;--rule:#d0d7de;--good:#0969da;--ba
 .other{fill:none;stroke:var(--faint)}
 .correct{fill:var(--good)}.hallucinated{fill:var(--bad)}
 """.strip()
-"""The style of every picture."""
+"""The CSS of all diagrams."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The items whose scores lie in one stretch.
+    """The items with scores in one interval.
 
     Attributes:
-        count: How many there are, at least 1.
+        count: The number of items, at least 1.
         score: Their mean score.
-        share: Which share of them is labelled as hallucinated.
+        share: The share of them that are labelled as hallucinated.
         low: The lower end of its 95 % interval.
         high: The upper end.
     """
@@ -62,12 +62,12 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One unit: responses, or sentences.
+    """The data of one unit: responses, or sentences.
 
     Attributes:
-        name: What they are called.
+        name: The unit's name.
         items: The score and the label of each.
-        threshold: Over which score they are flagged; None where they are not looked at.
+        threshold: The score above which they are flagged; None if the unit is not used to flag.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Panel:
 
 
 def panels(calibration: Calibration) -> list[Panel]:
-    """Return what there is to show: responses, sentences, or both."""
+    """Return the units to show: responses, sentences, or both."""
     threshold = calibration.policy.threshold
     outcomes = calibration.outcomes
     passages = tuple((o.score, o.hallucinated) for o in outcomes if o.hallucinated is not None)
@@ -95,7 +95,7 @@ def panels(calibration: Calibration) -> list[Panel]:
 
 
 def bins_of(items: Sequence[tuple[float, bool]]) -> list[Bin]:
-    """Return the bins that are not empty, ten of equal width.
+    """Return the non-empty ones of ten bins of equal width.
 
     Args:
         items: Scores in [0, 1] with their labels.
@@ -116,8 +116,8 @@ def wilson(hits: int, count: int) -> tuple[float, float]:
     """Return the 95 % interval of a share.
 
     Args:
-        hits: How many have what is counted.
-        count: Of how many, at least 1.
+        hits: The number of successes.
+        count: The number of trials, at least 1.
     """
     share, square = hits / count, _Z * _Z
     middle = (share + square / (2 * count)) / (1 + square / count)
@@ -127,13 +127,13 @@ def wilson(hits: int, count: int) -> tuple[float, float]:
 
 
 def svg_of(calibration: Calibration) -> str:
-    """Return the picture. It holds scores and labels, and no word of a response.
+    """Return the diagrams, which show scores and labels, but no text of a response.
 
     Args:
-        calibration: What was found.
+        calibration: The calibration.
 
     Returns:
-        An SVG document that needs nothing else, the same for the same calibration.
+        A self-contained SVG document, always the same for the same calibration.
     """
     shown = panels(calibration)
     height = _HEIGHT * len(shown) + 8
@@ -233,14 +233,14 @@ def _y(share: float) -> float:
 
 
 def svg_line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    """Return a line of a class of `STYLE`."""
+    """Return a line with a class of `STYLE`."""
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
 def svg_text(
     x: float, y: float, text: str, kind: str = "", *, end: bool = False, middle: bool = False
 ) -> str:
-    """Return a text that begins at a point, or ends there, or has it in its middle."""
+    """Return a text that starts, ends or is centred at a point."""
     anchor = "end" if end else "middle" if middle else "start"
     chosen = f' class="{kind}"' if kind else ""
     return f'<text{chosen} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
@@ -282,11 +282,11 @@ th,td{{text-align:left;padding:.25rem 1rem .25rem 0;border-bottom:1px solid #888
 
 
 def print_calibration(calibration: Calibration, console: Console) -> None:
-    """Print what was found.
+    """Print a calibration.
 
     Args:
-        calibration: It.
-        console: Where to.
+        calibration: The calibration.
+        console: The console to print on.
     """
     for line in _lines(calibration):
         console.print(Text(line))
@@ -301,10 +301,10 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
 
 
 def drift_lines(drift: Drift) -> Iterator[str]:
-    """Yield what is said of recent scores.
+    """Yield the lines that describe the drift of scores.
 
     Args:
-        drift: How they compare with those of the calibration.
+        drift: The comparison of recent scores with the calibration.
     """
     names = {"responses": "scores of responses", "sentences": "greatest sentence scores"}
     for shift in drift.shifts:
@@ -324,10 +324,10 @@ def drift_lines(drift: Drift) -> Iterator[str]:
 
 
 def html_of(calibration: Calibration) -> str:
-    """Return what was found as a page that needs nothing else, and holds no word of a response.
+    """Return the calibration as a self-contained page, which contains no text of a response.
 
     Args:
-        calibration: It.
+        calibration: The calibration.
     """
     head, *rows = _rows(calibration)
     body = "\n".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)

@@ -1,9 +1,9 @@
-"""Targets of a calibration: what a user asks of the thresholds, and what can be promised.
+"""Targets of a calibration: the rates that a user asks for, and the guarantees about them.
 
-The rate is the mean of a loss in [0, 1] over responses like those labelled. The loss can only fall
-as the threshold moves in one direction (fewer false alarms as it rises, fewer misses as it falls),
-and the threshold is the one that moved least in that direction of those at which the guarantee
-holds.
+The rate is the mean of a loss in [0, 1] over responses like those labelled. As the threshold moves
+in one direction, the loss can only fall (fewer false alarms as it rises, fewer misses as it falls);
+of the thresholds at which the guarantee holds, the calibration takes the one that moved least in
+that direction.
 
 `expected`: Angelopoulos, Bates, Fisch, Lei and Schuster, "Conformal Risk Control", ICLR 2024,
 Theorem 1. With n losses whose mean is R at a threshold, and the next one's at most 1,
@@ -11,7 +11,7 @@ Theorem 1. With n losses whose mean is R at a threshold, and the next one's at m
     n / (n + 1) R + 1 / (n + 1) <= alpha
 
 makes the expected loss of the next response at most alpha, over calibrations and responses. It
-takes that the n + 1 responses are exchangeable.
+assumes that the n + 1 responses are exchangeable.
 
 `probable`: Bates, Angelopoulos, Lei, Malik and Jordan, "Distribution-Free, Risk-Controlling
 Prediction Sets", Journal of the ACM 2021. The upper confidence bound of the rate is at most alpha,
@@ -26,17 +26,17 @@ Hoeffding and Bentkus, section 3.1)
     h(a, b) = a log(a / b) + (1 - a) log((1 - a) / (1 - b))
 
 Then the rate is at most alpha in at least a share 1 - delta of all calibrations (Theorem 1). It
-takes that the responses are drawn independently of each other from the same source.
+assumes that the responses are drawn independently of each other from the same source.
 
 `jeffreys`: Brown, Cai and DasGupta, "Interval Estimation for a Binomial Proportion", Statistical
 Science 2001. The upper end of the Jeffreys interval is at most alpha,
 
     I_alpha(n R + 1/2, n (1 - R) + 1/2) >= 1 - delta
 
-with I the regularised incomplete beta function. It is narrower than `probable`, most of all for
-shares, whose bound there is made for any distribution: those of sentences vary less than losses of
+with I the regularised incomplete beta function. It is narrower than `probable`, especially for
+shares, whose bound there holds for any distribution: shares of sentences vary less than losses of
 0 or 1 with the same mean, for which the interval is made. Its coverage is 1 - delta on average
-over rates and may be a little less at one.
+over rates and may be a little less at a particular one.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A rate to be kept.
+    """A rate to keep.
 
     Attributes:
         unit: `passage`: whole responses; `sentence`: the sentences of each.
-        kind: `fpr`: how much of what is correct is flagged, at most; `recall`: how much of what is
-            hallucinated is flagged, at least.
+        kind: `fpr`: the maximum share of correct items that are flagged; `recall`: the minimum
+            share of hallucinated items that are flagged.
         rate: The rate, between 0 and 1.
     """
 
@@ -93,17 +93,17 @@ class Target:
 
     @property
     def name(self) -> str:
-        """What it is called on the command line, such as `passage-fpr`."""
+        """Its name on the command line, such as `passage-fpr`."""
         return f"{self.unit}-{self.kind}"
 
     @property
     def about_hallucinated(self) -> bool:
-        """Whether it is about what is hallucinated, in place of what is correct."""
+        """Whether it is about hallucinated items rather than correct ones."""
         return self.kind == "recall"
 
     @property
     def alpha(self) -> Fraction:
-        """How much may go wrong: false alarms, or misses."""
+        """The tolerated share of errors: false alarms, or misses."""
         rate = Fraction(str(self.rate))
         return 1 - rate if self.kind == "recall" else rate
 
@@ -113,12 +113,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What is promised of a rate.
+    """The promise of a calibration about a rate.
 
     Attributes:
-        kind: `probable`: at least the share `confidence` of calibrations keep it; `jeffreys`: about
-            that share does; `expected`: it is kept on average over calibrations.
-        confidence: Which share, between 0 and 1; of no meaning to `expected`.
+        kind: `probable`: at least a share `confidence` of calibrations keep it; `jeffreys`: about
+            that share do; `expected`: it is kept on average over calibrations.
+        confidence: The share, between 0 and 1; `expected` ignores it.
     """
 
     kind: Literal["probable", "jeffreys", "expected"] = "probable"
@@ -135,13 +135,13 @@ class Guarantee:
             )
 
     def holds(self, total: Fraction, count: int, alpha: Fraction, *, binary: bool) -> bool:
-        """Return whether losses like these promise that the rate is at most `alpha`.
+        """Return whether these losses guarantee that the rate is at most `alpha`.
 
         Args:
             total: The sum of the losses at some threshold, each in [0, 1].
-            count: How many there are.
+            count: The number of losses.
             alpha: The rate, between 0 and 1.
-            binary: Whether a loss of this kind is always 0 or 1, whatever these are.
+            binary: Whether losses of this kind can only be 0 or 1.
 
         Raises:
             MissingDependencyError: scipy is not installed, for `jeffreys`.
@@ -156,7 +156,7 @@ class Guarantee:
         return hoeffding_bentkus(total, count, alpha) <= delta
 
     def needed(self, alpha: Fraction) -> int:
-        """Return how many responses are needed when none of them has a loss.
+        """Return how many responses are needed if none of them has a loss.
 
         Args:
             alpha: The rate, between 0 and 1.
@@ -175,7 +175,7 @@ class Guarantee:
         delta = 1 - Fraction(str(self.confidence))
         about = math.ceil(math.log(float(delta)) / math.log1p(-float(alpha)))
         least = max(about - 1, 1)
-        # The logarithms are off by less than one.
+        # The logarithmic estimate is off by less than one.
         near = range(least, least + 4)
         return next(n for n in near if self.holds(Fraction(0), n, alpha, binary=True))
 
@@ -188,7 +188,7 @@ class Guarantee:
 
 
 def _under_jeffreys(total: float, n: int, alpha: float) -> float:
-    """Return how probable a rate of at most alpha is after these losses, by Jeffreys' prior."""
+    """Return the posterior probability of a rate of at most alpha, by Jeffreys' prior."""
     special = load_optional(
         "scipy.special", package="scipy", extra="calibrate", purpose="calibrating"
     )
@@ -199,9 +199,9 @@ def binomial_cdf(k: int, n: int, p: float) -> float:
     """Return the probability of at most k successes in n trials.
 
     Args:
-        k: How many successes.
-        n: How many trials.
-        p: The probability of each, between 0 and 1.
+        k: The number of successes.
+        n: The number of trials.
+        p: The probability of success in each, between 0 and 1.
     """
     if k >= n:
         return 1.0
@@ -215,11 +215,11 @@ def binomial_cdf(k: int, n: int, p: float) -> float:
 
 
 def hoeffding_bentkus(total: Fraction, n: int, alpha: Fraction) -> float:
-    """Return how probable so small a sum of losses in [0, 1] is, at most, if their mean is alpha.
+    """Return an upper bound on the probability of so small a sum of losses if their mean is alpha.
 
     Args:
-        total: The sum of the losses.
-        n: How many there are.
+        total: The sum of the losses, each in [0, 1].
+        n: The number of losses.
         alpha: The mean, between 0 and 1.
     """
     if n == 0:

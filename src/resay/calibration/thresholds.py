@@ -1,16 +1,16 @@
 """Finds the thresholds that keep a target.
 
-A response is flagged when its passage score is over `threshold.passage`, or one of its sentences
-over `threshold.sentence`; a target for responses is about that. Where a policy has both, they are
-moved together along a path on which flagging can only become rarer, and which does not depend on
-the responses the target is about: for false alarms, which are about correct ones, both thresholds
-are always the same quantile of what the hallucinated responses score; for misses the reverse.
-Given the others, the loss of each response is then a monotone function of one number, and
-`resay.calibration.targets` applies as it stands.
+A response is flagged if its passage score is over `threshold.passage`, or one of its sentences is
+over `threshold.sentence`; a target for responses is about that decision. If a policy has both, they
+move together along a path on which flagging can only become rarer, and which does not depend on the
+responses the target is about: for false alarms, which are about correct ones, both thresholds are
+always the same quantile of the scores of the hallucinated responses; for misses the reverse. Given
+the others, the loss of each response is then a monotone function of one number, and
+`resay.calibration.targets` applies unchanged.
 
-A target for sentences takes the response as the unit: its loss is the share of its sentences
-labelled in one way that is treated in the other. Sentences of one response are not exchangeable
-with those of others; responses are.
+A target for sentences takes the response as the unit: its loss is the share of its sentences with
+one label that get the decision for the other. Sentences of one response are not exchangeable with
+those of others; responses are.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def fit_thresholds(
     guarantee: Guarantee,
     threshold: Threshold,
 ) -> Threshold:
-    """Find the thresholds that keep targets, and flag as differently as they can.
+    """Find the thresholds that keep targets with the fewest misses (`fpr`) or alarms (`recall`).
 
     Args:
-        outcomes: What the chain says of labelled responses.
+        outcomes: The chain's scores of labelled responses, with the labels.
         targets: At most one for responses and one for sentences.
-        guarantee: What is promised.
-        threshold: The policy's thresholds. One that is None stays so, and one that no target is
+        guarantee: The promise to give about the targets.
+        threshold: The policy's thresholds. One that is None stays None, and one that no target is
             about stays as it is.
 
     Returns:
@@ -88,7 +88,7 @@ def fit_thresholds(
     fit = _Responses(outcomes, of_passages, guarantee)
     kinds = {target.kind for target in targets}
     if len(kinds) == 2 and of_passages.kind == "recall":
-        # Whatever sentences are flagged besides, no response is missed for it.
+        # Flagging sentences as well cannot make a response missed.
         return _updated(found, passage=fit.alone(threshold).passage)
     both = fit.thresholds(threshold)
     if of_sentences is None:
@@ -114,7 +114,7 @@ def _joined(both: Threshold, found: Threshold, sentences: Target, passages: Targ
 
 def _updated(threshold: Threshold, **values: float | None) -> Threshold:
     found = threshold.model_copy(update=values)
-    # What is doubtful is not flagged.
+    # Doubtful sentences are not flagged, so `doubtful` must be below the sentence threshold.
     if found.doubtful is not None and (found.sentence is None or found.doubtful >= found.sentence):
         return found.model_copy(update={"doubtful": None})
     return found
@@ -123,7 +123,7 @@ def _updated(threshold: Threshold, **values: float | None) -> Threshold:
 def _sentence_threshold(outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee) -> float:
     units = [scores for o in outcomes if (scores := o.labelled(target.about_hallucinated))]
     _check_count(len(units), target, guarantee, "responses with a sentence labelled")
-    # Whole numbers of the smallest share that all are made of, as fractions are slow to add up.
+    # Integer multiples of a share that divides all of them, because adding fractions is slow.
     whole = lcm(*map(len, units))
     weighted = [(score, whole // len(unit)) for unit in units for score in unit]
     if all(score is None for score, _ in weighted):
@@ -149,7 +149,7 @@ def _check_count(count: int, target: Target, guarantee: Guarantee, what: str) ->
 
 @dataclass(frozen=True, slots=True)
 class _Responses:
-    """The target for responses, and what it is about."""
+    """The target for responses, and the outcomes to fit it on."""
 
     outcomes: Sequence[Outcome]
     target: Target
@@ -160,7 +160,7 @@ class _Responses:
         return [o for o in self.outcomes if o.hallucinated is self.target.about_hallucinated]
 
     def thresholds(self, threshold: Threshold) -> Threshold:
-        """Return the thresholds for the policy's decision."""
+        """Return the thresholds with which the policy's decision keeps the target."""
         speak = any(o.highest is not None for o in self.outcomes)
         if threshold.sentence is None or not speak:
             return self.alone(threshold)
@@ -205,7 +205,7 @@ class _Responses:
             lost = len(units) - flagged if missed else flagged
             return self.guarantee.holds(Fraction(lost), len(units), self.target.alpha, binary=True)
 
-        # Ordered so that what is looked for comes first: the fewest false alarms are at the end.
+        # From failing to holding, so that the first step that holds moved the thresholds least.
         steps = range(_STEPS, -1, -1) if missed else range(_STEPS + 1)
         place = bisect_left(steps, True, key=holds)
         if place == len(steps):
@@ -221,13 +221,13 @@ class _Responses:
 
 
 class _Quantiles:
-    """The quantiles of scores, drawn out to 0 and 1 by straight lines."""
+    """The quantiles of scores, extended to 0 and 1 by straight lines."""
 
     def __init__(self, scores: Sequence[float]) -> None:
         self._points = [0.0, *sorted(scores), 1.0]
 
     def at(self, share: float) -> float:
-        """Return a quantile; it never falls as the share rises."""
+        """Return a quantile, which never falls as the share rises."""
         place = share * (len(self._points) - 1)
         before = min(int(place), len(self._points) - 2)
         low, high = self._points[before : before + 2]
@@ -238,11 +238,11 @@ class _Search:
     """The search for one threshold on the grid of six decimals.
 
     Args:
-        target: What is to be kept.
-        guarantee: What is promised.
-        weighted: The scores the target is about, each with the share it has in its unit's loss.
-        whole: What the shares of a unit add up to.
-        units: How many units they are of.
+        target: The target to keep.
+        guarantee: The promise to give about it.
+        weighted: The scores the target is about, each with its share in the loss of its unit.
+        whole: The sum of the shares of a unit.
+        units: The number of units.
         binary: Whether a unit's loss is always 0 or 1.
     """
 
@@ -266,13 +266,13 @@ class _Search:
         """Return the threshold that moved least of those that hold.
 
         Args:
-            everything: All scores the threshold is for; it is shortened where that parts them in
-                the same way.
+            everything: All scores that the threshold applies to; it is shortened if it then
+                separates them in the same way.
         """
         missed = self._target.about_hallucinated
         scores = sorted({score for score in self._scores if score > 0}, reverse=missed)
         on_grid = _grid_under if missed else _grid_over
-        # The grid rises with the scores, so that only those looked at need be put on it.
+        # Rounding to the grid is monotone, so only scores that the search visits need rounding.
         place = bisect_left(scores, True, key=lambda score: self._holds(on_grid(score)))
         least = 1.0 if missed else 0.0
         if self._holds(least):
@@ -285,19 +285,19 @@ class _Search:
 
     def _holds(self, limit: float) -> bool:
         flagged = self._up_to[-1] - self._up_to[bisect_right(self._scores, limit)]
-        # What has no score is missed, whatever the threshold.
+        # An item without a score is missed at any threshold.
         lost = self._units * self._whole - flagged if self._target.about_hallucinated else flagged
         total = Fraction(lost, self._whole)
         return self._guarantee.holds(total, self._units, self._target.alpha, binary=self._binary)
 
 
 def _number(score: Score) -> float:
-    # Over no threshold, as no score is.
+    # 0 is over no threshold, just like a missing score.
     return 0.0 if score is None else score
 
 
 def _rounded(limit: float, scores: Sequence[Score], *, down: bool) -> float:
-    """Return the shortest number on the safe side that parts the scores in the same way."""
+    """Return the shortest number on the safe side that separates the scores in the same way."""
     known = sorted(score for score in scores if score is not None)
     way = ROUND_FLOOR if down else ROUND_CEILING
     exact = _grid(limit, way, _DIGITS)
@@ -311,11 +311,11 @@ def _grid(value: float, way: str, digits: int) -> float:
 
 
 def _grid_over(score: float) -> float:
-    """Return the smallest number of the grid that is not under a score."""
+    """Return the smallest number of the grid that is not below a score."""
     return _grid(score, ROUND_CEILING, _DIGITS)
 
 
 def _grid_under(score: float) -> float:
-    """Return the greatest number of the grid under a score over 0."""
+    """Return the greatest number of the grid below a score greater than 0."""
     step = Decimal(1).scaleb(-_DIGITS)
     return float(Decimal(repr(score)).quantize(step, ROUND_CEILING) - step)

@@ -1,6 +1,6 @@
-"""The command `resay`: which commands there are, what all of them print on, and the exit codes.
+"""The `resay` command: its subcommands, shared input and output helpers, and exit codes.
 
-A command's code is imported when the command runs: `resay --help` need not wait for it.
+A subcommand's code is imported only when it runs, to keep `resay --help` fast.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "bench": ("resay.benchmarks.commands:app", "Run published benchmarks."),
     "models": ("resay.cli.models:app", "Export and check neural models."),
 }
-"""For each command where its code is, and the first line of its help."""
+"""Each command's import path and the first line of its help."""
 
 FLAGGED, BAD_INPUT, INCONCLUSIVE, NO_ANSWER, FAILED = 1, 2, 3, 4, 5
-NOBODY_READS = 141  # as of a process that SIGPIPE ends
+NOBODY_READS = 141  # what a shell reports for a process killed by SIGPIPE
 
 ApiBaseOption = Annotated[
     str | None, typer.Option("--api-base", help="The provider's base URL, if not the default.")
@@ -78,11 +78,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 
 
 class _Commands(TyperGroup):
-    """Ends in silence when nobody reads the output; typer says 1, which means flagged here."""
+    """Exits quietly on a closed pipe; typer would exit with 1, which means flagged here."""
 
     # The context's class is click's in some versions of typer and typer's own in others.
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Read the arguments, and print help where that is asked for."""
+        """Parse the arguments, and print help on request."""
         with _quiet():
             return super().make_context(*args, **kwargs)
 
@@ -98,7 +98,7 @@ def _quiet() -> Generator[None]:
         yield
     except BrokenPipeError as error:
         raise SystemExit(NOBODY_READS) from error
-    # rich handles it like this.
+    # rich turns a broken pipe into a SystemExit.
     except SystemExit as left:
         if isinstance(left.__context__, BrokenPipeError):
             raise SystemExit(NOBODY_READS) from left
@@ -110,12 +110,12 @@ class _Deferred(TyperCommand):
 
     # The context's class is click's in some versions of typer and typer's own in others.
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
-        """Have the command itself read its arguments; what is run is the context's command."""
+        """Let the imported command parse its arguments; typer then runs the context's command."""
         return imported(self.name or "").make_context(info_name, args, *more, **extra)
 
 
 def imported(name: str) -> Any:
-    """Import a command's code, and return the command."""
+    """Import and return a command."""
     module, _, attribute = COMMANDS[name][0].partition(":")
     return typer.main.get_command(getattr(import_module(module), attribute))
 
@@ -154,7 +154,7 @@ def read_text(name: str | Path) -> str:
     """Read a text file, or stdin for `-`.
 
     Raises:
-        ConfigurationError: It cannot be read as UTF-8 text.
+        ConfigurationError: The file cannot be read or is not UTF-8.
     """
     try:
         data = sys.stdin.buffer.read() if str(name) == "-" else Path(name).read_bytes()
@@ -166,10 +166,10 @@ def read_text(name: str | Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file as UTF-8, with line ends as they are.
+    """Write a text file as UTF-8, with its line endings unchanged.
 
     Raises:
-        ConfigurationError: It cannot be written.
+        ConfigurationError: The file cannot be written.
     """
     try:
         path.write_bytes(text.encode())
@@ -188,9 +188,9 @@ def run() -> int:
 
 
 def run_and_say(command: Callable[[], object]) -> int:
-    """Run something, say on stderr why it failed, and return the exit code."""
+    """Run a callable, print any error to stderr, and return the exit code."""
     _prepare_output()
-    # litellm makes it before it waits for it; a call that is cancelled in between leaves it behind.
+    # litellm creates a coroutine before it awaits it; a call cancelled in between never does.
     warnings.filterwarnings("ignore", "coroutine '.*' was never awaited", RuntimeWarning)
     try:
         command()
@@ -207,7 +207,7 @@ def run_and_say(command: Callable[[], object]) -> int:
 
 
 def _code_of(error: ResayError) -> int:
-    # The verdict takes long to import; where this was raised it has been.
+    # Imported late, because it is slow and only needed after an error.
     from resay.core.verdict import HallucinationBlocked
 
     if isinstance(error, HallucinationBlocked):
@@ -223,7 +223,7 @@ def _failed(message: str, code: int) -> int:
 
 
 def _complain(message: str) -> None:
-    # Most runs complain of nothing and print no help: they do without rich.
+    # Imported late because most runs print neither errors nor help.
     from rich.console import Console
 
     Console(stderr=True).print(message, style="red", markup=False, highlight=False, soft_wrap=True)
@@ -233,23 +233,23 @@ _UNWRITABLE = frozenset({errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 
 
 def _prepare_output() -> None:
-    """Have characters replaced that the output's encoding does not have."""
+    """Replace characters that the output's encoding lacks instead of failing on them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def _finish(code: int) -> int:
-    """Write out what is still buffered.
+    """Flush stdout.
 
     Args:
-        code: What the command exits with.
+        code: The command's exit code.
 
     Returns:
-        The same; another code where the output could not be written.
+        The same code, or another one if the output cannot be written.
     """
     try:
-        # There is none where the process was started without.
+        # A process can be started without a stdout.
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout.flush()
     except BrokenPipeError:
@@ -261,19 +261,19 @@ def _finish(code: int) -> int:
 
 
 def _cannot_write(error: Exception) -> TypeGuard[OSError]:
-    """Return whether an error says that there is no room for the output."""
+    """Whether an error means that the output itself cannot be written (a full disk, say)."""
     return isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None
 
 
 def _unwritten(error: OSError) -> int:
-    """Say that the output cannot be written, and return the exit code."""
+    """Report that the output cannot be written, and return the exit code."""
     _discard()
     _complain(f"cannot write the output: {error.strerror}")
     return FAILED
 
 
 def _discard() -> None:
-    """Keep Python from trying to write the rest once more at its end."""
+    """Redirect stdout to the null device, or Python would retry the flush at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

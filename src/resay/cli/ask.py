@@ -1,4 +1,4 @@
-"""The commands `resay ask`, `check` and `policy`: answers and responses are guarded by a policy."""
+"""The commands `resay ask`, `resay check` and `resay policy`."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class SeveralValues(TyperCommand):
 
     # The context's class is click's in some versions of typer and typer's own in others.
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat the option before each of its values, which is what the parser understands."""
+        """Repeat the option before each of its values, the form that the parser understands."""
         spread: list[str] = []
         option: str | None = None
         has_value = False
@@ -211,7 +211,7 @@ def _print_stream(stream: SyncAnswerStream) -> Verdict:
 
 
 def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield files, those that a pattern names in the place of it."""
+    """Yield the paths, with each glob pattern replaced by its matches."""
     for path in paths:
         root = Path(path.anchor)
         pattern = str(path.relative_to(root)) if path.anchor else str(path)
@@ -220,10 +220,10 @@ def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def policy_of(path: Path | None, methods: list[str] | None) -> Policy:
-    """Return the policy that the options of a command name.
+    """Return the policy that a command's options select.
 
     Raises:
-        ConfigurationError: They exclude each other, or it is not valid.
+        ConfigurationError: Both options are given, or the policy is invalid.
     """
     if path and methods:
         raise ConfigurationError("--policy and --method exclude each other; pass only one")
@@ -235,7 +235,7 @@ def policy_of(path: Path | None, methods: list[str] | None) -> Policy:
 
 @contextmanager
 def _named_as_options() -> Generator[None]:
-    """Name the arguments that an error speaks of as they are called on the command line."""
+    """Replace argument names in error messages with their command-line options."""
     try:
         yield
     except PolicyError:
@@ -281,8 +281,8 @@ def read_logprobs(path: Path) -> list[dict[str, Any]]:
     """Read the tokens of a response from a JSON file.
 
     Args:
-        path: The file: a list of tokens as OpenAI's `logprobs.content` has them, or an object with
-            such a list in `content`.
+        path: The file: a list of tokens in the format of OpenAI's `logprobs.content`, or an
+            object with such a list in `content`.
 
     Raises:
         ConfigurationError: The file cannot be read or holds something else.

@@ -1,4 +1,4 @@
-"""The command `resay batch`: every answer of a file is checked by a policy."""
+"""The command `resay batch`: check every response in a file."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def batch(
 
 @contextmanager
 def _shown() -> Generator[Callable[[Progress], object] | None, None, None]:
-    """Show how far a run is, on a terminal; elsewhere nothing."""
+    """Show a progress bar on a terminal, and nothing elsewhere."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
@@ -158,7 +158,7 @@ def _shown() -> Generator[Callable[[Progress], object] | None, None, None]:
 
 
 def progress_line(progress: Progress) -> str:
-    """Return in one line how far a run is."""
+    """Format a run's progress as one line."""
     tally = progress.tally
     of = "" if progress.total is None else f"/{progress.total:,}"
     said = [

@@ -1,4 +1,4 @@
-"""The command `resay calibrate`."""
+"""The command `resay calibrate`: fit a policy to labelled responses, or check for drift."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def calibrate(
             concurrency=concurrency,
             done=lambda: bar.advance(task),
         )
-    # The mark some editors put first is no part of the policy.
+    # The byte order mark that some editors write is not part of the policy.
     mark = _MARK if text.startswith(_MARK) else ""
     changed = mark + found.write_into(text.removeprefix(mark))
     if plot:
@@ -252,7 +252,7 @@ def _check_plot(plot: Path | None) -> None:
 
 
 def _check(policy: Path, log: str, last: int, *, as_json: bool) -> int:
-    """Print whether scores have drifted, and return the exit code."""
+    """Report whether the scores have drifted, and return the exit code."""
     found = check_drift(read_text(str(policy)), read_verdicts(log, last), source=str(policy))
     if as_json:
         print_json(found.to_dict())

@@ -1,7 +1,7 @@
-"""`resay demo`: the main job, from end to end, on this machine alone.
+"""The command `resay demo`: catch a hallucination end to end, without a network.
 
-The provider is simulated and says so; everything between it and the verdict is real: the OpenAI
-SDK and litellm over HTTP, samples, the judge, the policy; with `--regenerate` the search, too.
+Only the provider is simulated, and the output says so. The OpenAI SDK and litellm over HTTP, the
+samples, the judge, the policy and, with `--regenerate`, the search are real.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def run_demo(question: str | None, console: Console, *, regenerate: bool = False
     """Ask a simulated model twice without a guard, then once with one.
 
     Args:
-        question: What to ask; by default something the simulated model half knows.
-        console: Where to print.
-        regenerate: Whether to show how a flagged answer is repaired by documents instead.
+        question: The question; by default one about which the simulated model partly guesses.
+        console: The console to print to.
+        regenerate: Instead show how a flagged answer is repaired with documents.
 
     Raises:
         MissingDependencyError: An extra of `resay[demo]` is not installed.
@@ -118,7 +118,7 @@ def _ask_openai(base_url: str, question: str) -> str:
 
 
 def _show_repairing(question: str, console: Console) -> None:
-    # The index may still be open when the folder goes, which only Windows minds.
+    # Windows cannot delete the folder if the index is still open.
     with (
         SimulatedProvider(seed=7) as provider,
         TemporaryDirectory(prefix="resay-demo-", ignore_cleanup_errors=True) as folder,

@@ -1,4 +1,4 @@
-"""The command `resay index`."""
+"""The command `resay index`: index a folder of documents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def index(
     k: Annotated[int, typer.Option("-k", min=1, help="The number of documents to find.")] = 5,
 ) -> None:
     """Index a folder of text, Markdown and PDF files to search for evidence."""
-    # What it says of damaged files is said once, and better, by the report.
+    # The report lists damaged files more clearly than pypdf's warnings do.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     if not is_language(language):
         raise typer.BadParameter(

@@ -98,12 +98,12 @@ class _By(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which entries are wanted, as arguments of `Journal.recent`."""
+    """The selected entries, as arguments for `Journal.recent`."""
 
     filters: dict[str, Any]
 
     async def entries(self, journal: Journal, most: int | None = None) -> list[Entry]:
-        """Return them, newest first."""
+        """Return the selected entries, newest first."""
         found: list[Entry] = []
         while most is None or len(found) < most:
             page = _PAGE if most is None else min(_PAGE, most - len(found))
@@ -121,10 +121,10 @@ def chosen(
     decision: _Decision | None = None,
     **equal: str | None,
 ) -> Chosen:
-    """Return which entries options name.
+    """Build the selection that a command's options describe.
 
     Raises:
-        ConfigurationError: A time cannot be read.
+        ConfigurationError: A time cannot be parsed.
     """
     now = time.time()
     return Chosen(
@@ -138,10 +138,10 @@ def chosen(
 
 
 def journal_config(journal: str | None, policy: Path | None) -> JournalConfig:
-    """Return which journal options name: that address, the policy's, or the usual file.
+    """Return the journal at an address, or the policy's journal, or the default file.
 
     Raises:
-        ConfigurationError: There is no such journal.
+        ConfigurationError: The journal does not exist or is not configured.
     """
     if journal is not None:
         url = journal if "://" in journal else f"{SQLITE}{journal}"
@@ -169,12 +169,12 @@ def _config(**values: Any) -> JournalConfig:
             f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
             for one in error.errors(include_input=False, include_url=False)
         ]
-    # Outside of the handler, whose exception may hold a password.
+    # Raised outside the handler: the chained exception could reveal a password.
     raise ConfigurationError("; ".join(said))
 
 
 def with_journal(config: JournalConfig, work: Callable[[Journal], Awaitable[T]]) -> T:
-    """Run something with an open journal, and close it."""
+    """Open a journal, run a coroutine function with it, and close it."""
 
     async def run() -> T:
         journal = open_journal(config)
@@ -279,12 +279,12 @@ def show(
 
 
 def print_entry(found: Entry, said: Sequence[Feedback], console: Console) -> None:
-    """Print an entry with its text, as far as that was kept.
+    """Print an entry, with its text if that was stored.
 
     Args:
         found: The entry.
-        said: What people said of it.
-        console: Where to.
+        said: The feedback on it.
+        console: The console to print to.
     """
     console.print(Text(f"{timestamp(found.time)}  {found.id}", "dim"))
     facts = {
@@ -312,7 +312,7 @@ def print_entry(found: Entry, said: Sequence[Feedback], console: Console) -> Non
 
 
 def _in_place(verdict: Verdict) -> str | None:
-    """Return the answer with each kept word in its place; None where that is not to be had."""
+    """Rebuild the answer with each part at its offsets; None if that is not possible."""
     parts = (*verdict.sentences, *verdict.unscored)
     if any(len(part.text) != part.end - part.start for part in parts):
         return None
@@ -392,7 +392,7 @@ def stats(
     part: By = by.value
 
     async def work(opened: Journal) -> tuple[list[Any], list[Feedback], list[Any]]:
-        # Whoever lists entries need not wait for what calibrates.
+        # Imported late: the other commands do not need the slow calibration code.
         from resay.calibration.labelling import aread_agreements
 
         slices = await opened.summary(start, end, end - start, part)

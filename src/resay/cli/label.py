@@ -1,4 +1,4 @@
-"""The command `resay label`: draws entries of a journal to label, in the terminal or as CSV."""
+"""The command `resay label`: draw journal entries and label them, in the terminal or as CSV."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SHOWN = 5
 _RATINGS: Mapping[str, Rating] = {
     key: rating for rating in get_args(Rating) for key in (rating[0], rating)
 }
-# How many entries to go on; None to quit.
+# The number of entries to move forward; None to quit.
 _MOVES: Mapping[str, int | None] = {
     key: step
     for name, step in (("skip", 1), ("back", -1), ("quit", None))
@@ -152,7 +152,7 @@ def label(
 def _user() -> str:
     try:
         return getpass.getuser()
-    # Containers may run as somebody who has no name.
+    # Containers may run under a user id without a name.
     except (OSError, KeyError, ImportError):
         return ""
 
@@ -170,7 +170,7 @@ async def _agreement(journal: Journal, *, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One rating of a CSV file."""
+    """One rating in a CSV file."""
 
     where: str
     some_id: str
@@ -179,11 +179,11 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Labelling:
-    """What one person labels.
+    """One rater's labelling session.
 
     Attributes:
-        rater: Who it is.
-        wanted: Which entries are drawn from.
+        rater: The rater's name.
+        wanted: The entries to draw from.
     """
 
     rater: str
@@ -199,7 +199,7 @@ class _Labelling:
         *,
         asks: bool,
     ) -> None:
-        """Draw entries, and write down that they were drawn."""
+        """Draw entries, and record the draws in the journal."""
         candidates: list[Candidate] = []
         bare, before = 0, None
         while True:
@@ -231,11 +231,11 @@ class _Labelling:
         typer.echo(told)
 
     async def queue(self, journal: Journal, *, rated: bool = False) -> list[str]:
-        """Return the ids of what is to be labelled.
+        """Return the ids of the entries to label.
 
         Args:
             journal: The journal.
-            rated: Whether those that this rater has rated are among them.
+            rated: Whether to include entries that this rater has already rated.
         """
         request = self.wanted.filters["request_id"]
         if request is not None:
@@ -263,7 +263,7 @@ class _Labelling:
         return found
 
     async def ask(self, journal: Journal) -> None:
-        """Show one entry after the other, and record what is said."""
+        """Show the entries one by one, and record the ratings that the user types."""
         names = await self.queue(journal)
         if not names:
             typer.echo(f"nothing is left for {self.rater or 'you'} to label; draw more with --draw")
@@ -295,8 +295,8 @@ class _Labelling:
     async def _ask_of(
         self, journal: Journal, entry: Entry, console: Console, rated: set[str]
     ) -> int | None:
-        """Ask about an entry; return how many to go on or back, None to quit."""
-        # What others say of it must not be seen, or agreement would mean nothing.
+        """Ask for ratings of an entry; return the number of entries to move, None to quit."""
+        # Raters must not see each other's feedback, or their agreement would mean nothing.
         own = [one for one in await journal.feedback(entry.id) if one.rater == self.rater]
         print_entry(entry, own, console)
         parts: Sequence[Mapping[str, Any]] = (
@@ -340,7 +340,7 @@ class _Labelling:
                 typer.echo(_HELP)
 
     async def write(self, journal: Journal, path: Path) -> None:
-        """Write what was drawn as CSV, with what this rater has said of it."""
+        """Write the entries to label as CSV, with this rater's existing feedback."""
         names = await self.queue(journal, rated=True)
         rows: list[Mapping[str, Any]] = []
         for name in names:
@@ -358,7 +358,7 @@ class _Labelling:
         typer.echo(f"{path}: {len(rows)} rows; fill in `rating` and read it with --csv-in")
 
     async def read(self, journal: Journal, path: Path) -> None:
-        """Record the ratings in a CSV file; none of them where there is a mistake in it."""
+        """Record the ratings in a CSV file, or none if any of them is invalid."""
         rows = list(self._rows(path))
         entries = [await journal.find(row.some_id) for row in rows]
         missing = [row for row, entry in zip(rows, entries, strict=True) if entry is None]
@@ -385,12 +385,12 @@ class _Labelling:
 
     def _rows(self, path: Path) -> Sequence[_Row]:
         lines = io.StringIO(read_text(path), newline="")
-        # Spreadsheets write semicolons where the comma is in decimal numbers.
+        # Spreadsheets separate by semicolons in locales with a decimal comma.
         separator = max(",;\t", key=lines.readline().count)
         lines.seek(0)
         reader = csv.DictReader(lines, delimiter=separator)
         found: list[_Row] = []
-        # Answers may be longer than the module allows.
+        # Answers may exceed the csv module's default field limit.
         limit = csv.field_size_limit(2**31 - 1)
         try:
             columns = reader.fieldnames or ()
@@ -429,7 +429,7 @@ class _Labelling:
 
 
 def _read_line(claim: int | None) -> tuple[int | None, str, str]:
-    """Return the number, the key and the words that somebody types; at the end `q`."""
+    """Read a line as a number, a key and a note; the end of the input counts as `q`."""
     on = "" if claim is None else f"claim {claim} "
     typer.echo(f"{on}r/w/u, claim, n(ote), s(kip), b(ack), q(uit)? ", nl=False)
     line = sys.stdin.readline()
@@ -445,7 +445,7 @@ def _read_line(claim: int | None) -> tuple[int | None, str, str]:
 
 def _plain(value: str | None) -> str:
     text = (value or "").strip()
-    # As `--csv-out` writes what a spreadsheet would run.
+    # Undo the quote with which `--csv-out` disarms spreadsheet formulas.
     return text[1:] if text[:1] == "'" and text[1:].startswith(FORMULAS) else text
 
 

@@ -1,4 +1,4 @@
-"""The commands of `resay models`."""
+"""The commands of `resay models`: export and check neural models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ app = typer.Typer(
 class _Kind(str, Enum):
     classification = "classification"
     embedding = "embedding"
-    token_classification = "token_classification"  # noqa: S105 - no secret, a kind of model
+    token_classification = "token_classification"  # noqa: S105 - a kind of model, not a secret
     first_token = "first_token"  # noqa: S105 - the same
 
 
@@ -171,13 +171,13 @@ def _precision(loaded: Loaded, config: ModelConfig) -> str:
 
 
 def _tokens_per_second(loaded: Loaded) -> float:
-    """Measure it on a few texts, one at a time."""
+    """Measure the speed on a few texts, one at a time."""
     from resay.models.encoding import pad
 
     items = [part for parts in loaded.encoder.texts(_TEXTS) for part in parts]
     batches = [pad([item], loaded.network.traits.pad_id) for item in items]
     for batch in batches:
-        loaded.network.run(batch)  # The first of each length may take longer.
+        loaded.network.run(batch)  # Warm-up: the first run of each length may be slower.
     start = time.perf_counter()
     for batch in batches:
         loaded.network.run(batch)

@@ -1,4 +1,4 @@
-"""The command `resay report`."""
+"""The command `resay report`: write verdicts to an HTML page."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _reported(where: str, data: object) -> Reported:
 
 
 def _documents(file: str) -> Iterator[tuple[str, object]]:
-    """Yield what a file holds, each with where that is."""
+    """Yield the JSON documents in a file, each with its location."""
     text = read_text(file)
     at, line = _after_space(text, 0), 1
     line += text.count("\n", 0, at)
@@ -116,7 +116,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _parsed(where: str, text: str, at: int) -> tuple[object, int]:
-    """Return the document that begins at a place, and where it ends."""
+    """Return the document that begins at an offset, and its end offset."""
     try:
         return _DECODER.raw_decode(text, at)
     except ValueError as error:

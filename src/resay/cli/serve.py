@@ -1,4 +1,4 @@
-"""The command `resay serve`."""
+"""The command `resay serve`: run the gateway."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def serve(
 def _work(
     told: GatewayConfig, host: str, port: int, log: tuple[Format, Level], pipe: Connection
 ) -> None:
-    """Serve as one of several processes."""
+    """Serve in one of several worker processes."""
     from resay.gateway import Gateway, listener
     from resay.gateway import serve as serve_gateway
     from resay.gateway.logs import configure
@@ -134,9 +134,9 @@ def _url(journal: str | None) -> str | None:
 
 
 def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
-    """Have verdicts written down, unless it was said where, or nowhere.
+    """Return the config with a journal set, unless it sets one or `--journal none` disables it.
 
-    Where only policies say it, the gateway's journal is theirs: the dashboard shows one.
+    If only policies name a journal, the gateway uses theirs, since its dashboard shows just one.
     """
     from resay.policy import Policy
     from resay.reporting.journal import JournalConfig

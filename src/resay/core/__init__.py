@@ -1,1 +1,1 @@
-"""The values that everything else is about: queries, passages, verdicts, and splitting text."""
+"""Core value types (queries, passages, verdicts) and text analysis without model calls."""

@@ -1,16 +1,16 @@
-"""Claims: what the sentences of a response say, one thing each.
+"""Claims: the single statements that the sentences of a response make.
 
-A sentence such as "It opened in 1932 and has 6,512,331 rivets" claims two things, of which one may
-be right and the other invented. A claim is a stretch of a sentence that says one of them, with what
-it needs to be understood alone: the subject of its sentence, the lead-in of its list, the heads of
-its row and column.
+A sentence such as "It opened in 1932 and has 6,512,331 rivets" makes two claims, of which one may
+be right and the other invented. A claim is a span of a sentence with one statement, completed with
+the context it needs: the subject of its sentence, the lead-in of its list, the headers of its row
+and column.
 
-`Rules` finds them without calls, in time linear in the length of the text, sentence after sentence,
-so that the claims of a response that is still being written are those of the whole. It takes
-sentences apart at conjunctions before another predicate or clause, at relative clauses, appositions
-and behind opening participles, in English, German, French, Spanish, Italian, Portuguese and Dutch,
-and only where it knows the verb that follows; and lists of names, in any language. A claim that
-stays joined is still checked, as one.
+`Rules` finds claims without calls, in linear time, one sentence after the other, so that a response
+that is still being written yields the same claims as the whole. It splits sentences at conjunctions
+before another predicate or clause, at relative clauses, at appositions and after opening
+participles, in English, German, French, Spanish, Italian, Portuguese and Dutch, and only if it
+knows the following verb; and lists of names, in any language. Claims that are not split are still
+checked, as one.
 """
 
 from __future__ import annotations
@@ -27,24 +27,23 @@ from resay.core.passage import Passage, Sentence
 from resay.core.segmentation import Span
 
 ClaimKind = Literal["fact", "hedged", "label"] | NonClaim
-"""What a claim is: a fact, one that is said to be uncertain, a label such as the head of a table or
-the lead-in of a list, or something else that claims nothing."""
+"""The kind of a claim: a fact, a statement marked as uncertain, a label such as a table's header or
+the lead-in of a list, or another kind that claims nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim(Sentence):
-    """One thing that a sentence says.
+    """A single statement of a sentence.
 
     Attributes:
         text: Its own words, exactly `response[start:end]`.
-        start: Where they begin in the response, in code points.
-        end: Where they end (exclusive), in code points.
-        unit: What its sentence is; a name of a list in running text is an item.
-        kind: Whether it claims something.
-        said: What it says, with the words written out that stand elsewhere; empty where its own
-            words are enough.
-        spans: The stretches of the response whose words are in `said`, in order.
-        sentence: The place of its sentence in the passage.
+        start: The start of these words in the response, in code points.
+        end: Their end (exclusive), in code points.
+        unit: The kind of its sentence; a name in a list in running text is an item.
+        kind: Whether and what it claims.
+        said: The statement, completed with words from elsewhere; empty if its own words suffice.
+        spans: The spans of the response whose words are in `said`, in order.
+        sentence: The index of its sentence in the passage.
     """
 
     kind: ClaimKind = "fact"
@@ -54,7 +53,7 @@ class Claim(Sentence):
 
     @property
     def standalone(self) -> str:
-        """What it says, to be understood without what is around it."""
+        """Its statement, understandable without context."""
         return self.said or self.text
 
     @property
@@ -64,18 +63,18 @@ class Claim(Sentence):
 
 
 class Rules:
-    """Finds the claims of a response by rules, a sentence at a time, in order.
+    """Finds the claims of a response by rules, sentence by sentence.
 
     Args:
-        question: What the response answers; empty where that is not known.
-        splits: Whether sentences are taken apart; else each is one claim.
-        skips: Whether greetings, refusals, labels and the like are told from claims.
-        tell: Says of a sentence and the question what it is that claims nothing, as `NonClaim`
-            has them; None for a claim. It is asked about what the rules take for a claim; what it
-            raises, and any other answer, leaves that as it is.
+        question: The question that the response answers; empty if unknown.
+        splits: Whether to split sentences; otherwise each is one claim.
+        skips: Whether to recognize greetings, refusals, labels and the like.
+        tell: Returns the kind of a sentence that claims nothing, given it and the question, as a
+            `NonClaim`; None for a claim. Called for sentences that the rules take for claims;
+            exceptions and other results are ignored.
 
     Attributes:
-        question: What the response answers.
+        question: The question that the response answers.
     """
 
     def __init__(
@@ -99,16 +98,16 @@ class Rules:
         self._grammars = Grammars()
 
     def read(self, sentence: Sentence, place: int, *, alone: bool = False) -> tuple[Claim, ...]:
-        """Read the next sentence.
+        """Process the next sentence.
 
         Args:
-            sentence: It, in the order of the response.
-            place: Its place in the passage.
-            alone: Whether the response says nothing else (`says_one_thing`): "**Oslo**" is then an
-                answer, and no title.
+            sentence: The sentence, in the order of the response.
+            place: Its index in the passage.
+            alone: Whether it is all that the response says (`says_one_thing`): "**Oslo**" is then
+                an answer, not a title.
 
         Returns:
-            Its claims in order, at least one; where it claims nothing, one that says so.
+            Its claims in order, at least one; if it claims nothing, one whose kind says so.
         """
         kind = self._kind(sentence, alone=alone) if self._skips else "fact"
         if sentence.unit == "heading":
@@ -147,7 +146,7 @@ class Rules:
         )
 
     def _kind_of(self, clause: Sentence, kind: ClaimKind, parts: Sequence[object]) -> ClaimKind:
-        """What one of several clauses is: "…, but the documents do not state the price"."""
+        """Return the kind of a clause: "…, but the documents do not state the price"."""
         if not self._skips or len(parts) < _SEVERAL or clause.unit == "item":
             return kind
         return claims_nothing(clause.text, is_open=self._is_open, asked=self.question) or kind
@@ -170,14 +169,14 @@ class Rules:
     def _told(self, text: str) -> NonClaim | None:
         if self._tell is None:
             return None
-        # It is somebody else's, and whatever happens in it must not cost the answer.
+        # It is user code, and no failure in it may lose the answer.
         with suppress(Exception):
             told = self._tell(text, self.question)
             return next((kind for kind in get_args(NonClaim) if kind == told), None)
         return None
 
     def _above(self, sentence: Sentence) -> list[Sentence]:
-        """What an item, or a row, needs from above it to be understood."""
+        """Return the context that an item or a row needs from above it."""
         above = self._heading if sentence.unit in {"item", "row"} else None
         if sentence.unit == "item" and self._lead is not None:
             above = self._lead
@@ -192,8 +191,8 @@ class Rules:
         first = cells.get(0) if len(cells) > 1 else None
         for column, cell in cells.items():
             head = self._columns.get(column)
-            # What the user named, or a mere number, only says what the row is about, and so does
-            # the name of a feature.
+            # A cell that the user named, a mere number, or the name of a feature only says what the
+            # row is about.
             is_known = (
                 cell.text.casefold() in self._asked
                 or not _LETTER.search(cell.text)
@@ -214,16 +213,16 @@ def _claim(
     said: str = "",
     subject: Span | None = None,
 ) -> Claim:
-    """Return a claim of a sentence.
+    """Build a claim of a sentence.
 
     Args:
         sentence: The sentence.
         own: The claim's own words.
-        kind: Whether it claims something.
-        place: The sentence's place.
-        above: What it belongs to: lead-in, heads.
-        said: Its words with its subject, where that is not among its own.
-        subject: Where that subject is.
+        kind: Its kind.
+        place: The sentence's index.
+        above: Its context: lead-in, headers.
+        said: Its words with their subject, if they do not include it.
+        subject: The span of that subject.
     """
     spans = [(own.start, own.end)]
     if subject:
@@ -237,10 +236,10 @@ def _claim(
 
 
 def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
-    """Take a clause apart that ends with a list of names, as "Its members are Ana, Tom and Lee".
+    """Split a clause that ends with a list of names, such as "Its members are Ana, Tom and Lee".
 
     Yields:
-        As `clauses` does: the clause up to the first name, then each other name, with what stands
+        As `clauses` does: the clause up to the first name, then each other name, with the words
         before the first.
     """
     text = clause.text
@@ -254,7 +253,7 @@ def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
     bare = _ENDS_BEFORE.sub("", head)
     for place, (start, end) in enumerate(items):
         begin = start if place else 0
-        # What closes the sentence belongs to the last one.
+        # The end of the sentence belongs to the last one.
         end = len(text) if place == len(items) - 1 else end
         own = Sentence(text[begin:end], clause.start + begin, clause.start + end, "item")
         # "Il s'agit d'Ana, de Tom et de Lea"
@@ -267,7 +266,7 @@ def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
 
 
 def _items(text: str) -> list[Span]:
-    """Return where the names are that a clause ends with, if they are a list of at least three."""
+    """Return the spans of the names that end a clause, if they are a list of three or more."""
     text = text.rstrip(_CLOSERS)
     if "、" in text:
         return _items_without_spaces(text.removesuffix("です"))
@@ -277,7 +276,7 @@ def _items(text: str) -> list[Span]:
     found, end = [last.span("item")], last.start()
     while end > 0:
         start = max(text.rfind(", ", 0, end) + 2, 0) if ", " in text[:end] else 0
-        # The first one stands behind what is said of all of them.
+        # The first name follows the words that apply to all of them.
         item = _ITEM.fullmatch(text, start, end) or _FIRST_ITEM.search(text, start, end)
         if item is None:
             break
@@ -287,7 +286,7 @@ def _items(text: str) -> list[Span]:
 
 
 def _items_without_spaces(text: str) -> list[Span]:
-    """Return where the items of a Japanese or Chinese list are that a sentence ends with."""
+    """Return the spans of the items of a Japanese or Chinese list at the end of a sentence."""
     begin = max(text.rfind(mark) + 1 for mark in "はが是有：:")
     ends = [(match.start(), match.end()) for match in _ITEM_ENDS.finditer(text, begin)]
     starts = [begin, *(end for _, end in ends)]
@@ -296,7 +295,7 @@ def _items_without_spaces(text: str) -> list[Span]:
 
 
 def says_one_thing(passage: Passage) -> bool:
-    """Return whether a whole response is one sentence, and no code, table or the like beside it."""
+    """Return whether a response is a single sentence, without code, a table or the like."""
     return len(passage.sentences) == 1 and all(
         piece.kind in {"prose", "heading", "rule"} for piece in passage.pieces
     )
@@ -304,7 +303,7 @@ def says_one_thing(passage: Passage) -> bool:
 
 _MAX_LEAD = 160
 _SEVERAL = 2
-# So many names make a list; two may be one subject.
+# Names that make a list; two may be a single subject.
 _MANY = 3
 _MAX_ITEM_CHARS = 12
 _CLOSERS = " .!。！"
@@ -323,13 +322,13 @@ _FIRST_ITEM = re.compile(rf"(?<![^\s'’]){_NAME}\Z")
 _ITEM_ENDS = re.compile(r"、|(?:と|和|及|以及)(?=[^、]{1,12}\Z)")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
-# "**Opened:** 1932", "opened: 1932", and what stands behind a picture.
+# "**Opened:** 1932", "opened: 1932", and text after an emoji.
 _FIELD = re.compile(
     r"(?:\*\*|__)?[^\W\d_][\w ()/'’-]{0,40}(?:\*\*|__)?[:：](?:\*\*|__)?[ \t]+\S"
     r"|[\u2190-\u2bff\U0001f300-\U0001faff]\ufe0f?[ \t]+\S"
 )
 _BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1[:：]?|(\*\*|__)[^*_\n]{1,120}[:：]\2")
-# With what follows it names nothing yet: "The members of the band are:".
+# Without what follows it names nothing yet: "The members of the band are:".
 _LEADS_IN = re.compile(
     r"\b(?:is|are|was|were|includes?|included|follows?|following|ist|sind|waren?|folgende[nrsm]?"
     r"|sont|est|suivant(?:e|s|es)?|son|es|siguientes?|sono|seguenti?|são|é|seguintes?|zijn"
@@ -340,14 +339,14 @@ _LEADS_IN = re.compile(
 _ADDS = re.compile(
     r"[:：]\s*\S|,\s+[^\W\dA-ZÀ-Þ]\w+\s(?:of|by|in|at|from|for|since|von|aus|bei|de|du|di|do|van|in)\b"
 )
-# What numbers a heading, and says nothing.
+# The numbering of a heading, which says nothing.
 _NUMBERING = re.compile(
     r"\A(?:(?i:chapter|section|part|step|day|week|phase|stage|question|option|kapitel|abschnitt|teil"
     r"|schritt|tag|chapitre|partie|étape|jour|capítulo|sección|parte|paso|día|capitolo|sezione"
     r"|passo|giorno|seção|dia|hoofdstuk|deel|stap|dag)\s+)?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[ivxlcIVXLC]{1,6})"
     r"(?:[.):–-]\s*|\s+(?=[A-ZÀ-Þ])|\Z)",
 )
-# Heads of the column that says what a row compares.
+# Headers of a column that names the feature that a row compares.
 _FEATURES = words_of("""
     aspect aspects attribute category characteristic criterion criteria detail dimension factor
     feature features field metric parameter property specification topic aspekt eigenschaft
@@ -366,10 +365,10 @@ _HEDGES = words_of("""
 
 
 def _is_label(sentence: Sentence, asked: str) -> bool:
-    """Whether a heading, a table's head or a line that leads in a list says nothing by itself."""
+    """Whether a heading, a table's header or a line that leads in a list says nothing by itself."""
     text = sentence.text.strip("*_ ")
     if sentence.unit == "head":
-        # "Made in", "Opened" are heads of columns; a cell of many words may say more.
+        # "Made in", "Opened" are headers of columns; a cell of many words may say more.
         cells = (cell.text for _, cell in _cells(sentence))
         return not any(len(c.split()) > 4 and Grammars().of(c).says(c) for c in cells)
     if sentence.unit in {"sentence", "item"} and text.endswith((":", "：")):
@@ -386,19 +385,19 @@ def _is_label(sentence: Sentence, asked: str) -> bool:
 
 
 def _leads_in(text: str) -> bool:
-    """Whether a line only says what follows it: "Members:", "The members of the band are:"."""
+    """Whether a line only introduces what follows: "Members:", "The members of the band are:"."""
     grammar, found = Grammars().of(text), _LEADS_IN.search(text)
     if found is None:
         return "," not in text and not grammar.says(text)
     if "`" in found[1]:
         # "The flag is `--keep`:" names something.
         return False
-    # "The founder was Ada Moor:" names somebody; in German every noun has a capital.
+    # "The founder was Ada Moor:" names somebody; in German every noun is capitalised.
     return grammar.is_last or not any(word[0].isupper() for word in found[1].split())
 
 
 def _fields(sentence: Sentence) -> list[Sentence]:
-    """The lines of a sentence, where each of several is a field: "Opened: 1932"."""
+    """Return the lines of a sentence if there are several and each is a field: "Opened: 1932"."""
     if "\n" not in sentence.text:
         return []
     found: list[Sentence] = []
@@ -419,7 +418,7 @@ def _bare(text: str) -> str:
 
 
 def _cells(row: Sentence) -> Iterator[tuple[int, Sentence]]:
-    """The cells of a row that hold a letter or a digit, by their columns."""
+    """Yield the cells of a row that have a letter or a digit, with their columns."""
     start = column = 0
     for match in _BAR.finditer(row.text + "|"):
         if match.group() != "|":
@@ -431,5 +430,5 @@ def _cells(row: Sentence) -> Iterator[tuple[int, Sentence]]:
         start, column = match.end(), column + 1
 
 
-# A bar behind a backslash, or in inline code, ends no cell.
+# A bar after a backslash or in inline code does not end a cell.
 _BAR = re.compile(r"\\.|`[^`\n]{0,400}`|\|", re.DOTALL)

@@ -1,8 +1,8 @@
-"""Where a sentence says several things: conjunctions, relative clauses, opening participles.
+"""Split sentences with several statements: conjunctions, relative clauses, opening participles.
 
-The rules are for English, German, French, Spanish, Italian, Portuguese and Dutch, and know some
-hundred verbs of each, because a conjunction alone tells nothing: "Ana and Tom" is one subject, "and
-has 12 gates" another predicate. Text in any other language stays whole.
+The rules cover English, German, French, Spanish, Italian, Portuguese and Dutch, with a few hundred
+verbs of each, because a conjunction alone says nothing: "Ana and Tom" is one subject, "and has 12
+gates" another predicate. Text in any other language stays whole.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from resay.core.segmentation import Span
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What the rules know of a language.
+    """The rules' knowledge of a language.
 
     Attributes:
-        common: Words by which it is recognised.
-        verbs: Finite verbs, as a predicate begins with them.
-        joins: What joins predicates and clauses.
-        relatives: What begins a relative clause.
-        begins: Pronouns and determiners with which a subject begins.
+        common: Common words that identify it.
+        verbs: Finite verbs, with which a predicate begins.
+        joins: Conjunctions between predicates and clauses.
+        relatives: Words that begin a relative clause.
+        begins: Pronouns and determiners that begin a subject.
         opens: Participles that open a sentence: "Launched at Kiel, …".
-        before: What may stand before a subject: "In 1899 …".
-        nouns: Those of the verbs that are nouns as well: "shows", "ships".
-        plain: Verbs of the plural: "live", "contain".
-        ending: How other verbs look, and what then stands behind them.
+        before: Prepositions of phrases that may precede a subject: "In 1899 …".
+        nouns: Verbs that are nouns as well: "shows", "ships".
+        plain: Plural forms of verbs: "live", "contain".
+        ending: Patterns of other verbs, and of these with the word after them.
         is_last: Whether the verb of a relative clause comes last.
-        joint: Finds what joins or begins a relative clause, and the word behind it.
-        appositions: Finds what may begin an apposition.
+        joint: Matches conjunctions and relative words, with the word after them.
+        appositions: Matches possible beginnings of an apposition.
     """
 
     common: frozenset[str]
@@ -53,7 +53,7 @@ class Grammar:
     appositions: re.Pattern[str] = re.compile(r"(?!)")
 
     def may_cut(self, text: str) -> bool:
-        """Whether to look for clauses: most sentences show at a glance that they are one."""
+        """Quick check whether to look for clauses: most sentences are obviously a single one."""
         first = text.partition(" ")[0].lower()
         if ";" in text or self.may_open(first) or first in _SUBORDINATES:
             return True
@@ -77,7 +77,7 @@ class Grammar:
         return word in self.opens or (bool(self.opens) and _PARTICIPLE.fullmatch(word) is not None)
 
     def says(self, text: str) -> bool:
-        """Whether a text has a verb that is known."""
+        """Whether a text has a known verb."""
         for place, word in enumerate(_words(text)):
             # "Whales live in the sea": many such words are nouns as well.
             is_plain = place > 0 and word.low in self.plain
@@ -100,14 +100,14 @@ class Grammar:
 
 
 class Grammars:
-    """Tells which language a response is in, from what was read of it so far."""
+    """Detects the language of a response from the sentences read so far."""
 
     def __init__(self) -> None:
         self._counts = [0] * len(_languages())
         self._known: Grammar | None = None
 
     def of(self, text: str) -> Grammar:
-        """Return the language of the next sentence; one that knows no words where nothing tells."""
+        """Return the grammar of the next sentence; an empty one if the language is unclear."""
         if self._known is not None:
             return self._known
         words = set(_WORD.findall(text[:_MAX_CHARS].lower()))
@@ -116,7 +116,7 @@ class Grammars:
         *_, second, most = sorted(self._counts)
         found = _NONE
         if most:
-            # Short sentences have too few such words: then the verbs decide.
+            # Short sentences have too few common words: the verbs decide.
             rivals = [g for g, n in zip(_languages(), self._counts, strict=True) if n == most]
             found = max(rivals, key=lambda g: sum(len(w) > 1 for w in words & g.verbs))
         if most > _SURE and most > 2 * second:
@@ -125,11 +125,11 @@ class Grammars:
 
 
 def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, str, Span | None]]:
-    """Take a sentence apart.
+    """Split a sentence into clauses.
 
     Yields:
-        For each thing it says, in order: its own words; what they say with their subject, empty
-        where they have one; and where in the response that subject is.
+        For each statement, in order: its own words; these with their subject, or an empty text if
+        they include it; and the span of that subject in the response.
     """
     text = sentence.text
     if len(text) > _MAX_CHARS or not grammar.may_cut(text):
@@ -149,7 +149,7 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
         if following and following.kind == "relative" and cut.kind == "main":
             inside = words[: following.last + 1]
             if not any(map(grammar.is_verb, inside)):
-                # "The mill, which was built in 1743, stands …": only what both are about.
+                # "The mill, which was built in 1743, stands …": only the subject of both.
                 subject, is_told = (inside[0].start, inside[-1].end), True
                 continue
         own = Sentence(text[start:end], sentence.start + start, sentence.start + end)
@@ -168,7 +168,7 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
 
 
 def _names(words: Sequence[_Word], cuts: Sequence[_Cut], grammar: Grammar) -> bool:
-    """Whether a sentence is a name with a relative clause, as items are: "Tom, who plays drums"."""
+    """Whether a sentence is a name with a relative clause, like an item: "Tom, who plays drums"."""
     is_bare = not any(map(grammar.is_verb, words[: cuts[1].last + 1]))
     return is_bare and not any(cut.kind == "predicate" for cut in cuts)
 
@@ -184,16 +184,16 @@ def _said(subject: str, own: str, cut: _Cut, grammar: Grammar) -> str:
 
 
 class _Word(NamedTuple):
-    """A word or a number of a sentence.
+    """A word or number of a sentence.
 
     Attributes:
-        start: Where it begins.
-        end: Where it ends.
-        text: As it is written.
-        low: In small letters where it is written so, else as it is: names are no verbs.
-        gap: What is between it and the word before.
-        after: The word behind it.
-        before: The word before it, in small letters.
+        start: Its start.
+        end: Its end.
+        text: The word as written.
+        low: In lower case, except for capitalised words after the first: names are not verbs.
+        gap: The text between it and the previous word.
+        after: The next word.
+        before: The previous word, in lower case.
     """
 
     start: int
@@ -207,12 +207,12 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """Where a clause begins.
+    """The beginning of a clause.
 
     Attributes:
-        kind: How it hangs on what is before it.
-        first: Its first word.
-        last: The last word before it.
+        kind: Its relation to the text before it.
+        first: The index of its first word.
+        last: The index of the last word before it.
     """
 
     kind: Literal["main", "predicate", "clause", "relative", "opened"]
@@ -221,7 +221,7 @@ class _Cut:
 
 
 def _words(text: str) -> list[_Word]:
-    # What is between words, and the words, in turns.
+    # Gaps and words alternate.
     parts = _WORD_AND_GAP.split(text)
     edges = list(accumulate(map(len, parts)))
     texts = parts[1::2]
@@ -232,7 +232,7 @@ def _words(text: str) -> list[_Word]:
 
 
 def _cuts(words: Sequence[_Word], grammar: Grammar) -> Iterator[_Cut]:
-    """Find where clauses begin; brackets are left alone."""
+    """Find the beginnings of clauses, except in brackets."""
     depth, has_verb, in_relative = 0, False, False
     begun = _opened(words, grammar)
     if begun:
@@ -273,7 +273,7 @@ def _cut(
         return None
     joins = word.low in grammar.joins
     at = i + joins
-    # ", and it was built" and "und wurde" tell enough where the verb before is not known.
+    # ", and it was built" and "und wurde" suffice if the verb before them is not known.
     is_known = at < len(words) and words[at].low in grammar.verbs - grammar.nouns
     if not (has_verb or in_relative or (joins and (has_comma or is_known))):
         return None
@@ -286,8 +286,8 @@ def _cut(
         if _verb_at(words, at, grammar):
             return _Cut("predicate", at, i - 1)
         return _Cut("clause", at, i - 1) if _clause_at(words, at, grammar) else None
-    # Behind a relative clause between commas its sentence goes on: "…, which …, stands in …". And
-    # several predicates have commas between them but for the last: "opened …, has … and carries …".
+    # After a relative clause between commas, its sentence continues: "…, which …, stands in …". Of
+    # several predicates, all but the last have commas: "opened …, has … and carries …".
     if has_comma and grammar.is_verb(word) and (in_relative or _enumerates(words, i, grammar)):
         return _Cut("predicate", i, i - 1)
     return None
@@ -304,7 +304,7 @@ def _enumerates(words: Sequence[_Word], i: int, grammar: Grammar) -> bool:
 
 
 def _apposed(words: Sequence[_Word], begun: int, i: int, grammar: Grammar) -> int:
-    """Return where the verb is behind an apposition that begins at a word; 0 where none does.
+    """Return the verb after an apposition that begins at a word; 0 if there is none.
 
     "Paris, the capital of France, has …", "The tower, completed in 1902, is …".
     """
@@ -323,7 +323,7 @@ def _apposed(words: Sequence[_Word], begun: int, i: int, grammar: Grammar) -> in
 
 
 def _subordinate(words: Sequence[_Word], grammar: Grammar) -> int:
-    """Return where the main clause begins behind one with "although"; 0 where there is none."""
+    """Return the start of the main clause after one with "although"; 0 if there is none."""
     if not words or words[0].low not in _SUBORDINATES:
         return 0
     has_verb = False
@@ -336,7 +336,7 @@ def _subordinate(words: Sequence[_Word], grammar: Grammar) -> int:
 
 
 def _verb_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
-    """Whether a predicate begins at a word, behind an adverb perhaps."""
+    """Whether a predicate begins at a word, possibly after an adverb."""
     if at >= len(words):
         return False
     if grammar.is_verb(words[at]) or _seems_verb(words, at, grammar):
@@ -352,7 +352,7 @@ def _verb_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
 
 
 def _seems_verb(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
-    """Whether a word behind "and" looks like an English verb: "winds 300 clocks"."""
+    """Whether a word after "and" looks like an English verb: "winds 300 clocks"."""
     if not grammar.nouns or at + 1 == len(words) or words[at + 1].gap != " ":
         return False
     return bool(_PRESENT.fullmatch(words[at].low) and _AMOUNT.match(words[at].after))
@@ -374,7 +374,7 @@ def _clause_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
 
 
 def _verb_soon(words: Sequence[_Word], at: int, grammar: Grammar) -> int | None:
-    """Return where the verb is behind the beginning of a subject, if it is near."""
+    """Return the verb after the beginning of a subject, if it is near."""
     for i in range(at, min(at + _NEAR, len(words))):
         if _STOPS.search(words[i].gap):
             return None
@@ -398,7 +398,7 @@ def _relates(words: Sequence[_Word], i: int, grammar: Grammar) -> bool:
 
 
 def _opened(words: Sequence[_Word], grammar: Grammar) -> int:
-    """Return where the sentence goes on behind what opens it; 0 where nothing does.
+    """Return the start of the main clause after an opening phrase; 0 if there is none.
 
     "Launched at Kiel, the Valkenor …", "A crane in Tynefleet, Old Bess …"
     """
@@ -419,12 +419,12 @@ def _opened(words: Sequence[_Word], grammar: Grammar) -> int:
 
 
 def _is_enough(words: Sequence[_Word], first: int, end: int) -> bool:
-    """Whether there is something to check in a stretch: two words, or a number."""
+    """Whether a span is worth checking: two words, or a number."""
     return end - first > 1 or any(word.text[0].isdigit() for word in words[first:end])
 
 
 def _subject(words: Sequence[_Word], first: int, grammar: Grammar) -> Span | None:
-    """Return where the subject of a clause is: what stands before its verb."""
+    """Return the span of a clause's subject: the words before its verb."""
     near = range(first, min(first + _FAR, len(words)))
     verb = next((i for i in near if grammar.is_verb(words[i])), None)
     if verb is None:
@@ -433,7 +433,7 @@ def _subject(words: Sequence[_Word], first: int, grammar: Grammar) -> Span | Non
         first += 1
     begin, end = first, verb
     if words[first].low in grammar.before:
-        # "In 1899 she moved": the subject is what stands nearest to the verb.
+        # "In 1899 she moved": the subject is nearest to the verb.
         begin = verb
         while begin > first and words[begin - 1].low not in grammar.before:
             if words[begin - 1].text[0].isdigit() or (begin < verb and "," in words[begin].gap):
@@ -453,7 +453,7 @@ def _subject(words: Sequence[_Word], first: int, grammar: Grammar) -> Span | Non
 def _antecedent(
     words: Sequence[_Word], cut: _Cut, subject: Span | None, grammar: Grammar
 ) -> Span | None:
-    """Return what a relative clause is about: what is named before it, or else the subject."""
+    """Return the antecedent of a relative clause: the name before it, or else the subject."""
     last = cut.last
     begins = (
         i
@@ -476,19 +476,19 @@ def _antecedent(
 
 
 def _is_past(word: str) -> bool:
-    """Whether an English word looks like the past of a verb."""
+    """Whether an English word looks like the past tense of a verb."""
     return len(word) > 4 and word.endswith("ed") and word not in _NO_PAST
 
 
 def words_of(words: str) -> frozenset[str]:
-    """Return the words of a text that are separated by white space."""
+    """Return the words of a text separated by white space."""
     return frozenset(words.split())
 
 
 _MAX_CHARS = 2_000
-# As many words of a language tell it once and for all.
+# This many common words settle the language.
 _SURE = 40
-# How many words a subject may have, and how far the verb may be behind what opens a sentence.
+# Maximum words of a subject, and maximum distance to the verb after an opening phrase.
 _NEAR = 8
 _FAR = 24
 _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
@@ -506,7 +506,7 @@ _BEHIND_VERB = re.compile(
 _PARTICIPLE = re.compile(r"\w{3,}(?:ed|[ai]d[oa]s?|[aiu]t[oa]|ée?s?)|ouverte?|abert[oa]|apert[oa]")
 _PRESENT = re.compile(r"(?!(?:always|perhaps|besides|towards|versus|its|this)\Z)[a-z]{2,}[^\W_su]s")
 _AMOUNT = re.compile(r"\d|(?:an?|the|its|his|her|their|about|nearly|roughly|two|three|four|five)\Z")
-# Behind these a doubtful word is a verb: "it lifts".
+# After these, an ambiguous word is a verb: "it lifts".
 _SUBJECTS = words_of("it he she which who that never also later then still")
 _INDEFINITE = words_of("a an un une una uno uma um")
 _ARTICLES = words_of("""
@@ -535,7 +535,7 @@ _QUOTES = frozenset('"“„«‘')
 
 
 def _forms(regular: str, others: str) -> str:
-    """Return the third person and the past of English verbs."""
+    """Return the third person and past forms of English verbs."""
     found = others.split()
     for verb in regular.split():
         stem = verb[:-1] if verb.endswith(("e", "y")) else verb
@@ -577,7 +577,7 @@ _REGULAR = """
     detect identify recognise recognize classify sort filter search weave knit sew spin turn roll
     slide glide drip leak blow shine glow flash ring sound smell taste feel seem look flower
     """
-# Forms of these that are nouns as well.
+# Those forms that are nouns as well.
 _ALSO_NOUNS = """
     designs names starts finishes ends measures covers reaches stretches links joins crosses passes
     set needs supplies supports offers features displays houses hosts borders releases records
@@ -753,7 +753,7 @@ _DUTCH = (
 )
 
 
-# "mahlt 300 Säcke", "mündet in die Leine": the third person, but no participle, no adverb.
+# "mahlt 300 Säcke", "mündet in die Leine": third person, but neither participle nor adverb.
 _GERMAN_VERB = (
     re.compile(r"(?!ge)[a-zäöüß]{2,}t"),
     re.compile(

@@ -1,4 +1,4 @@
-"""What code is: its stretches in a response, the tokens they are made of, and names in it."""
+"""Code in a response: its spans, its tokens, and the names it uses."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from resay.core.passage import Piece, Sentence
 Language = Literal["python", "javascript", "java", "go", "rust", "csharp", "ruby", "shell"]
 NameKind = Literal["package", "install", "member", "flag"]
 Path = tuple[str, ...]
-"""A name with what it belongs to: `("numpy", "linalg", "norm")`. Behind a call a part ends with
-`()`: `("pandas", "read_csv()", "groupby")`."""
+"""A qualified name: `("numpy", "linalg", "norm")`. A called part ends with `()`: `("pandas",
+"read_csv()", "groupby")`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeName:
-    """A name that code uses of others.
+    """An external name that code uses.
 
     Attributes:
         kind: An imported `package`, one that is installed (`install`), a `member` of one, or the
             `flag` of a command.
-        language: In which language's code it is used; with `install`, whose packages those are.
-        path: The name; its first part is the package, or the command.
-        start: Where it is in the response, in code points: the last part as far as it is written.
-        end: Where it ends (exclusive).
-        imported: Whether it is named where it is imported.
+        language: The language of the code; with `install`, the language of the package.
+        path: The qualified name; its first part is the package or the command.
+        start: The start of its last part in the response, in code points.
+        end: The end of that part (exclusive).
+        imported: Whether this is the place of its import.
     """
 
     kind: NameKind
@@ -39,7 +39,7 @@ class CodeName:
 
     @property
     def dotted(self) -> str:
-        """The whole name, as one would write it."""
+        """The whole name, as written in code."""
         if self.kind == "flag":
             return " ".join(self.path)
         return self._joined(self.path)
@@ -49,7 +49,7 @@ class CodeName:
 
     @property
     def said(self) -> str:
-        """What the code says by using it."""
+        """A sentence that says how the code uses it."""
         if self.kind == "package":
             return f"The code imports {self.dotted}."
         if self.kind == "install":
@@ -63,14 +63,14 @@ class CodeName:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A stretch of code.
+    """A span of code.
 
     Attributes:
-        text: It.
-        start: Where it begins in the response, in code points.
-        language: Its language; None where that is not known, or not one that is read.
-        inline: Whether it stands in a sentence.
-        sentence: The place of that sentence; -1 for a block.
+        text: The code.
+        start: Its start in the response, in code points.
+        language: Its language; None if unknown or not supported.
+        inline: Whether it is inside a sentence.
+        sentence: The index of that sentence; -1 for a block.
     """
 
     text: str
@@ -97,7 +97,7 @@ _FENCE = re.compile(
     r"[ \t>*+-]{0,40}(?P<mark>`{3,}|~{3,})[ \t]*(?:\{?\.?)(?P<info>[^\s`~,{}]*)[^\n\r]*"
 )
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]{1,200})\1(?!`)")
-# What a language shows itself by, where nobody says which it is.
+# Signs of a language, for code without a language tag.
 _SIGNS: list[tuple[Language, str]] = [
     (
         "shell",
@@ -124,10 +124,10 @@ _TELLING: list[tuple[Language, re.Pattern[str]]] = [
 
 
 def language_of(info: str, text: str) -> Language | None:
-    """Tell the language of code.
+    """Detect the language of code.
 
     Args:
-        info: What its fence says; may be empty.
+        info: The info string of its fence; may be empty.
         text: The code.
     """
     if info:
@@ -140,14 +140,14 @@ def language_of(info: str, text: str) -> Language | None:
 
 
 def code_in(sentences: Iterable[tuple[int, Sentence]], others: Iterable[Piece]) -> list[Code]:
-    """Find the code of a response: its blocks, and what stands between backticks.
+    """Find the code of a response: blocks, and inline code between backticks.
 
     Args:
-        sentences: Its sentences, each with its place.
-        others: What of it is in none of them.
+        sentences: Its sentences, each with its index.
+        others: The pieces that are in none of them.
 
     Returns:
-        The stretches in order.
+        The spans of code in order.
     """
     found = [_block(piece.text, piece.start) for piece in others if piece.kind == "code"]
     for place, sentence in sentences:
@@ -171,12 +171,12 @@ def _block(text: str, start: int) -> Code:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What code is made of.
+    """A token of code.
 
     Attributes:
         kind: `name`, `text` (a string), `line` (the end of one), or `mark`.
-        text: It; of a string what is between its marks.
-        start: Where it begins in the response.
+        text: Its text; for a string, the text between its quotes.
+        start: Its start in the response.
     """
 
     kind: str
@@ -185,7 +185,7 @@ class Token:
 
     @property
     def end(self) -> int:
-        """Where it ends (exclusive)."""
+        """Its end (exclusive)."""
         return self.start + len(self.text)
 
 
@@ -221,11 +221,11 @@ _LEXERS: Mapping[Language, re.Pattern[str]] = {
     "ruby": _lexer(_STRINGS, _HASHES),
 }
 MOST_CHARS = 200_000
-"""So much of a stretch of code is read."""
+"""The maximum number of characters read of a span of code."""
 
 
 def tokens_of(code: Code, language: Language) -> list[Token]:
-    """Cut code into tokens, without its comments."""
+    """Split code into tokens, without its comments."""
     found: list[Token] = []
     for match in _LEXERS[language].finditer(code.text[:MOST_CHARS]):
         kind = match.lastgroup or "mark"

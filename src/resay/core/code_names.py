@@ -1,14 +1,13 @@
-"""Names in code: what it imports, installs and calls of others, to be compared across samples.
+"""External names in code: imports, installed packages, calls and flags, to compare across samples.
 
 A model that invents a package, or a function of one, rarely invents it twice. `CodeReader` finds
-the names that code uses of others: imported packages and what is imported from them, what is
-called on them (also on what their calls return), packages that are installed, flags of commands.
-What the code defines itself, and what belongs to the language or its standard library, is left
-out.
+the external names that code uses: imported packages and their imported members, calls on them (and
+on the results of calls), installed packages, and flags of commands. Names that the code defines
+itself, and those of the language and its standard library, are left out.
 
-Nothing is executed or parsed as a program: answers hold fragments, and text that only looks like
-code. The code is cut into tokens, which are read once, in time linear in its length. Python,
-JavaScript and TypeScript, Java, Go, Rust, C#, Ruby and shells are read.
+Nothing is executed or parsed as a program: answers contain fragments, and text that only looks like
+code. The code is split into tokens, which are read once, in linear time. Supported are Python,
+JavaScript and TypeScript, Java, Go, Rust, C#, Ruby and shells.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ __all__ = ["CodeReader", "is_standard"]
 
 
 def is_standard(name: CodeName) -> bool:
-    """Whether a name belongs to Python's standard library, as far as that can be told.
+    """Whether a name is known to belong to Python's standard library.
 
-    A member of one of its commoner modules is looked up among what that module defines; of the
-    others it is taken for granted.
+    Members of the more common modules are looked up in the module; members of the others are
+    assumed to exist.
     """
     if name.language != "python" or name.kind in {"install", "flag"}:
         return False
@@ -52,7 +51,7 @@ def is_standard(name: CodeName) -> bool:
     return name.kind == "package" or _is_defined(name.path)
 
 
-# Modules that do nothing when they are imported.
+# Modules whose import has no side effects.
 _LOOKED_INTO = words_of(
     "argparse asyncio base64 collections contextlib copy csv dataclasses datetime decimal enum"
     " functools glob hashlib heapq html io itertools json logging math operator os pathlib pickle"
@@ -74,7 +73,7 @@ def _is_defined(path: Path) -> bool:
         return True
     here: object = _module(path[0])
     for place, part in enumerate(path[1:], 1):
-        # What a value has is not known; what a module makes when it is asked for it neither.
+        # The attributes of a value are unknown, and so are those that a module creates on access.
         if not isinstance(here, (type, ModuleType)):
             return True
         bare = part.removesuffix("()")
@@ -87,7 +86,7 @@ def _is_defined(path: Path) -> bool:
             found = _module(dotted)
         else:
             return False
-        # What a function returns is not known; what a class makes is one of it.
+        # The result of a function is unknown; that of a class is an instance of it.
         if part != bare and not isinstance(found, type):
             return True
         here = found
@@ -100,7 +99,7 @@ _SUBMODULES = words_of(
 )
 
 
-# A command that installs packages, by its words; what the packages are of.
+# Commands that install packages, by the language of the packages.
 _INSTALLS = re.compile(
     r"""
     (?:^|&&|\|\||;|\$\(|`)[ \t]*(?:[$%>!#][ \t]*)?(?:sudo[ \t]+)?
@@ -126,7 +125,7 @@ _INSTALLED: list[Language] = ["python", "javascript", "rust", "go", "ruby", "csh
 _WORD = re.compile(r"\S+")
 _PACKAGE = re.compile(r"[@A-Za-z][\w./@-]*[\w]|[A-Za-z]")
 _FLAG = re.compile(r"--[a-z][\w-]{1,40}(?==|\Z)")
-# Behind these flags stands no package.
+# The word after one of these flags is not a package.
 _TAKES_VALUE = words_of(
     "-r --requirement -c --constraint -e --editable -i --index-url --extra-index-url -f -t --target"
     " --registry --version --features -F --group --source"
@@ -134,7 +133,7 @@ _TAKES_VALUE = words_of(
 
 
 def commands(code: Code) -> Iterator[CodeName]:
-    """Find packages that are installed, and long flags of commands."""
+    """Yield installed packages, and long flags of commands."""
     text = code.text[:MOST_CHARS]
     for match in _INSTALLS.finditer(text):
         stop_if_abandoned()
@@ -163,7 +162,7 @@ def commands(code: Code) -> Iterator[CodeName]:
 
 
 def _without_version(word: str) -> str:
-    """Return the name of "requests[socks]>=2", "react@18" and "@types/node@20"."""
+    """Return the package name of "requests[socks]>=2", "react@18" and "@types/node@20"."""
     name = re.split(r"[\[=<>~!^;]", word, maxsplit=1)[0]
     at = name.find("@", 1)
     return name if at < 0 else name[:at]
@@ -171,16 +170,16 @@ def _without_version(word: str) -> str:
 
 _MOST_PARTS = 8
 _LONGEST_NAME = 80
-# So many tokens an import may have.
+# Maximum number of tokens of an import.
 _MOST_TOKENS = 120
 
 
 @dataclass(slots=True)
 class CodeReader:
-    """Reads the code of one response, block after block, in order.
+    """Reads the code of one response, block by block, in order.
 
     Attributes:
-        attributes: The names behind a dot, whatever they belong to.
+        attributes: All names after a dot, regardless of their owner.
     """
 
     attributes: set[str] = field(default_factory=set[str])
@@ -188,17 +187,17 @@ class CodeReader:
     _last: Language | None = None
 
     def read(self, code: Code) -> Iterator[CodeName]:
-        """Find the names in the next stretch of code.
+        """Yield the names in the next span of code.
 
         Args:
-            code: It.
+            code: The code.
 
         Yields:
-            The names in order; the same name each time it is used.
+            The names in order; the same name for each use.
         """
         language = code.language
         if code.inline and language is None:
-            # `np.dot(a, b)` is in the language of the code before it.
+            # `np.dot(a, b)` is in the language of the previous code.
             language = self._last or "python"
         if language is None:
             return
@@ -212,7 +211,7 @@ class CodeReader:
         yield from _Walk(tokens, language, known, self.attributes).names()
 
 
-# How everybody calls packages, where a response does not show the import.
+# Customary names of packages, for responses that do not show the import.
 _CUSTOMARY: Mapping[Language, Mapping[str, Path]] = {
     "python": {
         **{name: (name,) for name in ("numpy", "pandas", "requests", "torch", "tensorflow")},
@@ -234,7 +233,7 @@ _DEFINES = words_of("def function fn func class struct enum interface trait fun"
 
 
 class _Walk:
-    """Reads tokens once, and follows what names stand for."""
+    """Reads tokens once, and tracks what names refer to."""
 
     def __init__(
         self,
@@ -302,7 +301,7 @@ class _Walk:
 
     @property
     def _inside(self) -> bool:
-        """Whether a line's end is nothing: inside of parentheses."""
+        """Whether the end of a line is insignificant: inside parentheses."""
         return bool(self._stack) and self._stack[-1][0] != "{"
 
     def _close(self, mark: str) -> None:
@@ -323,14 +322,14 @@ class _Walk:
                 self._current = None
                 return
             self._current = (*self._current, text)
-            # Of "np.linalg.norm" the whole is told, not its parts.
+            # Report "np.linalg.norm" as a whole, not its parts.
             if self._peek(1).text not in {".", "::", "?."} or self._peek(2).kind != "name":
                 yield CodeName("member", self._language, self._current, token.start, token.end)
         else:
             self._read_root(text)
 
     def _read_root(self, text: str) -> None:
-        """Read a name that stands behind no dot."""
+        """Read a name that does not follow a dot."""
         if text in _DEFINES:
             self._define()
         elif text == "for":
@@ -344,7 +343,7 @@ class _Walk:
             self._current = self._known.get(text) or self._crate(text)
 
     def _crate(self, text: str) -> Path | None:
-        """Return the crate that a path begins with, which Rust need not import."""
+        """Return the crate at the beginning of a path; Rust does not require its import."""
         is_path = self._language == "rust" and self._peek(1).text == "::"
         return (text,) if is_path and text.islower() and text not in _RUST else None
 
@@ -352,7 +351,7 @@ class _Walk:
         return self._tokens[self._at + 1 : self._at + 1 + count]
 
     def _define(self) -> None:
-        """Forget what a definition, or one of its parameters, hides."""
+        """Forget the names that a definition or its parameters shadow."""
         self._known.pop(self._peek(1).text, None)
         self._current = None
         if self._peek(2).text != "(":
@@ -361,7 +360,7 @@ class _Walk:
             self._known.pop(token.text, None)
 
     def _bind(self, name: str) -> None:
-        """Let a name stand for what was called last: `with httpx.Client() as client`."""
+        """Bind a name to the result of the last call: `with httpx.Client() as client`."""
         current = self._current
         if current is not None and current[-1].endswith("()"):
             self._known[name] = current
@@ -383,7 +382,7 @@ class _Walk:
         return at >= 0 and self._tokens[at].kind == "name"
 
     def _assign(self) -> None:
-        """End the open assignment, if there is one."""
+        """Finish the open assignment, if any."""
         if self._target is None:
             return
         name, depth = self._target
@@ -395,10 +394,10 @@ class _Walk:
         else:
             self._known.pop(name, None)
 
-    # What follows reads imports.
+    # The methods below read imports.
 
     def _import(self) -> Iterator[CodeName]:
-        """Read the import that begins here, if one does, and go behind it."""
+        """Read the import that begins here, if any, and move past it."""
         word, language = self._peek().text, self._language
         if language == "python" and word == "import":
             yield from self._python_import()
@@ -427,7 +426,7 @@ class _Walk:
         return CodeName(kind, self._language, path, first.start, end, imported=kind == "member")
 
     def _dotted(self, mark: str = ".") -> list[Token]:
-        """Take a name with its parts."""
+        """Read a dotted name and move past it."""
         parts: list[Token] = []
         while self._peek().kind == "name" and len(parts) < _MOST_PARTS:
             parts.append(self._peek())
@@ -438,7 +437,7 @@ class _Walk:
         return parts
 
     def _as(self, otherwise: str) -> str:
-        """Take the name that stands behind "as", if there is one."""
+        """Read the alias after "as", if any, and move past it."""
         if self._peek().text == "as" and self._peek(1).kind == "name":
             self._at += 2
             return self._peek(-1).text
@@ -461,7 +460,7 @@ class _Walk:
         self._at += 1
         parts = self._dotted()
         if not parts or self._peek().text != "import":
-            # Its own module, "from . import x": these names hide others.
+            # Its own module, "from . import x": these names shadow others.
             while self._peek().kind != "line" and self._peek() is not _END:
                 self._known.pop(self._peek().text, None)
                 self._at += 1
@@ -506,7 +505,7 @@ class _Walk:
                 yield self._name("member", (*path, name), token)
 
     def _javascript_module(self) -> int | None:
-        """Return where the module is named that is imported here; None where none is."""
+        """Return the index of the token that names the imported module; None without an import."""
         is_import = self._peek().text in {"import", "export"}
         depth = 0
         for at in range(self._at + 1, min(len(self._tokens), self._at + _MOST_TOKENS)):
@@ -549,7 +548,7 @@ class _Walk:
         self._at += is_open
         while self._peek() is not _END:
             token = self._peek()
-            # A raw string may hold anything; a path holds no space.
+            # A raw string may contain anything; a path contains no space.
             if token.kind == "text" and not any(map(str.isspace, token.text)):
                 yield from self._go_module(token, self._peek(-1))
             elif token.kind == "line":
@@ -623,7 +622,7 @@ def _called(part: str) -> str:
 
 
 def _javascript_bound(clause: Sequence[Token]) -> Iterator[tuple[str, str, Token]]:
-    """Yield what an import binds: what is imported, empty for all; its name here; where it is."""
+    """Yield the bindings of an import: the imported name (empty for all), its alias, its token."""
     depth = at = 0
     while at < len(clause):
         token = clause[at]

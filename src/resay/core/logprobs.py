@@ -1,4 +1,4 @@
-"""Tokens and their log-probabilities, in the shapes that providers return."""
+"""Tokens and their log-probabilities, parsed from the formats of providers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from resay.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class TopLogprob:
-    """One of the tokens a model may write at some place.
+    """A candidate token at some position.
 
     Attributes:
         token: Its text.
@@ -26,17 +26,17 @@ class TopLogprob:
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
-    """A token of a text, and how probable it was to the model.
+    """A token of a text, and its probability according to the model.
 
     Attributes:
-        token: Its text, as the provider shows it. Of a token that holds only some of the bytes of
-            a character this may be anything.
-        logprob: The natural logarithm of the probability the model gave it, in nats, at most 0;
-            None where it gave none, as for a first token that nothing precedes.
-        bytes: Its bytes in UTF-8, where the provider tells them; those of all tokens joined are
-            the text, also where a character is cut into several tokens.
-        top: The most probable tokens at its place, as returned; it may or may not be among them.
-        entropy: The entropy of the whole distribution at its place, in nats, where it is known.
+        token: Its text as displayed by the provider; undefined for a token that contains only some
+            of the bytes of a character.
+        logprob: The natural logarithm of its probability, in nats, at most 0; None if the model
+            gave none, as for a first token with nothing before it.
+        bytes: Its UTF-8 bytes, if the provider returns them; joined over all tokens they are the
+            text, even if a character is split into several tokens.
+        top: The most probable tokens at its position, as returned; they may or may not include it.
+        entropy: The entropy of the full distribution at its position, in nats, if known.
     """
 
     token: str
@@ -47,14 +47,14 @@ class TokenLogprob:
 
 
 def read_logprobs(logprobs: object) -> tuple[TokenLogprob, ...]:
-    """Read the `logprobs` of a choice, in the shape of OpenAI's chat completions or completions.
+    """Parse the `logprobs` of a choice, in the format of OpenAI's chat completions or completions.
 
     Args:
-        logprobs: What the provider returned, an object or a mapping; None where it returned none.
+        logprobs: The provider's value, an object or a mapping; None if it returned none.
 
     Returns:
-        The tokens; none at all where one of them cannot be read, because the others would not make
-        up the text.
+        The tokens; empty if any of them cannot be parsed, because the rest would not add up to the
+        text.
     """
     if logprobs is None:
         return ()
@@ -65,13 +65,13 @@ def read_logprobs(logprobs: object) -> tuple[TokenLogprob, ...]:
 
 
 def tokens_of(given: Iterable[object]) -> tuple[TokenLogprob, ...]:
-    """Return the tokens a user passes along.
+    """Parse tokens passed by a user.
 
     Args:
-        given: Tokens, or what OpenAI's `logprobs.content` lists, as objects or as mappings.
+        given: Tokens, or the entries of OpenAI's `logprobs.content`, as objects or mappings.
 
     Raises:
-        ConfigurationError: One of them is something else.
+        ConfigurationError: An entry is not a token.
     """
     kind = type(given).__name__
     if isinstance(given, (str, bytes, Mapping)):
@@ -109,7 +109,7 @@ def _top(entry: object) -> TopLogprob | None:
 
 
 def _parallel(logprobs: object) -> list[TokenLogprob | None]:
-    """Read lists with an entry for each token, as completions have them."""
+    """Parse parallel lists with one entry per token, the format of completions."""
     texts, numbers = _list_in(logprobs, "tokens"), _list_in(logprobs, "token_logprobs")
     if len(texts) != len(numbers):
         return []
@@ -147,7 +147,7 @@ def _list_in(holder: object, name: str) -> Sequence[object]:
 
 
 def field_of(holder: object, name: str) -> Any:
-    """Return a field of an object or of a mapping; None where it has none."""
+    """Return a field of an object or mapping; None if it is missing."""
     if type(holder) is dict or isinstance(holder, Mapping):
         return cast("Mapping[str, Any]", holder).get(name)
     return getattr(holder, name, None)

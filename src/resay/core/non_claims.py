@@ -1,13 +1,13 @@
-"""Which sentences claim something: greetings, filler, refusals and questions do not.
+"""Recognize sentences that claim nothing: greetings, filler, refusals and questions.
 
-It is decided cheaply, and wrongly only on the safe side: a sentence nobody checks is worse than a
-check for nothing. A sentence claims nothing only when each of its clauses is one of the phrases
-below, or it is a question put to the user; a digit anywhere, a word too many, or a language not
-listed here, and it is a claim.
+The decision is cheap, and errs only on the safe side: a claim that nobody checks is worse than an
+unnecessary check. A sentence claims nothing only if each of its clauses matches one of the phrases
+below, or if it is a question to the user. With a digit anywhere, a word too many, or a language not
+listed here, it is a claim.
 
-Phrases are patterns for whole clauses by language: in small letters, between commas or other
-punctuation, with contractions written out. `{rest}` stands for a few words that say what a clause
-is about, such as a name.
+Phrases are patterns for whole clauses by language: in lower case, between commas or other
+punctuation, with contractions expanded. `{rest}` stands for a few words that say what a clause is
+about, such as a name.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class Language:
 
     Attributes:
         polite: Greetings, thanks, farewells, offers of help.
-        excuse: What goes with a refusal and is none.
+        excuse: Clauses that accompany a refusal without being one.
         refusal: Not knowing, not having, not being able or willing.
-        referral: Where else to ask or to look, such as a doctor or a website.
-        question: What a question to the user begins with.
-        claims: Words with which a rest claims something.
-        letters: Finds a letter of its script.
+        referral: Where else to ask or look, such as a doctor or a website.
+        question: The beginning of a question to the user.
+        claims: Words that make a rest claim something.
+        letters: Matches a letter of its script.
         has_capitals: Whether common nouns are capitalised.
     """
 
@@ -95,7 +95,7 @@ class Language:
 
 @cache
 def languages() -> tuple[Language, ...]:
-    """The languages there are phrases for."""
+    """Return the languages with phrases."""
     latin = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH, NORDIC, POLISH, TURKISH)
     known = [
         *((phrases, "A-Za-zÀ-ɏ") for phrases in latin),
@@ -154,7 +154,7 @@ _MAX_REST_WORDS = 8
 _MAX_QUESTION_WORDS = 16
 _DIGIT = re.compile(r"\d")
 _WITH_DIGIT = re.compile(r"(?<!\w)[\w-]*\d[\w-]*")
-# Vowel signs and accents that stand for themselves are no letters to `re`.
+# `re` does not count these vowel signs and accents as letters.
 _MARKS = r"\u0300-\u036f\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
 _CLAUSES = re.compile(rf"[^\w\s'{_MARKS}-]+|[_\n]")
 _WORD = re.compile(r"[\w'-]+")
@@ -172,7 +172,7 @@ _DOUBTFUL = re.compile(
 _ASKS_WHICH = re.compile(
     r"\A(?:(?:a|à|au|de|em|en|con|com|di|da|su|sur|sobre|para|per|pour|o|avec) )?(?:que|qui|che)\b"
 )
-# "That" before these points at something; elsewhere it may begin what is claimed.
+# Before these, "that" is a pointer; elsewhere it may begin a claim.
 _THAT = re.compile(
     r"\bthat(?: (?:answer|data|description|detail|document|file|information|matter|name|one|out"
     r"|page"
@@ -202,8 +202,8 @@ _LEADS_IN = re.compile(
 
 
 NonClaim = Literal["filler", "refusal", "question", "creative"]
-"""What a sentence is that claims nothing."""
-# "Sure!" is filler before the answer to who, what or how; else it is the answer itself.
+"""The kind of a sentence that claims nothing."""
+# "Sure!" is filler before an answer to who, what or how; otherwise it is the answer itself.
 _AFFIRMS = re.compile(
     r"(?:sure|certainly|of course|absolutely|definitely|okay|ok|gladly|exactly|correct|right|great"
     r"|you are (?:absolutely |quite |totally )?(?:right|correct)|natürlich|klar|sicher"
@@ -224,12 +224,12 @@ _OPEN_QUESTION = re.compile(
     r"|kto|kogo|kiedy|gdzie|skąd|dlaczego|któr[yaeą]|czyj|кто|кого|кем|кому|где|куда|откуда|почему"
     r"|как(?:ой|ая|ое|ие|ую)|сколько|чей|назови|назовите|kimin|neden|niçin|nasıl|nere\w+|hangi|kaç"
     r"|ماذا|متى|أين|كيف|لماذا"
-    # Whoever asks for help takes "Sure!" for a yes to that.
+    # To a request for help, "Sure!" is merely consent.
     r"|(?:can|could|would|will) you (?:please )?(?:add|calculate|check|clarify|convert|correct"
     r"|create|do|draft|find|fix|format|generate|help|make|provide|put|recommend|repeat|rewrite|send"
     r"|share|solve|suggest|summari[sz]e|translate)"
     r"|(?:kannst du|können sie) (?:mir|uns|bitte)|(?:peux-tu|pouvez-vous) (?:me|nous))\b"
-    # These are other words as well, but not where a question begins.
+    # These have other meanings too, but not at the beginning of a question.
     r"|(?:\A|[:：\n])\W{0,4}(?:vad|när|var|hur|hvad|hva|hvor|co|jak|ile|kim|ne|что|когда|как|من|ما|كم"
     r"|أي)\b"
     r"|誰|何|いつ(?!も)|どこ|どの|どれ|どんな|なぜ|どう|いくつ|いくら|谁|什么|哪|何时|怎么|怎样"
@@ -352,23 +352,23 @@ _LINES = re.compile(
 
 
 def asks_openly(question: str) -> bool:
-    """Return whether a question asks who, what or how, so that no yes or no answers it."""
+    """Return whether a question asks who, what or how, so that yes or no does not answer it."""
     return _OPEN_QUESTION.search(question) is not None
 
 
 def invention_in(question: str) -> Callable[[str], bool] | None:
-    """Return what tells invention on request from claims: a poem, a name, a favourite season.
+    """Return a predicate for text invented on request: a poem, a name, a favourite season.
 
     Args:
-        question: What was asked.
+        question: The question.
 
     Returns:
-        Says of each sentence of the answer whether it is invented; None where nothing like that
-        was asked for.
+        A function that returns whether a sentence of the answer is invented; None if the question
+        asks for nothing of that kind.
     """
     if _CREATIVE.search(question):
         return lambda text: True
-    # "Two lines about Rome" may be prose. Verse has several short lines without figures.
+    # "Two lines about Rome" may be prose. Verse has several short lines without digits.
     return _is_verse if _LINES.search(question) else None
 
 
@@ -378,19 +378,19 @@ def _is_verse(text: str) -> bool:
 
 
 def claims_nothing(text: str, *, is_open: bool, asked: str = "") -> NonClaim | None:
-    """Say what a sentence is that claims nothing.
+    """Return the kind of a sentence that claims nothing.
 
-    Known are greetings, thanks, offers and other filler, refusals and statements that something is
-    not known or not in the documents, and questions to the user, in the `languages`.
+    Recognizes greetings, thanks, offers and other filler, refusals and statements that something is
+    unknown or not in the documents, and questions to the user, in the `languages`.
 
     Args:
         text: The sentence.
-        is_open: Whether it belongs to the answer to who, what or how: "Sure!" is filler there.
-        asked: What it answers. Numbers and names that stand in it are not claimed: "I do not know
-            what the X100 costs."
+        is_open: Whether it answers who, what or how: "Sure!" is then filler.
+        asked: The question. Numbers and names from it are not claimed: "I do not know what the X100
+            costs."
 
     Returns:
-        What it is, or None for a claim.
+        The kind, or None for a claim.
     """
     if asked and _DIGIT.search(text):
         known = set(_WITH_DIGIT.findall(asked))
@@ -404,7 +404,7 @@ def claims_nothing(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
             return "filler"
     for language in languages():
         kind = _kind(text, clauses, language) if language.letters.search(text) else None
-        # Whoever asks where to turn gets an answer that can be wrong.
+        # To a user who asks where to turn, a referral is an answer, which can be wrong.
         if kind == "referral" and _ASKS_WHERE_TO_TURN.search(asked):
             return None
         if kind is not None:
@@ -413,16 +413,16 @@ def claims_nothing(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
 
 
 def nothing_to_check(passage: Passage) -> Nothing | None:
-    """Say what a response is in which there is nothing to check.
+    """Return the kind of a response with nothing to check.
 
-    Known are greetings, thanks and farewells, refusals and answers that say they do not know, in
-    the `languages`; questions to the user; and code.
+    Recognizes greetings, thanks and farewells, refusals and answers of not knowing, in the
+    `languages`; questions to the user; and code.
 
     Args:
         passage: The response.
 
     Returns:
-        What it is, or None when it is to be checked.
+        The kind, or None if the response needs a check.
     """
     kinds = {piece.kind for piece in passage.pieces if not piece.text.isspace()}
     sentences = [s.text for s in passage.sentences if s.unit != "heading"]
@@ -450,7 +450,7 @@ def _only_leads_in(sentences: list[str]) -> bool:
     clauses = [clause for text in sentences for clause in _clauses(text)]
     if not all(_LEADS_IN.fullmatch(clause) for clause in clauses):
         return False
-    # "Sure!" by itself may be the answer to a question.
+    # "Sure!" alone may be the answer to a question.
     return not clauses or any(_INTRODUCES.match(clause) for clause in clauses)
 
 
@@ -465,14 +465,14 @@ def _nothing_in(sentences: list[str], language: Language) -> Nothing | None:
         return "a refusal"
     if kinds == {"question"}:
         return "only questions"
-    # An excuse alone mostly takes back something that should be looked at.
+    # An excuse alone mostly retracts something that should be checked.
     return "a greeting" if kinds == {"polite"} or kinds == {"polite", "question"} else None
 
 
 def _kind(text: str, clauses: Sequence[str], language: Language) -> _Kind | None:
     kinds: set[_Kind] = set()
     for clause in clauses:
-        # In German a comma stands before what is asked indirectly, and relatives are other words.
+        # In German a comma precedes indirect questions, and relative pronouns are different words.
         if "refusal" in kinds and language.has_capitals and _asks_indirectly(clause):
             continue
         kind = _kind_of_clause(clause, language)
@@ -493,7 +493,7 @@ def _kind_of_clause(clause: str, language: Language) -> _Kind | None:
         ("excuse", language.excuse),
         ("referral", language.referral),
     )
-    # What joins clauses in one language begins them in another: "En el texto no …".
+    # A conjunction in one language is the first word of a clause in another: "En el texto no …".
     for words in {clause: None, _CONNECTORS.sub("", clause): None}:
         for kind, pattern in patterns:
             match = pattern.fullmatch(words)
@@ -549,7 +549,7 @@ def _asks_user(text: str, clauses: Sequence[str], language: Language) -> bool:
     asked = " ".join(_CONNECTORS.sub("", clause) for clause in clauses).replace(
         " such as ", " like "
     )
-    # A few words that ask what or which, and name nobody, bring nothing along to be checked.
+    # A few words that ask what or which, without a name, contain nothing to check.
     is_short = len(words) <= _MAX_SHORT_QUESTION and _SHORT_QUESTION.match(asked) is not None
     if is_short and not any(word[0].isupper() for word in words[1:]):
         return True
@@ -559,8 +559,8 @@ def _asks_user(text: str, clauses: Sequence[str], language: Language) -> bool:
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """The clauses in small letters, without punctuation."""
-    # A capital I with a dot becomes two characters.
+    """Yield the clauses in lower case, without punctuation."""
+    # Case-folding turns a dotted capital I into two characters.
     for clause in _CLAUSES.split(text.casefold().replace("’", "'").replace("i\u0307", "i")):
         words = (word.strip("-'") for word in clause.split())
         joined = " ".join(CONTRACTIONS.get(word, word) for word in words if word)

@@ -1,4 +1,4 @@
-"""The text under examination, split into sentences with their offsets, also while it grows."""
+"""Passages: a text split into sentences with offsets, either at once or while it grows."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ _SPACE_IN_ROW = " \t\r\n"
 _AROUND_ROW = _SPACE_IN_ROW + "|"
 _ALNUM = re.compile(r"[^\W_]")
 _LINE_BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-# The first line of a fence around prose.
+# The opening line of a fence around prose.
 _FENCE = re.compile(
     r"[\W_]{0,200}(?:(?:\d{1,3}|[a-z]|[ivx]{2,4})[\W_]{1,40}[xX]?[\W_]{0,40})?(?:`{3}|~{3})[ \t]*"
     r"(?:text|txt|plain|plaintext|markdown|md)\s*\Z",
     re.IGNORECASE,
 )
-# One label of a list or a footnote, and a checkbox, from the first letter or digit to the last.
+# The label of a list item or footnote, and a checkbox, from the first to the last alphanumeric.
 _LABEL = re.compile(r"(?:\d{1,3}|[a-z]|[ivx]{2,4})?(?:[.)\]:\s]{0,4}\[?[xX])?")
 
 
 Unit = Literal["sentence", "item", "heading", "head", "row", "code"]
-"""What a sentence is: of running text, of a list's item, a heading, a table's head or one row. A
+"""The kind of a sentence: running text, a list item, a heading, a table's header or one row. A
 claim may also be a name in code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence to be scored, or what takes the place of one: a heading, a row of a table.
+    """A sentence to score, or the equivalent of one: a heading or a table row.
 
     Attributes:
-        text: The sentence as it appears in the passage, without surrounding white space and without
-            the list marker, quote marker or checkbox in front of it, the marks of a heading, and
-            the bars around a row.
-        start: Where it begins in the passage's text, in code points.
-        end: Where it ends (exclusive), in code points.
-        unit: What it is.
+        text: The sentence as it appears in the passage, without surrounding white space, the list
+            marker, quote marker or checkbox before it, the marks of a heading, and the outer bars
+            of a row.
+        start: Its start in the passage's text, in code points.
+        end: Its end (exclusive), in code points.
+        unit: Its kind.
     """
 
     text: str
@@ -58,20 +58,19 @@ class Sentence:
 
     @property
     def standalone(self) -> str:
-        """What it says, to be understood without what is around it."""
+        """Its statement, understandable without context."""
         return self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One of the stretches a passage's text is made of.
+    """One of the consecutive spans that make up a passage's text.
 
     Attributes:
-        text: The stretch, with the marker in front of it and the white space after it.
-        start: Where it begins in the passage's text, in code points.
-        end: Where it ends (exclusive), in code points.
-        kind: What it is. Prose, a heading and the line of a table hold one sentence at most, and
-            nothing else holds any.
+        text: The span, with the marker before it and the white space after it.
+        start: Its start in the passage's text, in code points.
+        end: Its end (exclusive), in code points.
+        kind: Its kind. Prose, headings and table lines contain at most one sentence, others none.
     """
 
     text: str
@@ -86,9 +85,9 @@ class Passage:
 
     Attributes:
         text: The text, unchanged.
-        sentences: What is scored, in order: one for every piece of prose, heading and row with a
-            letter or a digit.
-        pieces: The whole text in order; their texts joined are the text.
+        sentences: The sentences to score, in order: one for every piece of prose, heading and row
+            with a letter or a digit.
+        pieces: The whole text in order; joined, their texts equal it.
     """
 
     text: str
@@ -104,8 +103,8 @@ class Passage:
 
         Args:
             text: Any text.
-            splitter: Whose rules end sentences inside prose: ours, or those of sentencex (its extra
-                must be installed).
+            splitter: The rules that end sentences in prose: the built-in ones, or those of
+                sentencex (its extra must be installed).
 
         Returns:
             The passage.
@@ -128,19 +127,19 @@ class Passage:
 
     @classmethod
     def from_sentences(cls, sentences: Sequence[str], *, text: str | None = None) -> Passage:
-        """Take sentences that were split elsewhere.
+        """Make a passage from sentences that were split elsewhere.
 
         Args:
             sentences: In order. White space around them is dropped; none may be blank.
-            text: The text they come from. Each must occur in it after the one before; white space
-                inside a sentence may differ. What is between them becomes part of their pieces.
-                Without it the sentences joined by single spaces are the text.
+            text: The text they come from. Each must occur in it after the previous one; white space
+                inside a sentence may differ. Text between them becomes part of their pieces. By
+                default, the sentences joined by single spaces.
 
         Returns:
             A passage with exactly these sentences.
 
         Raises:
-            ConfigurationError: A sentence is blank, or does not occur in the text in its place.
+            ConfigurationError: A sentence is blank, or does not occur in the text at its place.
         """
         stripped = [sentence.strip() for sentence in sentences]
         if "" in stripped:
@@ -155,14 +154,13 @@ class Passage:
 
     @classmethod
     def of_lines(cls, text: str) -> Passage:
-        """Take each line for a sentence.
+        """Make a passage in which each line is a sentence.
 
         Args:
-            text: Lines with a line feed between each two; none is blank, and none has white space
-                around it.
+            text: Lines separated by line feeds; none is blank, and none has white space around it.
 
         Returns:
-            A passage with so many sentences.
+            A passage with one sentence per line.
         """
         spans = _joined(text.split("\n"))
         cuts = [*(start for start, _ in spans), len(text)]
@@ -170,16 +168,16 @@ class Passage:
         return cls(text, tuple(_sentence(text, span) for span in spans), tuple(pieces))
 
     def only(self, indices: Iterable[int]) -> Passage:
-        """The same passage with some of its sentences.
+        """Return the passage with only some of its sentences.
 
         Args:
-            indices: Which sentences to keep, counted from 0, in any order.
+            indices: The sentences to keep, counted from 0, in any order.
 
         Returns:
             A passage with the same text and pieces and those sentences, ascending, each once.
 
         Raises:
-            IndexError: There is no such sentence.
+            IndexError: An index is out of range.
         """
         chosen = sorted(set(indices))
         for index in chosen[:1] + chosen[-1:]:
@@ -188,24 +186,24 @@ class Passage:
         return replace(self, sentences=tuple(self.sentences[index] for index in chosen))
 
     def saying(self, sentences: Iterable[Sentence]) -> Passage:
-        """The same passage with other sentences, such as the claims of its own.
+        """Return the passage with other sentences, such as the claims of its own.
 
         Args:
-            sentences: In order; their offsets are those in its text.
+            sentences: In order; their offsets refer to its text.
         """
         return replace(self, sentences=tuple(sentences))
 
     def unscored(self, start: int = 0) -> tuple[Piece, ...]:
-        """What of the text appears in none of its sentences.
+        """Return the parts of the text that are in none of its sentences.
 
-        Left out is what has no letter and no digit, and before a sentence one label of a list or a
-        footnote (1 to 3 digits, a letter, or a Roman number of up to 4 letters) with a checkbox.
+        Omits parts without a letter or digit and, before a sentence, one label of a list item or
+        footnote (1 to 3 digits, a letter, or a Roman numeral of up to 4 letters) with a checkbox.
 
         Args:
-            start: Where to begin, in code points.
+            start: The offset to begin at, in code points.
 
         Returns:
-            The stretches from there on in order, without the white space around them.
+            The parts from there on in order, without the white space around them.
         """
         first = bisect_right(self.pieces, start, key=lambda piece: piece.end)
         sentence = bisect_right(self.sentences, start, key=lambda sentence: sentence.end)
@@ -214,12 +212,12 @@ class Passage:
 
 
 def outside(pieces: Iterable[Piece], sentences: Sequence[Sentence], start: int) -> Iterator[Piece]:
-    """What of pieces appears in none of the sentences, as `Passage.unscored` says.
+    """Yield the parts of pieces that are in none of the sentences, like `Passage.unscored`.
 
     Args:
-        pieces: Pieces in order; the first ends behind `start`.
-        sentences: The sentences that end behind `start` and begin before the pieces end.
-        start: Where to begin, in code points.
+        pieces: Pieces in order; the first ends after `start`.
+        sentences: The sentences that end after `start` and begin before the pieces end.
+        start: The offset to begin at, in code points.
     """
     index = 0
     for piece in pieces:
@@ -236,7 +234,7 @@ def outside(pieces: Iterable[Piece], sentences: Sequence[Sentence], start: int) 
 
 
 def _is_label(text: str) -> bool:
-    """Whether a label that a list or a footnote may have is all that the text says."""
+    """Whether the text is nothing but the label of a list item or footnote."""
     first, last = _ALNUM.search(text), _ALNUM.search(text[::-1])
     if first is None or last is None:
         return True
@@ -244,7 +242,7 @@ def _is_label(text: str) -> bool:
 
 
 def _stretch(piece: Piece, start: int, end: int) -> Iterator[Piece]:
-    """What of a stretch is not white space, unless it holds no letter and no digit."""
+    """Yield the span without the white space around it, if it has a letter or a digit."""
     inner = piece.text[start - piece.start : end - piece.start] if start < end else ""
     if _ALNUM.search(inner) and not (piece.kind == "prose" and _FENCE.match(inner)):
         start += len(inner) - len(inner.lstrip())
@@ -262,7 +260,7 @@ def _ends_in(splitter: str) -> Callable[[str], Iterator[int]]:
 def _read(
     text: str, layout: Layout, block: Block, ends_in: Callable[[str], Iterator[int]]
 ) -> Iterator[tuple[Span, Span | None, Unit]]:
-    """The pieces of a block, each with its sentence if it has one, and with what that is."""
+    """Yield the pieces of a block, each with its sentence, if any, and the sentence's kind."""
     if block.kind == "prose":
         return _split(text, layout, block, ends_in)
     if block.kind == "table":
@@ -273,19 +271,19 @@ def _read(
 
 
 def _title(layout: Layout, block: Block) -> Span | None:
-    """The words of a heading, without the marks around or below them."""
+    """Return the span of a heading's words, without the marks around or below them."""
     inner = layout.masked[block.start : block.end]
     words = inner.lstrip().splitlines()[0].lstrip("#")
     start = block.start + inner.index(words, len(inner) - len(inner.lstrip()))
     bare = words.rstrip()
     closed = bare.rstrip("#")
-    # Hashes close a heading only behind a space: "C#" is a name.
+    # Hashes close a heading only after a space: "C#" is a name.
     inner = closed if closed[-1:].isspace() else bare
     return _sentence_span(inner, 0, len(inner), start)
 
 
 def _rows(layout: Layout, block: Block) -> Iterator[tuple[Span, Span | None, Unit]]:
-    """The lines of a table. The dashes below its head belong to the head."""
+    """Yield the lines of a table. The delimiter row belongs to the header."""
     start = position = block.start
     span: Span | None = None
     unit: Unit = "head"
@@ -303,9 +301,9 @@ def _rows(layout: Layout, block: Block) -> Iterator[tuple[Span, Span | None, Uni
 
 
 def _without_bars(line: str) -> tuple[str, int]:
-    """Return a row from behind its first bar, and where it ends before its last.
+    """Return a row after its first bar, and its end before its last bar.
 
-    Only one at each end: the next belongs to an empty cell, without which the columns would shift.
+    Only one bar at each end: the next belongs to an empty cell, which keeps the columns aligned.
     """
     bare, end = line.lstrip(_SPACE_IN_ROW), len(line.rstrip(_SPACE_IN_ROW))
     end -= len(line) - len(bare)
@@ -322,7 +320,7 @@ def _without_bars(line: str) -> tuple[str, int]:
 def _split(
     text: str, layout: Layout, block: Block, ends_in: Callable[[str], Iterator[int]]
 ) -> Iterator[tuple[Span, Span | None, Unit]]:
-    """The pieces of a block of prose, each with its sentence if it has one."""
+    """Yield the pieces of a block of prose, each with its sentence, if any."""
     unit: Unit = "item" if block.is_item else "sentence"
     prose = layout.masked[block.start : block.end]
     ends = [0]
@@ -362,7 +360,7 @@ def _aligned(sentences: Sequence[str], text: str) -> list[Span]:
 
 
 def _cuts(text: str, spans: Sequence[Span]) -> Iterator[int]:
-    """Where to cut between sentences: a marker on the line of the next one stays with that one."""
+    """Yield the cuts between sentences; a marker on the next sentence's line stays with it."""
     for (_, end), (start, _) in pairwise(spans):
         breaks = [match.end() for match in _LINE_BREAK.finditer(text, end, start)]
         yield breaks[-1] if breaks else min(_after_space(text, end), start)
@@ -380,17 +378,17 @@ def _sentence(text: str, span: Span, unit: Unit = "sentence") -> Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What has become final since the last time.
+    """The text that has become final since the last report.
 
     Attributes:
-        passage: The response up to here. All its sentences are final, and its offsets are those of
-            the whole response. Before the end, its text, sentences and pieces are put together
-            when somebody asks for them: `only` and `unscored` do not, for what is new.
-        sentences: Which of them are to be judged now, ascending.
-        text: What may be shown once they are judged. The texts in order are the response.
-        changed: Those of `sentences` that begin in text given out before, where they were part of
-            something else. Only the last one has any, and hardly ever.
-        start: Where `text` begins in the response, in code points.
+        passage: The response so far. All its sentences are final, and its offsets are those of the
+            whole response. Before the end, its text, sentences and pieces are only assembled on
+            access; `only` and `unscored` avoid that for new sentences.
+        sentences: The indexes of the sentences to judge now, ascending.
+        text: The text to show once they are judged; concatenated, these texts are the response.
+        changed: Those of `sentences` that begin in text released before, as part of another
+            sentence. Only the last report has any, and rarely.
+        start: The start of `text` in the response, in code points.
     """
 
     passage: Passage
@@ -403,13 +401,13 @@ class Settled:
 class GrowingPassage:
     """Splits a response into sentences while it arrives.
 
-    A response may come in parts as small as they like: most parts cost next to nothing, and what
-    has settled is not read again. Only where one block is longer than some 10,000 characters are
-    its sentences reported later than they could be, by up to 1/32 of what it is longer.
+    The parts of a response may be arbitrarily small: most cost next to nothing, and final text is
+    not processed again. Only in a block longer than about 10,000 characters are sentences reported
+    late, by up to 1/32 of the excess.
 
     Args:
-        splitter: Whose rules end sentences, as in `Passage.of`.
-        whole_code: Whether code is final only when all of its block is there.
+        splitter: The rules that end sentences, as in `Passage.of`.
+        whole_code: Whether code becomes final only when its whole block is complete.
 
     Raises:
         MissingDependencyError: The splitter is not installed.
@@ -420,7 +418,7 @@ class GrowingPassage:
         Passage.of("", splitter=splitter)
         self._splitter: Splitter = splitter
         self._whole_code = whole_code
-        # What is before the window is never looked at again.
+        # Text before the window is never processed again.
         self._base = 0
         self._window = ""
         self._parts: list[str] = []
@@ -440,32 +438,32 @@ class GrowingPassage:
 
     @property
     def settled(self) -> int:
-        """Up to where the response has been given out by `feed`, in code points."""
+        """The length of the text released by `feed`, in code points."""
         return self._settled
 
     def feed(self, text: str) -> Settled | None:
-        """Take the next part of the response.
+        """Process the next part of the response.
 
         Args:
             text: Any number of characters; parts may end anywhere.
 
         Returns:
-            What has become final by it, or None.
+            The text that has become final, or None.
         """
         return self._look() if self._take(text) else None
 
     async def read(self, text: str) -> Settled | None:
-        """Do what `feed` does, off the event loop where that takes time."""
+        """Do what `feed` does, off the event loop if it takes long."""
         if not self._take(text):
             return None
         return await compute(self._look, chars=_LOOKING * (self._length - self._base))
 
     async def read_all(self) -> Settled:
-        """Do what `finish` does, off the event loop where that takes time."""
+        """Do what `finish` does, off the event loop if it takes long."""
         return await compute(self.finish, chars=_LOOKING * self._length)
 
     def _take(self, text: str) -> bool:
-        """Take the next part of the response; return whether something may be final by it."""
+        """Store the next part of the response; return whether text may have become final."""
         self._parts.append(text)
         self._length += len(text)
         if self._cues.feed(text):
@@ -473,11 +471,11 @@ class GrowingPassage:
         return self._due is not None and self._length >= self._due
 
     def finish(self) -> Settled:
-        """Split the whole response, which is complete now.
+        """Split the whole response, which is now complete.
 
         Returns:
-            The passage, just as `Passage.of` makes it of the whole text; which of its sentences
-            have not been reported in the same bounds; and the rest of the text.
+            The passage, as `Passage.of` returns it for the whole text; the sentences that were not
+            reported with the same bounds; and the rest of the text.
         """
         passage = Passage.of(self.text, splitter=self._splitter)
         reported = {(sentence.start, sentence.end) for sentence in self._sentences}
@@ -491,7 +489,7 @@ class GrowingPassage:
         self._parts.clear()
         layout = lay_out(window)
         line = _open_line(window)
-        # What a line is cannot be told from its beginning, but from its first two words.
+        # The first two words of a line are needed to know its kind.
         if layout.blocks[-1].kind != "prose" or not _TWO_WORDS.match(window, line):
             window = window[:line]
             layout = lay_out(window)
@@ -526,7 +524,7 @@ class GrowingPassage:
         return Settled(passage, new, text, start=before)
 
     def _between(self, sentences: Sequence[Sentence], start: int, end: int) -> Iterator[Sentence]:
-        """The sentences that end in a stretch; of one that begins before it, only the rest."""
+        """Yield the sentences that end in a span; if one begins before it, only its rest."""
         base, window = self._base, self._window
         for sentence in sentences:
             at = max(base + sentence.start, start)
@@ -544,9 +542,9 @@ class GrowingPassage:
 
 
 class _SoFar(Passage):
-    """A passage that is put together when somebody wants more of it than its end.
+    """A passage that is assembled only when more than its end is needed.
 
-    Otherwise a stream would take work, and memory, by the square of its length.
+    Otherwise the work and memory of a stream would grow with the square of its length.
     """
 
     __slots__ = ("_count", "_found", "_last", "_whole")
@@ -556,7 +554,7 @@ class _SoFar(Passage):
     _whole: Callable[[], tuple[Piece, ...]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Return a plain passage: `dataclasses.replace` has put all of it together."""
+        """Return a plain passage: `dataclasses.replace` has read all the fields."""
         return Passage(*args, **kwargs)
 
     @classmethod
@@ -570,10 +568,10 @@ class _SoFar(Passage):
         """Return a passage.
 
         Args:
-            found: Its sentences; more may come after them.
-            count: How many of them are its own.
+            found: Its sentences; more may be appended later.
+            count: The number of its own sentences.
             last: Its last pieces.
-            whole: Puts all its pieces together.
+            whole: Returns all its pieces.
         """
         passage = object.__new__(cls)
         for name, value in zip(cls.__slots__, (count, found, last, whole), strict=True):
@@ -581,7 +579,7 @@ class _SoFar(Passage):
         return passage
 
     def __getattr__(self, name: str) -> Any:
-        """Put together what is not there yet."""
+        """Assemble a missing field."""
         if name == "sentences":
             value: object = tuple(islice(self._found, self._count))
         elif name == "pieces":
@@ -634,19 +632,19 @@ def _moved(piece: Piece, by: int) -> Piece:
     return Piece(piece.text, piece.start + by, piece.end + by, piece.kind)
 
 
-# As many characters take as long as one of the response that is looked at.
+# Weight of a character that is split again, in the characters that `compute` counts.
 _LOOKING = 8
-# A block as long as this is looked at whenever a sentence may have ended.
+# Up to this amount of work, a window is split again whenever a sentence may have ended.
 _LONG = 16_000
-# How many characters a piece costs as much as.
+# The work for one piece, in characters.
 _PER_PIECE = 40
-# When to look again after a sentence that needs more than one word to be decided.
+# Characters to wait before looking again at an end that one more word may not decide.
 _SOON = 24
 _BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _GAP = rf"[^\S{_BREAKS}]"
 _WIDE_STOPS = "。！？｡．။។៕"
 _STOPS = rf".!?…‽؟{_WIDE_STOPS}।॥۔։።፧᠃"
-# Greek asks with a semicolon, and Thai and Lao end sentences with a space.
+# Greek questions end with a semicolon, and Thai and Lao sentences with a space.
 _OTHER_STOP = r"(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e]|[\u0e01-\u0e4f\u0e81-\u0edf](?=\s)"
 _LINE_END = re.compile(rf"[{_BREAKS}]\Z")
 _CUE = re.compile(
@@ -664,7 +662,7 @@ _MOST_BEHIND = 17
 
 
 class _Cues:
-    """Sees in passing where something may have become final, so that most parts cost nothing."""
+    """Detects cheaply where text may have become final, so that most parts cost nothing."""
 
     def __init__(self) -> None:
         self._tail = ""
@@ -689,13 +687,13 @@ _TICKS = re.compile(r"`+")
 _LONGEST_CODE_SPAN = 400
 _PAIRS = ("()", "[]", "“”", "‘’", "«»", "„”", "‹›", "「」", "『』", "（）")
 _LONGEST_PAIR = 400
-# Who said what was exclaimed may take five words to see: "Stop!" Mr. John Smith said.
+# Five words are needed to see who exclaimed: "Stop!" Mr. John Smith said.
 _EXCLAIMED = re.compile(r"[!?‽؟][^\s\w]*[\"'”’»›“‘«][^\s\w]*(?:\Z|\s+[A-Z])")
 _WIDE_STOP = re.compile(rf"[{_WIDE_STOPS}][^\s\w]*\Z")
 
 
 def _final_end(layout: Layout, passage: Passage, splitter: Splitter) -> tuple[int, bool]:
-    """Up to where nothing that follows changes the sentences, and whether a word may move it."""
+    """Return the end of the text whose sentences are final, and whether a word may extend it."""
     if not layout.blocks:
         return 0, False
     block = layout.blocks[-1]
@@ -703,7 +701,7 @@ def _final_end(layout: Layout, passage: Passage, splitter: Splitter) -> tuple[in
         return block.end, False
     prose = layout.masked[block.start :]
     if prose.islower():
-        # One capital, and sentences no longer begin with small letters.
+        # With the first capital letter, sentences no longer begin with small letters.
         return block.start, False
     limit = block.start + _open_code(prose)
     if splitter == "sentencex":
@@ -720,7 +718,7 @@ def _final_end(layout: Layout, passage: Passage, splitter: Splitter) -> tuple[in
 
 
 def _is_decided(masked: str, position: int) -> bool:
-    """Whether all is there that the rules look at to end a sentence before a position."""
+    """Whether the rules have all the context that they need to end a sentence at a position."""
     before = masked[max(0, position - 80) : position].rstrip()
     after = masked[position:].lstrip()
     is_wide = _WIDE_STOP.search(before) is not None
@@ -732,7 +730,7 @@ def _is_decided(masked: str, position: int) -> bool:
 
 
 def _open_code(prose: str) -> int:
-    """Where inline code begins that may still be closed."""
+    """Return the start of inline code that may still be closed."""
     runs = [match.span() for match in _TICKS.finditer(prose)]
     closers: dict[int, int] = {}
     partner: list[int | None] = [None] * len(runs)
@@ -750,7 +748,7 @@ def _open_code(prose: str) -> int:
 
 
 def _open_pair(prose: str) -> int:
-    """Where brackets or quotation marks begin that may be closed yet: sentencex heeds them."""
+    """Return the start of brackets or quotes that may still be closed; sentencex honours them."""
     opened = [prose.rfind(a) for a, b in _PAIRS if prose.rfind(a) > prose.rfind(b)]
     if prose.count('"') % 2:
         opened.append(prose.rfind('"'))
@@ -758,7 +756,7 @@ def _open_pair(prose: str) -> int:
 
 
 def _open_line(window: str) -> int:
-    """Where the line begins that is not yet complete."""
+    """Return the start of the incomplete last line."""
     if _LINE_END.search(window, len(window) - 1):
         return len(window)
     return len(window) - len(window.splitlines()[-1])
@@ -773,16 +771,16 @@ def _ends_blank(text: str) -> bool:
 
 
 def _restart(window: str, layout: Layout) -> int:
-    """The last place from which on the text may be split as if nothing came before it.
+    """Return the last position from which the text can be split without the text before it.
 
     A line at the left margin begins a new block there, whatever was open, and leaves no list open
-    that the lines after it could belong to.
+    to which later lines could belong.
     """
     fences = {start for start, _ in layout.fences}
     markers = {start for start, _ in layout.markers} - fences
     for block in reversed(layout.blocks):
         start = block.start
-        # Inside of a fence nothing tells that it was opened.
+        # Inside a fence, nothing shows that it was opened.
         after = bisect_right(layout.fences, (start, -1))
         if after and start < layout.fences[after - 1][1]:
             continue

@@ -1,9 +1,9 @@
-"""How greetings, refusals and the like are worded in English, German, Dutch and Nordic languages.
+"""Phrases for greetings, refusals and the like in English, German, Dutch and Nordic languages.
 
-For each language, as `Language` has them: what is polite, excuses, refusals, referrals, what a
-question to the user begins with, and words that claim something. A referral has six parts: what
-stands before the verb, verbs of asking, who is asked, verbs of looking up, where, and other ways.
-Swedish, Danish and Norwegian are one, with the commonest wordings and no referrals.
+Each language has the fields of `Language`: polite phrases, excuses, refusals, referrals, the
+beginnings of questions to the user, and words that claim something. A referral has six parts: words
+before the verb, verbs of asking, people to ask, verbs of looking up, places to look, and others.
+Swedish, Danish and Norwegian are combined, with the most common phrases and no referrals.
 """
 
 ENGLISH = (

@@ -1,11 +1,11 @@
-"""How greetings, refusals and the like are worded in Romance and in other languages.
+"""Phrases for greetings, refusals and the like in Romance and other languages.
 
-For each language, as `Language` has them: what is polite, excuses, refusals, referrals, what a
-question to the user begins with, and words that claim something. A referral has six parts: what
-stands before the verb, verbs of asking, who is asked, verbs of looking up, where, and other ways.
-Polish, Russian, Turkish, Arabic, Hindi, Japanese, Chinese and Korean have the commonest wordings
-and no referrals. Japanese and Chinese have no spaces: their patterns say how many characters may
-stand where others have `{rest}`.
+Each language has the fields of `Language`: polite phrases, excuses, refusals, referrals, the
+beginnings of questions to the user, and words that claim something. A referral has six parts: words
+before the verb, verbs of asking, people to ask, verbs of looking up, places to look, and others.
+Polish, Russian, Turkish, Arabic, Hindi, Japanese, Chinese and Korean have the most common phrases
+and no referrals. Japanese and Chinese have no spaces: their patterns limit the number of characters
+where others have `{rest}`.
 """
 
 FRENCH = (

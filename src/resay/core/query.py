@@ -1,4 +1,4 @@
-"""The query: the messages, the model and the parameters sent to a provider."""
+"""The query: the messages, model and parameters sent to a provider."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ CONNECTION_PARAMS = frozenset(
         "organization",
     }
 )
-"""Parameters that say where a request goes and who pays."""
+"""Parameters that determine a request's destination and account."""
 
-# All that follows a query to another model, which may live at another provider. Whatever is not
-# known to say only how to answer may be a key, a client or an address.
+# The only parameters that are also sent to another model, which may be at another provider. Any
+# other parameter may be a key, a client or an address.
 _FOLLOWING = frozenset(
     {
         "drop_params",
@@ -63,8 +63,8 @@ _FOLLOWING = frozenset(
 _HEADERS, _KEY = ("extra_headers", "headers"), "idempotency-key"
 
 # A sample is another stochastic answer to the same question. These parameters would make it a copy
-# of the first (`seed`), break it into pieces (`stream`), leave traces at the provider (`store`,
-# `metadata`), or pay for what nobody reads.
+# of the first (`seed`), split it into chunks (`stream`), leave traces at the provider (`store`,
+# `metadata`), or cost money for unused output.
 MAIN_CALL_ONLY = frozenset(
     {
         "logprobs",
@@ -79,7 +79,7 @@ MAIN_CALL_ONLY = frozenset(
     }
 )
 
-# Tools the model may call, those the provider runs itself included, and conversations it keeps.
+# Tools, including those that the provider runs itself, and conversations that it stores.
 _SIDE_EFFECTS = (
     "background",
     "container",
@@ -98,34 +98,32 @@ _OBJECTS = ("json_object", "json_schema")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is sent to a provider.
+    """A request to a provider.
 
     Attributes:
         messages: The conversation, oldest first, in OpenAI's message shape.
-        model: The model in litellm's notation, such as `openai/gpt-4.1-mini`. None where the
-            provider already knows it.
-        params: Everything else the provider takes: `temperature`, `max_tokens`, `api_key`,
-            `api_base` and so on. Left out of `repr`, because it may hold a key.
-        entity: What the question is mainly about, for methods that ask back for it. It is not
-            sent.
-        tenant: On whose behalf it is asked, where an application serves several: what was cached
-            for one is never given to another. It is not sent.
-        index: Which of several stochastic answers to the same question is wanted, from 0, so that
-            a cache can tell them apart. It is not sent.
-        structured: Whether an object is wanted, where `params` does not tell: what is sent asks for
-            one in words, say. It is not sent.
+        model: The model in litellm's notation, such as `openai/gpt-4.1-mini`. None if the provider
+            already knows it.
+        params: All other provider parameters: `temperature`, `max_tokens`, `api_key`, `api_base`
+            and so on. Left out of `repr`, because it may contain a key.
+        entity: The main subject of the question, for reverse validation. Not sent.
+        tenant: The tenant, if an application serves several: cache entries of one tenant are never
+            used for another. Not sent.
+        index: The number of this answer among several stochastic answers to the same question, from
+            0, so that a cache can tell them apart. Not sent.
+        structured: Whether an object is wanted although `params` does not say so, for example
+            because a message asks for one. Not sent.
         object_tools: The tools whose arguments are the answer: offered to get an object, not to be
-            run. They are not sent.
-        unchecked: Why the answer is not to be checked, where that is known before it is there. It
-            is not sent.
-        unrepeatable: Why no samples of it may be drawn, though its answer is to be checked by what
-            the provider found for it. It is not sent.
-        references: Trusted texts that came with it for its answer. They are not sent.
-        body: What the client sent, where that is another request than `messages` and `params`, so
-            that policies can name places in it. It is not sent.
-        varied: Whether it is asked for an answer that may differ each time. It is not sent; it
-            is for providers with a temperature, a seed or a cache of their own, of which `params`
-            know nothing. A cache tells answers apart by `params` and `index`, not by this.
+            run. Not sent.
+        unchecked: Why the answer will not be checked, if that is known in advance. Not sent.
+        unrepeatable: Why no samples may be drawn, although the answer is checked against what the
+            provider found for it. Not sent.
+        references: Trusted texts that were passed with the query. Not sent.
+        body: The client's request, if it differs from `messages` and `params`, so that policies can
+            refer to paths in it. Not sent.
+        varied: Whether answers may differ from call to call. Not sent; for providers whose own
+            temperature, seed or cache is not in `params`. A cache distinguishes answers by `params`
+            and `index`, not by this.
     """
 
     messages: tuple[Message, ...]
@@ -158,9 +156,9 @@ class Query:
         Args:
             question: A user's question, a conversation, or a query to build on.
             model: The model to ask.
-            entity: What the question is mainly about.
-            tenant: On whose behalf it is asked.
-            **params: Provider parameters; they win over those of a given query.
+            entity: The main subject of the question.
+            tenant: The tenant.
+            **params: Provider parameters; they override those of a given query.
 
         Returns:
             The query.
@@ -194,18 +192,18 @@ class Query:
 
     @property
     def question(self) -> str:
-        """The text of the user's last message; empty where there is none.
+        """The text of the user's last message; empty if there is none.
 
-        Of a message in parts only the text counts.
+        For content in parts, only text parts count.
         """
         asked = [m for m in self.messages if m.get("role") == "user"]
         return text_of(asked[-1].get("content")) if asked else ""
 
     def conversation(self, chars: int) -> str:
-        """Return the end of the conversation as text, one turn after the other with its role.
+        """Return the end of the conversation as text, one turn per line with its role.
 
         Args:
-            chars: How long it may be; of a turn that does not fit, the end is kept.
+            chars: The maximum length; a turn that does not fit keeps its end.
         """
         turns: list[str] = []
         for message in reversed(self.messages):
@@ -221,7 +219,7 @@ class Query:
 
     @property
     def has_side_effects(self) -> bool:
-        """Whether asking may do more than answer: call tools, or go on a stored conversation."""
+        """Whether the call may do more than answer: call tools, or extend a stored conversation."""
         present = [name for name in _SIDE_EFFECTS if self.params.get(name)]
         return present != ["tools"] if self._only_object_tools else bool(present)
 
@@ -235,7 +233,7 @@ class Query:
 
     @property
     def wants_object(self) -> bool:
-        """Whether a structured answer is asked for, an object in place of prose."""
+        """Whether a structured answer is wanted: an object instead of prose."""
         if self.structured or self.object_tools:
             return True
         wanted = self.params.get("response_format")
@@ -243,18 +241,18 @@ class Query:
             return False
         if isinstance(wanted, Mapping):
             return cast("Mapping[str, object]", wanted).get("type") in _OBJECTS
-        # litellm takes a class of pydantic's too.
+        # litellm also accepts a pydantic class.
         return isinstance(wanted, type)
 
     @property
     def request(self) -> dict[str, Any]:
-        """What was asked as one mapping, without where it goes and who pays: `messages` and all."""
+        """The whole request as one mapping, without its destination and account."""
         asked = {"messages": list(self.messages), **self.params} if self.body is None else self.body
         return {name: value for name, value in asked.items() if name not in CONNECTION_PARAMS}
 
     @property
     def connection(self) -> dict[str, Any]:
-        """Where it goes and who pays, for what else is asked in the same place."""
+        """The destination and account, for other calls to the same place."""
         return {k: _beside(k, v) for k, v in self.params.items() if k in CONNECTION_PARAMS}
 
     def for_sampling(
@@ -264,15 +262,15 @@ class Query:
         temperature: float | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> Query:
-        """Return the same question asked for a sample.
+        """Return the query for drawing a sample of the same question.
 
-        A temperature of 0 set for the main call is left out: at 0 all samples would be the same
-        text, and leaving the parameter out is accepted by every model, while raising it is not.
+        A temperature of 0 for the main call is left out: at 0 all samples would be the same text,
+        and every model accepts the omission, but not every model accepts a higher value.
 
         Args:
-            model: Ask this model instead; only parameters that say how to answer go with it.
-            temperature: Set this temperature; None keeps the caller's unless that is 0.
-            params: Further parameters for samples; they win over those of the query.
+            model: Ask this model instead; only parameters that describe the answer are sent to it.
+            temperature: Use this temperature; None keeps the caller's unless that is 0.
+            params: Additional parameters for samples; they override those of the query.
 
         Returns:
             A query without the parameters that make no sense for a sample, marked as `varied`.
@@ -292,9 +290,9 @@ class Query:
 
 
 def _beside(name: str, value: Any) -> Any:
-    """Return a parameter as it goes with what is asked beside the main call.
+    """Return a parameter for calls in addition to the main call, without idempotency keys.
 
-    Whoever is asked twice with one key for idempotency gives the first answer again.
+    A provider that sees the same idempotency key twice returns the first answer again.
     """
     if name not in _HEADERS or not isinstance(value, Mapping):
         return value
@@ -315,7 +313,7 @@ def _is_message(value: object) -> bool:
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message's content: of content in parts, only the text."""
+    """Return the text of a message's content; for content in parts, that of its text parts."""
     if isinstance(content, str):
         return content.strip()
     parts = cast("list[object]", content) if isinstance(content, list) else []

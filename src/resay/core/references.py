@@ -1,10 +1,9 @@
-"""References: the trusted texts that a request brings along for its answer.
+"""References: the trusted texts that come with a request.
 
-Most answers in production are written from documents, which are in the conversation already: what
-tools returned, documents in a provider's own field, and context that a prompt marks off with tags,
-fences, labels or numbers. `references_in` finds them by rules, in time linear in the length of the
-text, and never in what the model itself wrote. `naming` tells whether a text is about something of
-a given name.
+Most production answers are written from documents that are already in the conversation: tool
+results, documents in a provider's own field, and context that a prompt marks with tags, fences,
+labels or numbers. `references_in` finds them by rules, in time linear in the length of the text,
+and never in the model's own messages. `naming` tells whether a text mentions something by its name.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from typing import Any, Final, Literal, cast
 from resay.core.query import Message, Query
 
 Origin = Literal["given", "messages", "tools", "documents", "retriever", "own"]
-"""Where a reference is from: the caller, context in a message, what a tool returned, a provider's
-field for documents, a retriever that the answer was written with, or a place of the application's
-own that the policy names."""
+"""The origin of a reference: the caller, context in a message, a tool result, a provider's field
+for documents, a retriever used for the answer, or a path or function of the application that the
+policy names."""
 KINDS: Final = ("given", "messages", "tools", "documents", "retriever")
-"""The kinds of places that a policy names by a word."""
+"""The origins that a policy can name by keyword."""
 
 
 def _listed(words: str) -> frozenset[str]:
@@ -42,7 +41,7 @@ _NOUN: Final = _listed("""
     documenten bron bronnen fragment fragmenten tekst teksten handleiding
     上下文 文档 资料 参考资料 参考 背景 コンテキスト 文書 資料 参考資料
 """)
-# What a label may have beside these words.
+# Other words that a label may contain.
 _BESIDE: Final = _listed("""
     the these this following given relevant retrieved provided search information below above use
     from for here are is excerpted supporting additional base your our my and of to with on data
@@ -113,7 +112,7 @@ _TAGS: Final = _NOUN | {
 _KEY = r"[^\W\d][\w-]*"
 _PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[(?:\d{{1,6}}|\*)\])+")
 _STEP = re.compile(rf"({_KEY})|\[(\d+|\*)\]")
-# What a message of the model's has its own words in; what else it has was put there by others.
+# The keys of a model's message with its own words; the others are filled by somebody else.
 _SAID_BY_MODEL: Final = _listed("""
     annotations audio content function_call reasoning reasoning_content reasoning_details refusal
     text thinking tool_calls
@@ -124,21 +123,21 @@ _QUESTION_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A trusted text that an answer is held against.
+    """A trusted text to compare an answer with.
 
     Attributes:
         text: The text.
-        source: Where it was found: `references[0]`, `messages[1]`, `documents[0]`, `retriever[2]`.
-        origin: From what kind of place.
-        start: Where it begins in the text of its message, in code points; None where it is a whole.
-        end: Where it ends (exclusive).
-        label: What the request calls it, so that an answer can cite it: `2` for "[2] ...".
-        binding: Whether the answer is to be written from it: what no such reference mentions is
-            made up.
-        edition: Its edition or date, where that is known: "2024-03-01".
-        id: What it is called where it is kept, which a citation may name; not shown to the model.
+        source: Its place: `references[0]`, `messages[1]`, `documents[0]`, `retriever[2]`.
+        origin: The kind of place.
+        start: Its start in the text of its message, in code points; None if it is a whole text.
+        end: Its end (exclusive).
+        label: Its label in the request, by which an answer can cite it: `2` for "[2] ...".
+        binding: Whether the answer must be written from it: claims that no such reference mentions
+            are made up.
+        edition: Its edition or date, if known: "2024-03-01".
+        id: Its id in its store, which a citation may name; not shown to the model.
         title: Its title.
-        url: Its address, which an answer may give as a link.
+        url: Its address, which an answer may link to.
     """
 
     text: str = field(repr=False)
@@ -174,7 +173,7 @@ def edition_of(metadata: Mapping[str, Any], key: str | None = None) -> str | Non
 
     Args:
         metadata: The metadata.
-        key: Where it is; None for the first there is of the usual keys.
+        key: The metadata key; None for the first existing one of the usual keys.
     """
     for name in (key,) if key else _EDITIONS:
         value = metadata.get(name)
@@ -186,7 +185,7 @@ def edition_of(metadata: Mapping[str, Any], key: str | None = None) -> str | Non
 
 
 def newness(edition: str) -> tuple[int, ...]:
-    """Return what orders editions, the newest last: their numbers, beginning with the year.
+    """Return a sort key for editions, newest last: their numbers, beginning with the year.
 
     Args:
         edition: `2024-03-01`, `01.03.2024`, `v2.10`, `3rd edition`.
@@ -199,15 +198,15 @@ def newness(edition: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A citation that a provider attached to an answer, apart from its words.
+    """A citation that a provider attached to an answer, outside its text.
 
     Attributes:
-        start: Where the words begin that it belongs to, in code points of the answer.
-        end: Where they end (exclusive); the same as `start` where it stands behind them.
-        id: What it names, where that is an id: a file.
-        title: The title that it names.
-        url: The address that it names.
-        quote: The words of the document that it quotes.
+        start: The start of the words it belongs to, in code points of the answer.
+        end: Their end (exclusive); equal to `start` if the citation follows them.
+        id: The cited id, if any, such as that of a file.
+        title: The cited title.
+        url: The cited address.
+        quote: The quoted words of the document.
     """
 
     start: int
@@ -219,7 +218,7 @@ class Citation:
 
 
 def is_path(text: str) -> bool:
-    """Return whether a text names places in a request: `messages[*].metadata.docs[*].text`."""
+    """Return whether a text is a path in a request: `messages[*].metadata.docs[*].text`."""
     return _PATH.fullmatch(text) is not None
 
 
@@ -227,11 +226,12 @@ def references_in(query: Query, wanted: Collection[str]) -> tuple[Reference, ...
     """Find the references of a request.
 
     Args:
-        query: What is asked, with what the client sent.
-        wanted: Where they are looked for: kinds of places, and paths in what the client sent.
+        query: The query, with the client's request.
+        wanted: The places to search: origins, and paths in the client's request.
 
     Returns:
-        Them, in the order of the conversation, and then of the paths; each text once.
+        The references, in the order of the conversation, followed by those at paths; each text
+        once.
     """
     found: dict[str, Reference] = {}
     own = [reference for path in filter(is_path, wanted) for reference in _at(query.request, path)]
@@ -242,7 +242,7 @@ def references_in(query: Query, wanted: Collection[str]) -> tuple[Reference, ...
 
 
 def without_references(query: Query, references: Sequence[Reference]) -> Query:
-    """Return a query that asks the same, with a mark in the place of what messages quote."""
+    """Return the query with the references quoted in its messages replaced by a mark."""
     by_source: dict[str, list[Reference]] = {}
     for reference in references:
         if reference.origin == "messages" and reference.start is not None:
@@ -282,15 +282,15 @@ def _marked(text: str, references: Sequence[Reference]) -> str:
 
 
 def own_reference(given: object, source: str) -> Reference | None:
-    """Return what an application has for a reference as one.
+    """Convert an application's own reference.
 
     Args:
-        given: A text, or a mapping with one in `text` (or `content`, or as providers have it), and
-            an `id`, a `title` and a `url` where it has them.
-        source: Where it was found.
+        given: A text, or a mapping with a text in `text` (or `content`, or a provider's key), and
+            optionally an `id`, a `title` and a `url`.
+        source: Its place in the request.
 
     Returns:
-        The reference; None where it is neither.
+        The reference; None if it is neither.
     """
     text = _document_text(given)
     if not text.strip():
@@ -306,7 +306,7 @@ def own_reference(given: object, source: str) -> Reference | None:
 
 
 def _at(request: Mapping[str, Any], path: str) -> Iterator[Reference]:
-    """Yield what stands at a path of what the client sent, without the model's own words."""
+    """Yield the references at a path in the client's request, except the model's own words."""
     steps = [name or (int(n) if n != "*" else n) for name, n in _STEP.findall(path)]
     places: list[tuple[str, object, bool]] = [("", request, False)]
     for step in steps:
@@ -359,7 +359,7 @@ def _all_in(query: Query, wanted: Collection[str]) -> Iterator[Reference]:
 
 
 def _in_parts(content: Any, source: str, wanted: Collection[str]) -> Iterator[Reference]:
-    """Yield what providers have parts of their own for: results of tools, documents, hits."""
+    """Yield references from providers' own content parts: tool results, documents, search hits."""
     for k, part in enumerate(_mappings(content)):
         kind = part.get("type")
         if kind in ("tool_result", "function_call_output") and "tools" in wanted:
@@ -377,7 +377,7 @@ def _in_parts(content: Any, source: str, wanted: Collection[str]) -> Iterator[Re
 
 
 def _document_text(given: object) -> str:
-    """Return the text of a document as providers take them; empty where it has none."""
+    """Return the text of a document in any provider's format; empty if it has none."""
     if isinstance(given, str):
         return given
     if not isinstance(given, Mapping):
@@ -394,7 +394,7 @@ def _document_text(given: object) -> str:
 
 
 def _plain(content: object) -> str:
-    """Return the text of what may be a text, a part with one, or several of them."""
+    """Return the text of a value that is a text, a part with one, or a list of them."""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
@@ -403,7 +403,7 @@ def _plain(content: object) -> str:
 
 
 def _texts(message: Message) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a message, each with its place in it."""
+    """Yield the texts of a message, each with its place in the message."""
     content: Any = message.get("content")
     if isinstance(content, str):
         yield "", content
@@ -422,7 +422,7 @@ def _sequence(value: object) -> Sequence[object]:
 
 
 def _tells_to_use(text: str) -> bool:
-    """Whether a line tells the model to answer from what it calls context, documents and so on."""
+    """Whether a line tells the model to answer from the context, documents and so on."""
     for line in text.splitlines():
         start = line[:400]
         if _FROM.search(start) and _is_noun(start):
@@ -442,8 +442,8 @@ def _in_text(text: str, source: str, *, binding: bool | None) -> Iterator[Refere
 
     Args:
         text: The text.
-        source: Which it is.
-        binding: Whether the model is told to answer from it; None where it need not.
+        source: Its place in the request.
+        binding: Whether the model is told to answer from it; None if it is optional.
     """
     tagged = list(_tagged(text))
     covered = [(start, end) for start, end, *_ in tagged]
@@ -464,11 +464,11 @@ def _in_text(text: str, source: str, *, binding: bool | None) -> Iterator[Refere
 
 
 _Stretch = tuple[int, int, str | None, bool]
-"""From where to where, what it is called, and whether a label of a question follows."""
+"""Start, end, label, and whether the label of a question follows."""
 
 
 def _tagged(text: str) -> Iterator[_Stretch]:
-    """Yield what stands between tags named for documents, the innermost of each."""
+    """Yield the contents of the innermost tags that are named for documents."""
     open_tags: list[tuple[str, int, str | None, int]] = []
     found: list[_Stretch] = []
     for tag in _TAG.finditer(text):
@@ -486,7 +486,7 @@ def _tagged(text: str) -> Iterator[_Stretch]:
             if open_tags[k][0] == name:
                 _, start, label, before = open_tags[k]
                 del open_tags[k:]
-                # What holds documents is none itself.
+                # A tag that contains documents is not one itself.
                 words = _WORD.findall(text[start : tag.start()])
                 if len(found) == before and len(words) >= _LEAST_WORDS:
                     found.append((start, tag.start(), label, False))
@@ -495,7 +495,7 @@ def _tagged(text: str) -> Iterator[_Stretch]:
 
 
 def _leaves_free(text: str) -> bool:
-    """Whether a line says that what it calls context may be used, and need not."""
+    """Whether a line says that using the context is optional."""
     for line in text.splitlines():
         start = line[:400]
         if _OPTIONAL.search(start) and _FROM.search(start) and not _ONLY.search(start):
@@ -505,14 +505,14 @@ def _leaves_free(text: str) -> bool:
 
 @dataclass(slots=True)
 class _Block:
-    """A stretch of a text that is marked off as context.
+    """A span of a text that is marked off as context.
 
     Attributes:
-        start: Where it begins.
-        mark: The line that it begins with and ends at, such as a fence; None where there is none.
-        passages: Its numbered passages: where each begins, ends, and what it is called.
-        marked: Whether one of them has a mark or a noun, "[1]" or "Document 1:". A line with a
-            plain number is then a clause of it, and no passage.
+        start: Its start.
+        mark: The line that begins and ends it, such as a fence; None if there is none.
+        passages: Its numbered passages: start, end and label of each.
+        marked: Whether one of them has a mark or a noun, "[1]" or "Document 1:". Lines with a plain
+            number are then clauses inside a passage, not passages.
     """
 
     start: int
@@ -523,7 +523,7 @@ class _Block:
     marked: bool = False
 
     def begin_passage(self, line: int, start: int, label: str | None) -> None:
-        """End the passage before a line, and begin one behind its label."""
+        """End the current passage before a line, and begin one after the line's label."""
         if self.passages:
             first, _, known = self.passages[-1]
             self.passages[-1] = (first, line, known)
@@ -533,7 +533,7 @@ class _Block:
 
 
 class _Lines:
-    """Finds what labels, fences and numbers mark off, a line at a time.
+    """Finds context marked off by labels, fences and numbers, line by line.
 
     Args:
         text: The text.
@@ -546,7 +546,7 @@ class _Lines:
         self.found: list[_Stretch] = []
 
     def read(self, start: int, end: int) -> None:
-        """Read the next line."""
+        """Process the next line."""
         line = self._text[start:end].rstrip("\r\n")
         block, mark = self._block, _MARK.fullmatch(line)
         if mark is not None:
@@ -558,10 +558,10 @@ class _Lines:
             self._read_words(line, start)
 
     def close(self, end: int, *, asked: bool = False) -> None:
-        """End the block, if there is one.
+        """End the block, if one is open.
 
         Args:
-            end: Where.
+            end: Its end.
             asked: Whether the label of a question ends it.
         """
         block, self._block = self._block, None
@@ -585,12 +585,12 @@ class _Lines:
         elif self._announced or (block is not None and not self._text[block.start : start].strip()):
             self._block = _Block(end, mark)
         elif block is not None:
-            # A line between passages.
+            # A separator line between passages.
             block.begin_passage(start, end, None)
         self._announced = False
 
     def _passage_in(self, block: _Block | None, line: str) -> tuple[int, str | None] | None:
-        """Return what `_passage` does, but for items within a passage that is marked: "[1] ..."."""
+        """Like `_passage`, but ignore numbered items inside a marked passage ("[1] ...")."""
         passage = _passage(line, inside=block is not None)
         if passage is None or block is None:
             return passage
@@ -615,7 +615,7 @@ class _Lines:
 
 
 def _labelled(text: str, covered: Sequence[tuple[int, int]]) -> list[_Stretch]:
-    """Return what labels, fences and numbers mark off, outside of what tags do."""
+    """Return the context marked off by labels, fences and numbers, outside of tags."""
     lines = _Lines(text)
     position, place = 0, 0
     for line in text.splitlines(keepends=True):
@@ -631,7 +631,7 @@ def _labelled(text: str, covered: Sequence[tuple[int, int]]) -> list[_Stretch]:
 
 
 def _announces(line: str) -> bool:
-    """Whether a line says that context follows: "Context information is below."."""
+    """Whether a line announces context: "Context information is below."."""
     return len(line) <= 200 and _is_noun(line) and line.rstrip().endswith((".", ":", "：", "。"))
 
 
@@ -639,7 +639,7 @@ _ENDS_CONTEXT = -1
 
 
 def _label_of(line: str) -> int | None:
-    """Return where behind a label context begins, -1 for a label that ends it; or None."""
+    """Return where context begins after a label; -1 for a label that ends context; or None."""
     match = _LABEL.match(line)
     if match is not None:
         words = _WORD.findall(_ASIDE.sub("", match["words"].casefold()))
@@ -658,7 +658,7 @@ def _label_of(line: str) -> int | None:
 
 
 def _passage(line: str, *, inside: bool) -> tuple[int, str | None] | None:
-    """Return where the text of a numbered passage begins in its line, and its label."""
+    """Return the start of a numbered passage's text in its line, and its label."""
     match = _PASSAGE.match(line)
     if match is None:
         return None
@@ -677,13 +677,13 @@ def _is_marked(line: str) -> bool:
 
 
 def _names_passage(line: str) -> bool:
-    """Whether a passage is named by its noun and number: "Document 2: ..."."""
+    """Whether a passage is labelled with a noun and a number: "Document 2: ..."."""
     match = _PASSAGE.match(line)
     return match is not None and match["noun"] is not None
 
 
 def _before_question(text: str, start: int, end: int) -> int:
-    """Return where a block ends whose last paragraph asks something."""
+    """Return the end of a block, before its last paragraph if that asks something."""
     body = text[start:end].rstrip()
     gap = body.rfind("\n\n")
     last = body[gap:].strip() if gap >= 0 else ""
@@ -694,15 +694,15 @@ def _before_question(text: str, start: int, end: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A piece of trusted text, small enough to be read by a model beside others.
+    """A piece of trusted text, small enough for a model to read several at once.
 
     Attributes:
-        id: What tells it from all others of its retriever: `guide.md#3`, a URL, a key. It stands in
-            verdicts, also where those are kept without content.
+        id: Its unique id in its retriever: `guide.md#3`, a URL, a key. Appears in verdicts,
+            including those stored without content.
         text: The text.
-        score: How well it fits the search, in the retriever's own units; None where it does not
-            say. Only the order in which documents come is relied on.
-        metadata: Whatever else is known of it; `title` and `url` are shown where they are.
+        score: Its relevance to the search, in the retriever's own units; None if unknown. Only the
+            order of documents is relied on.
+        metadata: Anything else known about it; `title` and `url` are shown if present.
     """
 
     id: str
@@ -712,26 +712,26 @@ class Document:
 
     @property
     def title(self) -> str:
-        """What to call it: its title, or else its id."""
+        """Its display name: its title, or else its id."""
         title = self.metadata.get("title")
         return title if isinstance(title, str) and title.strip() else self.id
 
 
-# An X100 is no X100-S, and an X110 is something else.
+# "X100-S" does not name an X100, and an X110 is something else.
 _NUMBER_OF_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _LONGER = re.compile(r"[ \u00a0](?:[^\W\d_a-zß-ÿ]|\d)")
 
 
 def naming(name: str, text: str) -> float:
-    """Return how surely a text names something, whatever its spaces, hyphens and capitals.
+    """Return how surely a text mentions a name, ignoring spaces, hyphens and case.
 
     Args:
-        name: Its name.
+        name: The name.
         text: The text.
 
     Returns:
-        1 where it does, 0 where it does not or has the name only as a part of another word (X100 in
-        X100-S), 0.5 where only words follow that may belong to a longer name (X100 Pro).
+        1 if it does, 0 if it does not or only as a part of another word (X100 in X100-S), 0.5 if it
+        is followed by words that may belong to a longer name (X100 Pro).
     """
     words = re.findall(r"[^\W_]+", name)
     if not words:
@@ -743,17 +743,17 @@ def naming(name: str, text: str) -> float:
 
 
 def names_it(name: str, text: str) -> bool:
-    """Return whether a text has a name, and not only as a part of another: X100 is no X100-S."""
+    """Return whether a text mentions a name, not just as a part of another: X100 is no X100-S."""
     return naming(name, text) > 0
 
 
 def names_another(name: str, text: str) -> bool:
-    """Return whether a text names something like a name with a number: an X110, for X100.
+    """Return whether a text names something similar to a name with a number: an X110, for X100.
 
     Args:
-        name: The name; one without digits, or of digits alone, is like no other, and neither is one
-            with a year: March 1932.
-        text: A text that does not have it.
+        name: The name. Nothing is similar to one without digits, of digits alone, or with a year:
+            March 1932.
+        text: A text that does not mention it.
     """
     words = re.findall(r"[^\W_]+", name)
     numbered = [i for i, word in enumerate(words) if any(map(str.isdigit, word))]
@@ -761,6 +761,6 @@ def names_another(name: str, text: str) -> bool:
         return False
     first = numbered[0]
     before = "".join(rf"{re.escape(word)}[\W_]{{1,3}}" for word in words[:first])
-    # Alone, only the same letters make it alike: an A4 is no X100.
+    # Without a brand, only the same letters are similar: an A4 is no X100.
     like = r"\w*\d\w*" if first else re.sub(r"\d+", r"\\d+", re.escape(words[0]))
     return re.search(rf"(?<![^\W_]){before}{like}", text, re.IGNORECASE) is not None

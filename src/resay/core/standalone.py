@@ -1,12 +1,12 @@
-"""Follow-up questions, made to be understood without the turns before them.
+"""Make follow-up questions understandable without the previous turns.
 
-"Who designed it?" says nothing to a search. What is missing stands in the turns before, and is put
-in front, as a heading stands above its text: "Garmo X100: Who designed it?". A question that only
-names something else, "What about the X110?", is the question before it with that in its place.
+"Who designed it?" is useless as a search. The missing subject is taken from the previous turns and
+put in front, like a heading above its text: "Garmo X100: Who designed it?". A question that only
+names another subject, "What about the X110?", becomes the previous question with that subject.
 
-The rules are for English, German, French, Spanish, Italian, Portuguese and Dutch. They go by closed
-classes of words (pronouns, question words, prepositions) and by capitals, and leave alone what they
-do not know: a question that is left as it is finds less, one that is given the wrong subject finds
+The rules cover English, German, French, Spanish, Italian, Portuguese and Dutch. They rely on closed
+word classes (pronouns, question words, prepositions) and capitals, and leave alone whatever they do
+not know: a question that is left unchanged finds less, but one with the wrong subject finds
 something else.
 """
 
@@ -21,7 +21,7 @@ from typing import Literal
 from resay.core.clauses import words_of
 from resay.core.query import Message, text_of
 
-# Of a conversation, and of an answer, this much is read.
+# Turns of a conversation, and characters of each turn, that are read.
 _MOST_TURNS, _MOST_CHARS = 20, 600
 # Longer questions explain themselves.
 _LONGEST = 200
@@ -29,13 +29,13 @@ _MOST_WORDS = 6
 
 
 def standalone_question(messages: Sequence[Message]) -> str:
-    """Return the last question of a conversation with what it needs from the turns before it.
+    """Return the last question of a conversation, completed from the previous turns.
 
     Args:
         messages: The conversation, oldest first, in OpenAI's message shape.
 
     Returns:
-        The text of the user's last message, or what stands for it; empty where there is none.
+        The text of the user's last message, or its standalone form; empty if there is none.
     """
     told = [(message.get("role"), text_of(message.get("content"))) for message in messages]
     turns = [(role, text) for role, text in told if role in {"user", "assistant"} and text]
@@ -59,12 +59,12 @@ _Kind = Literal["person", "thing", "any"]
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """What a text names.
+    """A name in a text.
 
     Attributes:
         text: The name.
-        start: Where it begins.
-        is_thing: Whether it is seen that it is nobody: it has digits, or an article before it.
+        start: Its start.
+        is_thing: Whether it is clearly not a person: it has digits, or an article before it.
     """
 
     text: str
@@ -74,7 +74,7 @@ class _Name:
 
 @dataclass(slots=True)
 class _Exchange:
-    """A question that can be understood alone, and what was answered."""
+    """A standalone question, and its answer."""
 
     question: str
     answer: str = ""
@@ -82,29 +82,29 @@ class _Exchange:
 
 @dataclass(slots=True)
 class _Conversation:
-    """What was said so far."""
+    """The conversation so far."""
 
     language: _Language
     exchanges: list[_Exchange] = field(default_factory=list[_Exchange])
     people: set[str] = field(default_factory=set[str])
 
     def answer(self, text: str) -> None:
-        """Take what was answered."""
+        """Process an answer."""
         if self.exchanges:
             self.exchanges[-1].answer += f"\n{text}"
 
     def ask(self, text: str) -> str:
-        """Take the next question, and return what stands for it."""
+        """Process the next question, and return its standalone form."""
         question = " ".join(text.split())
         if self.language.closed.fullmatch(question) or _LANGUAGE.fullmatch(question):
             return text
-        # What was said itself where nothing is added, line breaks and all.
+        # Return the text unchanged, with its line breaks, if nothing is added.
         result = (self._completed(question) if self.exchanges else None) or text
         self.exchanges.append(_Exchange(result))
         return result
 
     def _completed(self, question: str) -> str | None:
-        """Return what stands for a question; None where it needs nothing."""
+        """Return the standalone form of a question; None if it needs no completion."""
         lead = self.language.lead.match(question)
         core = question[lead.end() if lead else 0 :].rstrip(" ?!.…")
         if self.language.bare.fullmatch(core):
@@ -124,7 +124,7 @@ class _Conversation:
         return f"{name}: {question}" if name else self._after_last(question)
 
     def _missing(self, question: str, core: str) -> _Kind | None:
-        """Return what a question needs; None where it needs nothing."""
+        """Return the kind of name that a question lacks; None if it lacks none."""
         language = self.language
         text = language.empty.sub(" ", question)
         human: _Kind | None = "person" if language.human.search(text) else None
@@ -142,9 +142,9 @@ class _Conversation:
         return human or "any" if language.dropped.fullmatch(core) else None
 
     def _is_said_before(self, text: str, end: int, *, owned: bool) -> bool:
-        """Whether what a pronoun stands for is in the question itself.
+        """Whether the antecedent of a pronoun is in the question itself.
 
-        Of its own clause the subject may be whose something is, and is not what a pronoun means:
+        The subject of its own clause may be the owner of something, but is never the antecedent:
         "Did Ada Moor design it?".
         """
         before = text[:end]
@@ -163,14 +163,14 @@ class _Conversation:
         return words[0].lower().strip("¿¡") not in self.language.asks
 
     def _about_other(self, question: str, core: str, names: Sequence[_Name]) -> str | None:
-        """Return the last question about something else; None where that is no such question."""
+        """Return the last question about another subject; None if this is no such question."""
         last = self.exchanges[-1].question
-        # "The battery of the X110" has what it needs; "the Pro plan" is like "the Basic plan".
+        # "The battery of the X110" is complete; "the Pro plan" is like "the Basic plan".
         others = core.replace(names[0].text, "").split()
         if len(names) > 1 or not set(others[1:]) <= set(last.rstrip("?").split()):
             return None
         old, new = self._names(last), names[0]
-        # "Und das Gewicht?" may ask for something else of the same.
+        # "Und das Gewicht?" may ask about another property of the same subject.
         is_noun = self.language.nouns_are_capital and new.is_thing and new.text.isalpha()
         if is_noun or not old:
             return self._after_last(question)
@@ -178,7 +178,7 @@ class _Conversation:
         return last.replace(alike[0].text, _in_place_of(alike[0].text, new.text))
 
     def _changed_place(self, core: str) -> str:
-        """Return the last question with another place or time behind the same preposition."""
+        """Return the last question with another place or time after the same preposition."""
         preposition, _, _ = core.partition(" ")
         names = self._names(f"… {core}")
         if len(names) != 1:
@@ -198,7 +198,7 @@ class _Conversation:
         return f"{last}{end} {question}"
 
     def _antecedent(self, kind: _Kind) -> str:
-        """Return what a pronoun stands for; empty where nothing is named."""
+        """Return the antecedent of a pronoun; empty if nothing is named."""
         for exchange in reversed(self.exchanges):
             asked, answered = self._names(exchange.question), self._names(exchange.answer)
             known = {name.text for name in asked}
@@ -221,7 +221,7 @@ class _Conversation:
     def _names(self, text: str) -> list[_Name]:
         found = list(_named(text, self.language))
         if self.language.nouns_are_capital:
-            # Any noun looks like a name there; what has digits or several words is one.
+            # Any noun looks like a name there; one with digits or several words certainly is.
             return sorted(found, key=lambda name: not re.search(r"[\d ]", name.text))
         return found
 
@@ -231,7 +231,7 @@ def _shape(name: str) -> str:
 
 
 def _in_place_of(old: str, new: str) -> str:
-    """Return a name in the place of another: "X110" for "Garmo X100" is "Garmo X110"."""
+    """Replace a name by another: "X110" in place of "Garmo X100" is "Garmo X110"."""
     *brand, last = old.split()
     model = re.match(r"[A-Za-z]*", last)
     same = model is not None and re.fullmatch(rf"{re.escape(model[0])}\d\S*", new) is not None
@@ -254,7 +254,7 @@ _ARTICLE = re.compile(
 
 
 def _named(text: str, language: _Language) -> Iterator[_Name]:
-    """Yield what a text names, in order."""
+    """Yield the names in a text, in order."""
     quoted = [(match[1], match.start(1)) for match in _QUOTED.finditer(text)]
     yield from (_Name(name, start, is_thing=True) for name, start in quoted)
     runs = _RUN_OF_NOUNS if language.nouns_are_capital else _RUN
@@ -270,7 +270,7 @@ def _named(text: str, language: _Language) -> Iterator[_Name]:
         name = re.sub(r"['’]s?\Z", "", name)
         if not words or any(q <= start < q + len(inner) for inner, q in quoted):
             continue
-        # What begins a question is no name as a rule: "Was kostet", "Compare".
+        # The first word of a question is usually not a name: "Was kostet", "Compare".
         alone = begins and len(words) == 1 and not re.search(r"\d", name)
         if alone and not text[match.end() :].startswith(":") and "?" in text[match.end() :]:
             continue
@@ -279,7 +279,7 @@ def _named(text: str, language: _Language) -> Iterator[_Name]:
 
 
 def _is_none(word: str, language: _Language, *, begins: bool) -> bool:
-    """Whether a word with a capital is none of a name: "The", "Who", "C'est"."""
+    """Whether a capitalised word is not part of a name: "The", "Who", "C'est"."""
     low = word.lower()
     if low in _NO_NAMES or low in language.asks:
         return True
@@ -288,27 +288,27 @@ def _is_none(word: str, language: _Language, *, begins: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """What the rules know of a language.
+    """The rules' knowledge of a language.
 
     Attributes:
-        common: Words by which it is recognised.
-        asks: Words with which a whole question begins.
-        person: Pronouns of people.
-        thing: Pronouns of things, or of either.
+        common: Common words that identify it.
+        asks: Words that begin a complete question.
+        person: Pronouns for people.
+        thing: Pronouns for things, or for either.
         owner: Possessives.
-        weak_owner: Words that are possessives where a fragment begins with them.
-        empty: Where a pronoun stands for nothing: "is it raining".
+        weak_owner: Words that are possessives at the beginning of a fragment.
+        empty: Phrases in which a pronoun has no antecedent: "is it raining".
         human: Words that are said of people.
-        who: A question whose answer is somebody.
-        lead: How a follow-up begins: "And", "What about".
+        who: A question whose answer is a person.
+        lead: The beginning of a follow-up: "And", "What about".
         bare: Question words alone: "Why", "How much".
-        place: What begins with a preposition: "in Germany".
+        place: A phrase with a preposition: "in Germany".
         more: "Tell me more".
-        dropped: A question without its subject, where the language leaves pronouns out.
-        closed: What asks for nothing: "Really?".
-        joins: What begins another clause.
+        dropped: A question without its subject, in a language that omits pronouns.
+        closed: A message that asks nothing: "Really?".
+        joins: The beginning of another clause.
         noun: A noun with its article.
-        nouns_are_capital: Whether all nouns begin with a capital.
+        nouns_are_capital: Whether all nouns are capitalised.
     """
 
     common: frozenset[str]
@@ -332,7 +332,7 @@ class _Language:
 
 
 _NOTHING = r"(?!)"
-# Nobody is called so, whatever is said of them.
+# Never refer to people, whatever is said of them.
 _NEUTER = words_of("it its this that es dies dieses davon damit dafür daran ça cela het ervan")
 _LANGUAGE = re.compile(
     r"(?:in|auf|en|em|in\s+het)\s+(?:english|german|french|spanish|italian|portuguese|dutch|englisch"
@@ -341,7 +341,7 @@ _LANGUAGE = re.compile(
     r"(?:,?\s+(?:please|bitte|s'il\s.{0,20}|por\s+favor|per\s+favore|alsjeblieft|graag))?[\s.!?]*",
     re.IGNORECASE,
 )
-"""What language to answer in."""
+"""A request for a language to answer in."""
 
 
 def _language(
@@ -375,7 +375,7 @@ def _language(
         common=frozenset(common.split()),
         asks=frozenset(asks.split()),
         person=words(person),
-        # "Sie" and "Ihr" are polite where "sie" and "ihr" are pronouns.
+        # "Sie" and "Ihr" are polite forms, "sie" and "ihr" pronouns.
         thing=re.compile(rf"(?<![\w'’])(?:{thing})(?!\w)") if nouns_are_capital else words(thing),
         owner=re.compile(rf"(?<![\w'’])(?:{owner})(?!\w)") if nouns_are_capital else words(owner),
         weak_owner=whole(rf"(?:{weak_owner})\b.*"),
@@ -625,7 +625,7 @@ _NO_NAMES = words_of("""
 
 
 def _language_of(texts: Sequence[str]) -> _Language:
-    """Return the language whose words a conversation has most, the last question counting most."""
+    """Return the language of a conversation's common words; the last question counts most."""
     counts = [0] * len(_languages())
     for weight, text in zip((1, 1, 3), ["", "", *texts][-3:], strict=True):
         words = set(_WORD.findall(text.lower()))

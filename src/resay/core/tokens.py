@@ -1,4 +1,4 @@
-"""Words and marks for methods that count them, and the search for texts that share most of them."""
+"""Tokenization for methods that count words, and a search for texts with shared words."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from unicodedata import normalize
 
 from resay._internal.event_loops import stop_if_abandoned
 
-# Scripts written without spaces, without their digits. Of Chinese and Japanese one character is
-# one token. Of the others it is a letter with its signs, which is all that can be told of words
-# without a dictionary.
+# Scripts written without spaces, without their digits. A Chinese or Japanese character is one
+# token. In the others a token is a letter with its signs, the best approximation of words without a
+# dictionary.
 _SIGNED = r"\u0e00-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff\u1000-\u103f\u104a-\u109f\u1780-\u17df"
 _UNSPACED = _SIGNED + r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _CLUSTERS = r"""
@@ -26,33 +26,33 @@ _CLUSTERS = r"""
         (?:[\u1000-\u1021](?=[\u1037\u1038]?[\u1039\u103a])
           (?:\u1039[\u1000-\u1021]|[\u102b-\u1038\u103a-\u103e])*)*
 """
-# Signs that are written on letters and that \w leaves out: accents, and the vowels of India.
+# Combining signs that \w does not match: accents, and the vowels of Indian scripts.
 _SIGNS = (
     r"\u0300-\u036f\u0483-\u0487\u0610-\u061a\u0653-\u065f\u06d6-\u06dc\u0900-\u0963\u0966-\u0dff"
     r"\u0f18-\u0f19\u0f35-\u0f39\u0f71-\u0f84\u0f8d-\u0fbc\u135d-\u135f"
 )
 _HAS_OTHERS = re.compile(f"[{_UNSPACED}{_SIGNS}]")
-# Some write these and some do not: soft hyphens, marks of direction, joiners, the short vowels of
-# Arabic and Hebrew, and the stroke that lengthens an Arabic word.
+# Optional in writing: soft hyphens, directional marks, joiners, the short vowels of Arabic and
+# Hebrew, and the stroke that lengthens an Arabic word.
 _OPTIONAL = re.compile(
     r"[\u00ad\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670\u200c-\u200f\u202a-\u202e"
     r"\u2060-\u2064\u2066-\u2069\ufeff]"
 )
-# Digits of other scripts, digits below the line, and letters as wide as Chinese ones. Those above
-# the line stay: 10² is not 102.
+# Digits of other scripts, subscript digits, and full-width letters. Superscripts stay: 10² is not
+# 102.
 _PLAIN = str.maketrans(
     {zero + n: str(n) for zero in (0x660, 0x6F0, 0x966, 0x2080) for n in range(10)}
     | {code: chr(code - 0xFEE0).lower() for code in range(0xFF01, 0xFF5F)}
 )
-# Between words: a space of no width, and what keeps the parts of Persian words from joining.
+# Between words: the zero-width space, and the non-joiner between the parts of Persian words.
 _NARROW = re.compile(r"\u200b|(?<=[\u0620-\u06ff])\u200c")
 
 
 def _rules(unspaced: str, signs: str, clusters: str) -> re.Pattern[str]:
-    """Words as the published code's tokenizer (spaCy's English one) has them.
+    """Compile token rules that follow the published code's tokenizer (spaCy's English one).
 
-    Initials keep their points ("J.", "U.S."), numbers their separators ("1,000", "1946–1952",
-    "5/24"), clitics stand alone ("'s"), and every other mark is a token of its own.
+    Initials keep their periods ("J.", "U.S."), numbers their separators ("1,000", "1946–1952",
+    "5/24"), clitics are separate ("'s"), and every other mark is a token of its own.
     """
     letter, word = rf"[^\W\d_{unspaced}]", rf"[^\W{unspaced}]"
     if signs:
@@ -73,30 +73,30 @@ _SPACED_RULES = _rules("", "", "")
 _MIXED_RULES = _rules(_UNSPACED, _SIGNS, f"| {_CLUSTERS}")
 
 
-# What may end a word, and is a token of its own behind more than one letter.
+# May end a word, and is then a token of its own if more than one letter precedes it.
 _ENDS_WORD = frozenset(",.;:!?)")
 
 
 def _is_word(run: str) -> bool:
-    """Whether all of a run is one token: it is made of plain letters and digits."""
+    """Whether a run is a single token of ASCII letters and digits."""
     return run.isascii() and run.isalnum()
 
 
 def _tokens_of(run: str) -> Sequence[str]:
-    """Return the tokens of a run in small letters; most that are no word end with a mark."""
+    """Return the tokens of a lower-cased run; most runs that are not words end with a mark."""
     if run[-1] in _ENDS_WORD and len(run) > 2 and _is_word(run[:-1]):
         return run[:-1], run[-1]
     if run.isascii():
         return _SPACED_RULES.findall(run)
-    # What looks the same is the same.
+    # Normalize, so that characters that look the same are equal.
     run = normalize("NFC", _OPTIONAL.sub("", _NARROW.sub(" ", run))).translate(_PLAIN)
     return (_MIXED_RULES if _HAS_OTHERS.search(run) else _SPACED_RULES).findall(run)
 
 
 def tokenize(text: str) -> list[str]:
-    """Split into lower-cased words and marks; space is left out, and signs that nobody sees.
+    """Split a text into lower-cased words and marks, without white space and invisible signs.
 
-    No token reaches over white space, and most of what is between is a plain word.
+    No token spans white space, and most runs between white space are plain words.
     """
     tokens: list[str] = []
     for run in text.lower().split():
@@ -108,9 +108,9 @@ def tokenize(text: str) -> list[str]:
 
 
 class Runs:
-    """Splits each distinct run of characters without white space once.
+    """Splits each distinct run between white space only once.
 
-    The samples of one question repeat most of their words.
+    The samples of one question share most of their words.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class Runs:
         self._others: dict[str, Sequence[str]] = {}
 
     def tokens(self, text: str) -> set[str]:
-        """Return what `tokenize` gives, each once."""
+        """Return the distinct tokens of `tokenize`."""
         found = set(text.lower().split())
         others = found - self._words
         found -= others
@@ -131,7 +131,7 @@ class Runs:
         return found
 
     def count(self, texts: Iterable[str]) -> Counter[str]:
-        """Count what `tokenize` gives for some texts."""
+        """Count the tokens of `tokenize` over several texts."""
         counts: Counter[str] = Counter()
         for text in texts:
             counts.update(text.lower().split())
@@ -164,15 +164,14 @@ _MOST = 128
 
 
 class Shared:
-    """An inverted index: which sets hold a word.
+    """An inverted index from words to the sets that contain them.
 
-    A search takes time by how many words it looks for, however many sets there are: it looks at
-    rare words first, at no more than 128 sets for each word on average, and not at the rest. So
-    with up to 128 sets nothing is left out.
+    The time of a search depends on the number of words, not of sets: rare words come first, and on
+    average at most 128 sets per word are visited. With up to 128 sets, a search is therefore exact.
 
     Args:
         sets: The sets.
-        weigh: How much a word counts, more than 0, by how many of the sets hold it.
+        weigh: Returns the weight of a word, above 0, given the number of sets that contain it.
     """
 
     def __init__(self, sets: Sequence[Collection[str]], weigh: Callable[[int], float]) -> None:
@@ -183,8 +182,8 @@ class Shared:
         self._weights = _Weights(self._holders, cache(weigh))
 
     def weight(self, words: Iterable[str]) -> float:
-        """Return how much words count together; a new one counts like one that one set holds."""
-        # Exact, so that the order in which a set gives its words decides no tie.
+        """Return the total weight of words; unknown ones weigh as if one set contained them."""
+        # Exact summation, so that the iteration order of sets cannot decide ties.
         return fsum(map(self._weights.__getitem__, words))
 
     def with_any(
@@ -193,12 +192,12 @@ class Shared:
         """Find the sets that share words with one.
 
         Args:
-            words: What is looked for, each once.
+            words: The distinct words to look for.
             negligible: A weight; sets that share less need not be found.
 
         Returns:
-            The weight of the words shared, by the place of the set; and the weight of the words
-            that were not looked at, each set may share those too.
+            The weight of the shared words by index of the set; and the weight of the words that
+            were not looked up, which any set may share too.
         """
         holders = self._holders
         known = sorted((len(holders[word]), word) for word in words if word in holders)
@@ -218,5 +217,5 @@ class Shared:
 
     @staticmethod
     def first(bounds: list[tuple[float, int]]) -> list[tuple[float, int]]:
-        """Return the least of what was found, ascending; as many as are worth a closer look."""
+        """Return the smallest of the bounds, ascending, at most 128 of them."""
         return sorted(bounds) if len(bounds) <= _MOST else heapq.nsmallest(_MOST, bounds)

@@ -1,4 +1,4 @@
-"""What LLM calls cost."""
+"""The cost of LLM calls."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What LLM calls cost.
+    """The cost of LLM calls.
 
     Attributes:
-        calls: Requests sent, failed and cancelled ones included.
-        prompt_tokens: Tokens read, as reported by the provider.
-        completion_tokens: Tokens written, as reported by the provider.
-        cost_usd: Dollars, or None when the price of any of the calls is unknown. A cancelled call
-            is taken to cost what an answered one of the same kind cost on average.
-        cancelled: How many of the calls were cancelled before they were answered.
+        calls: Requests sent, including failed and cancelled ones.
+        prompt_tokens: Prompt tokens, as reported by the provider.
+        completion_tokens: Completion tokens, as reported by the provider.
+        cost_usd: Dollars; None if the price of any call is unknown. A cancelled call is assumed to
+            cost the average of answered calls of the same kind.
+        cancelled: Calls that were cancelled before they were answered.
     """
 
     calls: int = 0
@@ -35,7 +35,7 @@ class Usage:
         )
 
     def since(self, earlier: Usage) -> Usage:
-        """Return what was added to an earlier state of the same meter."""
+        """Return the difference to an earlier reading of the same meter."""
         known = self.cost_usd is not None and earlier.cost_usd is not None
         return Usage(
             self.calls - earlier.calls,
@@ -47,5 +47,5 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Tokens read and written."""
+        """Prompt and completion tokens together."""
         return self.prompt_tokens + self.completion_tokens

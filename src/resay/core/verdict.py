@@ -1,4 +1,4 @@
-"""What a check found: scores, the decision, and why; what it cost, and what was repaired."""
+"""The result of a check: scores, decision, reasons, cost, and how the answer was repaired."""
 
 from __future__ import annotations
 
@@ -47,16 +47,15 @@ _CALLED: Mapping[UnscoredKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Unscored:
-    """A stretch of the response, with a letter or a digit in it, that was not scored.
+    """A span of the response, with a letter or a digit in it, that was not scored.
 
     Attributes:
-        text: The stretch, exactly `response[start:end]`.
+        text: The span, exactly `response[start:end]`.
         start: Code-point offset of its first character in the response.
         end: Code-point offset after its last character.
-        kind: What it is: a block that holds no sentences (`heading`, `code`, `table`, `rule`,
-            `math`, `html`, `definition`); a `sentence` about which no method gave a score; a
-            `field` of an object that the policy does not compare; or other `prose`, such as the
-            label of a footnote.
+        kind: A block without sentences (`heading`, `code`, `table`, `rule`, `math`, `html`,
+            `definition`); a `sentence` that no method scored; a `field` of an object that the
+            policy does not compare; or other `prose`, such as the label of a footnote.
     """
 
     text: str
@@ -66,32 +65,32 @@ class Unscored:
 
     @property
     def called(self) -> str:
-        """What its kind is called in a sentence."""
+        """The name of its kind in a sentence."""
         return _CALLED.get(self.kind, self.kind)
 
 
 def counted(unscored: Iterable[Unscored]) -> str:
-    """Return how many stretches of each kind there are: `1 table, 2 headings`."""
+    """Return the number of spans of each kind: `1 table, 2 headings`."""
     counts = Counter(stretch.called for stretch in unscored)
     return ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items())
 
 
 Mode = Literal["repair", "rewrite", "verify", "consistent"]
-"""Whether only sentences in doubt are replaced, by documents or by samples (repair), or the whole
-answer is written again (rewrite); whether they are replaced by short answers to questions about
-them (verify), or dropped or hedged (consistent)."""
+"""How an answer is regenerated: doubtful sentences are replaced, from documents or samples
+(repair), the whole answer is rewritten (rewrite), sentences are replaced by short answers to
+questions about them (verify), or they are dropped or hedged (consistent)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One sentence that was replaced or removed.
+    """A sentence that was replaced or removed.
 
     Attributes:
         before: The sentence as the model first wrote it, exactly `draft[start:end]`.
-        after: What stands in its place; empty where it was removed.
+        after: Its replacement; empty if it was removed.
         start: Code-point offset of its first character in the draft.
         end: Code-point offset after its last character.
-        sources: The ids of the documents that support what stands there now.
+        sources: The ids of the documents that support the replacement.
     """
 
     before: str
@@ -103,18 +102,18 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt at a better answer.
+    """An attempt at a better answer.
 
     Attributes:
-        why: What it was to repair, in one line without content: the reason of a verdict.
-        queries: What was searched for. Holds words of the answer.
-        documents: The ids of the documents that were found, best first.
-        score_before: The passage score of what was to be repaired, measured with the documents as
-            soon as there are any; None where it has none.
-        score_after: The passage score of the new answer; None where there is none.
-        decision: What the check of the new answer found; None where there is no new answer.
-        note: What went wrong or was left out, in one line without content, or None.
-        usage: What the attempt cost: writing and checking.
+        why: The problem to repair, in one line without content: the reason of a verdict.
+        queries: The search queries. Contain words of the answer.
+        documents: The ids of the documents found, best first.
+        score_before: The passage score of the answer to repair, measured with the documents as soon
+            as there are any; None if it has none.
+        score_after: The passage score of the new answer; None if it has none.
+        decision: The decision on the new answer; None if there is no new answer.
+        note: What failed or was left out, in one line without content, or None.
+        usage: The cost of the attempt: writing and checking.
         elapsed_s: Wall-clock seconds.
     """
 
@@ -131,24 +130,24 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Regeneration:
-    """How a flagged answer was repaired, or was to be.
+    """The repair, or attempted repair, of a flagged answer.
 
     Attributes:
-        mode: How the answer was to be written.
-        attempts: What was tried, in order.
-        adopted: Which attempt's answer was given, from 0; None where none was better than the
-            model's first.
+        mode: The mode of the regeneration.
+        attempts: The attempts, in order.
+        adopted: The attempt whose answer was returned, from 0; None if none was better than the
+            first answer.
         reason: Why the first answer was flagged.
-        score: The passage score of the first answer, as the chain gave it.
+        score: The passage score of the first answer, according to the chain.
         draft: The first answer.
-        edits: What was changed in it, in order; empty where the answer was written as a whole.
-        sources: The documents the new answer cites, in the order of their first mention; of their
-            metadata only texts and numbers.
-        removed: How much of the first answer was removed because no document speaks of it, by
+        edits: The changes to it, in order; empty if the answer was rewritten as a whole.
+        sources: The documents that the new answer cites, in the order of their first mention; their
+            metadata is reduced to texts and numbers.
+        removed: The share of the first answer that was removed because no document mentions it, by
             characters, in [0, 1].
-        abstains: Whether the new answer only says that what was asked is not known.
-        conflicts: The ids of documents that contradict each other about what the answer claims.
-        by: What it was repaired by.
+        abstains: Whether the new answer only says that the requested information is not known.
+        conflicts: The ids of documents that contradict each other about a claim of the answer.
+        by: The evidence used for the repair.
     """
 
     mode: Mode
@@ -165,7 +164,7 @@ class Regeneration:
     by: Literal["documents", "samples"] = "documents"
 
     def without_content(self) -> Regeneration:
-        """Return the same without the words of answers, searches and documents."""
+        """Return a copy without the text of answers, searches and documents."""
         return replace(
             self,
             attempts=tuple(replace(attempt, queries=()) for attempt in self.attempts),
@@ -176,12 +175,12 @@ class Regeneration:
 
 
 EvidenceKind = Literal["sample", "reference", "second"]
-"""A sample of the model that wrote the response, a trusted text, or what another model says."""
+"""A sample of the model that wrote the response, a trusted text, or another model's statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedSpan:
-    """A stretch of the response that a method found no support for.
+    """A span of the response for which a method found no support.
 
     Attributes:
         start: Code-point offset of its first character in the response.
@@ -196,35 +195,34 @@ class UnsupportedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What one scorer says about a passage.
+    """One scorer's result for a passage.
 
-    A score is in [0, 1], 1 = surely hallucinated; None means the method has nothing to say.
+    Scores are in [0, 1], 1 = surely hallucinated; None means that the method has no opinion.
 
     Attributes:
-        sentences: One score per sentence of the passage; empty when the method only scores
-            passages.
-        passage: The passage score; None means it is the mean of the sentence scores
-            (SelfCheckGPT, Eq. 12).
-        raw: The method's own unbounded sentence values where it has any.
+        sentences: One score per sentence of the passage; empty if the method only scores passages.
+        passage: The passage score; None means the mean of the sentence scores (SelfCheckGPT, Eq.
+            12).
+        raw: The method's own unbounded sentence values, if it has any.
         raw_passage: The same for the passage.
-        columns: For methods that compare with one sample at a time, one column per sample, each
-            as long as `sentences`.
-        silent: Per sentence, the places of the columns whose sample does not speak of it; empty
-            where the method does not tell, and where all samples speak of all sentences.
-        parts: Further scores that went into those of the sentences, by name, for the verdict's
+        columns: For methods that compare with one sample at a time, one column per sample, each as
+            long as `sentences`.
+        silent: Per sentence, the indexes of the columns whose sample does not mention it; empty if
+            the method does not report it, or if all samples mention all sentences.
+        parts: Further scores that contributed to those of the sentences, by name, for the verdict's
             `scores`; each as long as `sentences`.
-        spans: For methods that look at words, per sentence the stretches without support.
-        why: Per sentence, one line for a reader, or None. Holds words of the passage.
+        spans: For word-level methods, the unsupported spans of each sentence.
+        why: Per sentence, a one-line explanation, or None. Contains words of the passage.
         why_passage: The same for the passage.
-        failures: Kinds of calls that failed, such as `ProviderTimeoutError`, one per failed call.
-        lost: Which sentences have no score because calls failed or answers could not be read, by
-            their place; None for all without a score where there are failures. A sentence about
-            which a method has nothing to say is not among them.
-        undetermined: Judge answers that could not be read.
-        inconclusive: Why these scores support no decision, or None when they do.
-        grounds: Per sentence, the references that speak of it; empty where the method has none.
-        contradictions: Per sentence, what is said instead, where the method was told; or empty.
-        remark: What the verdict's reason says of it, in one phrase without content, or None.
+        failures: Kinds of failed calls, such as `ProviderTimeoutError`, one entry per call.
+        lost: The indexes of sentences without a score because calls failed or answers could not be
+            parsed; None for all without a score if there are failures. Excludes sentences about
+            which the method has no opinion.
+        undetermined: Number of judge's answers that could not be parsed.
+        inconclusive: Why these scores support no decision; None if they do.
+        grounds: Per sentence, the references that mention it; empty if the method has none.
+        contradictions: Per sentence, the contradicting statement, if the method knows it; or empty.
+        remark: A phrase without content for the verdict's reason, or None.
     """
 
     sentences: tuple[float | None, ...] = ()
@@ -255,58 +253,58 @@ class Scores:
 
     @property
     def undecided(self) -> tuple[int, ...]:
-        """The places of the sentences whose score was lost."""
+        """The indexes of the sentences whose score was lost."""
         if self.lost is not None:
             return self.lost
         return tuple(i for i, s in enumerate(self.sentences) if s is None and self.failures)
 
     @property
     def values(self) -> tuple[float | None, ...]:
-        """The method's own unbounded sentence values where it has any, else the scores."""
+        """The method's own unbounded sentence values if it has any, else the scores."""
         return self.raw or self.sentences
 
     @property
     def passage_value(self) -> float | None:
-        """The method's own unbounded passage value where it has one, else the passage score."""
+        """The method's own unbounded passage value if it has one, else the passage score."""
         return self.passage_score if self.raw_passage is None else self.raw_passage
 
     @property
     def passage_score(self) -> float | None:
-        """The passage score, by default the mean of the sentence scores that exist (Eq. 12)."""
+        """The passage score; by default the mean of the available sentence scores (Eq. 12)."""
         if self.passage is not None:
             return self.passage
         return mean_score(self.sentences)
 
 
 def mean_score(scores: Sequence[float | None]) -> float | None:
-    """Return the mean of the scores that exist, or None when there is none."""
+    """Return the mean of the available scores, or None if there are none."""
     known = [s for s in scores if s is not None]
     return fmean(known) if known else None
 
 
 def over(score: float | None, threshold: float | None) -> bool:
-    """Return whether a score is over a threshold; no score, or no threshold, is not."""
+    """Return whether a score exceeds a threshold; False if either is missing."""
     return score is not None and threshold is not None and score > threshold
 
 
 def tally(kinds: Iterable[str]) -> str:
-    """Return how often each kind occurs, most frequent first: `TimeoutError x3, KeyError x1`."""
+    """Return the count of each kind, most frequent first: `TimeoutError x3, KeyError x1`."""
     return ", ".join(f"{kind} x{count}" for kind, count in Counter(kinds).most_common())
 
 
 Band = Literal["supported", "doubtful", "contradicted"]
-"""How far a score goes: not over `threshold.doubtful`, over that, or over `threshold.sentence`."""
+"""The band of a score: up to `threshold.doubtful`, above it, or above `threshold.sentence`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """A reference that speaks of a claim.
+    """A reference that mentions a claim.
 
     Attributes:
-        reference: Its place among the verdict's references.
-        supports: Whether it says the same; else it says something else.
-        start: Where its words begin in its text, in code points, where they are known.
-        end: Where they end (exclusive).
+        reference: Its index among the verdict's references.
+        supports: Whether it supports the claim; otherwise it says something else.
+        start: The start of the relevant words in its text, in code points, if known.
+        end: Their end (exclusive).
     """
 
     reference: int
@@ -316,23 +314,22 @@ class Grounds:
 
 
 ContraryKind = Literal["number", "date", "name", "negation", "other"]
-"""In what two sentences differ."""
+"""The kind of difference between two sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What a sample, a reference or another model says in place of a flagged claim.
+    """A statement of a sample, a reference or another model that differs from a flagged claim.
 
     Attributes:
-        source: Whether a sample or a reference says it, or the policy's second model.
-        index: Which one, from 0.
-        text: Its sentence nearest to the flagged claim.
-        kind: In what the two differ: a `number`, a `date`, a `name`, the `negation`, or in
-            something `other` than these.
-        claimed: Where the words in question are in the response, in code points: "1923". None
-            where no words can be named, or the other side has more.
-        said: Where the words that stand against them are in `text`: "1932".
-        model: The model that says it, where it is the policy's second one.
+        source: Its origin: a sample, a reference, or the policy's second model.
+        index: The index of the sample or reference, from 0.
+        text: The sentence nearest to the flagged claim.
+        kind: The kind of difference: a `number`, a `date`, a `name`, the `negation`, or `other`.
+        claimed: The span of the words in question in the response, in code points: "1923". None if
+            no words can be singled out, or if the other side says more.
+        said: The span of the words in `text` that differ from them: "1932".
+        model: The name of the policy's second model, if it made the statement.
     """
 
     source: EvidenceKind
@@ -345,30 +342,29 @@ class Contradiction:
 
     @property
     def speaker(self) -> str:
-        """Who says it: `sample 2`, `reference 1`, or a model's name."""
+        """The source of the statement: `sample 2`, `reference 1`, or a model's name."""
         return self.model or f"{self.source} {self.index + 1}"
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceVerdict:
-    """One sentence of the passage.
+    """The verdict on a sentence of the passage.
 
     Attributes:
         text: The sentence, exactly `response[start:end]`.
         start: Code-point offset of its first character in the response.
         end: Code-point offset after its last character.
-        score: In [0, 1], 1 = surely hallucinated; None when no scorer had anything to say.
-        flagged: Whether the score is over `threshold.sentence`.
-        by: The method whose score this is.
-        why: One line of explanation from that method.
-        contradicted_by: For a flagged sentence, what a sample says instead.
-        citations: The ids of the documents that support it; only of a sentence that was written
-            from documents.
-        scores: What each method said of it, each in [0, 1], in the order in which they looked; of a
-            method that the chain has twice, what it said last. `probe` is the share of the short
-            answers to a question about it that say otherwise.
-        band: `contradicted` where it is flagged, else `doubtful` where the score is over
-            `threshold.doubtful`, else `supported`; None where nothing was decided.
+        score: In [0, 1], 1 = surely hallucinated; None if no scorer had an opinion.
+        flagged: Whether the score is above `threshold.sentence`.
+        by: The method that gave the score.
+        why: That method's explanation, in one line.
+        contradicted_by: For a flagged sentence, a statement that contradicts it.
+        citations: The ids of the supporting documents; only for sentences written from documents.
+        scores: The score of each method, in [0, 1], in the order in which they ran; for a method
+            that occurs twice in the chain, the last one. `probe` is the share of the short answers
+            to a question about the sentence that contradict it.
+        band: `contradicted` if flagged, else `doubtful` if the score is above `threshold.doubtful`,
+            else `supported`; None if nothing was decided.
     """
 
     text: str
@@ -386,29 +382,29 @@ class SentenceVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """One thing that the response claims.
+    """The verdict on a single claim of the response.
 
     Attributes:
-        text: What it says, with the words written out that stand elsewhere in the response: the
-            subject, the lead-in of a list, the heads of a row and a column.
+        text: The claim, completed with words from elsewhere in the response: its subject, the
+            lead-in of its list, the headers of its row and column.
         start: Code-point offset of the first of its own words in the response.
         end: Code-point offset after the last of them.
-        spans: The stretches of the response whose words are in `text`, as (start, end), in order.
-        unit: What its sentence is: `sentence`, an `item` of a list, a `heading`, the `head` or a
-            `row` of a table; or `code` where it is a name in code. One in a block of code is in
-            no sentence, and its `sentence` is -1.
-        kind: `fact`; `hedged` where it is said to be uncertain; or what it is that claims nothing
-            and is not scored: `filler`, `refusal`, `question`, `creative`, `label`.
-        score: In [0, 1], 1 = surely hallucinated; None when no scorer had anything to say.
-        flagged: Whether the score is over `threshold.sentence`.
-        by: The method whose score this is.
-        why: One line of explanation from that method.
-        contradicted_by: For a flagged claim, what a sample says instead.
-        scores: What each method said of it, as for a sentence.
-        sentence: Its sentence's place among the verdict's sentences.
+        spans: The spans of the response whose words are in `text`, as (start, end), in order.
+        unit: The kind of its sentence: `sentence`, an `item` of a list, a `heading`, the `head` or
+            a `row` of a table; or `code` for a name in code. A claim in a code block is in no
+            sentence, and its `sentence` is -1.
+        kind: `fact`; `hedged` if stated as uncertain; or a kind that claims nothing and is not
+            scored: `filler`, `refusal`, `question`, `creative`, `label`.
+        score: In [0, 1], 1 = surely hallucinated; None if no scorer had an opinion.
+        flagged: Whether the score is above `threshold.sentence`.
+        by: The method that gave the score.
+        why: That method's explanation, in one line.
+        contradicted_by: For a flagged claim, a statement that contradicts it.
+        scores: The score of each method, as for a sentence.
+        sentence: The index of its sentence among the verdict's sentences.
         band: As for a sentence.
-        grounds: The references that speak of it.
-        unsupported: The stretches of it that have no support, in order, where its method says.
+        grounds: The references that mention it.
+        unsupported: Its unsupported spans, in order, if its method reports them.
     """
 
     text: str
@@ -431,21 +427,21 @@ class ClaimVerdict:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """What one step of the chain did.
+    """The record of one step of the chain.
 
     Attributes:
         method: The scorer's name.
-        sentences: How many sentences it was given.
+        sentences: The number of sentences that it was given.
         score: Its passage score over those sentences.
-        usage: What its judge's answers, and its probes, cost. A call that was tried again counts
-            once here, and each time in the verdict's usage.
-        elapsed_s: Wall-clock seconds, waiting for samples included.
-        failures: Kinds of failed calls, with how often each happened.
-        undetermined: Judge answers that could not be read.
+        usage: The cost of its judge's answers and its probes. A retried call counts once here, and
+            every time in the verdict's usage.
+        elapsed_s: Wall-clock seconds, including the wait for samples.
+        failures: Kinds of failed calls, with their counts.
+        undetermined: Number of judge's answers that could not be parsed.
         note: Why the step's scores were not used, or None.
-        why: One line of explanation of a passage score, or None. Holds words of the response.
-        skipped: Why the step was left out, by its `when` or because it had nothing to do; or None.
-        remark: What the verdict's reason says of it, without content, or None.
+        why: A one-line explanation of a passage score, or None. Contains words of the response.
+        skipped: Why the step was skipped, by its `when` or because it had nothing to do; or None.
+        remark: A phrase without content for the verdict's reason, or None.
     """
 
     method: str
@@ -462,10 +458,10 @@ class StepRecord:
 
     @classmethod
     def joined(cls, records: Sequence[StepRecord]) -> StepRecord:
-        """Return what one step did in several runs at the same time, one for each sentence.
+        """Merge the records of one step's concurrent runs, one for each sentence.
 
         Args:
-            records: One for each run, at least one.
+            records: The records of the runs, at least one.
         """
         failures: Counter[str] = Counter()
         for record in records:
@@ -489,35 +485,33 @@ Via = Literal["litellm", "native", "batch"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found.
+    """The result of a check.
 
     "Consistent" never means "true": a model that is wrong the same way every time agrees with
     itself.
 
     Attributes:
-        decision: `flagged`, `consistent`, `inconclusive` when no honest decision was possible, or
-            `skipped` when there is nothing to check: the policy's `when` says so, or the answer
-            has no words, as one that calls tools.
+        decision: `flagged`, `consistent`, `inconclusive` if no honest decision was possible, or
+            `skipped` if there is nothing to check: the policy's `when` says so, or the answer has
+            no words, like one that calls tools.
         score: The passage score in [0, 1], or None.
-        reason: Why, in one line without content: `passage 0.71 > 0.50 with 5 samples`.
-        sentences: The scored sentences in order, with headings and the rows of tables; each has
-            the score of its worst claim. Code is not among them. Of a structured answer its
-            fields, one line for each: `address.city: "Paris"`; their offsets are those in these
-            lines.
-        samples: How many samples were compared.
-        steps: What each step of the chain did.
-        usage: What the check cost: samples and judge calls, without the main call.
+        reason: The reason, in one line without content: `passage 0.71 > 0.50 with 5 samples`.
+        sentences: The scored sentences in order, including headings and table rows, but not code;
+            each has the score of its worst claim. For a structured answer its fields, one line
+            each: `address.city: "Paris"`; their offsets refer to these lines.
+        samples: Number of samples compared.
+        steps: The record of each step of the chain.
+        usage: The cost of the check: samples and judge calls, without the main call.
         elapsed_s: Wall-clock seconds of the check.
-        via: Which way samples were drawn: through litellm, with the client or provider that the
-            application brought (`native`), or through a Batch API (`batch`); None where none were
-            drawn.
-        regeneration: How a flagged answer was repaired, or was to be; None where it was not tried.
-        claims: What the sentences claim, in order, at least one claim for each; none of a
+        via: How samples were drawn: through litellm, with the application's own client or provider
+            (`native`), or through a Batch API (`batch`); None if none were drawn.
+        regeneration: The repair of a flagged answer; None if it was not attempted.
+        claims: The claims of the sentences, in order, at least one per sentence; none for a
             structured answer.
-        unscored: What of the response was not scored, in order: each letter and digit of it stands
-            in a sentence with a score or in one of these, but for the labels of lists. Empty where
-            the answer was left alone whatever it says, or a method scored its text as a whole.
-        references: The trusted texts that claims were compared with, and where they are from.
+        unscored: The unscored spans of the response, in order: each letter and digit is in a scored
+            sentence or in one of these, except for the labels of lists. Empty if the answer was not
+            checked at all, or if a method scored its text as a whole.
+        references: The trusted texts that claims were compared with, and their origin.
     """
 
     decision: Decision
@@ -536,7 +530,7 @@ class Verdict:
 
     @property
     def regenerated(self) -> bool:
-        """Whether this is about an answer that was written again."""
+        """Whether this is the verdict on a regenerated answer."""
         return self.regeneration is not None and self.regeneration.adopted is not None
 
     @property
@@ -551,23 +545,23 @@ class Verdict:
 
     @property
     def inconclusive(self) -> bool:
-        """Whether no honest decision was possible. Never the same as fine."""
+        """Whether no honest decision was possible. This does not mean that the answer is fine."""
         return self.decision == "inconclusive"
 
     @property
     def skipped(self) -> bool:
-        """Whether nothing was checked because there was nothing to. Never the same as fine."""
+        """Whether there was nothing to check. This does not mean that the answer is fine."""
         return self.decision == "skipped"
 
     @property
     def unscored_blocks(self) -> tuple[Unscored, ...]:
-        """What was not scored and is not among `sentences` either."""
+        """The unscored spans that are not among `sentences` either."""
         known = {sentence.start for sentence in self.sentences}
         return tuple(stretch for stretch in self.unscored if stretch.start not in known)
 
     @property
     def flagged_claims(self) -> tuple[ClaimVerdict, ...]:
-        """The claims whose own score is over the threshold."""
+        """The claims whose own score is above the threshold."""
         return tuple(claim for claim in self.claims if claim.flagged)
 
     @property
@@ -577,7 +571,7 @@ class Verdict:
 
     @property
     def flagged_parts(self) -> dict[int, list[ClaimVerdict]]:
-        """The flagged claims of the sentences that make several, by the places of those."""
+        """The flagged claims of sentences with several claims, by the index of the sentence."""
         count = Counter(claim.sentence for claim in self.claims)
         found: dict[int, list[ClaimVerdict]] = {}
         for claim in self.flagged_claims:
@@ -587,20 +581,20 @@ class Verdict:
 
     @property
     def flagged_sentences(self) -> tuple[SentenceVerdict, ...]:
-        """The sentences whose own score is over the threshold."""
+        """The sentences whose own score is above the threshold."""
         return tuple(s for s in self.sentences if s.flagged)
 
     def to_dict(self, *, content: bool = True) -> dict[str, Any]:
         """Return the verdict as JSON-ready values.
 
         Args:
-            content: Whether to include the words of the response, the samples and the judge.
-                Without them, offsets and scores remain.
+            content: Whether to include text of the response, the samples and the judge. Without it,
+                offsets and scores remain.
 
         Returns:
-            A dictionary; `Verdict.from_dict` reads it back.
+            A dictionary that `Verdict.from_dict` accepts.
         """
-        # What the caller sent comes back by its place alone.
+        # The caller has the references; their indexes suffice.
         bare = tuple(replace(r, text="", title=None, url=None) for r in self.references)
         shown = replace(self if content else self._without_content(), references=bare)
         data = cast("dict[str, Any]", _plain(shown))
@@ -616,10 +610,10 @@ class Verdict:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Verdict:
-        """Read what `to_json` wrote.
+        """Parse the output of `to_json`.
 
         Raises:
-            ConfigurationError: It is not a verdict.
+            ConfigurationError: The text is not a verdict.
         """
         try:
             data = json.loads(text)
@@ -630,7 +624,7 @@ class Verdict:
         return cls.from_dict(cast("dict[str, Any]", data))
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show."""
+        """Return the HTML that notebooks show."""
         parts = [(s.text, s.score, s.flagged, s.why) for s in self.sentences]
         return shown_in_notebook(self.decision, self.score, self.reason, parts)
 
@@ -646,10 +640,10 @@ class Verdict:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Verdict:
-        """Read what `to_dict` wrote, after a round trip through JSON if you like.
+        """Parse the output of `to_dict`, even after a round trip through JSON.
 
         Raises:
-            ConfigurationError: It is not a verdict.
+            ConfigurationError: The data is not a verdict.
         """
         from pydantic import ValidationError
 
@@ -657,16 +651,16 @@ class Verdict:
             return _adapter().validate_python(data)
         except ValidationError as error:
             places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
-        # Outside of the handler, whose exception holds the words of the response.
+        # Raised outside the handler, because its exception contains text of the response.
         raise ConfigurationError(f"not a verdict; check {', '.join(places)}")
 
 
-class HallucinationBlocked(ResayError):  # noqa: N818 - an outcome the policy asks for, no error
+class HallucinationBlocked(ResayError):  # noqa: N818 - an outcome on request, not an error
     """The policy withheld the answer and says `exit: raise`.
 
     Attributes:
-        verdict: Why. It holds the withheld text; do not show it to end users.
-        usage: What everything cost, main call and check together.
+        verdict: The verdict. Contains the withheld text; do not show it to end users.
+        usage: The total cost, main call and check together.
     """
 
     is_failure: ClassVar[bool] = False
@@ -678,18 +672,19 @@ class HallucinationBlocked(ResayError):  # noqa: N818 - an outcome the policy as
 
 
 OnVerdict = Callable[[Verdict], object]
-"""Is told of each verdict. What an async function returns is awaited."""
+"""A callback for verdicts. It may be async."""
 
 
 def last_verdict() -> Verdict | None:
     """Return the verdict of the last guarded call in this thread or task.
 
-    That is the last answer that was given or checked, or withheld with an exception; of a stream,
-    once it was read to its end. Other threads and tasks have their own, and a verdict that a child
-    task found stays in that task: use `verdicts` where a framework runs its model in one.
+    That is the verdict of the last answer that was returned, checked, or withheld with an
+    exception; for a stream, once it has been read to its end. Other threads and tasks have their
+    own, and a verdict from a child task stays in that task: use `verdicts` if a framework runs its
+    model in one.
 
     Returns:
-        The verdict; None where there is none yet.
+        The verdict; None if there is none yet.
 
     Example:
         ```python
@@ -702,13 +697,13 @@ def last_verdict() -> Verdict | None:
 
 @contextmanager
 def verdicts() -> Generator[list[Verdict], None, None]:
-    """Collect the verdicts of guarded calls that are made meanwhile.
+    """Collect the verdicts of guarded calls in this context.
 
-    Also of those in tasks that are begun meanwhile, and in threads that are given a copy of the
-    context, as `asyncio.to_thread` does. Other requests have nothing to do with it.
+    Includes those of tasks started in it, and of threads that run in a copy of the context, as with
+    `asyncio.to_thread`. Other requests are not affected.
 
     Yields:
-        A list that grows with each verdict.
+        A list to which each verdict is appended.
 
     Example:
         ```python
@@ -735,9 +730,9 @@ _SIMPLE = frozenset({str, int, float, bool, type(None)})
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as it comes back from JSON, where there are no tuples and no classes.
+    """Return a value in the form in which JSON returns it, without tuples and classes.
 
-    `dataclasses.asdict` does the same in three times the time, as it copies what cannot change.
+    `dataclasses.asdict` does the same in three times the time, because it copies immutable values.
     """
     kind = cast("type[object]", type(value))
     if kind in _SIMPLE:
@@ -769,13 +764,13 @@ def shown_in_notebook(
     reason: str,
     parts: Sequence[tuple[str, float | None, bool, str | None]],
 ) -> str:
-    """Return a piece of HTML; whatever a model says in it is escaped.
+    """Return a verdict as HTML, with all text escaped.
 
     Args:
-        decision: What was decided.
+        decision: The decision.
         score: The passage score.
-        reason: Why, in one line.
-        parts: The sentences: the text, its score, whether it is flagged, and why.
+        reason: The reason, in one line.
+        parts: The sentences: text, score, whether it is flagged, and the explanation.
     """
     colour = _COLOURS.get(decision, "#45617d")
     head = f'<b style="color:{colour}">{escape(decision)}</b> {_score(score)} {escape(reason)}'

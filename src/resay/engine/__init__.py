@@ -1,1 +1,1 @@
-"""One request, from the query to the answer."""
+"""The lifecycle of one request, from the query to the answer."""

@@ -1,4 +1,4 @@
-"""What the policy does with a response once there is a verdict."""
+"""Applies the policy's action to a response that has a verdict."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Action = Literal["allow", "annotate", "block", "regenerate"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the guard gives in place of the plain response.
+    """The guard's answer, returned in place of the plain response.
 
     Attributes:
-        text: What to show: the response, with marks and a list of sources where the policy wants
-            them, or the policy's message when it was withheld.
-        response: The model's own words, whatever was done with them; those of the best answer,
-            where it was written again. The verdict is about them.
-        action: What was done. `allow` never changes the text. `annotate` gives the best answer
-            there is, which may have been written again, with something to say about it: it is
-            flagged, or not all of it was scored.
-        verdict: Why.
-        usage: What everything cost, main call and check together.
-        completion: The provider's answer to the main call; None when there was no main call.
+        text: The text to show: the response, with marks and a list of sources if the policy asks
+            for them, or the policy's message if the response was withheld.
+        response: The model's own words, whatever the action; the words of the best answer if it
+            was regenerated. The verdict is about this text.
+        action: The action taken. `allow` never changes the text. `annotate` returns the best answer
+            available, possibly regenerated, with a caveat: it is flagged, or was not scored
+            completely.
+        verdict: The reason for the action.
+        usage: Total usage, main call and check together.
+        completion: The provider's answer to the main call; None if there was no main call.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Answer:
 
     @property
     def regenerated(self) -> bool:
-        """Whether the text is an answer that was written again, from documents."""
+        """Whether the text is a regenerated answer."""
         return self.verdict.regenerated and not self.blocked
 
     @property
@@ -57,7 +57,7 @@ class Answer:
         return self.verdict.flagged
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what happened as JSON-ready values, without the words of a withheld response."""
+        """Return the outcome as JSON-ready values, without the words of a withheld response."""
         return {
             "text": self.text,
             "action": self.action,
@@ -66,25 +66,25 @@ class Answer:
         }
 
     def cited(self) -> str:
-        """Return the response with marks such as [1] behind its sentences, and its sources.
+        """Return the response with marks such as [1] after its sentences, and its sources.
 
         Returns:
-            The marked text; the bare text when it was withheld, or cites nothing.
+            The marked text; the bare text if it was withheld or cites nothing.
         """
         return self.text if self.blocked else cited(self.response, self.verdict)
 
     def annotated(self, marker: str = " [unsupported]", unscored: str = " [not checked]") -> str:
-        """Return the response with marks behind what is flagged or was not scored.
+        """Return the response with marks after everything that is flagged or was not scored.
 
         Args:
-            marker: What to put behind each flagged sentence, in a table behind each flagged cell,
-                and below code behind each name in it that is flagged.
-            unscored: What to put behind each stretch that was not scored, unless the policy allows
-                those (`unscored: allow`) or skips the response; behind tables, code and the like as
-                a paragraph of its own.
+            marker: Mark after each flagged sentence; in a table, after each flagged cell; below
+                code, after each flagged name in it.
+            unscored: Mark after each span that was not scored, unless the policy allows such text
+                (`unscored: allow`) or skips the response. After tables, code and the like, it is a
+                paragraph of its own.
 
         Returns:
-            The marked text; the bare text when the response was withheld, or is an object.
+            The marked text; the bare text if the response was withheld or is an object.
         """
         if self.blocked or self.verdict.structured:
             return self.text
@@ -111,7 +111,7 @@ class Answer:
         return "".join(parts) + self.response[position:]
 
     def _marked_names(self, marker: str) -> list[tuple[int, str]]:
-        """Return marks behind blocks of code for the flagged names in them."""
+        """Return marks to insert after code blocks, one for each flagged name in them."""
         names = [name for name in self.verdict.flagged_names if name.sentence < 0]
         return [
             (stretch.end, f"\n\n`{self.response[name.start : name.end]}`{marker}")
@@ -123,11 +123,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Regenerated:
-    """The best answer there is.
+    """The best answer available, regenerated or not.
 
     Attributes:
         text: The answer.
-        verdict: What is known of it, and how it came about.
+        verdict: The verdict on it, including how it came about.
     """
 
     text: str
@@ -143,24 +143,24 @@ def act(
     completion: Completion | None = None,
     withheld: bool = False,
 ) -> Answer:
-    """Do what the policy says.
+    """Apply the policy's action to a response.
+
+    A response to be regenerated gets the action's fallback: nothing is called here. The verdict on
+    a regenerated answer says that it is one.
 
     Args:
         policy: The policy.
         response: The model's words.
-        verdict: What the check found.
-        usage: What everything cost; by default what the check cost.
+        verdict: The result of the check.
+        usage: Total usage; the check's usage by default.
         completion: The provider's answer to the main call.
-        withheld: Whether some of a stream was withheld, so that the rest is not there to give.
-
-    What is to be regenerated is not, here: nobody can be asked. A verdict on an answer that was
-    written again says so itself.
+        withheld: Whether part of a stream was withheld, so that the rest is unavailable.
 
     Returns:
-        The answer to give.
+        The answer to return to the caller.
 
     Raises:
-        HallucinationBlocked: The answer is to be withheld, with an exception.
+        HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
     """
     action = "block" if withheld else _choose(policy, verdict)
     text = response
@@ -186,23 +186,23 @@ def _choose(policy: Policy, verdict: Verdict) -> Action:
         return policy.on_error
     if verdict.regenerated:
         return "regenerate"
-    # Nothing speaks against what is consistent; what is skipped is left alone on purpose.
+    # A consistent answer has nothing against it; a skipped one is left alone on purpose.
     annotates = unscored and policy.unscored == "annotate" and not verdict.skipped
     return "annotate" if annotates else "allow"
 
 
 def _unscored_kinds(verdict: Verdict) -> frozenset[str]:
-    """Return the kinds of what was not scored, without what the policy says to leave alone.
+    """Return the kinds of unscored text, without those that the policy leaves alone.
 
-    That are the fields it does not compare, and the sentences of an answer it skips; but no answer
-    gets past a check because of its form.
+    These are the fields it does not compare and the sentences of an answer it skips. No answer
+    escapes a check because of its form.
     """
     meant = {"field", "sentence"} if verdict.skipped else {"field"}
     return frozenset(stretch.kind for stretch in verdict.unscored) - meant
 
 
 def withheld_stops(policy: Policy) -> bool:
-    """Return whether a withheld answer is to end as a completed one."""
+    """Return whether a withheld answer finishes like a completed one."""
     block = _last_resort(policy)
     return isinstance(block, Block) and block.finish == "stop"
 
@@ -213,14 +213,14 @@ def _last_resort(policy: Policy) -> Annotate | Block:
 
 
 def cited(response: str, verdict: Verdict) -> str:
-    """Return a response with marks such as [1] behind its sentences, and a list of its sources.
+    """Return a response with marks such as [1] after its sentences, and a list of its sources.
 
     Args:
         response: The response.
-        verdict: What is known of it.
+        verdict: The verdict on it.
 
     Returns:
-        The marked text; the bare text where it cites nothing.
+        The marked text; the bare text if it cites nothing.
     """
     sources = verdict.regeneration.sources if verdict.regeneration else ()
     if not sources:

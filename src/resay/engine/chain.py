@@ -52,32 +52,30 @@ from resay.scorers.stopping import Aim, Outcome, Stopping
 from resay.scorers.structured import Fields
 from resay.scorers.tools import Arguments
 
-# As many characters take as long as one that is searched for contradictions.
+# Costs for `compute`, in characters: searching a character for contradictions, finding claims in
+# one, deciding about a piece, flagging a sentence.
 _SEARCHING = 10
-# As many take as long as one that is looked at for claims.
 _READING = 20
-# As many take as long as a piece that is decided about.
 _DECIDING = 100
-# As many take as long as a sentence that may be flagged.
 _FLAGGING = 10
-# How many tasks begin before others on the event loop have a turn.
+# Number of tasks started before other tasks on the event loop get a turn.
 _AT_ONCE = 32
 
 
 class Chain:
     """The scorers of a policy, in order.
 
-    Each step scores the sentences that no step before it settled; its scores replace theirs. Steps
-    between which nothing is settled run together. A step that corrects scores sees those of all
-    sentences. A chain keeps no state between runs.
+    Each step scores the sentences that no earlier step settled; its scores replace the earlier
+    ones. Consecutive steps that settle nothing run concurrently. A step that corrects scores sees
+    those of all sentences. A chain keeps no state between runs.
 
     Args:
         policy: The policy.
-        cache: Where judges' answers are kept; None for nowhere.
-        steps: What to run in place of the policy's chain: what looks at the fields of objects.
+        cache: Cache for judges' answers; None for no caching.
+        steps: Steps to run in place of the policy's chain, for the fields of objects.
 
     Attributes:
-        reference_functions: The application's own that find what a request is answered from.
+        reference_functions: The application's own functions that find references for a request.
 
     Raises:
         ConfigurationError: A step has no registered scorer, or a `when`, `non_claims` or
@@ -90,7 +88,7 @@ class Chain:
         self._policy = policy
         self._cache = cache
         self._steps = tuple(steps) or _steps(policy)
-        # A function that is not there must not cost the first answer.
+        # Fail now if a function does not exist, rather than during the first request.
         for when in (policy.when, *(config.when for config in policy.chain)):
             if when is not None:
                 when.load()
@@ -110,13 +108,13 @@ class Chain:
 
     @classmethod
     def of_fields(cls, policy: Policy, cache: Cache | None = None) -> Chain:
-        """Return what looks at structured answers, in place of the policy's chain."""
+        """Return the chain that checks structured answers, in place of the policy's chain."""
         config = Fields.Config(ignore=policy.structured.ignore)
         return cls(policy, cache, steps=[Step(config, cast("Scorer", Fields(config)))])
 
     @classmethod
     def of_calls(cls, policy: Policy, cache: Cache | None = None) -> Chain:
-        """Return what looks at calls of tools, in place of the policy's chain."""
+        """Return the chain that checks tool calls, in place of the policy's chain."""
         config = Fields.Config(ignore=policy.structured.ignore)
         return cls(policy, cache, steps=[Step(config, cast("Scorer", Arguments(config)))])
 
@@ -126,7 +124,7 @@ class Chain:
 
     @property
     def grounds(self) -> bool:
-        """Whether claims are held against the references of a request before anything else."""
+        """Whether claims are compared with the request's references before anything else."""
         return self._grounding is not None
 
     def leaves_open(self, references: Sequence[Reference]) -> bool:
@@ -142,18 +140,18 @@ class Chain:
 
     @property
     def samples_at_first(self) -> int:
-        """How many samples the steps that come first look at in any case."""
+        """The number of samples that the first steps always compare with."""
         sampling = self._policy.sampling
         first = next(iter(_groups(self._steps)))
         patient = [step for step in first if "samples" in step.needs and not step.adapts]
         return sampling.max if patient or sampling.confidence is None else sampling.min
 
     async def prepare(self) -> None:
-        """Load what the steps would otherwise load at their first use.
+        """Load everything the steps would otherwise load at first use.
 
         Raises:
-            ConfigurationError: A model cannot be had as configured.
-            ScorerError: A model's server does not answer.
+            ConfigurationError: A model is not available as configured.
+            ScorerError: A model's server does not respond.
         """
         for step in self._steps:
             await step.prepare()
@@ -170,16 +168,16 @@ class Chain:
         """Score a passage and decide.
 
         Args:
-            passage: The text under examination.
-            evidence: What there is to go by.
-            deadline: When to stop, on the event loop's clock (`anyio.current_time`); what was
-                found until then stands in the verdict.
-            budget: What the calls may cost all together, where that is limited.
-            kept: What another check has found of some of its sentences, by their places; they are
-                not looked at again.
+            passage: The text to check.
+            evidence: The evidence to compare it with.
+            deadline: When to stop, on the event loop's clock (`anyio.current_time`); the verdict
+                uses all results obtained by then.
+            budget: Total limit for the calls, if there is one.
+            kept: Results of another check for some of its sentences, by sentence index; these
+                sentences are not scored again.
 
         Returns:
-            The verdict, without the check's usage and time: those are the guard's to add.
+            The verdict, without the check's usage and time, which the guard adds.
         """
         board = await self.board(passage, evidence, deadline, kept)
         return await self.check(board, evidence, deadline, budget)
@@ -187,7 +185,7 @@ class Chain:
     async def check(
         self, board: Board, evidence: Evidence, deadline: float, budget: Budget | None = None
     ) -> Verdict:
-        """Do what `run` does, with a board of whose claims nothing is known yet."""
+        """Do the work of `run`, given a board without results."""
         return await self._decide(self._steps, board, evidence, deadline, budget)
 
     async def board(
@@ -197,13 +195,13 @@ class Chain:
         deadline: float,
         kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
     ) -> Board:
-        """Find what the sentences of a passage claim; nothing else is known of them yet.
+        """Find the claims in a passage's sentences, and return a board without results.
 
         Args:
-            passage: What is to be scored.
-            evidence: Knows what it answers.
-            deadline: When to stop asking for claims, on the event loop's clock.
-            kept: What another check has found of some of its sentences, by their places.
+            passage: The passage to score.
+            evidence: Supplies the query that it answers.
+            deadline: When to stop asking a model for claims, on the event loop's clock.
+            kept: Results of another check for some of its sentences, by sentence index.
         """
         rules = self.rules(evidence.asked or evidence.query)
 
@@ -231,15 +229,15 @@ class Chain:
         return self._policy.code == "names" and not self._structured
 
     def names(self, query: Query | None) -> NameFinder | None:
-        """Return what finds the names in a response's code; None where they are not compared.
+        """Return a finder of names in a response's code; None if they are not compared.
 
         Args:
-            query: What it answers, where that is known.
+            query: The query that the response answers, if known.
         """
         return NameFinder(query.question if query else "") if self._compares_names else None
 
     def flags_names(self, names: Sequence[tuple[Claim, Entry]], evidence: Evidence) -> bool:
-        """Return whether any name in code is flagged, as far as the samples tell."""
+        """Return whether any name in code is flagged, judging by the samples."""
         return self._deciding.flags_names(names, evidence)
 
     async def compare_names(
@@ -254,12 +252,12 @@ class Chain:
 
         Args:
             names: The names.
-            evidence: Holds the samples; so many are waited for as are looked at in any case.
+            evidence: Holds the samples; waits for the minimum number of them.
             deadline: When to stop, on the event loop's clock.
-            before: The names in code before theirs.
+            before: The names that precede these in the response's code.
 
         Returns:
-            The names with what is known of each.
+            Each name with its result.
         """
         samples, least = evidence.samples, self._policy.sampling.min
         with anyio.CancelScope(deadline=deadline):
@@ -273,10 +271,10 @@ class Chain:
         return [(name, Entry()) for name in names]
 
     def rules(self, query: Query | None) -> Rules:
-        """Return what finds the claims of a response.
+        """Return the rules that find a response's claims.
 
         Args:
-            query: What it answers, where that is known.
+            query: The query that the response answers, if known.
         """
         policy = self._policy
         return Rules(
@@ -287,11 +285,11 @@ class Chain:
         )
 
     async def score(self, board: Board, evidence: Evidence, deadline: float) -> None:
-        """Score a sentence of a response that is still being written, as far as that can be done.
+        """Score a sentence of a response that is still being written, as far as possible.
 
         Args:
-            board: The sentence, alone, with its claims.
-            evidence: What there is to go by.
+            board: A board with only this sentence and its claims.
+            evidence: The evidence to compare it with.
             deadline: When to stop, on the event loop's clock.
         """
         with anyio.CancelScope(deadline=deadline):
@@ -303,10 +301,10 @@ class Chain:
         """Decide about a passage whose sentences `score` has scored.
 
         Args:
-            board: The whole passage with what is known of its sentences.
-            evidence: What there is to go by.
+            board: The whole passage with the results for its sentences.
+            evidence: The evidence to compare it with.
             deadline: When to stop, on the event loop's clock.
-            budget: What the calls may cost all together, where that is limited.
+            budget: Total limit for the calls, if there is one.
 
         Returns:
             The verdict, without the check's usage and time.
@@ -316,14 +314,14 @@ class Chain:
     async def conclude(
         self, board: Board, evidence: Evidence, deadline: float, budget: Budget | None = None
     ) -> Verdict:
-        """Decide by what is known, without running any step.
+        """Decide from the results so far, without running any step.
 
         Args:
-            board: The passage with what is known of its sentences.
-            evidence: What there was to go by.
-            deadline: When to stop looking for what contradicts flagged sentences, on the event
+            board: The passage with the results for its sentences.
+            evidence: The evidence it was compared with.
+            deadline: When to stop searching for contradictions of flagged sentences, on the event
                 loop's clock.
-            budget: What the calls may cost all together, where that is limited.
+            budget: Total limit for the calls, if there is one.
 
         Returns:
             The verdict, without the check's usage and time.
@@ -336,7 +334,7 @@ class Chain:
     async def view(
         self, board: Board, evidence: Evidence, deadline: float
     ) -> tuple[SentenceVerdict, frozenset[int]]:
-        """Return what is known of the only sentence of a board, and which claims are in doubt."""
+        """Return the result for a board's only sentence, and which of its claims are in doubt."""
         found = await self._contradictions(board, evidence, deadline)
         claims = self._deciding.claims(board, evidence, found)
         sentence = self._deciding.sentences(board, claims)[0]
@@ -345,13 +343,13 @@ class Chain:
     async def _contradictions(
         self, board: Board, evidence: Evidence, deadline: float
     ) -> Mapping[int, Contradiction]:
-        """Find what contradicts flagged sentences; nothing where there is no time for all."""
+        """Find contradictions of flagged sentences; none if there is no time for all of them."""
 
         def to_find() -> tuple[int, set[EvidenceKind]]:
             flagged = self._deciding.flagged(board, evidence)
             chars = sum(len(board.claims[i].text) for i in flagged)
             entries = (board.entries[i] for i in flagged)
-            # What methods said contradicts claims is not searched for.
+            # Contradictions that methods reported are not searched for again.
             return chars, {entry.source for entry in entries if entry.contradiction is None}
 
         chars, sources = await compute(to_find, chars=_FLAGGING * len(board.entries))
@@ -372,7 +370,7 @@ class Chain:
 
     @property
     def decides_late(self) -> bool:
-        """Whether some scores cannot be foreseen before the response is complete."""
+        """Whether some scores cannot be predicted before the response is complete."""
         return not all(step.foresees for step in self._late)
 
     @property
@@ -381,7 +379,7 @@ class Chain:
         return bool(self._late)
 
     def ahead(self) -> Ahead:
-        """Return what follows a response that is still being written."""
+        """Return a tracker that predicts the verdict of a response still being written."""
         return Ahead(self._policy, self._late)
 
     async def _decide(
@@ -410,13 +408,13 @@ class Chain:
             await self._run_together([_Run(step, board, pending, evidence, alone)])
             pending = [i for i in pending if board.entries[i].score is None]
         if self._lacks_samples(evidence):
-            # Whatever is paid for could not decide anything.
+            # Paid calls could not decide anything.
             steps = [step for step in steps if "judge" not in step.needs]
             evidence = replace(evidence, prober=None)
         for group in _groups(steps):
             seen = everything if group[0].corrects else pending
             if group[0].is_second:
-                # Trusted texts have the last word.
+                # Trusted texts overrule the second model.
                 seen = [i for i in seen if not board.entries[i].is_grounded]
             if not seen:
                 continue
@@ -426,12 +424,12 @@ class Chain:
                 pending = [i for i in pending if not settle.settles(board.entries[i].score)]
 
     def _lacks_samples(self, evidence: Evidence) -> bool:
-        """Return whether so few samples can be had that the check will be inconclusive."""
+        """Return whether too few samples are available for a conclusive check."""
         few = evidence.samples.most < self._policy.sampling.min
         return few and self.needing("samples") is not None
 
     def _settled_before(self, steps: Sequence[Step], entry: Entry) -> bool:
-        """Return whether a step that is not run now has settled a sentence."""
+        """Return whether a step outside this run has settled a sentence."""
         if entry.step is None or entry.step in steps:
             return False
         settle = entry.step.config.settle
@@ -439,13 +437,13 @@ class Chain:
         return by_references or (settle is not None and settle.settles(entry.score))
 
     async def _run_together(self, runs: Sequence[_Run]) -> None:
-        """Run steps that do not depend on each other, and write what they found in their order."""
+        """Run independent steps concurrently, and write their results in step order."""
         try:
             async with anyio.create_task_group() as tasks:
                 for run in runs:
                     tasks.start_soon(self._run_step, run)
         finally:
-            # What was found until then stands, whatever ended it.
+            # Partial results count, whatever ended the steps.
             with anyio.CancelScope(shield=True):
                 entries = sum(len(run.indices) for run in runs)
                 await compute(partial(_write, runs), chars=_DECIDING * entries)
@@ -491,27 +489,27 @@ class Chain:
         return aim and Stopping(aim, sampling.confidence, sampling.min, samples.most)
 
     def _aim(self, run: _Run) -> Aim | None:
-        """Return what a step's scores are to decide; None where that depends on all samples."""
+        """Return what a step's scores have to decide; None if that depends on all samples."""
         count = len(run.indices)
         later = self._steps[self._steps.index(run.step) + 1 :]
         settle = run.step.config.settle
         if settle is not None and not all(step.corrects for step in later):
             return Aim((settle.edges,) * count)
-        # What a second model will say is not known, and more samples do not tell it.
+        # The second model's answer is unknown, and more samples do not reveal it.
         corrections = [step for step in later if step.corrects and not step.is_second]
         if not all(step.foresees for step in corrections):
             return None
         threshold = self._policy.threshold
         edges = () if threshold.sentence is None else (threshold.sentence,)
         if run.alone:
-            # The others are not written yet: nothing more can be said about the passage.
+            # The other sentences are not written yet, so nothing more is known of the passage.
             passage = threshold.passage_alone
             return Aim((edges if passage is None else (passage, *edges),) * count)
         chosen = set(run.indices)
         others = [e.score for i, e in enumerate(run.board.entries) if i not in chosen]
         return Aim(
             (edges,) * count,
-            # A method that scores the passage as a whole has the last word on it.
+            # A method that scores the passage as a whole overrules this one.
             passage=None if any(s.whole and not s.corrects for s in later) else threshold.passage,
             others=tuple(score for score in others if score is not None),
             one_is_enough=isinstance(self._policy.action, Block),
@@ -519,7 +517,7 @@ class Chain:
         )
 
     async def _ask_for_contradictions(self, board: Board, evidence: Evidence) -> None:
-        """Let the methods that flagged sentences say what contradicts them."""
+        """Ask the methods that flagged sentences for contradictions."""
         if not any(step.contradicts for step in self._steps):
             return
         find_flagged = partial(self._deciding.flagged, board, evidence)
@@ -547,7 +545,7 @@ def _write(runs: Sequence[_Run]) -> None:
 
 
 class _Run:
-    """One step at work on some of the sentences."""
+    """One step running on some of the sentences."""
 
     def __init__(
         self, step: Step, board: Board, indices: Sequence[int], evidence: Evidence, alone: bool
@@ -566,7 +564,7 @@ class _Run:
 
     @property
     def scores(self) -> Scores:
-        """What the step found; where it was stopped, what it had found until then."""
+        """The step's result; the partial result if it was stopped."""
         if self.found is not None:
             return self.found
         left = self.unfinished[-1] if self.unfinished else Scores()
@@ -574,13 +572,13 @@ class _Run:
 
     @property
     def usage(self) -> Usage:
-        """What its judge's answers and its probes cost."""
+        """The usage of its judge's answers and its probes."""
         meters = (self.meter, self.probes)
         return sum((meter.usage for meter in meters if meter is not None), Usage())
 
     @property
     def attributes(self) -> Mapping[str, AttributeValue]:
-        """What a span says of it."""
+        """The attributes of its span."""
         usage = self.usage
         return {
             "resay.score": self.scores.passage_score,
@@ -610,7 +608,7 @@ class _Run:
 
 
 def _steps(policy: Policy) -> tuple[Step, ...]:
-    """Return the steps of a policy, with its second model at the end."""
+    """Return the steps of a policy, with its second model last."""
     steps = tuple(Step.of(config) for config in policy.chain)
     second = policy.second
     if second is None:
@@ -628,10 +626,11 @@ def _steps(policy: Policy) -> tuple[Step, ...]:
 
 
 def _grounding(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step] | None:
-    """Return what holds claims against references: flagging what none mentions, and not.
+    """Return the steps that compare claims with references, or None.
 
-    It is asked of the first judge of the chain, and by words where there is none; None where the
-    policy does not want it, or says itself how references are looked at.
+    The first flags claims that no reference mentions, the second does not. They use the first judge
+    of the chain, or words if it has none. None if the policy does not compare with references, or
+    configures the comparison itself.
     """
     compare = [step for step in steps if "samples" in step.needs]
     automatic = [s for s in compare if getattr(s.config, "evidence", "auto") == "auto"]
@@ -649,14 +648,15 @@ def _grounding(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step] | Non
 
 
 def _early(steps: Sequence[Step]) -> Sequence[Step]:
-    """Return the steps at the beginning that need nothing but a sentence, and its evidence."""
+    """Return the leading steps that need only a sentence and its evidence."""
     return tuple(takewhile(lambda s: not (s.whole or "logprobs" in s.needs), steps))
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
-    """Yield the steps that can run at the same time, in order.
+    """Yield groups of steps that can run concurrently, in order.
 
-    What a step settles decides what the next one sees, and a correction needs what it corrects.
+    A step that settles sentences limits the sentences of the next one, and a correction needs the
+    scores that it corrects.
     """
     group: list[Step] = []
     for step in steps:
@@ -721,13 +721,13 @@ async def claims_by_model(
 
     Args:
         passage: The response.
-        by_rules: What rules find in each sentence. Those that claim nothing, and the rows of
-            tables, are left as they are.
-        evidence: Knows the conversation, and who answers for judges.
+        by_rules: The claims that rules found in each sentence. Sentences that claim nothing and
+            the rows of tables keep these.
+        evidence: Supplies the conversation and the provider for judges.
 
     Returns:
-        The claims of each sentence, those of the rules where there is nobody to ask, or no answer
-        that can be used.
+        The claims of each sentence; those of the rules if no model is available or its answer is
+        unusable.
     """
     says = [any(claim.claims for claim in claims) for claims in by_rules]
     asked = [i for i, claims in enumerate(by_rules) if says[i] and claims[0].unit != "row"]
@@ -735,7 +735,7 @@ async def claims_by_model(
         f"{n}. {' '.join(passage.sentences[i].text.split())}" for n, i in enumerate(asked, 1)
     )
     said = evidence.conversation(_CONVERSATION_CHARS)
-    # Nobody can write a text that holds the code of all texts it will stand beside.
+    # The marker is a hash of the enclosed texts, so no text can contain its own marker.
     code = hashlib.sha256("\0".join((said, listed)).encode("utf-8", "replace")).hexdigest()[:16]
     talk = f"<conversation-{code}>\n{said}\n</conversation-{code}>\n\n" if said else ""
     prompt = _CLAIMS_PROMPT.format(conversation=talk, sentences=listed, code=code)
@@ -757,13 +757,13 @@ async def claims_by_model(
 def _placed(
     by_rules: Sequence[Claim], passage: Passage, place: int, found: Sequence[_FoundClaim]
 ) -> tuple[Claim, ...]:
-    """Return the claims of a sentence in order; none where they cannot be relied on."""
+    """Return the claims of a sentence in order; none if they are unreliable."""
     sentence, kind = passage.sentences[place], by_rules[0].kind
     claims: list[Claim] = []
     for one in found:
         at = sentence.text.find(one.quote)
         if at < 0:
-            # What cannot be placed is not left out: the rules have the whole sentence.
+            # If a claim cannot be located, fall back to the rules, which cover the whole sentence.
             return ()
         start = sentence.start + at
         span = (start, start + len(one.quote))
@@ -773,7 +773,7 @@ def _placed(
 
 
 def _covers(claims: Sequence[Claim], sentence: Sentence) -> bool:
-    """Whether little is left of a sentence beside its claims, and no number."""
+    """Whether little of a sentence remains outside its claims, and no digit."""
     left: list[str] = []
     position = sentence.start
     for claim in claims:
@@ -785,7 +785,7 @@ def _covers(claims: Sequence[Claim], sentence: Sentence) -> bool:
 
 
 def _read_claims(answer: Completion) -> list[tuple[_FoundClaim, ...] | None]:
-    """Read an answer into its one slot."""
+    """Parse an answer into its one slot."""
     text = answer.text
     try:
         value: Any = json.loads(text[text.index("{") : text.rindex("}") + 1])
@@ -794,7 +794,7 @@ def _read_claims(answer: Completion) -> list[tuple[_FoundClaim, ...] | None]:
             _FoundClaim(int(row["sentence"]), str(row["claim"]).strip(), str(row["quote"]).strip())
             for row in rows
         )
-    # Models write all kinds of things.
+    # Models return all kinds of malformed output.
     except (ValueError, LookupError, TypeError, RecursionError):
         return [None]
     return [tuple(one for one in found if one.claim and one.quote)]

@@ -1,4 +1,4 @@
-"""One check: its evidence, its meters, its limits and its clock."""
+"""One check of one response: its evidence, metering, limits and deadline."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_o
 from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
 from resay.scorers.tools import compared_calls, passage_of_calls
 
-# As many characters take as long as one of a conversation that references are looked for in.
+# `compute` weight of a conversation's characters while searching it for references.
 _FINDING = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a caller supplies for a check.
+    """Material supplied by the caller for a check.
 
     Attributes:
         references: Trusted texts.
-        samples: Other responses to the same question; None where there are none.
-        logprobs: The response's tokens with their probabilities, where they are known.
+        samples: Other responses to the same question; None if none were given.
+        logprobs: The response's tokens with their probabilities, if known.
     """
 
     references: Sequence[str] = ()
@@ -54,16 +54,16 @@ class Given:
 
 
 class Check:
-    """One check. Made anew for every request.
+    """One check, created for one request.
 
     Args:
-        policy: What to check, and how.
+        policy: Says what to check and how.
         chain: The policy's chain.
-        query: What the response answers, where it is known.
-        sources: Who gives samples and answers for judges; None where nobody may be asked.
-        given: What the caller supplies.
-        cache: Where samples are kept; None for nowhere.
-        calls: What looks at calls of tools; None where nothing does.
+        query: The query that the response answers, if known.
+        sources: Providers of samples and judges' answers; None if no model may be called.
+        given: Material supplied by the caller.
+        cache: Cache for samples; None for no caching.
+        calls: Chain for tool calls; None if they are not checked.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Check:
         self._sampled_by = source_of(sampler) if sampler else ""
         self._judged_by = source_of(judge) if judge else ""
         self._evidence = Evidence(
-            # Objects are read with the response's own.
+            # Samples of objects are parsed together with the response's object.
             samples=Samples(
                 () if query and query.wants_object else given.samples or (),
                 splitter=policy.splitter,
@@ -122,7 +122,7 @@ class Check:
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
             prober=self._prober(sources),
-            # Not of the check: what holds itself is only freed by the garbage collector.
+            # Captures no `self`: a reference cycle would be freed only by the garbage collector.
             calls_left=lambda: budget.calls_left,
             judge_source=self._judged_by,
             logprobs=given.logprobs,
@@ -131,11 +131,11 @@ class Check:
         )
 
     def allow(self, claims: int, references: Sequence[str] = ()) -> None:
-        """Let the check spend what such a response may cost where the policy says `auto`.
+        """Raise the limits that are `auto` to allow a response of this size.
 
         Args:
-            claims: How many are known of so far.
-            references: What it was written from.
+            claims: The number of claims known so far.
+            references: The texts it was written from.
         """
         limits = self._policy.limits
         allowed = self._allowance(claims, reference_tokens=sum(map(_tokens, references)))
@@ -155,47 +155,46 @@ class Check:
 
     @property
     def deadline(self) -> float:
-        """When the whole request must be over, on the event loop's clock."""
+        """When the whole request must be finished, on the event loop's clock."""
         if self._via == "batch":
             return math.inf
         return self._started + (self._policy.limits.deadline_s or math.inf)
 
     @property
     def query(self) -> Query | None:
-        """What the response answers, where it is known."""
+        """The query that the response answers, if known."""
         return self._query
 
     @property
     def budget(self) -> Budget:
-        """What its calls may cost all together."""
+        """The total budget of the check's calls."""
         return self._budget
 
     @property
     def evidence(self) -> Evidence:
-        """What the check has to go by."""
+        """The evidence available to the check."""
         return self._evidence
 
     @property
     def seen(self) -> Evidence:
-        """What the response was checked with, with what came along with it."""
+        """The evidence the response was checked with, including what came with the response."""
         return self._seen or self._evidence
 
     @property
     def chars(self) -> int:
-        """How much text it had to go by, in characters."""
+        """The amount of text in the evidence, in characters."""
         return self._evidence.samples.chars + self._evidence.references.chars
 
     @property
     def usage(self) -> Usage:
-        """What it has cost so far."""
+        """The usage so far."""
         meters = [m for m in (self._sampler, self._judge) if m is not None]
         return sum((m.usage for m in meters), Usage())
 
     def _limited(self, provider: Provider) -> Provider:
         limits, process = self._policy.limits, self._policy.limits.process
         if self._via == "batch":
-            # All that is asked goes into the next batch, which takes its time and tries again by
-            # itself.
+            # Everything goes into the next batch, which has no timeout and retries by itself.
             return Budgeted(provider, self._budget)
         if limits.timeout_s is not None:
             provider = TimeLimited(provider, limits.timeout_s)
@@ -204,21 +203,21 @@ class Check:
         )
         if limits.shared is not None:
             together = shared_limiter(limits.shared, together)
-        # Nobody takes a place of the process, or a call of the budget, while waiting for one of
-        # the check's own.
+        # A call waiting for one of the check's own slots must not hold a slot of the process, or
+        # count against the budget.
         provider = Limited(Budgeted(provider, self._budget, together), self._slots)
         return Retrying(provider, limits.retries)
 
     def _prober(self, sources: Sources | None) -> Judge | None:
-        """Return who gives short answers, asked as for samples; None where nobody can be."""
+        """Return the provider of short probe answers, sampled like samples; None if unavailable."""
         sampling, query = self._policy.sampling, self._query or Query(())
         if self._judge is None or sources is None:
             return None
-        # Who answers everything through litellm has to be told the model; others know it.
+        # A provider that reaches all models through litellm must be given one; others know theirs.
         must_be_told = sources.via in ("litellm", "batch") and sources.main is sources.judge
         if must_be_told and sampling.model is None and query.model is None:
             return None
-        # Who gives samples may know only what the main call asked.
+        # The sampling provider may be able to repeat only the main call, so use the judge's.
         return prober_of(
             Traced(self._limited(self._judge), "resay.probe"),
             query,
@@ -228,7 +227,7 @@ class Check:
         )
 
     async def find_references(self) -> None:
-        """Find what the request itself brings along to be answered from."""
+        """Find the references contained in the request itself."""
         wanted, query = self._policy.references.from_, self._query
         if query is None or not self._chain.grounds:
             return
@@ -245,7 +244,7 @@ class Check:
             self._reference_tokens += sum(_tokens(reference.text) for reference in found)
 
     async def _own_references(self, query: Query) -> list[Reference]:
-        """Return what functions of the application's own find; one that fails is noted."""
+        """Return the references found by the application's functions, recording failures."""
         found: list[Reference] = []
         for function in () if self.skip_early() else self._chain.reference_functions:
             reason = (
@@ -255,7 +254,7 @@ class Check:
                 with anyio.CancelScope(deadline=self.deadline):
                     found += await function.find(query)
                     reason = None
-            # Whatever is wrong with it, the answer is there to be given.
+            # An error in a user's function must not cost the answer.
             except Exception as error:
                 reason = type(error).__name__
             if reason is not None:
@@ -264,7 +263,7 @@ class Check:
         return found
 
     def _with_sources(self, evidence: Evidence, more: Sequence[Reference]) -> Evidence:
-        """Return evidence with further references, each text once."""
+        """Return evidence with further references, without duplicate texts."""
         known: dict[str, Reference] = {}
         for reference in (*evidence.sources, *more):
             known.setdefault(reference.text.strip(), reference)
@@ -275,12 +274,12 @@ class Check:
 
     @property
     def needs_samples(self) -> bool:
-        """Whether samples are looked at in any case."""
+        """Whether samples are needed in any case."""
         sources = self._evidence.sources
         return not (self._chain.grounds and sources) or self._chain.leaves_open(sources)
 
     def prepare_sampling(self, tasks: TaskGroup) -> None:
-        """Say where samples come from, if any step wants them. None is drawn yet."""
+        """Set the source of samples if any step needs them, without drawing any yet."""
         if self._query is None or self._query.unrepeatable is not None:
             return
         if self._sampler and self._chain.needing("samples"):
@@ -288,14 +287,14 @@ class Check:
             self._draw(samples, self._query, self._sampler, source, tasks)
 
     def draw_again(self, samples: Samples, query: Query, tasks: TaskGroup) -> None:
-        """Say where the samples of another question come from. None is drawn yet.
+        """Set the source of samples for another question, without drawing any yet.
 
         Args:
             samples: The pool.
-            query: What is asked, of the model that wrote the response.
-            tasks: Where the drawing lives.
+            query: The question, for the model that wrote the response.
+            tasks: The task group that draws.
         """
-        # Who gives samples may know only what the main call asked.
+        # The sampling provider may be able to repeat only the main call, so use the judge's.
         if self._judge is not None:
             self._draw(samples, query, self._judge, self._judged_by, tasks)
 
@@ -322,7 +321,7 @@ class Check:
         provider: Provider = Traced(comparable, "resay.sample")
         if self._cache is not None:
             kind = "calls" if calls else "fields" if query.wants_object else "sample"
-            # What was kept without probabilities does not do.
+            # Samples cached without probabilities are of no use here.
             kind = f"{kind}_logprobs" if weighed else kind
             provider = Caching(
                 provider, self._cache, version=f"{kind}/{__version__}", source=source
@@ -331,17 +330,17 @@ class Check:
         samples.draw_from(tasks, provider, query, most=max(missing, 0), ahead=sampling.ahead)
 
     def start_sampling(self) -> None:
-        """Draw the samples that are looked at in any case, before there is a response."""
+        """Draw the samples that are needed in any case, before there is a response."""
         self._evidence.samples.want(self._chain.samples_at_first)
 
     async def run(self, completion: Completion) -> Verdict:
         """Run the chain over a response.
 
         Args:
-            completion: The response, with whatever else the main call returned.
+            completion: The response, with everything else that the main call returned.
 
         Returns:
-            The verdict, with what the check cost and took.
+            The verdict, with the check's usage and elapsed time.
         """
         return self.finished(self._as_far_as_read(completion, await self._run(completion)))
 
@@ -376,7 +375,7 @@ class Check:
         return await self._chain.check(board, evidence, self.deadline, self._budget)
 
     def _as_far_as_read(self, completion: Completion, verdict: Verdict) -> Verdict:
-        """Return a verdict on an answer of which some may not have been read."""
+        """Make a consistent verdict inconclusive if part of the answer was not read."""
         decided = verdict.flagged or verdict.inconclusive
         if completion.unread is None or decided or self.skip_early() is not None:
             return verdict
@@ -404,7 +403,7 @@ class Check:
         return await self._chain.run(passage, self._evidence, self.deadline, self._budget)
 
     async def _run_calls(self, completion: Completion) -> Verdict:
-        """Compare calls of tools with those of samples, which are drawn for them alone."""
+        """Compare tool calls with those in samples drawn for this purpose only."""
         chain, query, sampler = self._calls, self._query, self._sampler
         if chain is None or query is None or sampler is None:
             return Verdict("skipped", None, "the answer calls tools")
@@ -431,14 +430,14 @@ class Check:
         return Verdict("inconclusive", None, reason, unscored=(everything,))
 
     async def finish(self, board: Board, completion: Completion) -> Verdict:
-        """Run what is left of the chain over sentences that were scored while they came.
+        """Run the rest of the chain over sentences that were scored while they arrived.
 
         Args:
-            board: The whole passage with what is known of its sentences.
+            board: The whole passage with the results for its sentences.
             completion: The whole response.
 
         Returns:
-            The verdict, with what the check cost and took.
+            The verdict, with the check's usage and elapsed time.
         """
         evidence = self._evidence_with(completion)
         self.allow(len(board.claims), completion.references)
@@ -446,17 +445,17 @@ class Check:
         return self.finished(self._as_far_as_read(completion, verdict))
 
     async def conclude(self, board: Board) -> Verdict:
-        """Decide by what is known, where nothing more is to be done."""
+        """Decide from the results so far, without any further work."""
         return self.finished(
             await self._chain.conclude(board, self._evidence, self.deadline, self._budget)
         )
 
     def skip_early(self) -> str | None:
-        """Return why the query is left alone whatever the response, or None."""
+        """Return why the query is not checked whatever the response, or None."""
         return skipped_early(self._policy, self._query)
 
     async def skip(self, passage: Passage) -> str | None:
-        """Return why the response is left alone, or None."""
+        """Return why the response is not checked, or None."""
         if self._query is not None and self._query.unchecked:
             return self._query.unchecked
         when = self._policy.when
@@ -464,14 +463,14 @@ class Check:
             return None
         with anyio.CancelScope(deadline=self.deadline):
             return when.before(self._query) or await when.after(self._query, passage)
-        # In doubt it is checked, as far as there is time.
+        # If that times out, check the response as far as there is time.
         return None
 
     def _evidence_with(self, completion: Completion) -> Evidence:
         known = self._evidence
         if completion.references:
-            # As one text: a sentence is supported by what was found as a whole, not by each of the
-            # documents by itself.
+            # As one text: a sentence is supported by the documents as a whole, not by each of them
+            # separately.
             found = "\n\n".join(completion.references)
             references = Samples((found,), splitter=self._policy.splitter)
             retrieved = tuple(
@@ -489,10 +488,10 @@ class Check:
         return self._seen
 
     def finished(self, verdict: Verdict) -> Verdict:
-        """Return a verdict with what everything has cost and taken so far."""
+        """Return a verdict with the usage and elapsed time so far."""
         elapsed_s = anyio.current_time() - self._started
         via = self._via if self._evidence.samples.drawn else None
-        # What was written again has them already.
+        # The verdict on a regenerated answer has these notes already.
         new = [record for record in self._notes if record not in verdict.steps]
         reason = "; ".join([verdict.reason, *(record.note for record in new if record.note)])
         steps = (*new, *verdict.steps)
@@ -504,14 +503,14 @@ class Check:
 def _objects_in(
     completion: Completion, samples: Sequence[str], query: Query
 ) -> tuple[Passage | None, list[str]]:
-    """Return the object that an answer holds, if it does, and those of samples a caller gave."""
+    """Return the object in an answer, if it has one, and those in the caller's samples."""
     found = object_in(completion, query)
     passage = None if found is None else passage_of(found)
     return passage, [compared(Completion(sample), query) for sample in samples]
 
 
 def skipped_early(policy: Policy, query: Query | None) -> str | None:
-    """Return why a policy leaves a query alone whatever the response, or None."""
+    """Return why a policy does not check a query whatever the response, or None."""
     if query is not None and query.unchecked:
         return query.unchecked
     if query is not None and query.wants_object and policy.structured.check == "none":
@@ -520,7 +519,7 @@ def skipped_early(policy: Policy, query: Query | None) -> str | None:
 
 
 def _tokens(value: object) -> int:
-    """Return about how many tokens the texts in a value are; images and files count for none."""
+    """Estimate the number of tokens in a value's texts; images and files count as none."""
     if isinstance(value, str):
         return 0 if value.startswith("data:") else len(value.encode("utf-8", "replace")) // 4
     if isinstance(value, Mapping):

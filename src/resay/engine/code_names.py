@@ -1,9 +1,9 @@
 """Compares the names in a response's code with those in its samples' code: `code: names`.
 
-A sample *contradicts* a name where it says something else in its place: a name that is nearly the
-same (`requests.get` for `requests.getJSON`), another package for one that nobody knows, the one
-name that all samples take from the same module. Where it only solves the matter in another way,
-it does *not mention* the name, which is weak evidence: alone it never flags.
+A sample *contradicts* a name if it uses something else in its place: a nearly identical name
+(`requests.get` for `requests.getJSON`), another package instead of an unknown one, the one name
+that all samples take from the same module. If it only solves the problem in another way, it does
+*not mention* the name, which is weak evidence and never flags the name alone.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from resay.engine.state import Entry
 from resay.scorers.evidence import Sample
 
 METHOD = "code_names"
-"""What the verdict calls it."""
-# What a sample counts that solves the matter without the name: by itself never enough to flag.
+"""The method's name in verdicts."""
+# Score of a sample that does without the name: by itself never enough to flag it.
 _NOT_MENTIONED = 0.4
-# What a contradiction counts of a name that some sample uses too.
+# Score of a contradicting sample if some other sample uses the name too.
 _USED_BY_SOME = 0.5
-# Fewer samples with code say nothing.
+# With fewer samples that have code, names get no score.
 _LEAST = 2
-# A longer list of names is not compared to its end, so that the work stays in proportion.
+# Longer lists of names are cut off, to bound the work.
 _MOST_NAMES = 300
 _MOST_CANDIDATES = 100
-# From here on two names are nearly the same.
+# Names at least this similar are nearly identical.
 _NEAR = 0.75
 _LEAST_CHARS = 3
 _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -45,11 +45,11 @@ _IDENTIFIER = re.compile(r"[@\w][\w./@-]*")
 
 @dataclass(frozen=True, slots=True)
 class NameClaim(Claim):
-    """What the code says by using a name.
+    """The claim that code makes by using a name.
 
     Attributes:
         name: The name.
-        code: Where the code it is in begins.
+        code: The offset of the code that contains it.
     """
 
     name: CodeName | None = None
@@ -57,10 +57,10 @@ class NameClaim(Claim):
 
 
 class NameFinder:
-    """Finds the names in the code of one response, also while it grows: each once.
+    """Finds each name in the code of a response once, also while it grows.
 
     Args:
-        question: What the response answers; names that it gives are not compared.
+        question: The question that the response answers; names in it are not compared.
     """
 
     def __init__(self, question: str = "") -> None:
@@ -69,7 +69,7 @@ class NameFinder:
         self._asked = frozenset(_IDENTIFIER.findall(question.lower()))
 
     def read(self, code: Iterable[Code]) -> tuple[NameClaim, ...]:
-        """Find the names in the next code of the response."""
+        """Find the names in the next stretches of the response's code."""
         return tuple(self._read(code))
 
     def _read(self, codes: Iterable[Code]) -> Iterator[NameClaim]:
@@ -106,15 +106,15 @@ def names_in(passage: Passage, question: str = "") -> tuple[NameClaim, ...]:
 
 @dataclass(slots=True)
 class _Use:
-    """The names that a sample's code uses.
+    """The names used in a sample's code.
 
     Attributes:
-        sample: Which sample it is.
-        languages: The languages it has code in.
-        names: By kind and language, the names as they are written.
-        members: By language, all names, with those they belong to.
-        below: By language and name, what it uses of it.
-        attributes: What it uses of anything.
+        sample: The index of the sample.
+        languages: The languages of its code.
+        names: The package names as written, by kind and language.
+        members: All names with those that they belong to, by language.
+        below: The members used of each name, by language and name.
+        attributes: The members used of any name.
         words: All words of the sample.
     """
 
@@ -158,32 +158,32 @@ class _Use:
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """The code of all samples."""
+    """The names in the code of all samples."""
 
     uses: tuple[_Use, ...]
 
 
 def read_samples(samples: Sequence[Sample]) -> _Index:
-    """Read the code of samples; equal samples give the same."""
+    """Index the names in the samples' code; equal samples give equal results."""
     return _Index(tuple(map(_Use.of, samples)))
 
 
 def compared(
     names: Sequence[NameClaim], index: _Index, before: Sequence[NameClaim] = ()
 ) -> list[Entry]:
-    """Compare names with those of the samples.
+    """Compare names with those in the samples.
 
     Args:
         names: The names, in order.
         index: The samples' code.
-        before: The names in code before theirs.
+        before: The names that precede these in the response's code.
 
     Returns:
-        What is known of each; without a score where fewer than 2 samples have code in its language.
+        The result for each; without a score if fewer than 2 samples have code in its language.
     """
     own, entries = _Own(), list[Entry]()
     own.add(before)
-    # What follows a stretch of code is not known while it is streamed.
+    # A streamed response's later code is unknown, so only the names up to this block count.
     for _, group in groupby(names, key=lambda claim: claim.code):
         together = list(group)
         own.add(together)
@@ -193,11 +193,11 @@ def compared(
 
 @dataclass(slots=True)
 class _Own:
-    """The names of the response itself, so far.
+    """The names in the response itself, so far.
 
     Attributes:
-        packages: By kind and language.
-        below: By language and name, what is used of it.
+        packages: Package names by kind and language.
+        below: The members used of each name, by language and name.
     """
 
     packages: defaultdict[tuple[str, Language], set[str]] = field(
@@ -270,7 +270,7 @@ def _is_used(name: CodeName, use: _Use) -> bool:
 
 
 def _other(name: CodeName, use: _Use, own: _Own) -> str | None:
-    """Return what a sample says in the place of a name, or None."""
+    """Return the name that a sample uses in the place of this one, or None."""
     last = _bare(name.path[-1])
     if name.kind in {"package", "install"}:
         if _is_known(last):
@@ -280,7 +280,7 @@ def _other(name: CodeName, use: _Use, own: _Own) -> str | None:
         others = [o for o in others if not _is_standard(o, name)]
         near = next((other for other in others if _is_near(other, last)), None)
         return near or (others[0] if others else None)
-    # Nearly the same, of the same module, object or command: from where it is no longer known.
+    # A nearly identical name in the same module, object or command, at the first unknown part.
     ends = range(2, len(name.path) + 1)
     end = next((e for e in ends if (name.language, name.path[:e]) not in use.members), ends[-1])
     part = replace(name, path=name.path[:end])
@@ -292,7 +292,7 @@ def _other(name: CodeName, use: _Use, own: _Own) -> str | None:
 
 
 def _is_known(package: str) -> bool:
-    """Whether nearly everybody knows a package, or who publishes it: `@vue/test-utils`."""
+    """Whether a package, or its publisher (`@vue/test-utils`), is widely known."""
     low = package.lower()
     scope, has_scope, _ = low.partition("/")
     is_scoped = bool(has_scope) and low.startswith("@")
@@ -304,14 +304,14 @@ def _is_standard(package: str, name: CodeName) -> bool:
 
 
 def _below(name: CodeName, use: _Use) -> list[str]:
-    """Return what a sample uses of what a name belongs to, the names as they are written."""
+    """Return the members a sample uses of the name's parent, as they are written."""
     return [_bare(part) for part in use.below.get((name.language, name.path[:-1]), ())]
 
 
 def _usual(name: CodeName, uses: Sequence[_Use], own: _Own) -> str | None:
-    """Return what all samples that know a module take from it, and the response does not.
+    """Return a member that all samples using a module take from it, and the response does not.
 
-    Only of modules inside of packages, which serve one purpose: `numpy.linalg`.
+    Only for modules inside packages, which serve one purpose: `numpy.linalg`.
     """
     parent = name.path[:-1]
     if name.kind != "member" or len(parent) < 2 or any(part.endswith("()") for part in parent):
@@ -343,7 +343,7 @@ def _plain(name: str) -> str:
 
 
 def _is_near(a: str, b: str) -> bool:
-    """Whether two names are nearly the same, or of the same words."""
+    """Whether two names are nearly identical, or consist of the same words."""
     if sorted(_words(a)) == sorted(_words(b)):
         return True
     a, b = (re.sub(r"[\W_]", "", x.lower()) for x in (a, b))
@@ -411,5 +411,5 @@ KNOWN = words_of(
     rubocop activerecord
     """
 )
-"""Packages that nearly everybody knows. That samples solve a matter with another one does not speak
-against them. Not a list of what exists: the others are compared, not doubted."""
+"""Widely known packages. Samples that use another package do not speak against them. This is not a
+list of existing packages: the others are compared, not doubted."""

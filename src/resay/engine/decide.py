@@ -1,4 +1,4 @@
-"""Makes a verdict of the chain's scores, and finds what contradicts a flagged sentence."""
+"""Turns the chain's scores into a verdict, and finds contradictions of flagged sentences."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from resay.policy import Policy
 from resay.scorers import Step
 from resay.scorers.evidence import Evidence, Sample, Samples
 
-# Below this share of common weight two sentences are about different things.
+# Sentences that share less than this part of their weight are about different things.
 _RELATED = 0.2
-# What rounding can make of a likeness.
+# Tolerance for rounding errors in a likeness.
 _ROUNDING = 1e-9
 
 
 class Contradictions:
-    """The sentences of all samples or references, ready to be searched.
+    """A search index over the sentences of all samples or references.
 
-    Words weigh by how few of the sentences hold them, so that names and numbers count and "the"
-    does not. Finding the nearest sentence takes time by the length of what is looked for, and
-    hardly by how much there is to search.
+    A word weighs more the fewer sentences contain it, so that names and numbers count and "the"
+    does not. The time of a search depends on the length of the sentence searched for, and hardly
+    on the size of the index.
 
     Args:
         samples: The samples or references of one check.
@@ -69,14 +69,14 @@ class Contradictions:
         self._totals = _Totals(self._words, self._shared)
 
     def of(self, sentence: str, against: Collection[int] | None = None) -> Contradiction | None:
-        """Return the sample sentence on the same matter that says something else.
+        """Return the nearest sentence on the same matter that says something else.
 
         Args:
             sentence: The flagged sentence.
-            against: Indices of the samples that do not support it; None when that is not known.
+            against: Indices of the samples that do not support it; None if unknown.
 
         Returns:
-            The nearest sentence that is not the same, or None when no sample comes near.
+            The nearest sentence that is not the same; None if no sample comes near.
         """
         words = set(tokenize(sentence))
         own = self._shared.weight(words)
@@ -84,7 +84,7 @@ class Contradictions:
         least = (_RELATED - _ROUNDING) * own - rest
         bounds: list[tuple[float, int]] = []
         for place, weight in found.items():
-            # What two sentences share is no more than all that the other one says.
+            # The shared weight cannot exceed the weight of the other sentence.
             if weight < least or not (against is None or self._sentences[place][0] in against):
                 continue
             total = self._totals[place]
@@ -98,7 +98,7 @@ class Contradictions:
                 break
             other = self._words[place]
             rated = 0.0 if other == words else self._likeness(words, other)
-            # Of equally near ones the first is quoted.
+            # Among equally near sentences, quote the first.
             if rated > likeness or (rated == likeness and place < nearest):
                 likeness, nearest = rated, place
         if likeness < _RELATED:
@@ -110,7 +110,7 @@ class Contradictions:
 
 
 class _Totals(dict[int, float]):
-    """How much the words of a sentence weigh: few come near to anything that is looked for."""
+    """The total word weight of each sentence, computed lazily: few sentences are ever compared."""
 
     def __init__(self, words: Sequence[set[str]], shared: Shared) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class _Totals(dict[int, float]):
 
 
 class _Reading:
-    """What is read of a sample's sentence, once for all claims that it contradicts."""
+    """Caches the analysis of sample sentences for all claims that they contradict."""
 
     def __init__(self) -> None:
         self.quantities = cache(quantities)
@@ -139,8 +139,8 @@ def _with_contrary(
     Args:
         found: The contradiction.
         claim: The claim.
-        reading: What was read of sentences before.
-        of_fields: Whether both are lines of fields, of which the values are compared.
+        reading: The cache of sentence analyses.
+        of_fields: Whether both are lines of fields, of which only the values are compared.
     """
     mine, other = (_value(claim.text), _value(found.text)) if of_fields else (0, 0)
     for kind, here, there in _contrary(claim.text[mine:], found.text[other:], reading):
@@ -150,7 +150,7 @@ def _with_contrary(
 
 
 def _value(line: str) -> int:
-    """Return where the value begins in a line of a field."""
+    """Return the offset of the value in a field's line."""
     path, colon, _ = line.partition(": ")
     return len(path) + len(colon) if colon else 0
 
@@ -162,7 +162,7 @@ def _moved(span: Span | None, by: int) -> Span | None:
 def _contrary(
     claim: str, other: str, reading: _Reading
 ) -> Iterator[tuple[ContraryKind, Span | None, Span | None]]:
-    """Yield what two texts on the same matter say differently, numbers first."""
+    """Yield the differences between two texts on the same matter, numbers first."""
     theirs = reading.quantities(other)
     mine = quantities(claim) if theirs else ()
     lacking = [q for q in mine if not any(q.agrees(p) for p in theirs)]
@@ -174,7 +174,7 @@ def _contrary(
                 yield kind, (q.start, q.end), (p.start, p.end)
     lacking_names = [name for name in _names(claim) if name[0] not in other]
     more_names = [name for name in reading.names(other) if name[0] not in claim]
-    # All nouns have capitals in German.
+    # In German, all nouns are capitalized.
     both = lacking_names and more_names
     has_nouns = both and guess_language(claim.lower().split()) == "de"
     for (name, here), (said, there) in zip(lacking_names, more_names, strict=False):
@@ -189,36 +189,36 @@ def _names(text: str) -> list[tuple[str, Span]]:
     return [(match.group(), match.span()) for match in _NAME.finditer(text) if match.start()]
 
 
-# A name, which may have small words in it; at its beginning a sentence has a capital anyway.
+# A name, possibly with small words in it; a sentence's first word is capitalized anyway.
 _NAME = re.compile(
     r"(?<!\w)[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s(?:(?:of|the|de|la|van|von|der|du|di|da)\s)?"
     r"[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,5}"
 )
 OVERDUE = "it did not finish in time"
-"""The note of a step that was stopped by the deadline."""
+"""The note of a step stopped by the deadline."""
 SEARCHES: Mapping[EvidenceKind, Callable[[Sequence[Sample]], Contradictions]] = {
     "sample": Contradictions,
     "reference": partial(Contradictions, source="reference"),
     "second": partial(Contradictions, source="second"),
 }
-"""What is made of samples, and of references, to find what contradicts a sentence."""
+"""Builders of a search index, by the kind of evidence."""
 
 
 def pool_of(source: EvidenceKind, evidence: Evidence) -> Samples:
-    """Return where what contradicts a sentence is searched for."""
+    """Return the pool in which to search for contradictions."""
     if source == "reference":
         return evidence.references
     return evidence.second if source == "second" else evidence.samples
 
 
 class Deciding:
-    """Decides as a policy says.
+    """Decides according to a policy.
 
     Args:
         policy: The policy.
         compares: Whether the chain compares with samples.
         refers: Whether it compares with references.
-        structured: Whether it looks at the fields of objects.
+        structured: Whether it checks the fields of objects.
     """
 
     def __init__(self, policy: Policy, *, compares: bool, refers: bool, structured: bool) -> None:
@@ -228,19 +228,19 @@ class Deciding:
         self._structured = structured
 
     def flags(self, entry: Entry) -> bool:
-        """Return whether a claim's score is over the threshold."""
+        """Return whether a claim's score exceeds the threshold."""
         return over(entry.score, self._policy.threshold.sentence)
 
     def undecided(self, board: Board, evidence: Evidence) -> frozenset[int]:
-        """Return the claims whose scores support no decision."""
+        """Return the claims whose scores allow no decision."""
         if self._obstacle(board, evidence):
             return frozenset(i for i, claim in enumerate(board.claims) if claim.claims)
         return self._in_doubt(board)
 
     def _in_doubt(self, board: Board) -> frozenset[int]:
-        """Return the claims without a score to rely on.
+        """Return the claims without a reliable score.
 
-        What is flagged stays so without a second opinion.
+        A flagged claim stays flagged without a second opinion.
         """
         waiting = (i for i in board.unconfirmed if not self.flags(board.entries[i]))
         return board.undecided.union(waiting)
@@ -252,13 +252,13 @@ class Deciding:
         contradictions: Mapping[int, Contradiction],
         exhausted: str | None = None,
     ) -> Verdict:
-        """Decide.
+        """Return the verdict.
 
         Args:
-            board: What the chain found.
-            evidence: What it had to go by.
-            contradictions: What contradicts its flagged claims, by their places.
-            exhausted: Which limit was hit, in words, or None.
+            board: The chain's results.
+            evidence: The evidence it used.
+            contradictions: Contradictions of its flagged claims, by claim index.
+            exhausted: The limit that was reached, in words, or None.
 
         Returns:
             The verdict, without the check's usage and time.
@@ -273,7 +273,7 @@ class Deciding:
             remarks = [remark for remark in self._remarks(board) if remark not in reason]
             reason = "; ".join([reason, *remarks])
         unscored = self.unscored(board)
-        # Why sentences could not be scored, or are left alone, is told already.
+        # The reason already says why sentences could not be scored, or were skipped.
         everything = decision in {"skipped", "inconclusive"}
         undecided = board.sentences(self.undecided(board, evidence))
         told = {sentences[i].start for i in (range(len(sentences)) if everything else undecided)}
@@ -296,10 +296,10 @@ class Deciding:
         return [step.remark for step in board.steps if step.remark]
 
     def unscored(self, board: Board) -> tuple[Unscored, ...]:
-        """Return what of a passage was not scored."""
+        """Return the spans of a passage that were not scored."""
         if board.whole == "text":
             return ()
-        # What a repair says that the documents do not tell has no score, but a reason.
+        # A repaired sentence that the documents do not cover has a reason instead of a score.
         silent = board.sentences(
             i for i, e in enumerate(board.entries) if e.score is None and e.why is None
         )
@@ -327,15 +327,15 @@ class Deciding:
         return self._decide(board, evidence, Counter(s.band for s in sentences))
 
     def _obstacle(self, board: Board, evidence: Evidence) -> str | None:
-        """Return why nothing at all can be decided, or None."""
+        """Return why no decision at all is possible, or None."""
         if not board.entries and board.names_score is None:
             return f"there is no {self._unit} to score in the response"
         if self._refers and not len(evidence.references):
             return "no references found to compare with"
-        # What references decided needs no samples.
+        # Claims that references decided need no samples.
         left = [i for i, e in enumerate(board.entries) if i not in board.kept and not e.is_grounded]
         problem = self._samples_problem(evidence) if self._compares and left else None
-        # Samples that are missing because time was up are reported as that.
+        # If samples are missing because time ran out, report the deadline.
         if problem and any(step.note == OVERDUE for step in board.steps):
             return self._overdue(evidence)
         return problem
@@ -348,7 +348,7 @@ class Deciding:
             return f"only {count}; `sampling.min` is {least}" + (
                 f"; failed: {failed}" if failed else ""
             )
-        # Small objects repeat, prose does not.
+        # Small objects may well be identical; prose may not.
         if samples.copies and not self._structured:
             return (
                 f"all {len(samples)} samples are identical, so their agreement proves nothing;"
@@ -357,19 +357,19 @@ class Deciding:
         return None
 
     def flagged(self, board: Board, evidence: Evidence) -> list[int]:
-        """Return the places of the claims that are flagged."""
+        """Return the indices of the flagged claims."""
         undecided = self.undecided(board, evidence)
         return [i for i, e in enumerate(board.entries) if self.flags(e) and i not in undecided]
 
     def contradictions(self, board: Board, evidence: Evidence) -> dict[int, Contradiction]:
-        """Find what contradicts the flagged claims. This is the most of deciding.
+        """Find contradictions of the flagged claims, the most expensive part of deciding.
 
         Args:
-            board: What the chain found; what its methods say contradicts a claim stands.
-            evidence: What it had to go by.
+            board: The chain's results; contradictions reported by its methods are kept.
+            evidence: The evidence it used.
 
         Returns:
-            By the places of the claims, where there is any.
+            The contradictions found, by claim index.
         """
         searches: dict[EvidenceKind, Contradictions] = {}
         reading = _Reading()
@@ -392,12 +392,12 @@ class Deciding:
     def claims(
         self, board: Board, evidence: Evidence, contradictions: Mapping[int, Contradiction]
     ) -> tuple[ClaimVerdict, ...]:
-        """Return what was found of each claim.
+        """Return the verdict on each claim.
 
         Args:
-            board: What the chain found.
-            evidence: What it had to go by.
-            contradictions: What contradicts the flagged ones, by their places.
+            board: The chain's results.
+            evidence: The evidence it used.
+            contradictions: Contradictions of the flagged claims, by claim index.
         """
         undecided = self.undecided(board, evidence)
         bands: list[Band | None] = [
@@ -427,13 +427,13 @@ class Deciding:
         )
 
     def flags_names(self, names: Iterable[tuple[Claim, Entry]], evidence: Evidence) -> bool:
-        """Return whether any name in code is flagged, as far as the samples tell."""
+        """Return whether any name in code is flagged, judging by the samples."""
         if not any(self.flags(entry) for _, entry in names):
             return False
         return not (self._compares and self._samples_problem(evidence))
 
     def _names(self, board: Board, evidence: Evidence) -> Iterator[ClaimVerdict]:
-        """Yield what was found of the names in code."""
+        """Yield the verdicts on the names in code."""
         obstacle = self._obstacle(board, evidence)
         for name, entry in board.names:
             band = self._policy.threshold.band(entry.score) if obstacle is None else None
@@ -458,11 +458,11 @@ class Deciding:
     def sentences(
         self, board: Board, claims: Sequence[ClaimVerdict]
     ) -> tuple[SentenceVerdict, ...]:
-        """Return what was found of each sentence: what was found of its worst claim.
+        """Return the verdict on each sentence, which is that on its worst claim.
 
         Args:
-            board: What the chain found.
-            claims: What that says of each claim.
+            board: The chain's results.
+            claims: The verdicts on its claims.
         """
         worst: dict[int, ClaimVerdict] = {}
         for claim in claims:
@@ -565,7 +565,7 @@ class Deciding:
         return f"{decisive.method}: {decisive.note}"
 
     def _why_unconfirmed(self, board: Board, evidence: Evidence) -> str | None:
-        """Return why claims have no second opinion, where that is all that is missing."""
+        """Return why claims have no second opinion, if nothing else is missing."""
         asked = [record for step, record in board.done if step.is_second]
         if board.undecided or not asked:
             return None
@@ -579,7 +579,7 @@ class Deciding:
 
 
 class Ahead:
-    """Follows a response while it is written: would it be flagged if it ended here?
+    """Tracks a response being written: would it be flagged if it ended here?
 
     Args:
         policy: The policy.
@@ -601,7 +601,7 @@ class Ahead:
 
         Args:
             score: Its score.
-            sure: Whether that can be relied on.
+            sure: Whether the score is reliable.
         """
         score = score if sure else None
         self._scores.append(score)
@@ -611,12 +611,12 @@ class Ahead:
         self._over = self._over or over(score, self._threshold.sentence)
 
     def flag(self) -> None:
-        """Note that it is flagged whatever the scores of its sentences are."""
+        """Flag the response regardless of its sentences' scores."""
         self._is_flagged = True
 
     @property
     def flagged(self) -> bool:
-        """Whether it would be: what is in doubt counts as supported, as in a verdict."""
+        """Whether it would be flagged; claims in doubt count as supported, as in a verdict."""
         if self._is_flagged:
             return True
         if not self._corrections:
@@ -634,7 +634,7 @@ class Ahead:
 
 
 def _by_grounds(entry: Entry, evidence: Evidence) -> Contradiction | None:
-    """Return the sentence of a reference that was found to say otherwise."""
+    """Return the reference sentence that was found to say otherwise."""
     against = (g for g in entry.grounds if not g.supports and g.start is not None)
     for ground in against if entry.is_grounded else ():
         text = evidence.sources[ground.reference].text if evidence.sources else ""
@@ -652,13 +652,13 @@ def _badness(claim: ClaimVerdict) -> tuple[bool, float]:
 def unscored_in(
     passage: Passage, silent: Iterable[int], kind: UnscoredKind = "sentence", *, start: int = 0
 ) -> tuple[Unscored, ...]:
-    """Return what of a passage was not scored, in order.
+    """Return the spans of a passage that were not scored, in order.
 
     Args:
         passage: The passage.
-        silent: Which of its sentences have no score.
-        kind: What those are called.
-        start: Where to begin, in code points.
+        silent: The indices of its sentences without a score.
+        kind: The kind to give to those sentences.
+        start: The offset to start at, in code points.
     """
     sentences = passage.only(silent).sentences
     found = [Unscored(s.text, s.start, s.end, kind) for s in sentences if s.start >= start]
@@ -667,7 +667,7 @@ def unscored_in(
 
 
 def _why_nothing(board: Board) -> str | None:
-    """Return why there is nothing to score in a response, or None."""
+    """Return why a response contains nothing to score, or None."""
     if board.names_score is not None:
         return None
     if board.entries and not board.claiming:
@@ -679,10 +679,10 @@ def _why_nothing(board: Board) -> str | None:
 
 
 def skipped_as(reason: str, passage: Passage) -> Verdict:
-    """Return the verdict on a response that is left alone for what it looks like.
+    """Return the verdict on a response that is skipped because of its content.
 
     Args:
-        reason: Why.
+        reason: Why it is skipped.
         passage: The response.
     """
     unscored = unscored_in(passage, range(len(passage.sentences)))

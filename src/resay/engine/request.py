@@ -1,4 +1,4 @@
-"""Runs requests: who is asked when, what becomes of the answer, and what telemetry reports."""
+"""Runs requests: order of calls, handling of the answer, and telemetry."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ T = TypeVar("T", Answer, Verdict)
 
 
 async def observed(policy: Policy, model: str | None, work: Callable[[], Awaitable[T]]) -> T:
-    """Do the work of a request, and tell of it.
+    """Run a request and report its outcome to telemetry.
 
     Args:
         policy: The policy.
-        model: Who is asked, where that is known.
-        work: What is to be done.
+        model: The model that is called, if known.
+        work: The request.
 
     Returns:
-        What the work returns.
+        The result of the request.
 
     Raises:
-        BaseException: What the work raises.
+        BaseException: The error of the request.
     """
     methods = [config.method_name for config in policy.chain]
     with checking(model=model, policy=methods) as check:
@@ -94,10 +94,10 @@ def _outcome(
 
 
 def _response_id(raw: object) -> str | None:
-    """Return what a provider calls its response, or None."""
+    """Return the provider's id of its response, or None."""
     pieces = cast("tuple[object, ...]", raw) if isinstance(raw, tuple) else (raw,)
     found = _fields(pieces[0]) if pieces else (None, None)
-    # Responses name their model; other things with an id are a framework's own.
+    # A provider's response names its model; other objects with an id belong to frameworks.
     return found[0] if isinstance(found[0], str) and found[1] else None
 
 
@@ -108,20 +108,20 @@ def _fields(raw: object) -> tuple[object, object]:
     return getattr(raw, "id", None), getattr(raw, "model", None)
 
 
-# As many characters of text that is let go of take as long as one.
+# Costs for `compute`, in characters: freeing a character of text, and the memory kept for each
+# character of a held response.
 _FREEING = 0.5
-# What a character of a held response is kept in takes as long as so many others.
 _PER_HELD = 4
 
 
 class Running:
-    """Runs the requests of one guard. It keeps nothing of them.
+    """Runs the requests of one guard, without keeping state between them.
 
     Args:
-        policy: What to check, and how.
+        policy: Says what to check and how.
         chain: The policy's chain.
-        cache: Where samples are kept; None for nowhere.
-        retriever: Where documents are found, for a policy that regenerates.
+        cache: Cache for samples; None for no caching.
+        retriever: Source of documents, for a policy that regenerates.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Running:
         self.names_models = bool(policy.named_models)
 
     async def prepare(self) -> None:
-        """Do what the first request would otherwise wait for."""
+        """Load everything the first request would otherwise wait for."""
         await self._chain.prepare()
         if self._regenerator is not None:
             await self._regenerator.prepare()
@@ -152,7 +152,7 @@ class Running:
     async def _started(
         self, query: Query, sources: Sources, given: Given, tasks: TaskGroup
     ) -> Check:
-        """Begin a check, before there is a response."""
+        """Start a check, before there is a response."""
         check = self._check_for(query, sources, given)
         await check.find_references()
         check.prepare_sampling(tasks)
@@ -164,10 +164,10 @@ class Running:
     async def _load(
         self, sources: Sources | None, *, main: bool = True, samples: bool = True
     ) -> None:
-        """Load what the providers need, before any clock runs: that is not their time.
+        """Load what the providers need before any deadline starts, so that it does not count.
 
         Args:
-            sources: Who may be asked.
+            sources: The providers that may be called.
             main: Whether the main call is still to be made.
             samples: Whether samples may be drawn.
         """
@@ -179,13 +179,13 @@ class Running:
         judged = main or self._calls is not None or self._chain.needing("judge")
         if judged and (self.names_models or sources.via in ("litellm", "batch")):
             asked.append(sources.judge)
-        # What is wrong with one is told when it is asked, and may cost no more than a sample.
+        # A broken provider raises when it is called; then it may cost no more than a sample.
         for provider in asked:
             with suppress(Exception):
                 await prepare(provider)
 
     async def answer(self, query: Query, sources: Sources, given: Given) -> Answer:
-        """Ask, check and act."""
+        """Make the main call, check the answer and act on the verdict."""
         await self._load(sources)
         work = partial(self._answer, query, sources, given)
         return await observed(self._policy, _model(query, sources), work)
@@ -203,10 +203,10 @@ class Running:
             return asked.answered(self._policy, found.verdict, completion, text=found.text)
 
     async def _regenerated(self, text: str, verdict: Verdict, check: Check) -> Regenerated:
-        """Return the best answer there is: where it is flagged and that is wanted, a new one."""
+        """Return the best answer: a regenerated one if it is flagged and the policy asks for it."""
         if self._regenerator is None or not verdict.flagged or verdict.structured:
             return Regenerated(text, verdict)
-        # Documents repair no code.
+        # Documents cannot repair code.
         if verdict.flagged_names:
             return Regenerated(text, verdict)
         return await self._regenerator.run(text, verdict, check)
@@ -219,17 +219,17 @@ class Running:
         mode: StreamMode,
         parts: MemoryObjectSendStream[Part],
     ) -> Answer:
-        """Ask and hand over the answer while it is written.
+        """Make the main call and send its answer while it is written.
 
         Args:
-            query: What to ask.
-            sources: Who answers what.
+            query: The query.
+            sources: The providers for the different calls.
             references: Trusted texts.
             mode: When text is released.
-            parts: Where it goes.
+            parts: Where to send the parts.
 
         Returns:
-            The answer, when everything was said and checked.
+            The answer, when everything was sent and checked.
         """
         await self._load(sources)
         work = partial(self._stream, query, sources, references, mode, parts)
@@ -245,7 +245,7 @@ class Running:
     ) -> Answer:
         if mode == "buffer" or (mode == "hold" and not self._can_hold(query, references)):
             answer = await self._answer(query, sources, Given(references))
-            # Sentences with marks between them have other offsets.
+            # Inserted marks shift the sentences' offsets.
             same = answer.text == answer.response
             sentences = answer.verdict.sentences if same or answer.blocked else ()
             unscored = answer.verdict.unscored if same else ()
@@ -261,7 +261,7 @@ class Running:
                 return await PassingOn(self._policy, check, asked).run(parts)
             holding = Holding(self._policy, self._chain, check, asked, tasks, self._regenerator)
             answer = await holding.run(parts)
-            # Much of it is kept for each sentence.
+            # Much of this memory is held per sentence.
             held, chars = [check, holding], check.chars + _PER_HELD * len(answer.response)
             del check, holding
             await _free(held, chars)
@@ -270,14 +270,14 @@ class Running:
     def _can_hold(self, query: Query, references: Sequence[str]) -> bool:
         """Return whether sentences can be scored one by one while the answer is written.
 
-        Whether an answer calls tools, or is an object, is known at its end, and so is what was
-        found for it.
+        Only the end of an answer shows whether it calls tools or is an object, and which references
+        were found for it.
         """
         if query.has_side_effects or query.wants_object or not self._chain.scores_early:
             return False
         if isinstance(self._policy.action, Regenerate) and self._policy.action.mode == "rewrite":
             return False
-        # What can only be decided at the end might withhold what was shown.
+        # A decision made only at the end could withhold text that was already shown.
         if self._policy.can_withhold and self._chain.decides_late:
             return False
         return bool(references) or self._chain.needing("references") is None
@@ -298,7 +298,7 @@ class Running:
     async def check(
         self, response: str, query: Query | None, sources: Sources | None, given: Given
     ) -> Verdict:
-        """Check a response that is there already."""
+        """Check an existing response."""
         if not isinstance(cast("object", response), str):
             kind = type(response).__name__
             raise ConfigurationError(f"the response must be a string, not of type {kind}")
@@ -326,9 +326,9 @@ class Running:
 
 
 async def _free(held: list[Any], chars: int) -> None:
-    """Let go of what a request held, of which the caller keeps nothing.
+    """Release everything a request held, when the caller has no references to it left.
 
-    Python frees it at once, and where a long text was taken apart that takes a while.
+    Python frees it immediately, which takes a while after a long text was parsed.
     """
     await compute(held.clear, chars=_FREEING * chars)
 
@@ -348,7 +348,7 @@ def _regenerator(
             "the policy regenerates, but there is no retriever; set `action.retriever`, or pass"
             " `retriever`"
         )
-    # Takes long to import, and few policies regenerate.
+    # Slow to import, and few policies regenerate.
     from resay.engine.regeneration.rechecking import Rechecking
     from resay.engine.regeneration.regenerator import Regenerator
 
@@ -369,33 +369,33 @@ def _by_samples(
             "the policy regenerates from samples, and searches for nothing; omit `retriever`, or"
             " set `action.from: documents`"
         )
-    # As above.
+    # Slow to import, as above.
     from resay.engine.regeneration.from_samples import SampleRegenerator
 
     return SampleRegenerator(policy, action, chain)
 
 
 def _model(query: Query | None, sources: Sources | None) -> str | None:
-    """Return who is asked, where that is known."""
+    """Return the model that is called, if known."""
     named = query.model if query else None
     return named or (sources.model if sources else None)
 
 
 CheckItem = str | Mapping[str, Any]
-"""What is checked: a response, or the arguments of `Guard.check` with the response among them."""
+"""An item to check: a response, or the arguments of `Guard.check` including the response."""
 
-# A slow check does not keep those behind it from being begun, up to here.
+# With ordered results, a slow check does not hold up later ones, up to this many per slot.
 _AHEAD = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One of many checks.
+    """The result of one of many checks.
 
     Attributes:
-        index: Its place among them, from 0.
-        verdict: What was found; None where the check failed.
-        error: Why it failed, or None.
+        index: The position of the item, from 0.
+        verdict: The verdict; None if the check failed.
+        error: The error of a failed check, or None.
     """
 
     index: int
@@ -410,16 +410,16 @@ async def acheck_each(
     *,
     ordered: bool,
 ) -> AsyncGenerator[Checked, None]:
-    """Check items, some at the same time. A check that fails costs the others nothing.
+    """Check items concurrently. A failed check does not affect the others.
 
     Args:
-        check: Checks one, given its arguments.
-        items: What to check; taken only as far as they can be worked on.
-        concurrency: How many at the same time.
-        ordered: Whether to give them in order, or each as soon as it is finished.
+        check: Checks one item, given its arguments.
+        items: The items to check, consumed lazily.
+        concurrency: The maximum number of checks running at the same time.
+        ordered: Whether to yield results in order, or each as soon as it is finished.
 
     Yields:
-        What came of each.
+        The result of each item.
     """
     slots = asyncio.Semaphore(concurrency)
     waiting: deque[asyncio.Task[Checked]] = deque()
@@ -429,7 +429,7 @@ async def acheck_each(
             given = {"response": item} if isinstance(item, str) else item
             try:
                 return Checked(index, await check(**given))
-            # Whatever a scorer or a function of the policy raises is about this one alone.
+            # An error of a scorer or a policy's function concerns this item only.
             except Exception as error:
                 return Checked(index, error=error)
 

@@ -1,4 +1,4 @@
-"""What one run of a chain knows so far."""
+"""The state of one run of a chain."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from resay.scorers import Step
 
 @dataclass(slots=True)
 class Entry:
-    """What is known of one claim so far.
+    """The result for one claim so far.
 
     Attributes:
-        score: In [0, 1]; None while no method had anything to say.
-        by: The method whose score it is.
+        score: In [0, 1]; None until a method returns a score.
+        by: The method that gave the score.
         why: One line of explanation.
-        step: The step whose comparisons the score rests on.
-        columns: What each sample said about it.
-        contradiction: What a method found that contradicts it.
-        scores: What each method said, in the order in which they looked.
-        grounds: The references that speak of it.
-        unsupported: The stretches of it that have no support, where the method says.
+        step: The step whose comparisons the score is based on.
+        columns: The score against each sample.
+        contradiction: The contradiction that a method found.
+        scores: The score of each method, in the order in which they ran.
+        grounds: The references that mention the claim.
+        unsupported: The spans of it without support, if the method reports them.
     """
 
     score: float | None = None
@@ -51,19 +51,19 @@ class Entry:
 
     @property
     def is_grounded(self) -> bool:
-        """Whether the references decided about it."""
+        """Whether the references decided this claim."""
         return self.step is not None and self.step.name == "references" and self.score is not None
 
     @property
     def against(self) -> frozenset[int] | None:
-        """The samples that do not support it; None where the method does not say."""
+        """The samples that do not support it; None if the method does not say."""
         if not self.columns:
             return None
         return frozenset(i for i, score in enumerate(self.columns) if (score or 0.0) > 0.5)
 
     @property
     def source(self) -> EvidenceKind:
-        """What it was compared with."""
+        """What the claim was compared with."""
         return self.step.source if self.step else "sample"
 
 
@@ -72,18 +72,18 @@ class Board:
     """The state of one run.
 
     Attributes:
-        passage: What is scored.
-        claims: What its sentences say, in order.
+        passage: The passage to score.
+        claims: The claims of its sentences, in order.
         entries: One for each claim.
         score: The passage score.
-        done: What the steps did, in the order in which they ended.
-        decisive: The last step that was to decide.
-        undecided: The claims without a score to rely on, because calls failed or time was up.
-        unconfirmed: The claims that a second model was to be asked about, in vain.
-        kept: The claims that were judged before, or claim nothing, and are not looked at.
-        names: The names in the response's code that are compared, with what is known of each.
-        whole: What the score speaks for as a whole where no claim has one of its own: the
-            sentences, or the text with all that is in it.
+        done: The steps' records, in the order in which they ended.
+        decisive: The record of the last step that was meant to decide.
+        undecided: The claims without a reliable score, because calls failed or time ran out.
+        unconfirmed: The claims for which the second model was needed but gave no answer.
+        kept: The claims that were judged earlier or claim nothing, and are not scored.
+        names: The names to compare in the response's code, each with its result so far.
+        whole: The scope of the passage score if no claim has a score of its own: the sentences, or
+            the text with everything in it.
     """
 
     passage: Passage
@@ -105,12 +105,12 @@ class Board:
         claims: Iterable[Claim],
         kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
     ) -> Board:
-        """Return a board on which nothing is known yet.
+        """Return a board without any results yet.
 
         Args:
-            passage: What is scored.
-            claims: What its sentences say, in order, at least one for each.
-            kept: What another check has found of some of its sentences, by their places.
+            passage: The passage to score.
+            claims: The claims of its sentences, in order, at least one for each.
+            kept: Results of another check for some of its sentences, by sentence index.
         """
         found = tuple(claims)
         board = cls(passage, found, [_first_entry(claim, kept) for claim in found])
@@ -122,11 +122,11 @@ class Board:
 
     @classmethod
     def joined(cls, passage: Passage, boards: Sequence[Board]) -> Board:
-        """Return what is known of a passage whose sentences were scored each on its own.
+        """Return the state of a passage whose sentences were scored separately.
 
         Args:
             passage: The passage.
-            boards: One for each of its sentences, with that sentence alone on it.
+            boards: One for each of its sentences, containing only that sentence.
         """
         claims = (replace(c, sentence=i) for i, b in enumerate(boards) for c in b.claims)
         board = cls(passage, tuple(claims), [entry for b in boards for entry in b.entries])
@@ -151,16 +151,16 @@ class Board:
 
     @property
     def names_score(self) -> float | None:
-        """The mean of the scores of the names in its code; None where none has one."""
+        """The mean of the scores of the names in the code; None if none has a score."""
         return mean_score([entry.score for _, entry in self.names])
 
     def asked(self, indices: Iterable[int]) -> Passage:
-        """Return the passage with some of the claims in place of its sentences."""
+        """Return the passage with the given claims in place of its sentences."""
         return self.passage.saying(self.claims[i] for i in indices)
 
     @property
     def steps(self) -> tuple[StepRecord, ...]:
-        """What the steps did, in the order in which they ended."""
+        """The steps' records, in the order in which they ended."""
         return tuple(record for _, record in self.done)
 
     @property
@@ -169,7 +169,7 @@ class Board:
         return tuple(entry.score for entry in self.entries)
 
     def record(self, step: Step, indices: Sequence[int], scores: Scores, done: StepRecord) -> None:
-        """Keep what a step did. A correction hides nothing that went wrong before it."""
+        """Store a step's record. A correction does not hide an earlier failure."""
         self.done.append((step, done))
         if step.is_second:
             lost = range(len(indices)) if done.note is not None else scores.undecided
@@ -179,8 +179,8 @@ class Board:
             return
         self.decisive = done
         lost = range(len(indices)) if done.note is not None else scores.undecided
-        # A sentence may have kept the score of an earlier step; only a step without usable scores
-        # puts that in doubt.
+        # A sentence may have kept an earlier step's score; only a step without usable scores puts
+        # that in doubt.
         self.undecided = frozenset(
             indices[i] for i in lost if done.note or self.entries[indices[i]].score is None
         )
@@ -193,20 +193,20 @@ class Board:
         return sum(sure) / sum(claim.claims for claim in self.claims)
 
     def sentences(self, claims: Iterable[int]) -> frozenset[int]:
-        """Return the places of the sentences of some claims."""
+        """Return the indices of the sentences that the given claims belong to."""
         return frozenset(self.claims[i].sentence for i in claims)
 
     @property
     def claiming(self) -> frozenset[int]:
-        """The places of the sentences that claim something."""
+        """The indices of the sentences that claim something."""
         return self.sentences(i for i, claim in enumerate(self.claims) if claim.claims)
 
     def write(self, step: Step, indices: Sequence[int], scores: Scores) -> None:
-        """Put a step's scores in the place of those before it."""
+        """Replace earlier scores with a step's scores."""
         for place, i in enumerate(indices if scores.sentences else ()):
             self.entries[i] = _entry(self.entries[i], step, scores, place)
-        # A sentence method's own passage score is about the sentences it saw. Once some were
-        # settled before it, only the mean over all of them (Eq. 12) speaks for the passage.
+        # A sentence method's own passage score covers the sentences it saw. If some were settled
+        # before it, only the mean over all of them (Eq. 12) represents the passage.
         if scores.passage is not None and (
             not scores.sentences or len(indices) == len(self.entries)
         ):
@@ -251,6 +251,6 @@ def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
     after = replace(before, score=score, by=step.name, why=reasons or None, scores=said)
     if not step.is_second or (before.score is not None and score < before.score):
         return after
-    # What it is flagged for is what the second model says, and not the samples.
+    # The claim is now flagged because of the second model, not because of the samples.
     instead = scores.contradictions[place] if scores.contradictions else None
     return replace(after, step=step, columns=(), contradiction=instead)

@@ -1,4 +1,4 @@
-"""Streamed answers: scores sentences while they are written, and releases those that pass."""
+"""Streaming: scores sentences while the answer is written, and releases those that pass."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from resay.engine.regeneration.from_samples import SampleRegenerator
     from resay.engine.regeneration.regenerator import Regenerator
 
-# As many characters take as long as a sentence whose scores are put with those of the others.
+# Cost for `compute` of joining a sentence's scores with the others, in characters.
 _JOINING = 100
-# How many sentences are looked at before others on the event loop have a turn.
+# Number of sentences processed before other tasks on the event loop get a turn.
 _AT_ONCE = 8
 
 
@@ -47,14 +47,14 @@ class Part:
     """A part of a streamed answer.
 
     Attributes:
-        text: What to show. The texts of all parts that are no notices, joined, are the response,
-            or its beginning where the rest was withheld.
-        sentences: What the check found of the sentences in it; empty where they are shown before
-            they are checked, and for what is not prose.
-        unscored: What in it was not scored; empty where it is shown before it is checked.
-        notice: Whether this is what the policy says in place of what was withheld.
-        rewritten: Whether it is of an answer that was written again, and so not the provider's.
-        chunk: The provider's chunk it is, where text is passed on as it comes.
+        text: The text to show. The texts of all parts except notices, joined, are the response,
+            or its beginning if the rest was withheld.
+        sentences: The verdicts on its sentences; empty if they are shown before they are checked,
+            and for text that is not prose.
+        unscored: The spans in it that were not scored; empty if it is shown before it is checked.
+        notice: Whether this is the policy's message in place of withheld text.
+        rewritten: Whether it belongs to a regenerated answer, and so is not the provider's text.
+        chunk: The provider's chunk, if text is passed on as it arrives.
     """
 
     text: str
@@ -72,10 +72,9 @@ class Part:
 class Asked:
     """The main call.
 
-    Attributes:
-        query: What is asked.
-        provider: Who is asked.
-        meter: Counts what it costs.
+    query: The query.
+    provider: The provider to call.
+    meter: Measures the usage.
     """
 
     query: Query
@@ -91,17 +90,17 @@ class Asked:
         text: str | None = None,
         withheld: bool = False,
     ) -> Answer:
-        """Act on a verdict, and count the main call and the check together.
+        """Act on a verdict, adding up the usage of the main call and the check.
 
         Args:
             policy: The policy.
-            verdict: What the check found.
+            verdict: The result of the check.
             completion: The model's answer.
-            text: What the verdict is about, where that is no longer the model's answer.
-            withheld: Whether some of it was withheld already.
+            text: The text that the verdict is about, if that is not the model's answer.
+            withheld: Whether part of it was withheld already.
 
         Raises:
-            HallucinationBlocked: It is to be withheld, with an exception.
+            HallucinationBlocked: The answer is withheld and the policy says `exit: raise`.
         """
         return act(
             policy,
@@ -114,7 +113,7 @@ class Asked:
 
 
 class PassingOn:
-    """Passes text on as it comes and checks it when it is complete.
+    """Passes text on as it arrives, and checks it when it is complete.
 
     Args:
         policy: The policy.
@@ -131,13 +130,13 @@ class PassingOn:
         """Stream the answer.
 
         Args:
-            parts: Where its parts go.
+            parts: Where to send its parts.
 
         Returns:
             The answer, checked.
 
         Raises:
-            ProviderError: The model gave no (whole) answer.
+            ProviderError: The model gave no complete answer.
             DeadlineExceededError: It was not complete within `limits.deadline_s`.
             HallucinationBlocked: It is flagged and the policy says `exit: raise`.
         """
@@ -153,13 +152,13 @@ class PassingOn:
         verdict = await self._check.run(completion)
         answer = self._asked.answered(self._policy, verdict, completion)
         if answer.blocked:
-            # Without waiting: what is still under way must not be answered after it was counted.
+            # Without waiting: calls in flight must not be answered after usage was counted.
             parts.send_nowait(Part(answer.text, notice=True))
         return answer
 
 
 def overdue(query: Query, policy: Policy) -> DeadlineExceededError:
-    """Return the error of a main call that took too long."""
+    """Return the error for a main call that took too long."""
     return DeadlineExceededError(
         f"{query.model or 'the model'} did not answer within"
         f" {policy.limits.deadline_s:g} s; raise `limits.deadline_s`"
@@ -168,7 +167,7 @@ def overdue(query: Query, policy: Policy) -> DeadlineExceededError:
 
 @dataclass(slots=True)
 class _Held:
-    """Text that waits for the scores of its sentences."""
+    """Text waiting for the scores of its sentences."""
 
     settled: Settled
     boards: list[Board]
@@ -178,19 +177,19 @@ class _Held:
 
 
 class Holding:
-    """Holds each sentence until its own score is in, while later ones are still written.
+    """Holds each sentence until it is scored, while later ones are still being written.
 
-    Where a flagged answer is not given as it is, a sentence is held on while the response, if it
-    ended there, would be flagged. The end is held until the passage is decided about.
+    If a flagged answer is not returned as it is, a sentence is held for as long as the response
+    would be flagged if it ended there. The end is held until the passage is decided.
 
     Args:
         policy: The policy.
         chain: The policy's chain.
         check: The check of this request.
         asked: The main call.
-        tasks: Where the scoring runs.
-        regenerator: What repairs the answer from its first flagged sentence on; None for a policy
-            that does not want that.
+        tasks: The task group for scoring.
+        regenerator: Repairs the answer from its first flagged sentence on; None for a policy that
+            does not regenerate.
     """
 
     def __init__(
@@ -209,7 +208,7 @@ class Holding:
         self._tasks = tasks
         self._gathered = Gathered()
         self._finder = chain.names(check.query)
-        # What code imports may be told at its end.
+        # Code may import names at its end, so it has to be complete.
         self._growing = GrowingPassage(policy.splitter, whole_code=self._finder is not None)
         self._rules = chain.rules(check.query)
         self._names: list[NameClaim] = []
@@ -230,13 +229,13 @@ class Holding:
         """Stream the answer.
 
         Args:
-            parts: Where its parts go.
+            parts: Where to send its parts.
 
         Returns:
             The answer, checked.
 
         Raises:
-            ProviderError: The model gave no (whole) answer.
+            ProviderError: The model gave no complete answer.
             DeadlineExceededError: It was not complete within `limits.deadline_s`.
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
         """
@@ -255,7 +254,7 @@ class Holding:
         return await self._conclude(last, parts)
 
     async def _read(self, line: MemoryObjectSendStream[_Held]) -> _Held | None:
-        """Read the response; return its end, or None where there is nothing to check."""
+        """Read the response and return its end; None if there is nothing to check."""
         with self._reading:
             async with open_stream(self._asked.provider, self._asked.query) as chunks:
                 async for chunk in chunks:
@@ -263,8 +262,8 @@ class Holding:
                     settled = await self._growing.read(chunk.text)
                     if settled is not None and await self._is_worth_checking(settled):
                         await self._hold(line)
-                    # Pieces that are there already are read without waiting. Others must get their
-                    # turn between them, those that release what came before above all.
+                    # Chunks that have arrived already are read without waiting. Let other tasks run
+                    # in between, above all those that release earlier text.
                     await anyio.lowlevel.checkpoint()
             settled = await self._growing.read_all()
             if not await self._is_worth_checking(settled):
@@ -277,7 +276,7 @@ class Holding:
         return None
 
     async def _is_worth_checking(self, settled: Settled) -> bool:
-        """Keep what came; return whether the policy wants it checked, as far as one can tell."""
+        """Store new text; return whether the policy wants it checked, as far as is known."""
         self._waiting.append(settled)
         if not self._worth_checking:
             self._worth_checking = await self._check.skip(settled.passage) is None
@@ -286,7 +285,7 @@ class Holding:
     async def _hold(self, line: MemoryObjectSendStream[_Held]) -> None:
         for settled in self._waiting if self._withheld is None else ():
             held = await self._score(settled)
-            # Once something is withheld, nobody waits at the other end.
+            # Once something is withheld, nobody receives at the other end.
             if self._withheld is None:
                 line.send_nowait(held)
         self._waiting.clear()
@@ -314,7 +313,7 @@ class Holding:
         return held
 
     def _names_in(self, settled: Settled) -> tuple[NameClaim, ...]:
-        """Find the names in code that has become final."""
+        """Find the names in code that became final."""
         if self._finder is None:
             return ()
         passage = settled.passage
@@ -372,9 +371,9 @@ class Holding:
         self._released.set()
 
     def _withholds(self, part: Part, *, is_invented: bool, in_doubt: bool) -> bool:
-        """Return whether a part is withheld whatever comes after it."""
+        """Return whether a part is withheld regardless of the text after it."""
         policy = self._policy
-        # A correction may take back what flags a sentence.
+        # A correction may still clear a flagged sentence.
         decided = isinstance(policy.action, Block) and not self._chain.corrects_late
         return (
             (decided and any(sentence.flagged for sentence in part.sentences))
@@ -384,7 +383,7 @@ class Holding:
         )
 
     def _give_pending(self, parts: MemoryObjectSendStream[Part]) -> None:
-        """Show what was held, in one part: by itself its beginning might be flagged."""
+        """Release the held text in one part, because its beginning alone might be flagged."""
         held, self._pending = self._pending, []
         text = "".join(part.text for part in held)
         self._shown += len(text)
@@ -393,12 +392,12 @@ class Holding:
         parts.send_nowait(Part(text, sentences, unscored=unscored))
 
     async def _withdraw(self, held: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
-        """Say what was found up to the sentence that is withheld."""
+        """Return the answer with the results up to the withheld sentence."""
         verdict = await self._check.conclude(await self._joined(held.settled.passage))
         return self._end(verdict, parts)
 
     async def _conclude(self, last: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
-        """Decide about the passage, then release its end or withhold it."""
+        """Decide about the passage, then release or withhold its end."""
         board = await self._joined(last.settled.passage)
         verdict = await self._check.finish(board, await self._gathered.whole())
         found = Regenerated(last.settled.passage.text, verdict)
@@ -407,15 +406,15 @@ class Holding:
         return self._end_with(found, parts)
 
     def _end_with(self, found: Regenerated, parts: MemoryObjectSendStream[Part]) -> Answer:
-        """Give what was not shown yet, repaired or not."""
+        """Send the text that was not shown yet, repaired or not."""
         completion, verdict = self._gathered.completion, found.verdict
         answer = self._asked.answered(self._policy, verdict, completion, text=found.text)
         if answer.blocked:
             parts.send_nowait(Part(answer.text, notice=True))
         elif answer.text[self._shown :]:
-            # What was shown cites nothing, so that no mark has moved the rest.
+            # The text already shown cites nothing, so no mark has shifted the rest.
             rest = answer.text[self._shown :]
-            # Sentences with marks between them have other offsets.
+            # Inserted marks shift the sentences' offsets.
             same = answer.text == answer.response
             sentences = tuple(s for s in verdict.sentences if same and s.start >= self._shown)
             unscored = _from(verdict.unscored, self._shown) if same else ()
@@ -436,17 +435,17 @@ class Holding:
         return await compute(join, chars=_JOINING * len(self._boards))
 
     def _end(self, verdict: Verdict, parts: MemoryObjectSendStream[Part]) -> Answer:
-        """Say what is said in place of what was withheld, if anything was."""
+        """Send the message in place of withheld text, if anything was withheld."""
         completion, withheld = self._gathered.completion, self._withheld is not None
         answer = self._asked.answered(self._policy, verdict, completion, withheld=withheld)
-        # Without waiting: what is still under way must not be answered after it was counted.
+        # Without waiting: calls in flight must not be answered after usage was counted.
         if answer.blocked:
             parts.send_nowait(Part(answer.text, notice=True))
         return answer
 
 
 def _part(settled: Settled, sentences: Sequence[SentenceVerdict]) -> Part:
-    """Return what has become final, with what was found of it."""
+    """Return text that became final, with the verdicts on its sentences."""
     silent = [
         place
         for place, sentence in zip(settled.sentences, sentences, strict=True)
@@ -457,7 +456,7 @@ def _part(settled: Settled, sentences: Sequence[SentenceVerdict]) -> Part:
 
 
 def _from(unscored: Sequence[Unscored], start: int) -> tuple[Unscored, ...]:
-    """Return what of the stretches lies behind a place."""
+    """Return the parts of the spans after an offset."""
     return tuple(
         replace(s, text=s.text[max(start - s.start, 0) :], start=max(s.start, start))
         for s in unscored
@@ -472,8 +471,8 @@ class AnswerStream:
     """A guarded answer in parts. Leaving the `async with` early cancels everything.
 
     Args:
-        work: Streams the answer into a channel and returns it when all is said and checked.
-        every_chunk: Whether parts without text are handed over too.
+        work: Streams the answer into a channel and returns it when all of it is sent and checked.
+        every_chunk: Whether to yield parts without text too.
 
     Example:
         ```python
@@ -495,11 +494,11 @@ class AnswerStream:
 
     @property
     def answer(self) -> Answer:
-        """The answer with its verdict, once the stream was read to its end.
+        """The answer with its verdict, available after reading the stream to its end.
 
         Raises:
-            StreamUnfinishedError: It was not, so nothing was checked as a whole.
-            ResayError: What the iteration raised.
+            StreamUnfinishedError: It was not read to its end, so nothing was checked as a whole.
+            ResayError: The error that the iteration raised.
         """
         if self._error is not None:
             raise self._error
@@ -512,7 +511,7 @@ class AnswerStream:
     async def __aenter__(self) -> AnswerStream:
         if self._tasks is not None:
             raise ConfigurationError("a stream can be entered only once; start another one")
-        # As large as the answer: a slow reader holds up neither the model nor the check.
+        # Unbounded, so that a slow reader holds up neither the model nor the check.
         send, self._parts = anyio.create_memory_object_stream[Part](math.inf)
         self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()
@@ -559,12 +558,12 @@ class AnswerStream:
             # Without the reader's own error, which a task group would wrap.
             await self._tasks.__aexit__(None, None, None)
         finally:
-            # A reader who is cancelled meanwhile does not come past here otherwise.
+            # In `finally`, because a reader may be cancelled while waiting here.
             self._parts.close()
 
 
 class SyncAnswerStream:
-    """The same for callers that are not async: `with`, `for`."""
+    """The synchronous counterpart of `AnswerStream`: `with`, `for`."""
 
     def __init__(self, stream: AnswerStream) -> None:
         self._stream = stream
@@ -572,7 +571,7 @@ class SyncAnswerStream:
 
     @property
     def answer(self) -> Answer:
-        """The answer with its verdict, once the stream was read to its end; see `AnswerStream`."""
+        """The answer with its verdict, available after reading to the end; see `AnswerStream`."""
         return self._stream.answer
 
     def __enter__(self) -> SyncAnswerStream:

@@ -1,4 +1,4 @@
-"""A gateway that guards any client in any language: it speaks OpenAI's and Anthropic's APIs.
+"""A gateway that guards clients in any language: it speaks OpenAI's and Anthropic's APIs.
 
 It needs the extra `server`.
 """

@@ -1,8 +1,8 @@
-"""Who may come in: hosts and origins that a request may name, and how many are guarded at once.
+"""Admission control: allowed hosts and origins, and the number of concurrent guarded requests.
 
-A page in somebody's browser can send requests to the gateways that this browser reaches, and one
-whose name leads to such a gateway (DNS rebinding) can read the answers too. Neither has a client's
-key. Where clients need none, it could spend the operator's.
+A web page can send requests to any gateway that its visitor's browser can reach, and a page whose
+host name resolves to such a gateway (DNS rebinding) can read the answers too. Neither has a
+client's key. If clients need no key, such a page could spend the operator's.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from resay.reporting.dashboard.query import goes_by
 
 _SHOWN = 64
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
-# Bodies that a browser sends to any site without asking that site first (Fetch standard,
-# "CORS-safelisted request-header"). No client sends JSON as the first two; curl and others do as
-# the last two, where they are not told otherwise.
+# Content types that browsers send cross-site without a preflight request (Fetch standard,
+# "CORS-safelisted request-header"). No client sends JSON as the first two; curl and others send it
+# as the last two by default.
 _TEXT, _UPLOAD = "text/plain", "multipart/form-data"
 _UNTOLD = frozenset({"", "application/x-www-form-urlencoded"})
-# What no page can have its browser leave out, or send otherwise.
+# Headers that a web page cannot remove or forge.
 _OF_BROWSERS = frozenset({b"origin", b"referer", b"sec-fetch-mode", b"sec-fetch-site"})
 _BROWSER = "mozilla/"
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can be meant."""
+    """Return whether a host can only be this machine."""
     if host == "localhost":
         return True
     try:
@@ -49,10 +49,10 @@ def without_port(host: str) -> str:
 
 
 class HostRules:
-    """Refuses what browsers send on behalf of other sites.
+    """Refuses requests that browsers send on behalf of other sites.
 
     Args:
-        config: What the gateway was told.
+        config: The gateway's configuration.
     """
 
     def __init__(self, config: GatewayConfig) -> None:
@@ -61,11 +61,10 @@ class HostRules:
         self._origins = frozenset(origin.lower() for origin in config.origins)
 
     def check(self, call: Call) -> None:
-        """See whether a request may be answered.
+        """Check whether a request may be answered.
 
         Raises:
-            RefusedError: It names a host that the gateway does not go by, or may come from a page
-                of another site.
+            RefusedError: It names an unknown host, or may come from a page of another site.
         """
         hosts = [value for name, value in call.headers if name == b"host"]
         host = hosts[0].decode("latin-1") if len(hosts) == 1 else ""
@@ -107,10 +106,10 @@ def _is_browser(call: Call) -> bool:
 
 
 class OverloadedError(RefusedError):
-    """There is no room.
+    """There is no capacity for the request.
 
     Args:
-        retry_after_s: When there may be, in whole seconds.
+        retry_after_s: When there may be capacity, in whole seconds.
     """
 
     def __init__(self, retry_after_s: int) -> None:
@@ -123,10 +122,10 @@ class OverloadedError(RefusedError):
 
 
 class Admission:
-    """Lets in so many requests, and so many wait.
+    """Limits concurrent requests and queues the excess.
 
     Args:
-        limits: How many, and how long.
+        limits: The limits on requests and on the queue.
     """
 
     def __init__(self, limits: GatewayLimits) -> None:
@@ -136,29 +135,29 @@ class Admission:
 
     @property
     def inside(self) -> int:
-        """How many are let in right now."""
+        """The number of requests being guarded."""
         return self._limits.concurrency - self._room.value
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """The number of requests in the queue."""
         return self._waiting
 
     def check(self) -> None:
-        """See whether there is room for one that would come now.
+        """Check whether a new request could be admitted or queued now.
 
         Raises:
-            OverloadedError: Too many wait already.
+            OverloadedError: The queue is full.
         """
         if not self._room.value and self._waiting >= self._limits.queue:
             raise self._overloaded()
 
     @asynccontextmanager
     async def place(self) -> AsyncGenerator[None]:
-        """Have a place for as long as this is entered.
+        """Hold a slot while the context is open.
 
         Raises:
-            OverloadedError: Too many wait already, or there was no room for too long.
+            OverloadedError: The queue is full, or no slot was free for too long.
         """
         await self._enter()
         try:

@@ -1,4 +1,4 @@
-"""Requests as they come in, their bodies, and answers as they go out."""
+"""Incoming requests, their bodies, and outgoing answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FEEDBACK = f"{PREFIX}/feedback"
 OWN = frozenset({CHECK, LITELLM_GUARDRAIL, FEEDBACK})
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _SANE_TENANT = re.compile(r"[\x21-\x7e]{1,128}")
-# By which OpenAI's and Anthropic's SDKs tell how often they have sent a request before.
+# OpenAI's and Anthropic's SDKs count their attempts to send a request in this header.
 _RETRY_COUNT = b"x-stainless-retry-count"
 _SANE_COUNT = re.compile(r"[0-9]{1,4}")
 _BEARER = "bearer "
@@ -49,17 +49,17 @@ _DECODINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as the gateway sees it, before its body is read.
+    """One incoming request, before its body is read.
 
     Attributes:
-        request_id: What it is called in logs and errors.
+        request_id: Its id in logs and errors.
         method: The HTTP method.
-        path: The path as it was sent, percent-encoded, without the query.
+        path: The path as sent, percent-encoded, without the query.
         query: The query, without its question mark.
         headers: The headers, names in lower case.
-        dialect: Whose errors the client understands.
-        api: What is spoken, where it is guarded.
-        own: The path, where the gateway itself answers. What is neither is passed on.
+        dialect: The error format that the client understands.
+        api: The API, if the answer is guarded.
+        own: The path, if the gateway itself answers. All other requests are passed on.
     """
 
     request_id: str
@@ -72,13 +72,13 @@ class Call:
     own: str | None = None
 
     def header(self, name: bytes) -> str | None:
-        """Return a header's value; None where there is none."""
+        """Return a header's value; None if it is absent."""
         found = (value for key, value in self.headers if key == name)
         value = next(found, None)
         return None if value is None else value.decode("latin-1")
 
     def _once(self, name: bytes) -> str | None:
-        # A proxy may have added its own to what the client said.
+        # A proxy may have added a value of its own to the client's.
         if sum(key == name for key, _ in self.headers) > 1:
             message = f"the header {name.decode()} occurs more than once"
             raise RefusedError(400, "repeated_header", message)
@@ -86,19 +86,19 @@ class Call:
 
     @property
     def policy(self) -> str | None:
-        """The name of the policy that the client wants; None for the default.
+        """The name of the requested policy; None for the default.
 
         Raises:
-            RefusedError: It wants several.
+            RefusedError: It names several.
         """
         return self._once(POLICY)
 
     @property
     def tenant(self) -> str | None:
-        """On whose behalf it is asked.
+        """The tenant of the request.
 
         Raises:
-            RefusedError: It cannot be read.
+            RefusedError: The header is malformed.
         """
         tenant = self._once(TENANT)
         if tenant is not None and not _SANE_TENANT.fullmatch(tenant):
@@ -111,13 +111,13 @@ class Call:
 
     @property
     def unpacked(self) -> Call:
-        """The same request, whose answer is to come as it is."""
+        """The same request, asking for an uncompressed answer."""
         others = [(name, value) for name, value in self.headers if name != b"accept-encoding"]
         return replace(self, headers=[*others, (b"accept-encoding", b"identity")])
 
     @property
     def retries(self) -> bool:
-        """Whether the client's SDK says that it has sent it before."""
+        """Whether the client's SDK says that this is a retry."""
         count = self.header(_RETRY_COUNT) or ""
         return _SANE_COUNT.fullmatch(count) is not None and int(count) > 0
 
@@ -127,7 +127,7 @@ def read_call(scope: Mapping[str, Any]) -> Call:
     headers: Headers = list(scope["headers"])
     path: bytes = scope.get("raw_path") or scope["path"].encode()
     decoded = plain_path(path)
-    # What is sent on is sent in capitals.
+    # Methods are forwarded in capitals.
     method = scope["method"].upper()
     names = {name for name, _ in headers}
     anthropic = decoded.startswith(PREFIX + MESSAGES.path) or b"anthropic-version" in names
@@ -145,11 +145,11 @@ def read_call(scope: Mapping[str, Any]) -> Call:
 
 
 def plain_path(path: bytes) -> str:
-    """Return a path as the most forgiving upstreams read it."""
+    """Return a path as the most lenient upstreams parse it."""
     decoded = path.decode("latin-1")
     for _ in range(_DECODINGS):
         decoded = unquote(decoded)
-    # Some take what follows a semicolon for parameters.
+    # Some treat the part after a semicolon as parameters.
     known = re.sub(r";[^/]*", "", decoded.partition("#")[0])
     return re.sub(r"/+", "/", known).strip().rstrip("/").lower()
 
@@ -168,7 +168,7 @@ def has_body(call: Call) -> bool:
 
 
 def credential(call: Call) -> str | None:
-    """Return the key that a client came with, wherever its SDK puts it."""
+    """Return the client's key, from any of the headers that SDKs use."""
     for name in (b"x-api-key", b"api-key"):
         if value := call.header(name):
             return value
@@ -176,24 +176,24 @@ def credential(call: Call) -> str | None:
     return value[len(_BEARER) :].strip() if value.lower().startswith(_BEARER) else None
 
 
-# Else the server would read on what nobody wants.
+# Otherwise the server would go on reading a body that nobody wants.
 _CLOSE = {"connection": "close"}
-# What a short body has at most, in bytes.
+# The maximum length of a short body, in bytes.
 _SHORT = 65_536
 
 
 class GoneError(Exception):
-    """The client went away."""
+    """The client disconnected."""
 
 
 class Incoming:
     """The body of one request.
 
     Args:
-        receive: Where it comes from.
-        announced: How long it says it is, in bytes; None where it does not.
-        limit: How long it may be, in bytes.
-        timeout_s: How long it may take.
+        receive: The ASGI channel.
+        announced: The announced length in bytes; None if unknown.
+        limit: The maximum length in bytes.
+        timeout_s: The time allowed to receive it.
     """
 
     def __init__(
@@ -210,34 +210,34 @@ class Incoming:
         self._read = asyncio.Event()
 
     async def begin(self) -> bool:
-        """Read it as far as it is short, without giving it.
+        """Read up to the length of a short body, and buffer it.
 
         Returns:
-            Whether that is all of it.
+            Whether the body is complete.
 
         Raises:
             RefusedError: It is too long, or takes too long.
-            GoneError: The client went away.
+            GoneError: The client disconnected.
         """
         await self._keep(_SHORT)
         return not self._more
 
     async def whole(self) -> bytes:
-        """Read all of it.
+        """Read and return the whole body.
 
         Raises:
             RefusedError: It is too long, or takes too long.
-            GoneError: The client went away.
+            GoneError: The client disconnected.
         """
         await self._keep(self._limit)
         return b"".join(self._kept)
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """Read it piece by piece, from its beginning.
+        """Yield the body in pieces, from its beginning.
 
         Raises:
-            RefusedError: It is too long, or there was nothing new for too long.
-            GoneError: The client went away.
+            RefusedError: It is too long, or no data arrived for too long.
+            GoneError: The client disconnected.
         """
         kept, self._kept = self._kept, []
         try:
@@ -254,17 +254,17 @@ class Incoming:
             self._read.set()
 
     def nothing(self) -> None:
-        """Say that nobody will read it."""
+        """Declare that the body will not be read."""
         self._read.set()
 
     async def gone(self) -> None:
-        """Return when the body is read and the client goes away."""
+        """Wait until the body is read and the client disconnects."""
         await self._read.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
     async def _keep(self, length: int) -> None:
-        """Read on until so much was read, in the time that there is for all of it."""
+        """Read more than `length` bytes or to the end, within the time for the whole body."""
         if not self._more or self._length > length:
             return
         if self._until_s is None:
@@ -302,14 +302,14 @@ class Incoming:
 async def unless_gone(
     incoming: Incoming, work: Coroutine[Any, Any, None], is_answered: Callable[[], bool]
 ) -> None:
-    """Do something, and cancel it when the client goes away.
+    """Run `work`, and cancel it if the client disconnects.
 
-    It is cancelled once, so that it can close what it opened.
+    It is cancelled only once, so that it can close its resources.
 
     Args:
-        incoming: What the client sends.
-        work: What is to be done.
-        is_answered: Whether the client has its answer already; then the rest is done all the same.
+        incoming: The request's body.
+        work: The work to do.
+        is_answered: Whether the client has its complete answer; then the work is not cancelled.
     """
     task, gone = asyncio.ensure_future(work), asyncio.ensure_future(incoming.gone())
     try:
@@ -330,15 +330,15 @@ class Outgoing:
     """The answer to one request.
 
     Args:
-        send: Where it goes.
+        send: The ASGI channel.
         call: The request.
-        timeout_s: How long the client may take nothing of it.
+        timeout_s: How long the client may pause reading.
 
     Attributes:
-        status: The status that was given; None until then.
-        complete: Whether all was given.
-        refused: The code of the error that was given in its place, or at its end.
-        told: Whether observers know of it.
+        status: The status sent; None before.
+        complete: Whether everything was sent.
+        refused: The code of the error sent in place of the answer, or at its end.
+        told: Whether observers were notified.
     """
 
     def __init__(self, send: Send, call: Call, timeout_s: float) -> None:
@@ -353,7 +353,7 @@ class Outgoing:
         self.told = False
 
     async def start(self, status: int, headers: Headers) -> None:
-        """Give the status and the headers."""
+        """Send the status and the headers."""
         self.status = status
         own = [(b"x-resay-request-id", self._call.request_id.encode())]
         await self._send(
@@ -361,10 +361,10 @@ class Outgoing:
         )
 
     async def write(self, data: bytes, *, last: bool = False) -> None:
-        """Give a piece of the body.
+        """Send a piece of the body.
 
         Raises:
-            GoneError: The client takes nothing any more.
+            GoneError: The client stopped reading.
         """
         async with self._writing:
             await self._write(data, last=last)
@@ -378,7 +378,7 @@ class Outgoing:
         self.complete = last
 
     async def whole(self, status: int, headers: Headers, body: bytes) -> None:
-        """Give an answer in one piece."""
+        """Send an answer in one piece."""
         length = (b"content-length", str(len(body)).encode())
         await self.start(status, [*headers, length])
         await self.write(body, last=True)
@@ -386,11 +386,11 @@ class Outgoing:
     async def events(
         self, status: int, headers: Headers, events: AsyncGenerator[Sequence[Event]], api: Api
     ) -> None:
-        """Give a stream; events that come together are given together.
+        """Send a stream; events that arrive together are sent together.
 
         Raises:
-            RefusedError: What `events` raises, where nothing was given yet. It is an event of its
-                own else.
+            RefusedError: An error of `events` before anything was sent. Later ones are sent as an
+                event.
         """
         position = 0
         try:
@@ -414,7 +414,7 @@ class Outgoing:
         await self.write(b"", last=True)
 
     async def refuse(self, error: RefusedError) -> None:
-        """Give an error in the API's own shape."""
+        """Send an error in the API's own format."""
         call = self._call
         self.refused = error.code
         headers: Headers = [
@@ -427,11 +427,11 @@ class Outgoing:
 
     @asynccontextmanager
     async def kept_alive(self, headers: Headers, every_s: float) -> AsyncGenerator[None]:
-        """Give a comment whenever there was nothing to give for so long: proxies cut such streams.
+        """Send a comment after each silent interval, because proxies cut silent streams.
 
         Args:
-            headers: What to begin the stream with, where it was not begun.
-            every_s: After how long, in seconds.
+            headers: The headers to start the stream with, if it has not started.
+            every_s: The interval, in seconds.
         """
         self._last_s = time.monotonic()
         beating = asyncio.ensure_future(self._beat(headers, every_s))
@@ -459,7 +459,7 @@ _SCHEME = re.compile(r"\s*[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _DATA = "data:"
 
 
-# Texts, numbers of others, and what a model was told or said: nothing of it is looked up.
+# Texts, ids of other items, and a model's input or output: no addresses in them are fetched.
 _SAID = frozenset(
     {
         "arguments",
@@ -505,7 +505,7 @@ _SAYING = frozenset(
 )
 
 
-# Where messages and the results of tools have their parts, whatever type they say they are.
+# Fields with the parts of messages and tool results, whatever type they claim to have.
 _INNER = frozenset({"content", "output"})
 
 
@@ -518,11 +518,11 @@ _MEDIA = _ADDRESSES | {"audio", "document", "file", "image", "input_audio", "sou
 
 
 def refers(value: object, name: str) -> bool:
-    """Return whether there is an address in what is no text.
+    """Return whether a value contains an address outside of texts.
 
     Args:
-        value: What a client sends.
-        name: The name of the field that it is in.
+        value: A value sent by a client.
+        name: The name of its field.
     """
     if isinstance(value, str):
         return name not in _SAID and _is_address(value, name)
@@ -538,9 +538,9 @@ def refers(value: object, name: str) -> bool:
 
 
 def _holds_more(part: Mapping[str, object]) -> bool:
-    """Return whether what says that it is a text has something beside it."""
+    """Return whether a part that claims to be text contains media as well."""
     media = _MEDIA & part.keys()
-    # Of a result of a search, only where it comes from.
+    # The `source` of a search result only says where it comes from.
     return bool(media - {"source"} if part.get("type") == "search_result" else media)
 
 

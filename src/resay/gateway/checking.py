@@ -1,8 +1,8 @@
-"""`POST /v1/check` and `/v1/feedback`, and what all answers share that the gateway gives itself.
+"""`POST /v1/check` and `/v1/feedback`, and helpers shared by the gateway's own endpoints.
 
-Samples that the gateway draws are marked, so that it knows them when they come back. Where its
+Requests for samples carry a mark, so that the gateway recognizes them if they come back. If its
 upstream is a LiteLLM proxy that has the gateway check all answers, each sample would otherwise be
-checked by samples of its own, without end. LiteLLM takes the name of a call from the header
+checked with samples of its own, without end. LiteLLM takes the id of a call from the header
 `x-litellm-call-id` and passes it to its guardrails; other upstreams ignore the header.
 """
 
@@ -62,12 +62,12 @@ _PURPOSE = b"resay: marks on samples"
 
 
 class Marks:
-    """Makes marks that nobody else can make, each for one request, and knows them for an hour.
+    """Creates unforgeable marks, each for one request, and recognizes them for an hour.
 
     Args:
-        secret: What only the gateway's processes know, so that each knows the marks of the others;
-            None for one of this process's own.
-        clock: Tells the time, in seconds since the epoch.
+        secret: A secret shared by the gateway's processes, so that they recognize each other's
+            marks; None for a secret of this process.
+        clock: Returns the time, in seconds since the epoch.
     """
 
     def __init__(self, secret: str | None = None, clock: Callable[[], float] = time.time) -> None:
@@ -76,7 +76,7 @@ class Marks:
         self._clock = clock
 
     def marked(self, call: Call) -> Call:
-        """Return a client's request as one for a sample: by OpenAI's API, with a mark."""
+        """Return a client's request as one for a sample: in OpenAI's API, with a mark."""
         kept = [(name, value) for name, value in call.headers if name != _HEADER]
         headers = [*kept, (_HEADER, self.make().encode())]
         return replace(call, query=b"", headers=headers, dialect="openai")
@@ -87,7 +87,7 @@ class Marks:
         return f"{said}.{self._sum(said)}"
 
     def knows(self, name: str) -> bool:
-        """Return whether a call's name is a mark of ours."""
+        """Return whether a call's id is one of our marks."""
         form = _FORM.fullmatch(name)
         if form is None or int(form[1]) < self._clock():
             return False
@@ -95,7 +95,7 @@ class Marks:
 
     @staticmethod
     def seems(name: str) -> bool:
-        """Return whether a call's name is like a mark, whoever made it."""
+        """Return whether a call's id looks like a mark, valid or not."""
         return name.startswith(_LIKE)
 
     def _sum(self, said: str) -> str:
@@ -105,7 +105,7 @@ class Marks:
 M = TypeVar("M", bound=BaseModel)
 _MOST_PROBLEMS = 20
 _LONGEST_NAME = 64
-# SDKs wait for a minute at most before they try again.
+# SDKs wait for at most a minute before they retry.
 _FAILED_S = 120.0
 _MOST_FAILED = 1024
 _FAILED_BYTES = 16 * 1024 * 1024
@@ -113,15 +113,15 @@ _FAILED_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the gateway says.
+    """A reply of the gateway's own endpoints.
 
     Attributes:
-        body: What it says.
+        body: The body.
         answers: The answers that were checked.
-        model: The model that is said to have written them; None where that is not known.
-        question: What was asked; None where that is not known.
-        policy: The policy by which they were checked; None for the one that the request named.
-        refused: What it says in place of the body, where an answer is withheld by an error.
+        model: The model that supposedly wrote them; None if unknown.
+        question: The question; None if unknown.
+        policy: The policy that was applied; None for the one that the request named.
+        refused: The error to send instead of the body, if an answer is withheld by an error.
     """
 
     body: Body
@@ -133,20 +133,20 @@ class Reply:
 
 
 class Shared:
-    """What all requests of one gateway share.
+    """State shared by all requests of one gateway.
 
     Args:
-        config: What the gateway was told.
+        config: The gateway's configuration.
         policies: Its policies.
-        state: What it shares with other gateways.
-        journal: Where verdicts are recorded; None for nowhere.
+        state: State shared with other gateways.
+        journal: The journal for verdicts; None for none.
 
     Attributes:
         policies: The policies.
         journal: The journal.
-        conversations: What is checked when it was answered.
-        failed: What was drawn for requests whose main call has failed.
-        marks: Marks what the gateway asks.
+        conversations: Requests remembered until their answers are checked.
+        failed: Samples drawn for requests whose main call failed.
+        marks: Marks the gateway's own requests.
     """
 
     def __init__(
@@ -165,20 +165,20 @@ class Shared:
 
 
 Handler = Callable[[Wanted, Body, Routing, Shared], Awaitable[Reply]]
-"""Answers a request. It raises a `RefusedError` where it does not."""
+"""Handles a request. It raises a `RefusedError` on failure."""
 
 
 def read_as(model: type[M], body: Body) -> M:
-    """Return a request's body as a model of it.
+    """Validate a request's body with a model.
 
     Raises:
-        RefusedError: It is none; every problem is named, and nothing of what was said.
+        RefusedError: It is not valid; the message lists every problem, without the values.
     """
     try:
         return model.model_validate(body)
     except ValidationError as error:
         problems = list(dict.fromkeys(_problems(error)))
-    # Outside of the handler, so that no traceback drags the values along.
+    # Outside of the handler, so that no chained exception carries the values.
     told = "; ".join(problems[:_MOST_PROBLEMS])
     more = len(problems) - _MOST_PROBLEMS
     told += f"; and {more} more" if more > 0 else ""
@@ -205,20 +205,20 @@ def sources_of(
     main: Provider | None = None,
     payer: str = "",
 ) -> Sources:
-    """Return who is asked about an existing answer.
+    """Return the providers for a check of an existing answer.
 
     Args:
-        wanted: What is wanted.
-        request: What the answer answers, as a request for chat completions.
-        client: How the upstream is asked.
-        marks: Marks what is asked of it.
-        main: Who gives the answer, where it is asked for.
-        payer: What else tells one's cached samples from another's.
+        wanted: The request.
+        request: The question, as a request for chat completions.
+        client: The routing to upstreams.
+        marks: Marks requests to the upstream.
+        main: The provider of the main call, if there is one.
+        payer: Further text to separate cached samples by payer.
     """
     call = wanted.call
 
     async def ask(body: Body) -> Body:
-        # Each with a mark of its own: LiteLLM keeps its records by it.
+        # Each gets its own mark, because LiteLLM keys its records by it.
         asked = client.ask(marks.marked(call), CHAT_COMPLETIONS.path, body)
         return await cancelled_once(asked)
 
@@ -239,7 +239,7 @@ def sources_of(
     return Sources(main or judge, samples, judge, via)
 
 
-# What says how to answer. Tools are offered to a model that acts; here it only says it again.
+# Parameters of generation. Tools make a model act; here it only repeats an answer.
 _PARAMS = HARMLESS - {"parallel_tool_calls", "tool_choice", "tools"}
 _Text = Annotated[str, Field(max_length=200_000)]
 
@@ -273,7 +273,7 @@ _Document = Annotated[
 
 
 class CheckRequest(Strict):
-    """What is to be checked, and by what."""
+    """The answer to check, with what to check it against."""
 
     response: _Text = Field(description="The answer to check.")
     question: _Words | None = Field(default=None, description="The question that it answers.")
@@ -343,14 +343,14 @@ class CheckRequest(Strict):
 
     @property
     def conversation(self) -> list[dict[str, Any]]:
-        """What was asked, as messages; none where that is not said."""
+        """The conversation as messages; none if it is not given."""
         if self.question is not None:
             return [{"role": "user", "content": self.question}]
         return self.messages or []
 
 
 class CheckResponse(BaseModel):
-    """What was found."""
+    """The result of a check."""
 
     object: Literal["hallucination.check"] = "hallucination.check"
     id: str = Field(description="The id of the request.")
@@ -368,16 +368,16 @@ async def check(wanted: Wanted, body: Body, client: Routing, shared: Shared) -> 
     """Check an answer.
 
     Args:
-        wanted: What is wanted.
+        wanted: The request.
         body: A `CheckRequest`.
-        client: How the upstream is asked.
-        shared: What all requests of the gateway share.
+        client: The routing to upstreams.
+        shared: State shared by all requests of the gateway.
 
     Returns:
         A `CheckResponse`.
 
     Raises:
-        RefusedError: It is not valid, or what the policy needs is neither there nor to be had.
+        RefusedError: It is not valid, or lacks something that the policy needs.
     """
     asked, guard = read_as(CheckRequest, body), wanted.guard
     request = _request(asked, wanted.tenant)
@@ -417,13 +417,13 @@ async def _verdict(
             samples=asked.samples,
             logprobs=tokens,
         )
-    # As for answers that are guarded: whatever breaks, the verdict says so.
+    # As for guarded answers: the verdict reports the failure.
     except Exception as error:
         return failed_check(error)
 
 
 def _request(asked: CheckRequest, tenant: str | None) -> Request:
-    """Return what the answer answers as a request for chat completions."""
+    """Return the question as a request for chat completions."""
     known: Mapping[str, Any] = {} if asked.model is None else {"model": asked.model}
     body = {**known, "messages": asked.conversation, **asked.params}
     request = CHAT_COMPLETIONS.read(body)
@@ -431,9 +431,9 @@ def _request(asked: CheckRequest, tenant: str | None) -> Request:
 
 
 def _refuse_incomplete(guard: Guard, asked: CheckRequest, request: Request) -> None:
-    """Refuse what could only be inconclusive for want of something the client knows.
+    """Refuse a check that could only be inconclusive because the client left something out.
 
-    Nothing was spent yet, and a verdict that decides nothing is easily taken for one that does.
+    Nothing was spent yet, and an inconclusive verdict is easily mistaken for a decision.
     """
     problem = _missing(guard, asked, request)
     another = "use another policy (x-resay-policy)"
@@ -478,9 +478,9 @@ def _tokens(asked: CheckRequest) -> Sequence[TokenLogprob]:
 
 
 async def _references(guard: Guard, asked: CheckRequest) -> Sequence[str]:
-    """Return the documents; as one text for steps that compare with them in place of samples.
+    """Return the documents, as one text for steps that compare with them in place of samples.
 
-    A sentence is supported by them as a whole, not by each of them by itself.
+    A sentence is supported by the documents as a whole, not by each of them separately.
     """
     if not asked.references:
         return ()
@@ -498,15 +498,15 @@ def _document(place: int, given: CheckReference) -> Document:
     return Document(given.source or f"document {place}", given.text, metadata=known)
 
 
-# How long an entry may take to be written once its answer was given, in seconds.
+# How long to wait for an entry to be written after its answer was sent, in seconds.
 _WRITTEN_S = 0.25
-# With these begin the ids of answers, which providers give.
+# Prefixes of the ids that providers give to answers.
 _OF_PROVIDERS = ("chatcmpl-", "cmpl-", "resp_", "msg_")
 _THUMBS: Mapping[str, Rating] = {"up": "right", "down": "wrong"}
 
 
 class FeedbackRequest(Strict):
-    """What somebody says of a verdict or an answer."""
+    """A rating of a verdict or an answer."""
 
     id: str = Field(
         min_length=1,
@@ -534,7 +534,7 @@ class FeedbackRequest(Strict):
 
 
 class FeedbackResponse(BaseModel):
-    """What was recorded."""
+    """The recorded rating."""
 
     object: Literal["hallucination.feedback"] = "hallucination.feedback"
     id: str = Field(description="The id of the journal's entry.")
@@ -546,13 +546,13 @@ class FeedbackResponse(BaseModel):
 
 
 async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Body:
-    """Record what somebody says of an entry of the tenant's own.
+    """Record a rating of one of the tenant's own entries.
 
     Args:
         call: The request.
-        client: Whose key it came with; None where clients need none.
+        client: The owner of its key; None if clients need none.
         body: A `FeedbackRequest`.
-        shared: What all requests of the gateway share.
+        shared: State shared by all requests of the gateway.
 
     Returns:
         A `FeedbackResponse`.
@@ -574,7 +574,7 @@ async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Bo
             about="answer" if said.rating in _THUMBS else "verdict",
             claim=said.claim,
             note=said.note,
-            # Under a name that no reviewer has, so that nobody's word is replaced from outside.
+            # Reviewers' names never have this prefix, so clients cannot replace their ratings.
             rater=":".join(filter(None, ("api", client, said.rater))),
             source="api",
         )
@@ -597,12 +597,12 @@ async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Bo
 
 
 async def _entry(journal: Journal, some_id: str, tenant: str | None) -> Entry | None:
-    """Return the tenant's newest entry with this id of its own or of its request."""
+    """Return the tenant's newest entry with this id, or for the request with this id."""
     for wait_s in (_WRITTEN_S, 0.0):
         await journal.flush()
         if (own := await journal.find_own(some_id, tenant)) is not None:
             return own
-        # The client may be faster than what records its answer.
+        # The client may be faster than the recording of its answer.
         await asyncio.sleep(wait_s)
     return None
 

@@ -1,4 +1,4 @@
-"""The gateway file, and the models it names: YAML, read as strictly as policies are."""
+"""The gateway's configuration file: YAML, parsed as strictly as policies."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from resay.providers.shared_limits import SharedStateConfig
 from resay.reporting.journal.entry import SQLITE, JournalConfig
 
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9](?:[A-Za-z0-9._:/@-]{0,126}[A-Za-z0-9])?$")]
-"""What clients call a model."""
+"""A model's name for clients."""
 _SHOWN = 64
-# They have keys of their own, or are the gateway's to say.
+# These have settings of their own, or are controlled by the gateway or its clients.
 _NOT_PARAMS: Mapping[str, str] = {
     **dict.fromkeys(("api_key", "api_base", "model"), "write it beside `params`"),
     "base_url": "write it as `api_base`, beside `params`",
@@ -52,7 +52,7 @@ def _parsed(url: str, example: str) -> httpx.URL:
 
 
 class ModelConfig(Strict):
-    """A model that is asked through litellm."""
+    """A model that is called through litellm."""
 
     model: str = Field(
         min_length=1,
@@ -91,7 +91,7 @@ class ModelConfig(Strict):
                 )
         return url
 
-    # Of `params` alone nothing would be told, as they may hold keys.
+    # Not a field validator: messages about `params` are withheld, because it may contain keys.
     @model_validator(mode="after")
     def _must_have_params_of_litellm(self) -> ModelConfig:
         for name, why in _NOT_PARAMS.items():
@@ -101,17 +101,17 @@ class ModelConfig(Strict):
 
 
 def named_model(body: Mapping[str, Any]) -> str | None:
-    """Return the name of the model that a request asks for; None where it names none."""
+    """Return the name of the model that a request asks for; None if it names none."""
     model: object = body.get("model")
     return model if isinstance(model, str) else None
 
 
 def unknown_model(name: str | None, known: Iterable[str]) -> RefusedError:
-    """Return the message for a client that asks for an unknown model.
+    """Return the error for a client that asks for an unknown model.
 
     Args:
-        name: The name it gave.
-        known: The names of the models there are.
+        name: The name it sent.
+        known: The names of the known models.
     """
     names = ", ".join(repr(model) for model in sorted(known))
     asked = "the request names no `model`" if name is None else f"no model {name[:_SHOWN]!r}"
@@ -130,7 +130,7 @@ _Subject = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,128}$")]
 
 
 class UpstreamConfig(Strict):
-    """Who answers."""
+    """The provider behind the gateway."""
 
     url: str = Field(
         description="The base URL, as for OpenAI's clients; /v1 is added if it has no path."
@@ -156,7 +156,7 @@ class UpstreamConfig(Strict):
 
 
 class ClientKey(Strict):
-    """A key that clients may come with."""
+    """A key that clients may use."""
 
     name: _Name = Field(description="The key's owner, shown to observers.")
     sha256: str | None = Field(
@@ -176,7 +176,7 @@ class ClientKey(Strict):
 
 
 class GatewayLimits(Strict):
-    """What clients may take."""
+    """Limits on clients."""
 
     header_bytes: int = Field(
         default=32_768, ge=1024, le=1_048_576, description="Bytes of a request's headers."
@@ -220,7 +220,7 @@ class GatewayLimits(Strict):
 
 
 class Quota(Strict):
-    """What one key or one tenant may use."""
+    """Limits on the use by one key or one tenant."""
 
     concurrency: int | None = Field(
         default=None, ge=1, description="Concurrent requests; null = no limit."
@@ -245,7 +245,7 @@ class Quota(Strict):
 
     @property
     def limits_days(self) -> bool:
-        """Whether it says how much may be used on one day."""
+        """Whether any limit applies per day."""
         days = (self.calls_per_day, self.tokens_per_day, self.cost_usd_per_day)
         return any(limit is not None for limit in days)
 
@@ -331,7 +331,7 @@ class GatewayConfig(Strict):
 
     @property
     def policy_files(self) -> Mapping[str, str | None]:
-        """The file of each policy, by its name; None where the default one is Resay's own."""
+        """The file of each policy, by name; None for Resay's built-in default."""
         return {DEFAULT_POLICY: os.environ.get("RESAY_POLICY") or None, **self.policies}
 
     @classmethod
@@ -344,19 +344,18 @@ class GatewayConfig(Strict):
         journal: str | None = None,
         state: str | None = None,
     ) -> GatewayConfig:
-        """Read a gateway's file.
+        """Load a gateway's file.
 
         Args:
-            path: The YAML file, in UTF-8; None for none. Policy files are named relative to it, and
-                `${NAME}` in it stands for an environment variable.
-            upstream: The base URL of who answers, in place of the file's.
-            policy: The default policy's file, in place of the one the file names.
-            journal: The journal's address, in place of the file's.
-            state: The address of the Redis that gateways share, in place of the file's.
+            path: The YAML file, in UTF-8; None for no file. Policy files are relative to it, and
+                `${NAME}` in it is replaced by an environment variable.
+            upstream: The base URL of the upstream, overriding the file's.
+            policy: The default policy's file, overriding the one in the file.
+            journal: The journal's URL, overriding the file's.
+            state: The URL of the Redis that gateways share, overriding the file's.
 
         Raises:
-            PolicyError: The file cannot be read or is not valid; every problem is in it, with its
-                line.
+            PolicyError: The file cannot be read or is not valid; lists every problem with its line.
         """
         source = _SOURCE if path is None else os.fspath(path)
         document = Document({}) if path is None else _read(Path(path), source)
@@ -377,7 +376,7 @@ class GatewayConfig(Strict):
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> GatewayConfig:
-        """Make one of a mapping such as a file would hold it, in which `${NAME}` has no meaning.
+        """Create a configuration from a mapping like a file's content, without expanding `${NAME}`.
 
         Raises:
             PolicyError: It is not valid.
@@ -394,7 +393,7 @@ class GatewayConfig(Strict):
         else:
             if not problems:
                 return config
-        # Outside of the handler, so that no traceback drags the values along.
+        # Outside of the handler, so that no chained exception carries the values.
         problems = sorted(problems, key=lambda problem: problem.line or 0)
         raise PolicyError(list(dict.fromkeys(problem.text(source) for problem in problems)))
 
@@ -405,7 +404,7 @@ def _read(path: Path, source: str) -> Document:
 
 
 def _place(data: dict[str, Any], folder: Path) -> None:
-    """Name files as they are to be opened."""
+    """Resolve the paths of files relative to the folder."""
     policies = data.get("policies")
     if isinstance(policies, dict):
         for name, file in list(policies.items()):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - plain data

@@ -1,6 +1,6 @@
 """The gateway as an ASGI application.
 
-It handles each request that comes in, and reports it to the journal, the metrics and the log.
+It handles incoming requests, and reports them to the journal, the metrics and the log.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ _UNNAMED = "unknown"
 
 
 class Watch:
-    """Tells of every request once, when it is over.
+    """Reports every request once, when it is over.
 
     Args:
-        observers: Who is notified of those that were guarded.
-        journal: Where its verdict is written; None for nowhere.
-        metrics: What counts those that were not guarded.
-        quotas: What counts how much was used.
+        observers: Notified of guarded requests.
+        journal: Records their verdicts; None for no journal.
+        metrics: Counts the requests that were not guarded.
+        quotas: Counts usage.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Watch:
         self._quotas = quotas
 
     async def tell(self, observation: Observation, outgoing: Outgoing) -> None:
-        """Tell of one. Whatever fails is logged, and harms no answer."""
+        """Report a guarded request. Failures are logged and do not affect the answer."""
         outgoing.told = True
         await self._quotas.spend(observation)
         for observer in self._observers:
@@ -116,7 +116,7 @@ class Watch:
             entry = entry_of(observation)
             if entry is not None:
                 await self.journal.append(entry)
-        # The answer is given already, and what went wrong may hold words of it.
+        # The answer is already sent, and the error may contain words of it.
         except Exception as error:
             logger.error(
                 "the journal failed with %s (request %s)",
@@ -125,18 +125,18 @@ class Watch:
             )
 
     def ended(self, call: Call, outgoing: Outgoing, elapsed_s: float) -> None:
-        """Count a request, of whatever kind, and log it unless it was told of.
+        """Count a request of any kind, and log it unless it was reported.
 
         Args:
             call: The request.
-            outgoing: What was given.
-            elapsed_s: How long it took, in seconds.
+            outgoing: Its answer.
+            elapsed_s: Its duration in seconds.
         """
         if outgoing.refused is not None:
             self._metrics.refused(outgoing.refused)
         if outgoing.told:
             return
-        # What nginx calls a client that went away before it was given anything.
+        # nginx's status for a client that disconnected before the response.
         status = outgoing.status or 499
         route = call.own or (PREFIX + call.api.path if call.api else f"{PREFIX}/*")
         log_passed(call.method, status, elapsed_s, route=route, request_id=call.request_id)
@@ -145,7 +145,7 @@ class Watch:
 
 
 def entry_of(observation: Observation) -> Entry | None:
-    """Return the journal's entry of a request; None where there is no verdict."""
+    """Return the journal entry for a request; None if there is no verdict."""
     answer = observation.answer
     if answer is None:
         return None
@@ -165,14 +165,14 @@ def entry_of(observation: Observation) -> Entry | None:
 
 
 class Keyring:
-    """Knows keys by their hashes.
+    """Recognizes keys by their hashes.
 
     Args:
         keys: The keys.
         env: The environment variables; None for the process's.
 
     Raises:
-        ConfigurationError: A variable that is to hold a key holds none.
+        ConfigurationError: A variable that should contain a key is not set.
     """
 
     def __init__(self, keys: Sequence[ClientKey], env: Mapping[str, str] | None = None) -> None:
@@ -183,9 +183,9 @@ class Keyring:
         return bool(self._hashes)
 
     def owner(self, presented: str | None) -> str | None:
-        """Return whose key this is; None for nobody's.
+        """Return the owner of a key; None if it is unknown.
 
-        How long it takes does not depend on the key, nor on which of them it is like.
+        Its duration depends neither on the key nor on its similarity to known ones.
         """
         digest = _hex_of(presented or "")
         owner = None
@@ -217,26 +217,26 @@ _HANDLERS: Mapping[str, Handler] = {CHECK: check, LITELLM_GUARDRAIL: check_for_l
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _LENGTH = re.compile(r"[0-9]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-# The first of them say enough: that is too long for anybody.
+# Enough digits to show that a body is too long.
 _DIGITS = 18
-# How long requests may take to end once the server has given them up.
+# How long requests may take to finish after the server has abandoned them.
 _ENDING_S = 5.0
 _DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:$|[/\\])")
 
 
 class Handling:
-    """Guards requests, answers them, or passes them on.
+    """Guards requests, answers them itself, or passes them on.
 
     Args:
-        config: What the gateway was told.
+        config: The gateway's configuration.
         policies: The policies.
-        admission: Who is let in.
-        watch: Who is notified of what was done.
-        quotas: How much clients and tenants may use.
-        state: What is shared with other gateways.
+        admission: Admission control.
+        watch: Reports requests.
+        quotas: Quotas of clients and tenants.
+        state: State shared with other gateways.
 
     Raises:
-        ConfigurationError: A variable that is to hold a client's key holds none.
+        ConfigurationError: A variable that should contain a client's key is not set.
     """
 
     def __init__(
@@ -263,19 +263,19 @@ class Handling:
 
     @property
     def open(self) -> bool:
-        """Whether there is anybody to ask."""
+        """Whether requests are accepted."""
         return self._routing is not None
 
     def begin(self, routing: Routing) -> None:
-        """Take requests.
+        """Accept requests.
 
         Args:
-            routing: Who answers them.
+            routing: Routes them to providers.
         """
         self._routing = routing
 
     async def end(self) -> None:
-        """Take no more, and wait for those that the server gave up to tell what they know."""
+        """Accept no more requests, and wait for abandoned ones to report."""
         self._routing = None
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_ENDING_S)
@@ -310,7 +310,7 @@ class Handling:
             with inside(sent_from(headers)):
                 await self._route(call, incoming, outgoing)
         except GoneError:
-            # The server closes what was begun and not ended.
+            # The server closes an unfinished response.
             return
         except RefusedError as error:
             await self._refuse(error, outgoing)
@@ -362,14 +362,14 @@ class Handling:
 
     @asynccontextmanager
     async def _received(self, incoming: Incoming) -> AsyncGenerator[bytes]:
-        """Have a request's body. Those that come in slowly keep nobody from being guarded.
+        """Receive a request's body. Slow uploads do not take up guarding slots.
 
         Raises:
-            OverloadedError: There is no room for it.
+            OverloadedError: There is no capacity for it.
         """
         self._admission.check()
         async with AsyncExitStack() as stack:
-            # Of long ones there are never more than can be guarded: each takes memory.
+            # Long bodies use memory, so limit them to the number of guarding slots.
             if not await incoming.begin():
                 await stack.enter_async_context(self._long.place())
             yield await incoming.whole()
@@ -380,15 +380,15 @@ class Handling:
         if sum(sizes, len(call.path) + len(call.query)) > limit:
             message = f"the request's headers are longer than {limit} bytes"
             raise RefusedError(431, "headers_too_large", message, headers={"connection": "close"})
-        # An upstream that knows TRACE gives back what it was sent, its key with it.
+        # An upstream that supports TRACE echoes the request, including its key.
         if call.method not in _METHODS:
             raise RefusedError(405, "bad_method", f"the method {call.method[:16]!r} is not known")
         if {b"content-length", b"transfer-encoding"} <= {name for name, _ in call.headers}:
-            # Whoever reads it next could see it end elsewhere (RFC 9112, section 6.1).
+            # The next server could see it end elsewhere (RFC 9112, section 6.1).
             message = "the request says in two ways how long its body is"
             raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
         if any(_CONTROL.search(value) for _, value in call.headers):
-            # Servers read such a header each in its own way (RFC 9110, section 5.5).
+            # Servers interpret such a header differently (RFC 9110, section 5.5).
             raise RefusedError(400, "bad_header", "a header has a control character in its value")
 
     def _owner(self, call: Call) -> str | None:
@@ -428,7 +428,7 @@ class Handling:
             await self._watch.tell(guarding.observation(), outgoing)
 
     async def _own(self, wanted: Wanted, body: Body, outgoing: Outgoing) -> None:
-        """Answer what the gateway itself answers."""
+        """Answer a request to one of the gateway's own endpoints."""
         began_s, reply = time.monotonic(), Reply({})
         try:
             try:
@@ -466,7 +466,7 @@ class Handling:
     async def _pass(
         self, call: Call, incoming: Incoming, outgoing: Outgoing, headers: Headers
     ) -> None:
-        """Pass a request on untouched, and its answer."""
+        """Forward a request and its response unchanged."""
         response = await self._forward(call, incoming)
         try:
             await outgoing.start(
@@ -491,7 +491,7 @@ class Handling:
     async def _read_again(
         self, call: Call, client: str | None, incoming: Incoming, outgoing: Outgoing
     ) -> None:
-        """Give what the upstream has stored, without what was not released."""
+        """Return an answer stored by the upstream, without unreleased parts."""
         response = await self._forward(call.unpacked, incoming)
         if response.is_success and is_event_stream(response):
             headers = given_headers(response, of_body=False)
@@ -527,9 +527,9 @@ class Handling:
         response: Asked,
         outgoing: Outgoing,
     ) -> None:
-        """Check an answer that was made in the background, now that it is there."""
+        """Check an answer that was created in the background and is now complete."""
         name, guard = self._policies.get(policy)
-        # What the query asks for is about the stored answer, and not for its samples.
+        # The query applies to the stored answer, not to its samples.
         wanted = Wanted(replace(call, query=b""), RESPONSES, name, guard, call.tenant, client)
         guarding = self._guarding(wanted, asked, outgoing)
         async with self._quotas.place(client, call.tenant), self._admission.place():
@@ -551,22 +551,22 @@ def _check_path(call: Call) -> None:
         raise RefusedError(400, "bad_path", "the path leads elsewhere")
 
 
-# What a proxy says of whom it asks for. They would all come from this machine.
+# Headers naming a proxy's client: all proxied requests seem to come from this machine.
 _FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
-# How old what other workers tell of themselves in the metrics may be.
+# The maximum age of other workers' values in the metrics.
 _REFRESH_S = 1.0
 _ASKED = {"www-authenticate": 'Basic realm="resay", charset="UTF-8"'}
 
 
 class ForOperators:
-    """Shows an application to operators alone.
+    """Restricts an application to operators.
 
-    They come with the operator's key, as HTTP Basic's password or as a bearer token. Where there
-    is none, they come from this machine, and only while clients have no keys of their own.
+    They authenticate with the operator's key, as HTTP Basic's password or as a bearer token. If
+    there is none, access is limited to this machine, and only while clients have no keys.
 
     Args:
         app: The application.
-        config: What the gateway was told.
+        config: The gateway's configuration.
     """
 
     def __init__(self, app: ASGIApp, config: GatewayConfig) -> None:
@@ -576,7 +576,7 @@ class ForOperators:
         self._alone = not config.keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Show it, or say who may see it."""
+        """Serve the application, or refuse access."""
         headers: Headers = list(scope["headers"])
         if self._key is None and not (self._alone and _from_here(scope, headers)):
             app = _refusal(403, "this needs an `operator_key` in the gateway file", {})
@@ -588,7 +588,7 @@ class ForOperators:
 
 
 def _hash(key: bytes) -> bytes:
-    # However long they are, comparing hashes takes the same time.
+    # Hashes make the comparison take the same time for keys of any length.
     return hashlib.sha256(key).digest()
 
 
@@ -606,7 +606,7 @@ def _presented(headers: Headers) -> bytes:
 
 
 def _from_here(scope: Scope, headers: Headers) -> bool:
-    """Return whether somebody on this machine asks, and by a name no page elsewhere could use."""
+    """Return whether a request is from this machine, under a name that no remote page can use."""
     client = scope.get("client")
     names = {name for name, _ in headers}
     hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
@@ -624,20 +624,20 @@ def _refusal(status: int, message: str, headers: dict[str, str]) -> Response:
 
 
 class Gateway:
-    """Guards what clients ask of one upstream, and of models that are asked through litellm.
+    """Guards requests to one upstream, and to models called through litellm.
 
     Args:
         config: Its configuration.
-        on_verdict: Who is notified of each guarded request, once, when it is over.
+        on_verdict: Called once for each guarded request, when it is over.
 
     Raises:
-        ConfigurationError: A variable that is to hold a client's key holds none.
+        ConfigurationError: A variable that should contain a client's key is not set.
         MissingDependencyError: The journal's extra is not installed.
 
     Attributes:
-        policies: The policies, and how they are read again.
-        admission: How many requests are being guarded, and how many wait for it.
-        draining: Whether it is to stop, so that nobody should send it anything new.
+        policies: The policies, and their reloading.
+        admission: Admission control, with the numbers of guarded and queued requests.
+        draining: Whether it is shutting down, and should receive no new requests.
     """
 
     def __init__(self, config: GatewayConfig, *, on_verdict: Observer | None = None) -> None:
@@ -677,7 +677,7 @@ class Gateway:
         """Return the application.
 
         Args:
-            routes: Further routes, which come before the gateway's own.
+            routes: Additional routes, matched before the gateway's own.
         """
         shown = [] if self._journal is None else dashboard(self._journal, hosts=None)
         router = Router([*shown, Route("/metrics", self._counted)])
@@ -725,7 +725,7 @@ class Gateway:
                 await self._state.aclose()
 
     async def _share(self, state: SharedState) -> None:
-        """Let the other gateways see which policies are in use."""
+        """Publish the version of the policies in use to the other gateways."""
         while True:
             member = await state.member()
             if state.note != self.policies.version:
@@ -739,13 +739,13 @@ class Gateway:
             await asyncio.sleep(_REFRESH_S)
 
     async def prepare(self) -> None:
-        """Read the policies, load litellm, and see whether the journal can be read.
+        """Load the policies and litellm, and check that the journal is readable.
 
         Raises:
             ConfigurationError: A policy is not valid or cannot be used here, or litellm does not
                 know one of the `models`.
             MissingDependencyError: litellm is not installed, and there are `models`.
-            ScorerError: A model's server does not answer.
+            ScorerError: A model's server does not respond.
             JournalError: The journal cannot be read.
         """
         if self.policies.loaded:
@@ -773,7 +773,7 @@ class Gateway:
             state = self._state
             body["state"] = "degraded" if state.degraded else "ok"
             body["members"] = state.members
-            # More than one: some of them have not read the new files yet.
+            # Several versions: some gateways have not loaded the new files yet.
             body["policy_versions"] = state.notes
         return _json(200 if ready else 503, json.dumps(body).encode())
 

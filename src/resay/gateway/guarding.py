@@ -1,4 +1,4 @@
-"""Guarding one request, whoever answers it."""
+"""Guards one request, for any provider."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ from resay.providers.apis import (
 from resay.providers.apis.base import is_yes
 from resay.providers.base import Completions, Layer, Provider
 
-# What says how to answer, and never where to ask or who pays.
+# Parameters that control the answer, and never the address or the payer.
 HARMLESS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {"extra_body", "extra_headers"}
 
 
 class Elsewhere(Layer):
-    """Keeps from litellm what a client says beside its question.
+    """Passes only the question and harmless parameters of a client's request to litellm.
 
-    litellm takes addresses, keys, headers and whole other models among its parameters, and fetches
-    what messages refer to.
+    litellm accepts addresses, keys, headers and entire other models as parameters, and fetches URLs
+    in messages.
 
     Args:
-        inner: Who is asked.
-        asked: What the client asked.
+        inner: The wrapped provider.
+        asked: The client's request.
         policy: The policy; its own parameters are kept.
     """
 
@@ -74,12 +74,12 @@ class Elsewhere(Layer):
         self._kept = HARMLESS | frozenset(policy.sampling.params)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider.
+        """Call the wrapped provider.
 
         Raises:
-            ProviderRefusedError: The client's messages refer to something that is to be fetched.
+            ProviderRefusedError: The client's messages contain a reference to be fetched.
         """
-        # Judges are asked with the policy's parameters alone.
+        # Judges are called with the policy's parameters only.
         if query.messages != self._messages:
             return await self.inner.complete(query, n=n)
         if any(refers(message.get("content"), "text") for message in query.messages):
@@ -90,20 +90,20 @@ class Elsewhere(Layer):
         return await self.inner.complete(replace(query, params=params), n=n)
 
 
-# The others say it anyway.
+# The other APIs always report usage.
 _TOLD_IF_ASKED = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
 _OPTIONS, _ASKED = "stream_options", "include_usage"
 
 
 def asking_usage(api: Api, body: Body) -> Body:
-    """Return a request for a stream that says at its end what it cost.
+    """Return a streaming request that asks for usage at the end.
 
     Args:
-        api: What is spoken.
+        api: The API.
         body: The request.
 
     Returns:
-        The request; the same object where nothing is to be added.
+        The request; the same object if there is nothing to add.
     """
     options: object = {} if body.get(_OPTIONS) is None else body[_OPTIONS]
     if api.path not in _TOLD_IF_ASKED or not isinstance(options, Mapping):
@@ -115,7 +115,7 @@ def asking_usage(api: Api, body: Body) -> Body:
 
 
 def is_usage_alone(event: Event) -> bool:
-    """Return whether an event is there to say what a stream cost, and for nothing else."""
+    """Return whether an event only reports the usage of a stream."""
     body = event.body
     return body.get("choices") == [] and isinstance(body.get("usage"), Mapping)
 
@@ -127,7 +127,7 @@ _STREAM: Headers = [
 ]
 UNGUARDED: Headers = [(b"x-resay-action", b"unguarded")]
 _ENCODED = ("identity", "")
-# What ends a stream, and what an upstream that was left early had no time to send.
+# The end of a stream, which an upstream that is cut off early cannot send.
 _DONE = "[DONE]"
 _ENDING_SO = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
 _SCORE_DIGITS = 4
@@ -135,15 +135,15 @@ _SCORE_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is wanted of a guarded request, beside its body.
+    """A request to be guarded, apart from its body.
 
     Attributes:
         call: The request.
-        api: What is spoken.
+        api: The API.
         policy: The policy's name.
-        guard: Who checks and acts.
-        tenant: On whose behalf.
-        client: Whose key it came with.
+        guard: The guard that checks and acts.
+        tenant: The tenant of the request.
+        client: The owner of its key.
     """
 
     call: Call
@@ -155,10 +155,10 @@ class Wanted:
 
 
 def read_body(call: Call, data: bytes) -> Body:
-    """Return the object that a request holds.
+    """Parse the JSON object in a request's body.
 
     Raises:
-        RefusedError: There is none, so nobody could guard the answer.
+        RefusedError: It contains none, so its answer could not be guarded.
     """
     encoding = (call.header(b"content-encoding") or "").strip().lower()
     if encoding not in _ENCODED:
@@ -166,7 +166,7 @@ def read_body(call: Call, data: bytes) -> Body:
         raise RefusedError(415, "unsupported_encoding", message)
     try:
         value: object = json.loads(data, parse_constant=_no_number, parse_float=_finite)
-    # Deep nesting is refused with a RecursionError.
+    # Deep nesting raises a RecursionError.
     except (ValueError, RecursionError) as error:
         message = (
             "the request's body cannot be read as JSON; send UTF-8, finite numbers of ordinary"
@@ -184,7 +184,7 @@ def _no_number(name: str) -> object:
 
 def _finite(digits: str) -> float:
     number = float(digits)
-    # What is too large for a number could not be sent on as one.
+    # A number that overflows could not be forwarded as a number.
     return number if math.isfinite(number) else cast("float", _no_number(digits))
 
 
@@ -193,13 +193,13 @@ class Guarding:
     """Guards one request.
 
     Attributes:
-        wanted: What is wanted.
+        wanted: The request.
         body: The request's body.
-        client: How the upstream is asked.
-        outgoing: Where the answer goes.
-        heartbeat_s: After how long a silent stream gets a comment.
-        failed: What was drawn for requests whose main call has failed.
-        stored: What is known of the answers that the upstream keeps.
+        client: The routing to upstreams.
+        outgoing: The response to the client.
+        heartbeat_s: The silent interval after which a stream gets a comment.
+        failed: Samples drawn for requests whose main call failed.
+        stored: Outcomes of the answers that the upstream stores.
     """
 
     wanted: Wanted
@@ -223,10 +223,10 @@ class Guarding:
         self._began_s = time.monotonic()
 
     async def run(self) -> None:
-        """Ask, check, and answer the client.
+        """Make the main call, check its answer, and respond to the client.
 
         Raises:
-            RefusedError: There is no answer, and nothing was given yet.
+            RefusedError: There is no answer, and nothing was sent yet.
         """
         request, upstream = self._prepared()
         try:
@@ -239,10 +239,10 @@ class Guarding:
             raise self._refusal(error) from None
 
     async def check(self, response: Asked) -> None:
-        """Check an answer that was made in the background, and give it.
+        """Check an answer that was created in the background, and send it.
 
         Args:
-            response: The answer, which was read.
+            response: The response, already read.
 
         Raises:
             RefusedError: It is withheld by an error.
@@ -257,13 +257,13 @@ class Guarding:
 
     @property
     def _in_background(self) -> bool:
-        """Whether the answer comes later, and may have to be withheld then."""
+        """Whether the answer is created in the background, and may be withheld when it is read."""
         wanted = self.wanted
         later = wanted.api is RESPONSES and bool(self.body.get("background"))
         return later and wanted.guard.policy.can_withhold
 
     def _prepared(self) -> tuple[Request, Upstream]:
-        """Return the request, and how the upstream is asked beside it."""
+        """Return the parsed request, and the upstream for further calls."""
         wanted, body = self.wanted, self.body
         if self._in_background:
             body = {name: value for name, value in body.items() if name != "background"}
@@ -287,7 +287,7 @@ class Guarding:
 
     @property
     def _may_be_stored(self) -> bool:
-        """Whether the upstream may keep the answer, so that somebody can ask for it by its name."""
+        """Whether the upstream may store the answer, so that clients can fetch it by its id."""
         api, stores = self.wanted.api, self.body.get("store")
         return (api is RESPONSES and stores is not False) or (
             api is CHAT_COMPLETIONS and bool(stores)
@@ -299,7 +299,7 @@ class Guarding:
             self._keep()
 
     def _keep(self) -> None:
-        """Remember what became of the answer, where the upstream may have stored it."""
+        """Remember the outcome of the answer, if the upstream may have stored it."""
         if self._may_be_stored:
             stops = withheld_stops(self.wanted.guard.policy)
             outcomes = [outcome_of(answer, stops=stops) for answer in self._answers]
@@ -320,7 +320,7 @@ class Guarding:
         return self.client.takes_n(self.body)
 
     def observation(self) -> Observation:
-        """Return what observers get, once it is over."""
+        """Return the observation for observers, once the request is over."""
         wanted = self.wanted
         return replace(
             observed(wanted, self.outgoing, self.body),
@@ -332,10 +332,10 @@ class Guarding:
     async def _whole(self, request: Request, upstream: Upstream) -> None:
         if self._in_background:
             return await self._begin(request, upstream)
-        # Most of the time none has failed, and a body may be long.
+        # Usually none has failed, and hashing a long body takes time.
         before = self.failed.take(self._key(upstream)) if len(self.failed) else None
         self._drawn_before = [] if before is None else before["drawn"]
-        # The first try has had its samples. This one has them once it has an answer.
+        # The first try drew samples, so a retry draws its own only once it has an answer.
         retries = before is not None or self.wanted.call.retries
         try:
             response = await self._relay.aanswer(request, self._send, upstream, main_first=retries)
@@ -348,19 +348,19 @@ class Guarding:
         return await self._give(response)
 
     async def _begin(self, request: Request, upstream: Upstream) -> None:
-        """Have an answer made in the background. It is checked when it is read."""
+        """Start an answer in the background. It is checked when it is read."""
         try:
             response = await self._send(request.body)
         except StreamedError as error:
             return await self._streamed(request, error.response, upstream)
-        # Some upstreams do not know it, and answer at once.
+        # Some upstreams do not support this, and answer immediately.
         if not is_unfinished(response):
             return await self._give(await self._relay.acheck(request, response, upstream))
         self.stored.wait(next(iter(self._ids), ""), self.wanted.policy, self.body)
         return await self._give(unanswered(response))
 
     def _key(self, upstream: Upstream) -> str:
-        """Return by what a request is known when a client tries again."""
+        """Return the key that identifies a request when a client retries it."""
         wanted = self.wanted
         whose = (upstream.source, wanted.client, wanted.tenant, wanted.policy, wanted.api.path)
         return hashlib.sha256(json_bytes([whose, self.body])).hexdigest()
@@ -372,7 +372,7 @@ class Guarding:
         return await self._read(response)
 
     async def _read(self, response: Asked) -> Body:
-        """Return the object in an answer; an empty one where there is none.
+        """Parse the object in a response; empty if it contains none.
 
         Raises:
             UpstreamError: It is an error.
@@ -392,7 +392,7 @@ class Guarding:
         main = self._main
         assert main is not None  # noqa: S101 - there was a main call
         headers = [*given_headers(main, of_body=False), *headers_of(self._answers)]
-        # What cannot be read has nothing in its place, unless it is withheld.
+        # An unreadable answer is passed on unchanged, unless it is withheld.
         content = json_bytes(body) if body else main.content
         if body:
             others = [(name, value) for name, value in headers if name != b"content-type"]
@@ -417,7 +417,7 @@ class Guarding:
                 given = self._given(events)
                 await self.outgoing.events(200, headers, given, self.wanted.api)
         finally:
-            # Events that nobody began to read close nothing.
+            # Closing an unstarted generator does not close the response.
             response.close()
 
     async def _open(self, request: Request) -> Asked:
@@ -426,7 +426,7 @@ class Guarding:
         counted = asked if self.client.refuses_usage else asking_usage(self.wanted.api, asked)
         response = await self.client.open(call, path, counted)
         self._adds_usage = counted is not asked
-        # What the client did not ask for may be what is refused.
+        # The upstream may have refused our own addition.
         if self._adds_usage and is_about_parameters(UpstreamError(response)):
             response.close()
             response = await self.client.open(call, path, asked)
@@ -441,12 +441,12 @@ class Guarding:
         async with aclosing(response.events()) as events:
             async for together in events:
                 for event in together if is_named else ():
-                    # Each event names the answer again.
+                    # Each event repeats the answer's id.
                     self._ids += (name for name in ids_of(event.body) if name not in self._ids[-2:])
                 yield together
 
     async def _given(self, events: AsyncGenerator[Events]) -> AsyncGenerator[Events]:
-        """Yield what the client gets of the guard's events."""
+        """Yield the guard's events as the client receives them."""
         last: object = None
         try:
             async for together in events:
@@ -461,7 +461,7 @@ class Guarding:
             yield [Event(_DONE)]
 
     def _refusal(self, error: Exception) -> RefusedError:
-        """Return how a client is answered where the guard raised."""
+        """Return the error for the client if the guard raised."""
         if isinstance(error, HallucinationBlocked):
             gone, refusal = withheld(error)
             self._answers.append(gone)
@@ -474,7 +474,7 @@ class Guarding:
 
 
 def withheld(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:
-    """Return what is known, and what is said, of an answer that is withheld by an error."""
+    """Return the answer for observers, and the error for the client, of a withheld answer."""
     refusal = RefusedError(
         422,
         "hallucination_blocked",
@@ -485,12 +485,12 @@ def withheld(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:
 
 
 def observed(wanted: Wanted, outgoing: Outgoing, body: Body | None) -> Observation:
-    """Return what observers get of a request, before anything is known of its answers.
+    """Return an observation of a request, without its answers.
 
     Args:
-        wanted: What was wanted.
-        outgoing: What was given.
-        body: What was asked, where it was read.
+        wanted: The request.
+        outgoing: The response to the client.
+        body: The request's body, if it was read.
     """
     model: object = body.get("model") if body is not None else None
     return Observation(
@@ -501,7 +501,7 @@ def observed(wanted: Wanted, outgoing: Outgoing, body: Body | None) -> Observati
         tenant=wanted.tenant,
         client=wanted.client,
         stream=body is not None and is_yes(body.get("stream")),
-        # What nginx calls a client that went away before it was given anything.
+        # nginx's status for a client that disconnected before the response.
         status=outgoing.status or 499,
         request=body,
         complete=outgoing.complete,
@@ -509,7 +509,7 @@ def observed(wanted: Wanted, outgoing: Outgoing, body: Body | None) -> Observati
 
 
 def headers_of(answers: Sequence[Answer]) -> Headers:
-    """Return what the headers say of the verdict that stands for all."""
+    """Return the headers about the verdict that represents all answers."""
     answer = gravest(answers)
     if answer is None:
         return []

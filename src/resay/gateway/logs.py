@@ -1,9 +1,9 @@
-"""What the gateway writes to its log: one line for each record, without a word of what was said.
+"""The gateway's log: one line for each record, without any content of requests or answers.
 
-What Resay and uvicorn say holds no content and is written. What other libraries say may hold it, as
-may the messages of exceptions: of those the log has who said something, where, and the
-exception's type. What breaks the gateway itself is written with its traceback and without its
-message. At level DEBUG all of it is written, with tracebacks.
+Messages of Resay and uvicorn contain no such content, and are written. Those of other libraries may
+contain it, as may exception messages: for these, the log has the logger, the place, and the type of
+the exception. Failures of the gateway itself are written with their traceback and without their
+message. At level DEBUG everything is written, with tracebacks.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _ROUTES: Mapping[str, str] = {
 }
 _PASSED = "/v1/*"
 _OPEN = ("resay", "uvicorn")
-# They come with handlers of their own, which would write what is said as it is, and twice.
+# Their own handlers would write records unfiltered, and a second time.
 _LOUD = ("LiteLLM", "LiteLLM Proxy", "LiteLLM Router")
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _LONGEST_FIELD, _LONGEST_MESSAGE = 256, 4096
 
 
-class WithoutMessage(Exception):  # noqa: N818 - it stands for an error
-    """An exception as it can be logged anywhere: its traceback and type, and those of its causes.
+class WithoutMessage(Exception):  # noqa: N818 - it represents an error
+    """An exception that is safe to log: the traceback and type of it and its causes.
 
-    Messages may hold what was asked or answered; those about settings never do, and are kept.
+    Messages may contain users' content; those of configuration errors never do, and are kept.
 
     Args:
         error: The exception.
@@ -57,19 +57,19 @@ class WithoutMessage(Exception):  # noqa: N818 - it stands for an error
         self.error = error
         self.__traceback__ = error.__traceback__
         context = None if error.__suppress_context__ else error.__context__
-        # Of several that were raised together the first says enough.
+        # The first one of an exception group is enough.
         inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())
         cause = error.__cause__ or context or next(iter(inner), None)
         self.__cause__ = None if cause is None else WithoutMessage(cause)
 
 
 def configure(format: Format = "text", level: Level = "info") -> None:  # noqa: A002 - as the option
-    """Have this process write its log to stderr. Calling it again changes how.
+    """Configure this process's logging to stderr. Further calls replace the configuration.
 
     Args:
-        format: `json` for one JSON object on each line, `text` for lines that people read.
-        level: From which level on Resay and the server are heard; others from WARNING on. `debug`
-            lets content into the log: what other libraries say, and tracebacks.
+        format: `json` for one JSON object per line, `text` for human-readable lines.
+        level: The level for Resay and the server; others are logged from WARNING on. `debug` lets
+            content into the log: messages of other libraries, and tracebacks.
     """
     handler = _Handler()
     form = _Json if format == "json" else _Text
@@ -85,15 +85,15 @@ def configure(format: Format = "text", level: Level = "info") -> None:  # noqa: 
         loud = logging.getLogger(name)
         loud.filters[:] = [known for known in loud.filters if not isinstance(known, _Only)]
         loud.addFilter(_Only(handler))
-    # Some print the values they warn of.
+    # Some warnings print the values that they are about.
     logging.captureWarnings(capture=True)
 
 
 def log_request(observation: Observation) -> None:
-    """Write the line of a request that was guarded, or was to be. An `Observer`.
+    """Log a request that was guarded, or was to be. An `Observer`.
 
     Args:
-        observation: How it has ended.
+        observation: The request's outcome.
     """
     verdict = observation.verdict
     _write(
@@ -124,14 +124,14 @@ def log_passed(
     route: str = _PASSED,
     request_id: str | None = None,
 ) -> None:
-    """Write the line of a request that nobody guarded: passed on, or refused.
+    """Log an unguarded request: one that was passed on or refused.
 
     Args:
         method: The HTTP method.
-        status: The HTTP status that the client was given.
-        elapsed_s: How long it took, in seconds.
-        route: Where it went; never a raw path or a query, which may hold keys.
-        request_id: What it is called; None for what the context says.
+        status: The HTTP status sent to the client.
+        elapsed_s: Its duration in seconds.
+        route: The route; never a raw path or a query, which may contain keys.
+        request_id: The request's id; None for the one in the context.
     """
     fields = {"request_id": request_id or current_request_id.get()}
     _write(method, route, status, elapsed_s, fields)
@@ -157,21 +157,21 @@ def _write(
 
 
 def one_line(text: str, longest: int = _LONGEST_FIELD) -> str:
-    r"""Return a text as it can appear in a line.
+    r"""Return a text in a form that fits on a log line.
 
     Args:
-        text: Any text, also one that is no valid Unicode.
-        longest: How many characters it may have.
+        text: Any text, even if it is not valid Unicode.
+        longest: The maximum length in characters.
 
     Returns:
-        The text, cut, with what cannot be printed (line breaks, control characters, marks that turn
-        the direction of writing, surrogates) written as `\n`, `\x1b` or `\u202e`.
+        The text, cut off, with unprintable characters (line breaks, control characters, marks that
+        change the writing direction, surrogates) written as `\n`, `\x1b` or `\u202e`.
     """
     line = text[: longest + 1]
     if not line.isprintable():
         written = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
         line = "".join(written)
-    # Cut as it is written, so that what is a line already stays as it is.
+    # Cut the escaped text, so that a result passed in again stays the same.
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
@@ -179,11 +179,11 @@ class _Handler(logging.StreamHandler):  # pyright: ignore[reportMissingTypeArgum
     """Writes to stderr."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's
-        """Say nothing: logging would print the record's arguments as they are."""
+        """Do nothing: logging would print the record's arguments unfiltered."""
 
 
 class _Only(logging.Filter):
-    """Gives the records of a logger to one handler, and to nobody else."""
+    """Passes a logger's records to one handler only."""
 
     def __init__(self, handler: logging.Handler) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ class _Only(logging.Filter):
 
 
 class _Lines(logging.Formatter):
-    """What both formats tell of a record."""
+    """Fields common to both formats."""
 
     def __init__(self, *, is_open: bool) -> None:
         super().__init__()
@@ -238,7 +238,7 @@ class _Json(_Lines):
         return json.dumps(known | self._fields(record, known), allow_nan=False)
 
     def _fields(self, record: logging.LogRecord, known: Mapping[str, object]) -> dict[str, object]:
-        # Where others add fields, nobody knows what they hold.
+        # Fields added by other libraries may contain anything.
         if _origin(record) != "resay":
             return {}
         added = {k: v for k, v in vars(record).items() if k not in _STANDARD and k not in known}
@@ -246,7 +246,7 @@ class _Json(_Lines):
 
 
 class _Text(_Lines):
-    """Lines for people. Those of a traceback are indented, so that none looks like a record."""
+    """Human-readable lines. Tracebacks are indented, so that none looks like a record."""
 
     def format(self, record: logging.LogRecord) -> str:
         error = self._error(record)
@@ -263,7 +263,7 @@ class _Text(_Lines):
 
 
 def _origin(record: logging.LogRecord) -> str:
-    """Return the package that says something."""
+    """Return the package that a record comes from."""
     return record.name.partition(".")[0]
 
 
@@ -278,7 +278,7 @@ def _request_id(record: logging.LogRecord) -> str | None:
 
 
 def _plain(value: object) -> object:
-    """Return a field's value as JSON has it; of what is no plain value, its type."""
+    """Return a field's value in JSON-ready form; for other values, the type's name."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):

@@ -1,7 +1,7 @@
-"""What Prometheus reads of the gateway. It needs the extra `server`.
+"""The gateway's Prometheus metrics. Needs the extra `server`.
 
-Nothing here holds a word of what was said. Labels take few values: those that clients choose freely
-are not among them, but for the names of models, of which only so many are distinguished.
+No metric contains content of requests or answers. Labels have few values: values that clients
+choose freely are not among them, except for model names, whose number is limited.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from resay.gateway.observing import Observation
 _Metric = TypeVar("_Metric", bound="Counter | Histogram")
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable with the folder where processes that count together do so. It must be set before
+"""The variable with the folder for metrics of several processes. It must be set before
 prometheus_client is imported."""
 
 _PREFIX = "resay_gateway_"
@@ -38,7 +38,7 @@ _LARGEST = 2**53
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _OVERLOADED = "overloaded"
 
-# From refusals to answers that take as long as the upstream may be silent.
+# From refusals to answers that take as long as the upstream's timeout.
 _REQUEST_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 # From counting words to judging many sentences against many samples.
 _CHECK_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0)
@@ -47,17 +47,17 @@ _SCORE = tuple(tenth / 10 for tenth in range(1, 11))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
-    """What is read whenever somebody asks for the metrics. Each must be quick.
+    """Values that are read for each scrape. Each must be quick.
 
     Attributes:
-        guarded: How many requests are being guarded.
-        waiting: How many wait for that.
-        journal_lost: How many entries the journal has lost so far; None without a journal.
-        reload_succeeded: Whether the policies could be used when they were last read.
-        reloaded_at: When they were last read and could be used, in seconds since the epoch (UTC).
-        state_degraded: Whether what gateways share cannot be reached; None where nothing is shared.
-        state_members: How many gateways share it.
-        policy_versions: How many different sets of policies they use.
+        guarded: The number of requests being guarded.
+        waiting: The number of requests in the queue.
+        journal_lost: The number of entries that the journal has lost; None without a journal.
+        reload_succeeded: Whether the last load of the policies succeeded.
+        reloaded_at: The time of the last successful load, in seconds since the epoch (UTC).
+        state_degraded: Whether the shared state is unreachable; None if nothing is shared.
+        state_members: The number of gateways that share it.
+        policy_versions: The number of different sets of policies they use.
     """
 
     guarded: Callable[[], int] | None = None
@@ -86,13 +86,13 @@ _OF_STATE: Sequence[tuple[str, str, Callable[[Readings], Callable[[], float] | N
 
 
 class Metrics:
-    """Counts what one gateway does, and tells it in Prometheus' formats.
+    """Counts the activity of one gateway, and renders it in Prometheus' formats.
 
-    Each has a registry of its own, so that one process can have several. Any thread may ask for
-    what was counted.
+    Each gateway has its own registry, so that one process can have several. `render` may be called
+    from any thread.
 
     Args:
-        readings: What is read when somebody asks.
+        readings: Values to read for each scrape.
     """
 
     def __init__(self, readings: Readings | None = None) -> None:
@@ -102,7 +102,7 @@ class Metrics:
         self._shared: _SharedReadings | None = None
         if SHARED_FOLDER in os.environ:
             self._shared = _SharedReadings(readings or Readings(), self._registry)
-            # What all of them counted, of which this process has only its own.
+            # Covers all processes; this process's registry has only its own counts.
             self._registry = CollectorRegistry()
             MultiProcessCollector(self._registry)
         else:
@@ -112,11 +112,11 @@ class Metrics:
 
     @property
     def shared(self) -> bool:
-        """Whether several processes count together, so that each must `refresh`."""
+        """Whether several processes share metrics, so that each must call `refresh`."""
         return self._shared is not None
 
     def refresh(self) -> None:
-        """Let the other processes know what is to be read in this one."""
+        """Publish this process's readings to the other processes."""
         if self._shared is not None:
             self._shared.refresh()
 
@@ -124,7 +124,7 @@ class Metrics:
         """Count a request that was guarded, or was to be. An `Observer`.
 
         Args:
-            observation: How it has ended.
+            observation: The request's outcome.
         """
         counted, verdict = self._counted, observation.verdict
         api, policy = observation.api, observation.policy
@@ -167,47 +167,47 @@ class Metrics:
             _add(counted.cost, usage.cost_usd, model, part)
 
     def passed(self, method: str, status: int, elapsed_s: float) -> None:
-        """Count a request that was passed on untouched.
+        """Count a request that was passed on unchanged.
 
         Args:
             method: The HTTP method.
-            status: The HTTP status that the client was given.
-            elapsed_s: How long it took until the answer was complete, in seconds.
+            status: The HTTP status sent to the client.
+            elapsed_s: The time until the answer was complete, in seconds.
         """
         known = method if method in _METHODS else _OTHER
         _of(self._counted.passed, known, _status_class(status)).inc()
         self._counted.passed_duration.observe(elapsed_s)
 
     def refused(self, code: str) -> None:
-        """Count an error of the gateway's own.
+        """Count an error of the gateway itself.
 
         Args:
-            code: What programs know it by: the `code` of a `RefusedError`.
+            code: The `code` of the `RefusedError`.
         """
         _of(self._counted.errors, code).inc()
         if code == _OVERLOADED:
             self._counted.overloads.inc()
 
     def render(self, accept: str | None = None) -> tuple[bytes, str]:
-        """Return all that was counted.
+        """Render all metrics.
 
         Args:
-            accept: The request's header `Accept`; None for none.
+            accept: The request's `Accept` header; None for none.
 
         Returns:
-            The body, in OpenMetrics' format where that is asked for, and its media type.
+            The body, in OpenMetrics format if requested, and its media type.
         """
         self.refresh()
         try:
             encode, media_type = choose_encoder(accept or "")
-        # The library compares the version of a format with numbers, whatever it is.
+        # The library compares the requested format version with numbers, even if it is not one.
         except TypeError:
             encode, media_type = choose_encoder("")
         return encode(_Shown(self._registry)), media_type
 
 
 class _Shown:
-    """What a registry has, without when each series began: as many series again."""
+    """A registry without the creation times of its series, which would double their number."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
@@ -219,7 +219,7 @@ class _Shown:
 
 
 class _Counted:
-    """What is counted."""
+    """The counters and histograms."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def counter(name: str, what: str, *labels: str) -> Counter:
@@ -268,7 +268,7 @@ class _Counted:
 
 
 class _About:
-    """Which version serves."""
+    """The running version."""
 
     def collect(self) -> Iterator[Metric]:
         about = {"version": __version__}
@@ -276,7 +276,7 @@ class _About:
 
 
 class _Models:
-    """The names of models that are distinguished: the first ones that gave an answer.
+    """The model names used as labels: the first ones that returned an answer.
 
     Clients may make up any number of others.
     """
@@ -295,7 +295,7 @@ class _Models:
 
 
 class _Read:
-    """What is read when somebody asks."""
+    """Readings, read for each scrape."""
 
     def __init__(self, readings: Readings) -> None:
         self._readings = readings
@@ -332,14 +332,14 @@ class _Read:
 
 
 class _SharedReadings:
-    """What is read when somebody asks, of processes that count together.
+    """The readings of several processes that share metrics.
 
-    Whoever is asked cannot read what is in the others, so that each writes down its own.
+    The scraped process cannot read the values of the others, so each writes its own to a file.
     """
 
     def __init__(self, readings: Readings, registry: CollectorRegistry) -> None:
         def gauge(name: str, what: str, mode: str) -> Gauge:
-            # Its type names the modes that there are.
+            # Its type is a literal of all modes.
             mode_of: Any = mode
             return Gauge(_PREFIX + name, what, multiprocess_mode=mode_of, registry=registry)
 
@@ -382,13 +382,13 @@ def _status_class(status: int) -> str:
     return f"{status // 100}xx"
 
 
-# Its labels take few values, or they would not be labels.
+# The cache stays small, because labels have few values.
 @lru_cache(maxsize=4096)
 def _of(metric: _Metric, *labels: str) -> _Metric:
     return metric.labels(*(one_line(label, _LONGEST) for label in labels))
 
 
 def _add(counter: Counter, amount: float, *labels: str) -> None:
-    # An upstream may say anything, and a counter that was once infinite, or no number, stays so.
+    # An upstream may report any value, and a counter could not recover from infinity or NaN.
     if 0 < amount <= _LARGEST:
         _of(counter, *labels).inc(amount)

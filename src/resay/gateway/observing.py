@@ -1,4 +1,4 @@
-"""What others may know of what the gateway does."""
+"""Observations of guarded requests, for observers."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _GRAVITY = {"flagged": 3, "inconclusive": 2, "consistent": 1, "skipped": 0}
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One request whose answer was guarded, or was to be.
+    """One guarded request, or one that was to be guarded.
 
     Attributes:
-        request_id: What the request is called.
-        api: What was spoken: `chat`, `completions`, `responses`, `messages` or `check`.
-        model: The model that the client asked for; None where it named none.
+        request_id: The id of the request.
+        api: The API: `chat`, `completions`, `responses`, `messages` or `check`.
+        model: The model that the client requested; None if it named none.
         policy: The name of the policy.
-        tenant: On whose behalf it was asked.
-        client: Whose key the client came with, where the gateway has keys.
+        tenant: The tenant of the request.
+        client: The owner of the client's key, if the gateway has keys.
         stream: Whether the answer was streamed.
-        status: The HTTP status that the client was given; 499 where it went away before.
-        answers: Each answer with its verdict and its words, also of those that were withheld.
-        unguarded: Whether the answer was passed on because too much was asked at the same time.
-        question: What was asked; None where it was not read.
-        request: All that was asked; None where it was not read.
-        elapsed_s: How long it took until the answer was complete, in seconds.
-        complete: Whether the client got all of it.
+        status: The HTTP status sent to the client; 499 if it disconnected before.
+        answers: Each answer with its verdict and its words, including withheld ones.
+        unguarded: Whether the answer was passed on unchecked because of overload.
+        question: The question; None if it was not read.
+        request: The request's body; None if it was not read.
+        elapsed_s: Time until the answer was complete, in seconds.
+        complete: Whether the client received all of it.
     """
 
     request_id: str
@@ -54,48 +54,48 @@ class Observation:
 
     @property
     def answer(self) -> Answer | None:
-        """The answer that stands for all of them, the gravest; None where there is none."""
+        """The answer with the gravest verdict, which represents all; None if there is none."""
         return gravest(self.answers)
 
     @property
     def verdict(self) -> Verdict | None:
-        """Its verdict."""
+        """The verdict on that answer."""
         return self.answer.verdict if self.answer else None
 
     @property
     def action(self) -> str | None:
-        """What was done with it; `unguarded` where nobody looked, None without an answer."""
+        """The action taken; `unguarded` if it was not checked, None without an answer."""
         if self.unguarded:
             return "unguarded"
         return self.answer.action if self.answer else None
 
     @property
     def usage(self) -> Usage:
-        """What the client's own call cost."""
+        """The usage of the client's own call."""
         alone = [answer.usage.since(answer.verdict.usage) for answer in self.answers]
-        # Several answers came with one call.
+        # Several answers came with a single call.
         return replace(sum(alone, Usage()), calls=alone[0].calls if alone else 0)
 
     @property
     def check_usage(self) -> Usage:
-        """What the checks cost, and what was written again."""
+        """The usage of the checks and of regenerations."""
         return sum((answer.verdict.usage for answer in self.answers), Usage())
 
 
 def gravest(answers: Sequence[Answer]) -> Answer | None:
-    """Return the answer that stands for all, by its verdict; None where there are none."""
+    """Return the answer with the gravest verdict; None if there are none."""
     return max(answers, key=lambda answer: _GRAVITY[answer.verdict.decision], default=None)
 
 
 Observer = Callable[[Observation], None]
-"""Is told of each guarded request once, when it is over, on the gateway's event loop.
+"""Called once for each guarded request when it is over, on the gateway's event loop.
 
-It must not block. What it raises is logged and harms no answer.
+It must not block. Its exceptions are logged and do not affect the answer.
 """
 
 
 def notify(observer: Observer, observation: Observation) -> None:
-    """Tell an observer, whatever it does."""
+    """Call an observer, logging its exceptions."""
     try:
         observer(observation)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The policies of a gateway, and reading them again when their files change."""
+"""The policies of a gateway, reloaded when their files change."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _Signature = tuple[int, int, int] | None
 class Policies:
     """The guards of a gateway, by name.
 
-    All are replaced at once, and only by ones that can be used. Requests that are being answered
-    keep the guard that they began with.
+    A reload replaces all of them at once, and only if all new ones are usable. Requests in flight
+    keep the guard that they started with.
 
     Args:
-        config: What the gateway was told.
+        config: The gateway's configuration.
 
     Attributes:
-        succeeded: Whether they could be used when they were last read.
+        succeeded: Whether the last load succeeded.
         withheld: Whether any of them could withhold answers since the gateway started.
-        version: What tells this set of policies from others; empty before they are read.
-        reloaded_at: When they were last read and could be used, in seconds since the epoch (UTC).
+        version: A hash of this set of policies; empty before they are loaded.
+        reloaded_at: The time of the last successful load, in seconds since the epoch (UTC).
     """
 
     def __init__(self, config: GatewayConfig) -> None:
@@ -52,7 +52,7 @@ class Policies:
 
     @property
     def loaded(self) -> bool:
-        """Whether they were read."""
+        """Whether the policies are loaded."""
         return bool(self._guards)
 
     def get(self, name: str | None) -> tuple[str, Guard]:
@@ -62,7 +62,7 @@ class Policies:
             name: The name; None for the default.
 
         Raises:
-            RefusedError: There is none of that name.
+            RefusedError: There is no policy of that name.
         """
         wanted = DEFAULT_POLICY if name is None else name
         guard = self._guards.get(wanted)
@@ -73,11 +73,11 @@ class Policies:
         return wanted, guard
 
     async def load(self) -> None:
-        """Read all policies, and load their models.
+        """Load all policies and their models.
 
         Raises:
             ConfigurationError: One of them is not valid or cannot be used here.
-            ScorerError: A model's server does not answer.
+            ScorerError: A model's server does not respond.
         """
         async with self._reading:
             self._signatures = self._look()
@@ -92,20 +92,20 @@ class Policies:
         self.succeeded, self.reloaded_at = True, time.time()
 
     async def reload(self) -> bool:
-        """Read all policies again; keep the old ones where one of the new ones cannot be used.
+        """Load all policies again; keep the old ones if any new one cannot be used.
 
         Returns:
             Whether the new ones are in use.
         """
         async with self._reading:
-            # A file that changes again while it is read is read once more.
+            # Look before reading: a file that changes meanwhile is loaded again.
             self._signatures = self._look()
             try:
                 await self._replace()
             except ResayError as error:
                 logger.error("the policies were not reloaded: %s", error)
                 return False
-            # A scorer of somebody else's may fail in any way.
+            # A third-party scorer may fail in any way.
             except Exception as error:
                 logger.error("the policies were not reloaded: %s", type(error).__name__)
                 return False
@@ -113,10 +113,10 @@ class Policies:
         return True
 
     async def follow(self, every_s: float) -> None:
-        """Read all policies again whenever a file changes. Does not return.
+        """Reload all policies whenever a file changes. Does not return.
 
         Args:
-            every_s: How often to look, in seconds.
+            every_s: The interval between checks, in seconds.
         """
         while True:
             await asyncio.sleep(every_s)
@@ -128,7 +128,7 @@ class Policies:
             name: await asyncio.to_thread(partial(_guard, name, file))
             for name, file in list(self._files.items())
         }
-        # Each verdict is written down once, with what only the gateway knows of it.
+        # The gateway writes each verdict to the journal itself, with details only it knows.
         if self._journals:
             guards = {name: guard.without_journal() for name, guard in guards.items()}
         for guard in guards.values():
@@ -141,7 +141,7 @@ class Policies:
 
 def _guard(name: str, file: str | None) -> Guard:
     guard = guard_of(file)
-    # What compares with documents is for checks of answers that come with some.
+    # Steps that compare with documents are for checks of answers that come with some.
     given = name != DEFAULT_POLICY
     check_client_policy(guard, "a gateway's upstream", gives_references=given)
     return guard

@@ -1,4 +1,4 @@
-"""What the gateway itself says no with, in the shape of the API that is spoken."""
+"""Errors of the gateway itself, in the format of the client's API."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _CLIENT, _SERVER = 400, 500
 
 
 class RefusedError(Exception):
-    """The gateway has no answer to give.
+    """The gateway returns an error instead of an answer.
 
     Args:
         status: The HTTP status.
-        code: What programs know it by.
-        message: What is wrong and what to do; never with a key, a prompt or an upstream's words.
-        headers: Further headers.
-        details: What else the error says.
+        code: The error code for programs.
+        message: What is wrong and how to fix it; never a key, a prompt or an upstream's words.
+        headers: Additional headers.
+        details: Additional fields of the error.
     """
 
     def __init__(
@@ -50,26 +50,26 @@ class RefusedError(Exception):
 
     @property
     def status_code(self) -> int:
-        """The status, where the clients of providers have it."""
+        """The status, under the name that providers' clients use."""
         return self.status
 
 
 def error_body(error: RefusedError, dialect: Dialect, request_id: str) -> bytes:
-    """Return an error as the API's clients understand it."""
+    """Return an error's body in the format of the API's clients."""
     return json.dumps(_error(error, dialect, request_id), ensure_ascii=False).encode()
 
 
 def error_event(
     error: RefusedError, dialect: Dialect, api: Api, request_id: str, position: int
 ) -> Event:
-    """Return the event that ends a stream that was begun.
+    """Return the event that ends a stream in progress.
 
     Args:
-        error: What is wrong.
-        dialect: Whose errors the client understands.
-        api: What is spoken.
-        request_id: What the request is called.
-        position: The event's number in the stream, of an API that numbers them.
+        error: The error.
+        dialect: The error format that the client understands.
+        api: The API.
+        request_id: The id of the request.
+        position: The event's number in the stream, for APIs that number events.
     """
     if dialect == "anthropic":
         return Event(_error(error, dialect, request_id), "error")

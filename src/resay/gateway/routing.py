@@ -1,4 +1,4 @@
-"""Whoever answers behind the gateway: its upstream, and models that are asked through litellm."""
+"""Routes requests to the upstream, or to models called through litellm."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from resay.providers.apis.base import mappings, text
 _PATH = f"{PREFIX}/models"
 _OWNER = "resay"
 _EPOCH = "1970-01-01T00:00:00Z"
-# What asks for a later page of Anthropic's list.
+# Parameters that request a later page of Anthropic's list.
 _LATER = frozenset({"after_id", "before_id"})
 
 
 def asks_for_models(call: Call, names: Collection[str]) -> bool:
-    """Return whether the gateway itself says which models there are.
+    """Return whether the gateway itself answers a request for the list of models.
 
     Args:
         call: The request.
@@ -39,12 +39,12 @@ def asks_for_models(call: Call, names: Collection[str]) -> bool:
 async def listed_models(
     call: Call, names: Collection[str], upstream: UpstreamClient | None
 ) -> Body:
-    """Return the list of models, or the one model that is asked for, as the API has it.
+    """Return the list of models, or the requested model, in the API's format.
 
     Args:
         call: The request.
         names: The names of the gateway's own models.
-        upstream: Who may have others.
+        upstream: The upstream, which may have others.
     """
     name = _one(call)
     if name in names:
@@ -52,7 +52,7 @@ async def listed_models(
     query = {key for key, _ in parse_qsl(call.query.decode("latin-1"))}
     own = [] if query & _LATER else [_model(name, call.dialect) for name in sorted(names)]
     others: Body = {} if upstream is None else await _others(call, upstream)
-    # Where both have one of a name, the gateway's own is asked.
+    # If both have a model of the same name, the gateway's own is used.
     known = [model for model in mappings(others.get("data")) if model.get("id") not in names]
     return _list([*own, *known], others, call.dialect)
 
@@ -62,7 +62,7 @@ def _path(call: Call) -> str:
 
 
 def _one(call: Call) -> str:
-    """Return the name of the one model that is asked for; empty where it is all of them."""
+    """Return the name of the one requested model; empty for the whole list."""
     found, _, name = _path(call).partition(_PATH + "/")
     return "" if found else name
 
@@ -83,7 +83,7 @@ def _list(models: list[Any], others: Body, dialect: Dialect) -> dict[str, Any]:
 
 
 async def _others(call: Call, upstream: UpstreamClient) -> Body:
-    """Return the upstream's list; an empty one where it gives none."""
+    """Return the upstream's list; empty if it returns none."""
     try:
         response = await upstream.forward(call.unpacked, None)
         await response.read()
@@ -93,14 +93,14 @@ async def _others(call: Call, upstream: UpstreamClient) -> Body:
 
 
 class Routing:
-    """Sends each request to whoever answers for its model.
+    """Routes each request to the provider of its model.
 
     Args:
-        upstream: Who answers for all other models, and for all else that there is; None for nobody.
-        models: Who answers for the models of the gateway's own; None for nobody.
+        upstream: Handles all other models and all other requests; None for no upstream.
+        models: Handles the gateway's own models; None for none.
 
     Attributes:
-        refuses_usage: Whether somebody has refused to say at the end of a stream what it cost.
+        refuses_usage: Whether an upstream has refused to report usage at the end of a stream.
     """
 
     def __init__(self, upstream: UpstreamClient | None, models: LiteLLMUpstream | None) -> None:
@@ -116,51 +116,51 @@ class Routing:
             await self._upstream.aclose()
 
     def source(self, call: Call, client: str | None) -> str:
-        """Return what tells a client's answers from those of one that pays otherwise."""
+        """Return a cache key that differs for clients whose requests are billed differently."""
         known = [way.source(call, client) for way in (self._upstream, self._models) if way]
         return " ".join(known)
 
     def takes_n(self, body: Body) -> bool:
-        """Return whether one request to a model may ask for several answers."""
+        """Return whether a model accepts requests for several answers."""
         own = self._own(body)
         return own is None or own.takes_n(body)
 
     def cost_usd(self, body: Body) -> float | None:
-        """Return what an answer cost that `ask` gave, in US dollars; None where nobody knows."""
+        """Return the cost of an answer from `ask`, in US dollars; None if unknown."""
         return None if self._models is None else self._models.cost_usd(body)
 
     async def open(self, call: Call, path: str, body: Body) -> Asked:
-        """Send a request that was read; return its answer before that is.
+        """Send a parsed request; return the response before its body is read.
 
         Args:
             call: The client's request.
             path: The API's path.
-            body: What to ask.
+            body: The body to send.
 
         Raises:
-            RefusedError: There is no such model, it cannot be sent, or nobody answers.
+            RefusedError: There is no such model, or sending failed, or no response came.
         """
         return await self._way(body).open(call, path, body)
 
     async def ask(self, call: Call, path: str, body: Body) -> Body:
-        """Send a request that was read, and read its answer.
+        """Send a parsed request and read its answer.
 
         Raises:
-            UpstreamError: It is none that could be guarded.
-            RefusedError: There is no such model, it cannot be sent, or nobody answers.
+            UpstreamError: The response is not an answer that could be guarded.
+            RefusedError: There is no such model, or sending failed, or no response came.
         """
         return await self._way(body).ask(call, path, body)
 
     async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> Asked:
-        """Send a request on as it is; return its answer before it is read.
+        """Forward a request unchanged; return the response before its body is read.
 
         Args:
             call: The client's request.
-            body: Its body; None for one without.
+            body: Its body; None if it has none.
 
         Raises:
-            RefusedError: There is nobody to send it to, or it is refused while it is sent.
-            GoneError: The client goes away while its body is sent.
+            RefusedError: There is no upstream for it, or it is refused while it is sent.
+            GoneError: The client disconnects while its body is sent.
         """
         if self._models is not None and asks_for_models(call, self._models.models):
             return await self._listed(call, self._models)
@@ -194,7 +194,7 @@ class Routing:
 
 
 def _read(content: bytes) -> Body:
-    """Return the object in a request; an empty one where there is none."""
+    """Parse the object in a request; empty if it contains none."""
     value: object = None
     with suppress(ValueError, RecursionError):
         value = json.loads(content)

@@ -1,8 +1,8 @@
-"""Serving a gateway by uvicorn, in one process or in several that serve one port.
+"""Serves a gateway with uvicorn, in one process or in several that share one port.
 
-Each of several workers has a listening socket of its own (SO_REUSEPORT), and the kernel spreads
-connections over them. The process that starts them takes none: it keeps the port, hands signals
-on, and replaces a worker that ends.
+Each of several workers has its own listening socket (SO_REUSEPORT), and the kernel distributes
+connections over them. The parent process accepts none: it reserves the port, forwards signals, and
+replaces a worker that exits.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from resay.gateway.metrics import SHARED_FOLDER
 logger = logging.getLogger("resay.gateway")
 
 
-# How long those that have connected may still ask at most, where requests are taken after SIGTERM.
+# With a shutdown delay, the maximum time that open connections may still send a request.
 _LAST_S = 5.0
 
 
 class Lifetime(uvicorn.Server):
-    """Serves from when it can be connected to until it is stopped.
+    """Runs a uvicorn server from startup until it is stopped.
 
     Args:
         config: The settings of uvicorn.
-        on_start: Called once it can be connected to.
-        on_stop: Called once it is to stop.
-        delay_s: How long it serves on after that.
+        on_start: Called once it accepts connections.
+        on_stop: Called when it is told to stop.
+        delay_s: How long it continues to serve after that, in seconds.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class Lifetime(uvicorn.Server):
         self._at_once = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
 
     async def main_loop(self) -> None:
         """Serve until it is stopped."""
         await self.on_tick(0)
-        # Not in `startup`: whoever is told to stop from here on serves on for the delay.
+        # Not in `startup`: if told to stop from here on, the server still serves for the delay.
         if self._on_start is not None:
             self._on_start()
         await self._over.wait()
@@ -89,41 +89,41 @@ class Lifetime(uvicorn.Server):
                 await self._at_once.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End what was begun."""
+        """Close the listeners, and finish open requests."""
         if self._delay_s and not self._at_once.is_set():
-            # The system resets connections that nobody has accepted when their listener closes.
+            # The system resets connections that are not yet accepted when their listener closes.
             connected = [each for listening in sockets or () for each in _waiting(listening)]
             for server in self.servers:
                 server.close()
             for each in connected:
                 await asyncio.get_running_loop().connect_accepted_socket(self._protocol, each)
-            # Those that have connected may be about to ask.
+            # Clients that have connected may be about to send a request.
             with anyio.move_on_after(min(self._delay_s, _LAST_S)):
                 await self._at_once.wait()
         await super().shutdown(sockets)
 
     def _protocol(self) -> asyncio.Protocol:
-        """Return what serves a connection, as uvicorn makes it for those that it accepts."""
+        """Return a protocol for a connection, as uvicorn creates it for those it accepts."""
         protocol: Any = self.config.http_protocol_class
         return protocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Be told by a signal.
+        """Handle a signal.
 
-        uvicorn raises it once more in the end, and what is to be done at a process's exit, such as
-        sending the last spans, would not be.
+        uvicorn would raise the signal again at the end, so that the process's exit handlers, which
+        send the last spans for example, would not run.
         """
         del frame
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.stop(at_once=self.force_exit)
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Be told to stop, from any thread.
+        """Stop the server, from any thread.
 
         Args:
-            at_once: Whether to stop without the delay, or to end it.
+            at_once: Whether to skip the delay, or to end it.
         """
         self._on_stop()
         self.should_exit = True
@@ -140,21 +140,21 @@ def _is_readable(transport: asyncio.Transport) -> bool:
 
 
 def _waiting(listening: socket.socket) -> Generator[socket.socket]:
-    """Accept the connections that are there already."""
+    """Accept the pending connections."""
     with suppress(OSError):
         while True:
             yield listening.accept()[0]
 
 
-# From how many bytes on what is written is sent at once.
+# Pending writes of at least this many bytes are sent immediately.
 _SENT_AT_ONCE = 65_536
 
 
 class _Joining:
-    """A transport that sends together what is written in one turn of the event loop.
+    """A transport that combines the writes of one event loop iteration.
 
-    uvicorn writes the head of an answer and its body one after the other, and events of a stream
-    often come several at a time; each would take a call of the system.
+    uvicorn writes the head of a response and its body separately, and events of a stream often come
+    several at a time; each would need a system call.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -194,9 +194,9 @@ class _Joining:
 
 
 class _Protocol(H11Protocol):
-    # Its lines have the query, where some clients put their key.
+    # uvicorn's access log contains the query, where some clients put their key.
     access_log: Any = property(lambda _: False, lambda _, __: None)
-    # How long the headers of a request may take, and how long a client may take nothing.
+    # Time limits for receiving a request's headers, and for a client that does not read.
     header_s: ClassVar[float]
     write_s: ClassVar[float]
     _late: asyncio.TimerHandle | None = None
@@ -206,7 +206,7 @@ class _Protocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's
         together: Any = _Joining(transport, self.loop)
         super().connection_made(together)
-        # So that it gets all that the client has not taken yet.
+        # Pause as soon as any data is unsent, so that every client that stops reading times out.
         transport.set_write_buffer_limits(high=0)
         self._expect()
 
@@ -231,7 +231,7 @@ class _Protocol(H11Protocol):
         self._rest()
 
     def shutdown(self) -> None:
-        # A request that has come in but was not read is answered first, as the last one here.
+        # Answer a request that has arrived but was not read, as the last one on this connection.
         if not (self._between and _is_readable(self.transport)):
             super().shutdown()
 
@@ -242,7 +242,7 @@ class _Protocol(H11Protocol):
         return cycle is None or cycle.response_complete
 
     def _expect(self) -> None:
-        # uvicorn waits for the headers of a request as long as it takes.
+        # uvicorn has no timeout for a request's headers.
         self._late = self.loop.call_later(self.header_s, self._close_if_late)
 
     def _forget(self) -> None:
@@ -268,7 +268,7 @@ class _Protocol(H11Protocol):
         if self.transport.get_write_buffer_size() < self._left:
             self._listen()
         else:
-            # To close it would wait for the client to take the rest, for ever.
+            # Closing would wait forever for the client to read the rest.
             self.transport.abort()
 
 
@@ -277,7 +277,7 @@ _BACKLOG = 2048
 
 
 def check_exposure(config: GatewayConfig, host: str) -> None:
-    """See whether others could use the upstream's key.
+    """Check that others cannot use the upstream's key.
 
     Raises:
         ConfigurationError: They could.
@@ -292,21 +292,21 @@ def check_exposure(config: GatewayConfig, host: str) -> None:
 
 
 def listener(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """Return a socket that listens.
+    """Return a bound socket to listen on.
 
     Args:
         host: The address.
         port: The port; 0 for a free one.
-        shared: Whether other processes of this user may listen there too (SO_REUSEPORT).
+        shared: Whether this user's other processes may listen there too (SO_REUSEPORT).
 
     Raises:
-        ConfigurationError: There is no such address, or somebody else uses it.
+        ConfigurationError: The address does not exist, or is in use.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        # asyncio turns Nagle's algorithm off only where the protocol is spelt out.
+        # asyncio disables Nagle's algorithm only if the protocol is given explicitly.
         found = socket.socket(family, kind, protocol)
         try:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -329,16 +329,16 @@ def serve(
     on_start: Callable[[], None] | None = None,
     until: Connection | None = None,
 ) -> None:
-    """Serve until the process is to stop, and until what was begun is ended.
+    """Serve until the process is told to stop, then finish open requests.
 
-    SIGHUP has the policies read again.
+    SIGHUP reloads the policies.
 
     Args:
         gateway: The gateway.
         limits: Its limits.
-        listening: Where to serve.
-        on_start: Called once it can be connected to.
-        until: A pipe; it is stopped as well when the other end is closed.
+        listening: The socket to serve on.
+        on_start: Called once it accepts connections.
+        until: A pipe; closing its other end also stops the server.
     """
     server = _server(gateway, limits, on_start)
     try:
@@ -356,7 +356,7 @@ def serving(gateway: Gateway, limits: GatewayLimits | None = None) -> Generator[
         limits: Its limits.
 
     Yields:
-        Its address, without a path.
+        Its base URL, without a path.
 
     Raises:
         ResayError: It could not be started.
@@ -394,10 +394,10 @@ async def _serve(
     *,
     freezes: bool = False,
 ) -> None:
-    # Before uvicorn, which says only that the application did not start.
+    # Before uvicorn, which would only report that the application did not start.
     await gateway.prepare()
     if freezes:
-        # What was loaded stays until the end, and need not be looked through time and again.
+        # Objects loaded so far live until the end, so exclude them from garbage collection.
         gc.collect()
         gc.freeze()
     reloading: set[asyncio.Task[bool]] = set()
@@ -407,7 +407,7 @@ async def _serve(
         reloading.add(task)
         task.add_done_callback(reloading.discard)
 
-    # Windows has no such signal, and only the main thread receives any.
+    # Windows has no SIGHUP, and only the main thread receives signals.
     if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     if until is None:
@@ -417,7 +417,7 @@ async def _serve(
 
     def stop() -> None:
         loop.remove_reader(end)
-        # Whoever is started in place of the dead one needs the port.
+        # A replacement for the dead parent process needs the port.
         server.stop(at_once=True)
 
     loop.add_reader(end, stop)
@@ -435,8 +435,8 @@ def _server(
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if gateway.draining and scope["type"] == "http":
-            # As if the client asked for it: uvicorn then says so, and a proxy keeps no connection
-            # that is about to be closed under its next request.
+            # As if the client asked for it: uvicorn then announces it, so that a proxy does not
+            # reuse a connection that is about to be closed.
             scope["headers"] = [*scope["headers"], (b"connection", b"close")]
         await app(scope, receive, send)
 
@@ -461,57 +461,57 @@ def _server(
 
 
 Work: TypeAlias = Callable[[Connection], None]
-"""What a worker does: it serves, and sends a byte through the pipe once it can be connected to. It
-ends when the pipe is closed, which is when the process that started it has ended."""
+"""A worker's job: serve, and send a byte through the pipe once it accepts connections. It ends when
+the pipe is closed, which happens when the parent process has ended."""
 
-# Nothing of this process but what is named is in the others: no thread, no lock that one holds.
+# Workers inherit nothing from this process: no threads, no locks held by one.
 _SPAWN = multiprocessing.get_context("spawn")
 _LONGEST_PAUSE_S = 30.0
-# The command line's code for what nobody foresaw.
+# The command line's exit code for unexpected errors.
 _FAILED = 5
 
 
 def reserve(host: str, port: int) -> socket.socket:
-    """Return a socket that keeps a port for workers, and listens to nobody itself.
+    """Return a socket that reserves a port for workers, without listening itself.
 
     Args:
         host: The address.
         port: The port; 0 for a free one.
 
     Raises:
-        ConfigurationError: Somebody else uses it, or there can be no workers on this system.
+        ConfigurationError: It is in use, or this system does not support workers.
     """
     if sys.platform != "linux":
         message = "several workers need Linux, which spreads connections over them"
         raise ConfigurationError(f"{message}; serve with one")
-    # The port of another gateway's workers could be shared as well, and would be.
+    # With SO_REUSEPORT alone, the port of another gateway's workers would be shared.
     listener(host, port).close()
     return listener(host, port, shared=True)
 
 
 def serve_workers(count: int, work: Work, on_start: Callable[[], None] | None = None) -> int:
-    """Have several processes serve until this one is told to stop, and they have ended.
+    """Run several serving processes until this one is told to stop and they have ended.
 
-    The first one starts alone, so that what is made or fetched once is there for the others.
-    SIGTERM, SIGINT and SIGHUP are handed on. A worker that ends is replaced; one that ends before
-    all have served once ends the others.
+    The first one starts alone, so that the others find one-time setup and downloads done. SIGTERM,
+    SIGINT and SIGHUP are forwarded. A worker that exits is replaced; if one exits before all have
+    started successfully, the others are stopped.
 
     Args:
-        count: How many.
-        work: What each does. It is pickled.
-        on_start: Called once all can be connected to.
+        count: The number of workers.
+        work: Each worker's job. It is pickled.
+        on_start: Called once all accept connections.
 
     Returns:
         The exit code.
     """
     with TemporaryDirectory(prefix="resay-metrics-") as folder:
-        # Before they import what counts.
+        # Set before the workers import prometheus_client.
         os.environ[SHARED_FOLDER] = folder
         return asyncio.run(_Workers(count, work, folder, on_start).run())
 
 
 class _Worker:
-    """One of the processes."""
+    """One worker process."""
 
     def __init__(self, work: Work) -> None:
         self._pipe, theirs = _SPAWN.Pipe()
@@ -525,7 +525,7 @@ class _Worker:
         return self._process.pid or 0
 
     async def started(self) -> bool:
-        """Wait until it serves, or has ended before."""
+        """Wait until it serves or exits; return whether it serves."""
         await _readable(self._pipe.fileno())
         try:
             self._pipe.recv_bytes()
@@ -535,7 +535,7 @@ class _Worker:
         return True
 
     async def ended(self) -> int:
-        """Wait until it has ended; return its exit code, or minus the number of the signal."""
+        """Wait until it exits; return its exit code, or minus the signal number."""
         await _readable(self._process.sentinel)
         self._process.join()
         self._pipe.close()
@@ -571,7 +571,7 @@ class _Workers:
         return self._code
 
     async def _keep(self, number: int) -> None:
-        """Have one worker serve at all times."""
+        """Keep one worker running."""
         if number > 1:
             await self._first.wait()
         pause_s = 0.0
@@ -591,7 +591,7 @@ class _Workers:
                 self._give_up(code)
                 return
             logger.error("worker %d (process %d) ended (%s)", number, pid, _how(code))
-            # One that cannot start would else be started without end.
+            # Back off, or a worker that cannot start would be restarted in a busy loop.
             pause_s = 0.0 if serves else min(2 * pause_s or 1.0, _LONGEST_PAUSE_S)
             await self._pause(pause_s)
 
@@ -605,7 +605,7 @@ class _Workers:
             self._on_start()
 
     def _give_up(self, code: int) -> None:
-        # It has said why itself.
+        # The worker has logged the reason itself.
         self._code = code if code > 0 else _FAILED
         self._stop(signal.SIGTERM)
 
@@ -615,7 +615,7 @@ class _Workers:
         stopping.cancel()
 
     def _stop(self, number: signal.Signals) -> None:
-        # From a terminal they get the first SIGINT too, and a second one ends what was begun.
+        # Workers get a terminal's first SIGINT too; a second one ends their open requests.
         told = number if self._stopping.is_set() else signal.SIGTERM
         self._stopping.set()
         self._first.set()
@@ -623,7 +623,7 @@ class _Workers:
             worker.tell(told)
 
     def _reload(self) -> None:
-        # One that does not serve yet reads the policies anyway, and would end.
+        # A worker that is still starting loads the policies anyway, and SIGHUP would kill it.
         for worker in self._workers.values():
             if worker.serves:
                 worker.tell(signal.SIGHUP)
@@ -634,7 +634,7 @@ def _how(code: int) -> str:
 
 
 async def _readable(file: int) -> None:
-    """Wait until a file can be read."""
+    """Wait until a file is readable."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
     loop.add_reader(file, readable.set)

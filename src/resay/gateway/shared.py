@@ -1,6 +1,6 @@
-"""What gateways behind one address share: quotas, remembered questions, and versions of policies.
+"""State shared by gateways behind one address: quotas, remembered requests and policy versions.
 
-With `state` in the gateway file it is kept in Redis. Without it, and while Redis cannot be reached,
+With `state` in the gateway file, it is stored in Redis. Without it, and while Redis is unreachable,
 each process has its own.
 """
 
@@ -31,14 +31,14 @@ from resay.providers.shared_limits import (
 DEFAULT_QUOTA = "default"
 _SHOWN = 64
 _MOST_ACCOUNTS = 10_000
-# For each new one, so that a flood of names costs little.
+# Accounts checked for each new one, so that a flood of names costs little.
 _LOOKED_AT = 100
 _LATER_S = 60
 _CALLS, _TOKENS, _COST, _UNPRICED = _FIELDS = ("calls", "tokens", "cost_usd", "unpriced")
 
 
 def shared_state(config: GatewayConfig) -> SharedState | None:
-    """Return what a gateway shares with others; None where it shares nothing.
+    """Return the state shared with other gateways; None if nothing is shared.
 
     Raises:
         MissingDependencyError: The extra `redis` is not installed.
@@ -48,13 +48,13 @@ def shared_state(config: GatewayConfig) -> SharedState | None:
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """What a key or a tenant has used.
+    """The usage of a key or a tenant.
 
     Attributes:
-        told: Whose it is, for messages.
-        quota: What may be used.
-        limits: How many requests are under way, and have begun within the last minute.
-        totals: What was used today.
+        told: The description of its owner for messages.
+        quota: The quota.
+        limits: Counts the requests in flight and those started within the last minute.
+        totals: Today's usage.
     """
 
     told: str
@@ -64,11 +64,11 @@ class _Account:
 
     @property
     def idle(self) -> bool:
-        """Whether it can be forgotten, and nothing may be used twice."""
+        """Whether it can be forgotten without losing any usage."""
         return self.limits.idle and self.totals.idle
 
     async def enter(self) -> None:
-        """Begin a request.
+        """Start a request.
 
         Raises:
             RefusedError: The quota is used up.
@@ -78,7 +78,7 @@ class _Account:
             used = await self.totals.read()
             problem = self._used_up(used)
             if problem is not None:
-                # SDKs try again after a minute at most, which would be in vain.
+                # SDKs retry after at most a minute, which would be in vain.
                 raise _refusal(problem, self.totals.seconds_left, {"x-should-retry": "false"})
         wait_s = await self.limits.try_enter()
         if wait_s:
@@ -111,32 +111,31 @@ def _refusal(message: str, after_s: int, headers: Mapping[str, str]) -> RefusedE
 
 
 class Quotas:
-    """What clients and tenants may use.
+    """Enforces the quotas of clients and tenants.
 
-    A request counts for the key that it came with and for the tenant that it names, where there
-    are such quotas. The quota `default` is for each key without one of its own or, where clients
-    need no keys, for each tenant.
+    A request counts against the quota of its key and of its tenant, if there are such quotas. The
+    quota `default` applies to each key without its own or, if clients need no keys, to each tenant.
 
     Args:
-        config: What the gateway was told.
-        state: What it shares with others.
+        config: The gateway's configuration.
+        state: The state shared with other gateways.
     """
 
     def __init__(self, config: GatewayConfig, state: SharedState | None) -> None:
         self._quotas = config.quotas
         self._state = state
-        # Those that the gateway file names, which are never forgotten.
+        # Accounts named in the gateway file, which are never forgotten.
         self._named: dict[tuple[str, str], _Account] = {}
-        # Tenants that clients name as they like. The least recently used come first.
+        # Tenants with names chosen by clients, least recently used first.
         self._others: OrderedDict[tuple[str, str], _Account] = OrderedDict()
 
     @asynccontextmanager
     async def place(self, client: str | None, tenant: str | None) -> AsyncGenerator[None]:
-        """Let a request count for as long as this is entered.
+        """Count a request against its quotas while the context is open.
 
         Args:
-            client: Whose key it came with; None where clients need none.
-            tenant: On whose behalf it is asked.
+            client: The owner of its key; None if clients need none.
+            tenant: The tenant of the request.
 
         Raises:
             RefusedError: A quota is used up, or too many tenants have used theirs.
@@ -148,7 +147,7 @@ class Quotas:
             yield
 
     async def spend(self, observation: Observation) -> None:
-        """Count what a request has used: the main call, its check, and what was written again."""
+        """Count the usage of a request: the main call, its check, and regeneration."""
         if not self._quotas:
             return
         usage = observation.usage + observation.check_usage
@@ -181,7 +180,7 @@ class Quotas:
         is_named = kind == "key" or not name or name in self._quotas
         accounts = self._named if is_named else self._others
         if key not in accounts:
-            # What has entered is counted in any case.
+            # A request that was admitted is always counted.
             if not is_named and not self._has_room() and not entered:
                 problem = (
                     f"{_MOST_ACCOUNTS} other tenants have used their quotas, so no further one can"
@@ -204,13 +203,13 @@ class Quotas:
         return [accounts[key]]
 
     def _has_room(self) -> bool:
-        """Forget tenants that use nothing until there is room for another, if there are any."""
+        """Forget idle tenants until there is room for another; return whether there is."""
         for _ in range(_LOOKED_AT):
             if len(self._others) < _MOST_ACCOUNTS:
                 return True
             key, account = self._others.popitem(last=False)
             if not account.idle:
-                # The next time others are looked at.
+                # Keep it, as the most recently used.
                 self._others[key] = account
         return len(self._others) < _MOST_ACCOUNTS
 
@@ -228,7 +227,7 @@ class SharedConversations:
     """Remembers requests for the other gateways too.
 
     Args:
-        state: What is shared with them; None where there are none.
+        state: The state shared with them; None if there are none.
     """
 
     def __init__(self, state: SharedState | None) -> None:
@@ -236,10 +235,10 @@ class SharedConversations:
         self._own = Conversations()
 
     async def remember(self, key: Hashable, asked: Body) -> None:
-        """Remember a request for 15 minutes; one that is longer than 4 MiB is not.
+        """Remember a request for 15 minutes, unless it is longer than 4 MiB.
 
         Args:
-            key: What it is found by.
+            key: The key to find it by.
             asked: The request.
         """
         self._own.remember(key, asked)
@@ -251,7 +250,7 @@ class SharedConversations:
             await member.ask(lambda client: client.set(name, data, px=round(REMEMBERED_S * 1000)))
 
     async def recall(self, key: Hashable) -> Body | None:
-        """Return a request; None where it is not known, or not any more."""
+        """Return a request; None if it is unknown or expired."""
         own = self._own.recall(key)
         if own is not None or self._state is None:
             return own

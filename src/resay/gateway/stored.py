@@ -1,8 +1,8 @@
-"""Answers that the upstream keeps, as far as clients may read them again.
+"""Controls which answers stored by the upstream clients may read again.
 
-A stored answer that was withheld, or written again, is the upstream's to give to whoever asks for
-it. So nothing that a model wrote is passed on from there unless this gateway knows that it was
-released. What is forgotten is not known, and is not passed on either.
+The upstream returns a stored answer to anyone who asks for it, even if it was withheld or rewritten
+here. So a model's text from there is passed on only if this gateway knows that it was released.
+Released answers that were forgotten are not passed on either.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class _Kept:
 
 
 class Conversations:
-    """Remembers requests in the memory of this process: so many, of such a size, for so long.
+    """Remembers requests in this process's memory, limited by number, size and age.
 
     Args:
-        most: How many.
-        most_bytes: How long they may be together, as JSON.
-        kept_s: For how long, in seconds.
-        clock: Tells the time, in seconds.
+        most: The maximum number.
+        most_bytes: The maximum total length, as JSON.
+        kept_s: How long to keep them, in seconds.
+        clock: Returns the time, in seconds.
     """
 
     def __init__(
@@ -54,17 +54,17 @@ class Conversations:
         self._kept_s = kept_s
         self._clock = clock
         self._bytes = 0
-        # The oldest come first.
+        # Oldest first.
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def remember(self, key: Hashable, asked: Body) -> None:
-        """Remember a request; one that is longer than 4 MiB is not.
+        """Remember a request, unless it is longer than 4 MiB.
 
         Args:
-            key: What it is found by.
+            key: The key to find it by.
             asked: The request.
         """
         self._forget(key)
@@ -75,13 +75,13 @@ class Conversations:
         self._make_room()
 
     def recall(self, key: Hashable) -> Body | None:
-        """Return a request; None where it is not known, or not any more."""
+        """Return a request; None if it is unknown or expired."""
         self._make_room()
         kept = self._kept.get(key)
         return None if kept is None else kept.asked
 
     def take(self, key: Hashable) -> Body | None:
-        """Return a request and forget it; None where it is not known."""
+        """Return a request and forget it; None if it is unknown or expired."""
         asked = self.recall(key)
         self._forget(key)
         return asked
@@ -102,10 +102,10 @@ class Conversations:
 _ROOTS = tuple(PREFIX + path for path in (CHAT_COMPLETIONS.path, RESPONSES.path, "/conversations"))
 _MOST_RELEASED = 65_536
 _LONGEST_ID = 256
-# As long as OpenAI keeps a response.
+# OpenAI keeps responses this long.
 _KEPT_S = 30 * 86_400.0
 _MOST_CHANGED, _MOST_AWAITED = 16_384, 4_096
-# What a client says, and what no model wrote.
+# Content from clients, which no model wrote.
 _ROLES = frozenset({"developer", "system", "tool", "user"})
 _TYPES = frozenset(
     {
@@ -129,7 +129,7 @@ _OBJECTS = frozenset(
         "response.input_tokens",
     }
 )
-# What of a response says how it is doing, and what was asked.
+# Fields of a response with its status and its request.
 _FRAME = (
     "background",
     "completed_at",
@@ -161,16 +161,16 @@ _UNFINISHED = frozenset({"in_progress", "queued"})
 
 
 def is_stored(call: Call) -> bool:
-    """Return whether a request that is not guarded may be answered with what was stored."""
+    """Return whether an unguarded request may be answered with stored answers."""
     path = plain_path(call.path)
     return any(path == root or path.startswith(f"{root}/") for root in _ROOTS)
 
 
 def ids_of(data: Body) -> list[str]:
-    """Return the names of an answer and of what it is made of.
+    """Return the ids of an answer and of its parts.
 
     Args:
-        data: A response, or what an event of a stream holds.
+        data: A response, or the body of a stream's event.
     """
     response = data.get("response")
     holders = (data,) if response is None else (data, mapping(response))
@@ -186,30 +186,30 @@ def ids_of(data: Body) -> list[str]:
 
 
 def is_unfinished(response: Body) -> bool:
-    """Return whether a response is still being made."""
+    """Return whether a response is still in progress."""
     return text(response.get("status")) in _UNFINISHED
 
 
 def unanswered(response: Body) -> dict[str, Any]:
-    """Return a response without what the model has written so far."""
+    """Return a response without the model's output."""
     return {**{name: response[name] for name in _FRAME if name in response}, "output": []}
 
 
 class Stored:
-    """Knows which of the upstream's stored answers were released, in the memory of this process."""
+    """Tracks, in this process's memory, which of the upstream's stored answers were released."""
 
     def __init__(self) -> None:
-        # The oldest come first.
+        # Oldest first.
         self._released: OrderedDict[str, None] = OrderedDict()
         self._changed = Conversations(_MOST_CHANGED, kept_s=_KEPT_S)
         self._awaited = Conversations(_MOST_AWAITED, kept_s=_KEPT_S)
 
     def keep(self, ids: Iterable[str], outcomes: Sequence[Outcome]) -> None:
-        """Remember what became of an answer.
+        """Remember the outcome of an answer.
 
         Args:
-            ids: Its name, and those of what it is made of.
-            outcomes: What became of it, or of each of several answers under its name.
+            ids: Its id, and those of its parts.
+            outcomes: Its outcome, or those of several answers under its id.
         """
         known = [name for name in dict.fromkeys(ids) if 0 < len(name) <= _LONGEST_ID]
         if any(outcome.message is not None for outcome in outcomes):
@@ -219,28 +219,28 @@ class Stored:
                 told = [asdict(outcome) for outcome in outcomes]
                 self._changed.remember(known[0], {"outcomes": told})
             return
-        # Some upstreams let clients choose names. What was withheld under one stays so.
+        # Some upstreams let clients choose ids. An answer withheld under one stays withheld.
         if known and self._changed.recall(known[0]) is None:
             self._released.update(dict.fromkeys(known))
         while len(self._released) > _MOST_RELEASED:
             self._released.popitem(last=False)
 
     def wait(self, name: str, policy: str, asked: Body) -> None:
-        """Remember a request whose answer is made in the background.
+        """Remember a request whose answer is created in the background.
 
         Args:
-            name: The response's.
-            policy: By which policy it is to be checked.
+            name: The id of the response.
+            policy: The policy to check it by.
             asked: The request.
         """
         if 0 < len(name) <= _LONGEST_ID:
             self._awaited.remember(name, {"policy": policy, "asked": asked})
 
     def unchecked(self, body: Body) -> tuple[str, Body] | None:
-        """Return the policy and the request of an answer that is there now; None for others.
+        """Return the policy and request of a completed answer not yet checked; None for others.
 
         Args:
-            body: What the upstream gives.
+            body: The upstream's response.
         """
         name = text(body.get("id"))
         known = self._awaited.recall(name)
@@ -250,12 +250,12 @@ class Stored:
         return known["policy"], known["asked"]
 
     def given(self, body: Body) -> Body:
-        """Return what clients get of what the upstream gives.
+        """Return the upstream's response as clients may see it.
 
-        Of a list that is left out which was not released.
+        Unreleased answers are left out of lists.
 
         Raises:
-            RefusedError: It is one answer, and was not released.
+            RefusedError: It is a single answer that was not released.
         """
         listed = body.get("data")
         if isinstance(listed, list):
@@ -267,7 +267,7 @@ class Stored:
         return given
 
     def check_event(self, event: Event) -> None:
-        """See whether an event of a stored answer may be given.
+        """Check whether an event of a stored answer may be sent.
 
         Raises:
             RefusedError: It may not.
@@ -294,7 +294,7 @@ class Stored:
             return answer
         if is_unfinished(body) or not items:
             return unanswered(body)
-        # Such as a conversation that was made shorter.
+        # For example, a compacted conversation.
         passing = all(self._may_pass(item) for item in items)
         return {**unanswered(body), "output": items} if passing else None
 
@@ -312,7 +312,7 @@ class Stored:
 
     def _may_pass(self, item: Mapping[str, Any]) -> bool:
         name = text(item.get("id"))
-        # The messages of a stored completion go by its name and their place.
+        # Ids of a stored completion's messages consist of its id and their index.
         return (
             text(item.get("role")) in _ROLES
             or text(item.get("type")) in _TYPES

@@ -1,4 +1,4 @@
-"""Asking the upstream: where requests go, with which headers, and what comes back."""
+"""The client for the upstream: sends requests, selects headers and reads responses."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from resay.providers.apis import Body, Event, EventReader, json_bytes
 
 
 class Asked:
-    """An answer, of which nothing need be there yet.
+    """A response whose body need not have arrived yet.
 
     Args:
         status_code: The status.
         raw_headers: The headers, names in lower case.
-        limit: How long it may be where it is read whole, in bytes.
+        limit: The maximum length of a body that is read completely, in bytes.
 
     Attributes:
-        content: The body, once it was read whole.
+        content: The body, once it was read completely.
     """
 
     _whose: ClassVar[str]
@@ -47,32 +47,32 @@ class Asked:
 
     @property
     def is_success(self) -> bool:
-        """Whether the status says yes."""
+        """Whether the status is 2xx."""
         return 200 <= self.status_code < 300
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers, names in lower case; of several of a name the first."""
+        """The headers, names in lower case; the first value of repeated ones."""
         known = reversed(self.raw_headers)
         return {name.decode("latin-1"): value.decode("latin-1") for name, value in known}
 
     async def read(self) -> None:
-        """Read it whole, so that it has its `content`.
+        """Read the complete body into `content`.
 
         Raises:
-            RefusedError: It is too long, or it breaks off.
+            RefusedError: It is too long, or incomplete.
         """
         async with aclosing(self.pieces(limited=True)) as pieces:
             self.content = b"".join([piece async for piece in pieces])
 
     async def pieces(self, *, limited: bool) -> AsyncGenerator[bytes]:
-        """Give the bytes of the body as they come, and close it in the end.
+        """Yield the bytes of the body as they arrive, and close the response at the end.
 
         Args:
-            limited: Whether there may be too many.
+            limited: Whether to enforce the maximum length.
 
         Raises:
-            RefusedError: There are too many, or it breaks off.
+            RefusedError: The body is too long, or incomplete.
         """
         length = 0
         async with aclosing(self._bytes()) as pieces:
@@ -84,10 +84,10 @@ class Asked:
                 yield piece
 
     async def events(self) -> AsyncGenerator[Sequence[Event]]:
-        """Give the events of the body, as many at a time as come together, and close it in the end.
+        """Yield the body's events, grouped as they arrive, and close the response at the end.
 
         Raises:
-            RefusedError: There are too many bytes, or it breaks off.
+            RefusedError: The body is too long, or incomplete.
         """
         reader = EventReader()
         async with aclosing(self.pieces(limited=True)) as pieces:
@@ -96,14 +96,14 @@ class Asked:
         yield reader.finish()
 
     def close(self) -> None:
-        """Take no more of it."""
+        """Close the response without reading the rest."""
         raise NotImplementedError
 
     def json(self) -> Body:
-        """Return the object in an answer that was read.
+        """Return the JSON object in a response that was read.
 
         Raises:
-            UpstreamError: There is none, or it is no answer.
+            UpstreamError: It contains none, or is not a success.
         """
         raise NotImplementedError
 
@@ -111,7 +111,7 @@ class Asked:
         raise NotImplementedError
 
 
-# What is said of one connection only (RFC 9110, section 7.6.1), or settled on it.
+# Hop-by-hop headers (RFC 9110, section 7.6.1), and others about one connection.
 _HOP = frozenset(
     {
         b"connection",
@@ -129,10 +129,10 @@ _HOP = frozenset(
 )
 _CREDENTIALS = frozenset({b"api-key", b"authorization", b"cookie", b"x-api-key"})
 _PAYER = (*sorted(_CREDENTIALS), b"openai-organization", b"openai-project")
-# What is said of a body that is written anew.
+# Headers that no longer apply when the body is rewritten.
 _OF_BODY = frozenset({b"accept-encoding", b"content-encoding", b"content-length"})
 _OURS = b"x-resay-"
-# Some servers and frameworks go by these, and would answer something else than was guarded.
+# Some servers route by these, and would return something other than the guarded answer.
 _REROUTING = frozenset(
     {
         b"x-http-method",
@@ -147,15 +147,15 @@ _ELSEWHERE = 3
 _CONNECT_S = 10.0
 _KEPT_ALIVE_S = 15.0
 _HEADER_BYTES = 65_536
-# They are a client's to send, or nobody's.
+# Headers that only clients may set.
 _NOT_BY_ITSELF = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
 class UpstreamError(Exception):
-    """The upstream said something else than yes.
+    """The upstream returned an error, or no usable answer.
 
     Attributes:
-        response: What it said, read whole.
+        response: The response, read completely.
     """
 
     def __init__(self, response: Asked) -> None:
@@ -164,7 +164,7 @@ class UpstreamError(Exception):
 
 
 class ClosedError(RefusedError):
-    """The upstream cannot be reached, or broke off."""
+    """The upstream is unreachable, or closed the connection."""
 
     def __init__(self, error: Exception) -> None:
         late = isinstance(error, asyncio.TimeoutError)
@@ -174,11 +174,11 @@ class ClosedError(RefusedError):
 
 
 class UpstreamResponse(Asked):
-    """An answer of the upstream.
+    """A response of the upstream.
 
     Args:
-        response: The answer as it came.
-        limit: How long it may be where it is read whole, in bytes.
+        response: The response of the HTTP client.
+        limit: The maximum length of a body that is read completely, in bytes.
     """
 
     _whose = "the upstream's"
@@ -189,7 +189,7 @@ class UpstreamResponse(Asked):
         self._response = response
 
     def close(self) -> None:
-        """Take no more of it."""
+        """Close the response without reading the rest."""
         self._response.close()
 
     async def _bytes(self) -> AsyncGenerator[bytes]:
@@ -208,10 +208,10 @@ class UpstreamResponse(Asked):
             self.close()
 
     def json(self) -> Body:
-        """Return the object in an answer that was read.
+        """Return the JSON object in a response that was read.
 
         Raises:
-            UpstreamError: There is none, or it is no answer.
+            UpstreamError: It contains none, or is not a success.
         """
         value: object = None
         with suppress(ValueError, RecursionError):
@@ -222,23 +222,23 @@ class UpstreamResponse(Asked):
 
 
 class UpstreamClient:
-    """Sends requests to the one upstream there is. Made and closed in an event loop.
+    """Sends requests to the upstream. Must be created and closed in an event loop.
 
     Args:
-        config: What the gateway was told.
-        upstream: What it was told of this upstream.
+        config: The gateway's configuration.
+        upstream: The configuration of the upstream.
     """
 
     def __init__(self, config: GatewayConfig, upstream: UpstreamConfig) -> None:
         key = upstream.api_key
         self._base = httpx.URL(upstream.url)
         self._key = None if key is None else key.get_secret_value()
-        # A client's key of the gateway's own must not go anywhere.
+        # A client's key for this gateway must not be forwarded.
         self._replaces = self._key is not None or bool(config.keys)
         self._limit = config.limits.answer_bytes
         self._proxy = _proxy_of(self._base)
         self._reading, self._passing = _sessions(upstream.timeout_s)
-        # Most requests go to a few paths. What has a query may have a key in it, and is not kept.
+        # Most requests use few paths. URLs with a query are not cached: it may contain a key.
         self._address = lru_cache(maxsize=64)(self._addressed)
 
     async def aclose(self) -> None:
@@ -247,23 +247,23 @@ class UpstreamClient:
         await self._reading.close()
 
     def source(self, call: Call, client: str | None) -> str:
-        """Return what tells a client's answers from those of one that pays otherwise."""
+        """Return a cache key that differs for clients whose requests are billed differently."""
         payer = [(name, value) for name, value in call.headers if name in _PAYER]
-        # Some have their key in the query.
+        # Some clients send their key in the query.
         told = repr((payer, call.query, client)).encode("utf-8", "surrogatepass")
         return f"gateway {self._base} {hashlib.sha256(told).hexdigest()}"
 
     async def open(self, call: Call, path: str, body: Body) -> UpstreamResponse:
-        """Send a request that was read; return its answer before that is.
+        """Send a parsed request; return the response before its body is read.
 
         Args:
             call: The client's request, whose headers and query are kept.
-            path: Where to send it, below the base URL.
-            body: What to ask.
+            path: The path below the base URL.
+            body: The body to send.
 
         Raises:
-            RefusedError: It leads elsewhere.
-            ClosedError: The upstream cannot be reached.
+            RefusedError: The upstream redirects.
+            ClosedError: The upstream is unreachable.
         """
         headers = self._headers(call, without=_OF_BODY)
         content = json_bytes(body)
@@ -273,37 +273,37 @@ class UpstreamClient:
         response = await self._send(self._reading, "POST", target, [*kept, *told], content)
         if response.status_code // 100 == _ELSEWHERE:
             response.close()
-            # A client would follow it past the guard.
+            # A client would follow the redirect, bypassing the guard.
             message = f"the upstream redirects (status {response.status_code}); set the target"
             raise RefusedError(502, "upstream_redirects", f"{message} as the upstream's url")
         return response
 
     async def ask(self, call: Call, path: str, body: Body) -> Body:
-        """Send a request beside the client's own, and read its answer.
+        """Send a further request besides the client's own, and read its answer.
 
         Raises:
-            UpstreamError: It is none that could be guarded.
-            ClosedError: The upstream cannot be reached, or broke off.
+            UpstreamError: The response is not an answer that could be guarded.
+            ClosedError: The upstream is unreachable, or closed the connection.
         """
-        # Who is answered twice for one key would be given the main call's answer as a sample.
+        # With the same idempotency key, the main call's answer would be returned as a sample.
         others = [(name, value) for name, value in call.headers if name != b"idempotency-key"]
         response = await self.open(replace(call, headers=others), path, body)
         await response.read()
         return response.json()
 
     async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> UpstreamResponse:
-        """Send a request on as it is; return its answer before it is read.
+        """Forward a request unchanged; return the response before its body is read.
 
         Args:
             call: The client's request.
-            body: Its body; None for one without.
+            body: Its body; None if it has none.
 
         Raises:
             RefusedError: The body is refused while it is sent.
-            GoneError: The client goes away while its body is sent.
-            ClosedError: The upstream cannot be reached.
+            GoneError: The client disconnects while its body is sent.
+            ClosedError: The upstream is unreachable.
         """
-        # Where a guarded one is passed on, its path may be spelt in another way.
+        # The path of a guarded request may be spelt differently, so send the canonical one.
         path = call.path[len(PREFIX) :] if call.api is None else call.api.path.encode()
         target = self._target(path, call)
         return await self._send(self._passing, call.method, target, self._headers(call), body)
@@ -329,13 +329,13 @@ class UpstreamClient:
                 method,
                 URL(target, encoded=True),
                 headers=[(_text(name), _text(value)) for name, value in headers],
-                # Of bytes as they are it takes no more than a megabyte without a warning.
+                # aiohttp warns about bytes longer than a megabyte.
                 data=io.BytesIO(content) if isinstance(content, bytes) else content,
                 allow_redirects=False,
                 proxy=self._proxy,
             )
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
-            # What was wrong with a body comes back as trouble with the connection.
+            # aiohttp wraps errors of the body in connection errors.
             cause = error.__cause__
             if isinstance(cause, (RefusedError, GoneError)):
                 raise cause from None
@@ -365,11 +365,11 @@ class UpstreamClient:
 
 
 def given_headers(response: Asked, *, of_body: bool) -> Headers:
-    """Return the headers of an answer for the client.
+    """Return a response's headers for the client.
 
     Args:
-        response: The answer.
-        of_body: Whether the body is given as it came, so that what is said of it holds.
+        response: The response.
+        of_body: Whether the body is passed on unchanged, so that headers about it still apply.
     """
     raw = response.raw_headers
     left_out = _HOP | _named_hops(raw)
@@ -383,12 +383,12 @@ def _named_hops(headers: Headers) -> frozenset[bytes]:
 
 
 def _finite(digits: str) -> float:
-    # What is larger than any number is read as infinity, which JSON has no word for.
+    # Overflowing numbers are parsed as infinity, which JSON cannot represent.
     return max(-sys.float_info.max, min(float(digits), sys.float_info.max))
 
 
 def _text(value: bytes) -> str:
-    """Return a header as aiohttp encodes it: what is not UTF-8 is taken for Latin-1."""
+    """Return a header as aiohttp encodes it: as Latin-1 if it is not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -396,7 +396,7 @@ def _text(value: bytes) -> str:
 
 
 def _proxy_of(url: httpx.URL) -> str | None:
-    """Return the proxy that the environment names for an address."""
+    """Return the proxy that the environment sets for a URL."""
     if proxy_bypass(url.netloc.decode()):
         return None
     proxies = getproxies()
@@ -404,13 +404,13 @@ def _proxy_of(url: httpx.URL) -> str | None:
 
 
 def _sessions(timeout_s: float) -> tuple[aiohttp.ClientSession, aiohttp.ClientSession]:
-    """Return the sessions for answers that are read, and for those that are passed on packed."""
+    """Return the sessions for answers that are read, and for those passed on still compressed."""
     connector = aiohttp.TCPConnector(
         limit=0, keepalive_timeout=_KEPT_ALIVE_S, ssl=httpx.create_ssl_context()
     )
     shared: dict[str, Any] = {
         "connector": connector,
-        # Cookies of one client are no other's.
+        # Never share one client's cookies with another.
         "cookie_jar": aiohttp.DummyCookieJar(),
         "skip_auto_headers": _NOT_BY_ITSELF,
         "max_line_size": _HEADER_BYTES,

@@ -1,7 +1,7 @@
 """Local and remote neural models: pair classification, token and sentence embeddings.
 
-`resay.models.base` says what a model gives; `pair_classifier`, `token_embedder` and
-`sentence_embedder` return one, shared by all who use it.
+`resay.models.base` defines the interfaces; `pair_classifier`, `token_embedder`, `sentence_embedder`
+and their like return a model, which all callers with the same settings share.
 """
 
 from __future__ import annotations

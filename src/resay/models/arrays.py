@@ -1,4 +1,4 @@
-"""Arrays of what models and servers give; remote back ends know numpy only through this module."""
+"""Array functions for results of models and servers, and the remote backends' only use of numpy."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ if not TYPE_CHECKING:
 
 
 def floats(values: Sequence[Any], dimensions: int) -> Floats:
-    """Return decoded JSON as an array of finite float32 with so many dimensions.
+    """Convert decoded JSON to an array of finite float32 with the given number of dimensions.
 
     Raises:
-        ValueError: It is no such array.
+        ValueError: The values do not form such an array.
     """
     return _checked(np.asarray(values, dtype=np.float32), dimensions)
 
 
 def doubles(values: Sequence[Any], dimensions: int) -> Doubles:
-    """Return decoded JSON as an array of finite float64 with so many dimensions.
+    """Convert decoded JSON to an array of finite float64 with the given number of dimensions.
 
     Raises:
-        ValueError: It is no such array.
+        ValueError: The values do not form such an array.
     """
     return _checked(np.asarray(values, dtype=np.float64), dimensions)
 
@@ -58,12 +58,12 @@ def _checked(array: Any, dimensions: int) -> Any:
 
 
 def softmax(scores: Doubles) -> Doubles:
-    """Return probabilities, of shape (texts, labels), of a model's raw scores.
+    """Convert raw scores of shape (texts, labels) to probabilities.
 
-    A single label has no rivals: its probability is the logistic function of its score.
+    The probability of a single label is the logistic function of its score.
     """
     if scores.shape[1] == 1:
-        # exp of what is at most 0: of a large number it would overflow.
+        # The exponent is at most 0, because exp of a large number would overflow.
         small = np.exp(-np.abs(scores))
         return np.where(scores >= 0, 1.0, small) / (1.0 + small)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
@@ -71,16 +71,16 @@ def softmax(scores: Doubles) -> Doubles:
 
 
 def are_probabilities(row: Doubles) -> bool:
-    """Return whether numbers are the probabilities of labels that exclude each other.
+    """Return whether a row holds probabilities of mutually exclusive labels.
 
-    Up to the rounding of a server that computes in 16 bits. A single label's is any in [0, 1].
+    Allows for rounding on 16-bit servers. A single label may have any probability in [0, 1].
     """
     inside = bool(((row >= 0.0) & (row <= 1.0)).all())
     return inside and (len(row) == 1 or abs(float(row.sum()) - 1.0) < 0.02)
 
 
 def units(rows: Floats) -> Floats:
-    """Scale rows, of shape (rows, dimensions), to length 1; a row of zeros stays one."""
+    """Scale rows, of shape (rows, dimensions), to length 1; rows of zeros stay unchanged."""
     return _units(rows.astype(np.float64))
 
 
@@ -90,19 +90,19 @@ def _units(rows: Doubles) -> Floats:
 
 
 def stack(rows: Sequence[Doubles], width: int) -> Doubles:
-    """Put rows of one width into an array; no rows make one of shape (0, width)."""
+    """Stack rows of one width into an array. Without rows, its shape is (0, width)."""
     return np.stack(rows) if rows else np.zeros((0, width))
 
 
 def means(texts: Sequence[Sequence[Floats]], weights: Sequence[Sequence[int]]) -> Floats:
-    """Average the rows of each text by weight.
+    """Return the weighted mean of each text's rows.
 
     Args:
-        texts: For each text the embeddings of its parts.
-        weights: For each text how much each part counts.
+        texts: For each text, the embeddings of its parts.
+        weights: For each text, the weights of its parts.
 
     Returns:
-        An array of shape (texts, dimensions), each row of length 1; of shape (0, 0) for no texts.
+        An array of shape (texts, dimensions), each row of length 1; of shape (0, 0) without texts.
     """
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)
@@ -112,7 +112,7 @@ def means(texts: Sequence[Sequence[Floats]], weights: Sequence[Sequence[int]]) -
 
 
 def join(parts: Sequence[Floats]) -> Floats:
-    """Put the rows of several arrays below each other."""
+    """Concatenate the rows of several arrays."""
     return np.concatenate(parts)
 
 
@@ -121,14 +121,14 @@ def f1(sentences: Sequence[Floats], others: Sequence[Floats]) -> Doubles:
 
     Zhang et al., "BERTScore: Evaluating Text Generation with BERT", ICLR 2020, section 3.
 
-    All pairs are computed in one product of matrices.
+    All pairs are computed with one matrix product.
 
     Args:
-        sentences: For each an array of shape (tokens, dimensions) of unit vectors.
+        sentences: For each sentence, an array of shape (tokens, dimensions) of unit vectors.
         others: The same.
 
     Returns:
-        F1 of shape (sentences, others), in [-1, 1]; 0 where one of the two has no token.
+        F1 of shape (sentences, others), in [-1, 1]; 0 if one of the two has no tokens.
     """
     rows, columns = _counts(sentences), _counts(others)
     found = np.zeros((len(sentences), len(others)))
@@ -148,7 +148,7 @@ def _counts(texts: Sequence[Floats]) -> IntRow:
 
 
 def _f1(likeness: Doubles, rows: IntRow, columns: IntRow) -> Doubles:
-    """Return F1 for each block of a matrix of likenesses, its tokens' best matches averaged."""
+    """Return F1 for each block of a similarity matrix, by averaging its tokens' best matches."""
     row_starts, column_starts = _starts(rows), _starts(columns)
     best_in_row = np.maximum.reduceat(likeness, column_starts, axis=1)
     precision = np.add.reduceat(best_in_row, row_starts, axis=0) / rows[:, None]

@@ -1,7 +1,7 @@
-"""The seams to neural models: what each kind of model gives, wherever it runs.
+"""Interfaces of neural models, local or remote, by kind of output.
 
-All of them are asynchronous, may be used from any thread and event loop, and put together the work
-of all who use them at the same time.
+All models are asynchronous, may be used from any thread and event loop, and batch the work of
+concurrent callers.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ Pair: TypeAlias = tuple[str, str]
 
 
 class Model(Protocol):
-    """What all models have in common."""
+    """The common interface of all models."""
 
     async def prepare(self) -> None:
-        """Load the model, or see that its server answers; otherwise the first use does.
+        """Load the model, or check that its server responds. Otherwise, the first use does so.
 
         Raises:
-            ConfigurationError: It cannot be had as configured.
-            ScorerError: Its server does not answer.
+            ConfigurationError: The model is not available as configured.
+            ScorerError: The server does not respond.
         """
         ...
 
 
 class Measure(Protocol):
-    """Counts tokens as a model does."""
+    """Counts tokens with a model's tokenizer."""
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, without special tokens."""
+        """Return the number of tokens in each text, without special tokens."""
         ...
 
     async def room(self) -> int | None:
-        """Return how many tokens the two texts of a pair may have together; None = any number."""
+        """Return the maximum number of tokens in a pair of texts; None = no limit."""
         ...
 
 
 class PairClassifier(Model, Measure, Protocol):
-    """Gives the probability of each label for a pair of texts."""
+    """Computes the probability of each label for a pair of texts."""
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names, in lower case, in the order of the probabilities."""
+        """Return the label names, in lower case, in the order of the probabilities."""
         ...
 
     async def classify(self, pairs: Sequence[Pair]) -> Doubles:
@@ -65,13 +65,13 @@ class PairClassifier(Model, Measure, Protocol):
             Probabilities of shape (pairs, labels).
 
         Raises:
-            ScorerError: A pair is longer than the model's room, or the model failed.
+            ScorerError: A pair exceeds the model's `room`, or the model failed.
         """
         ...
 
 
 class PairScorer(Model, Measure, Protocol):
-    """Gives the logits of a pair of texts, whatever they mean."""
+    """Computes the logits of a pair of texts, whatever their meaning."""
 
     async def logits(self, pairs: Sequence[Pair]) -> Doubles:
         """Score pairs.
@@ -83,13 +83,13 @@ class PairScorer(Model, Measure, Protocol):
             Logits of shape (pairs, outputs).
 
         Raises:
-            ScorerError: A pair is longer than the model's room, or the model failed.
+            ScorerError: A pair exceeds the model's `room`, or the model failed.
         """
         ...
 
 
 class TextScorer(Model, Measure, Protocol):
-    """Gives the logits of single texts, whatever they mean. Its room is that of one text."""
+    """Computes the logits of single texts, whatever their meaning. `room` applies to one text."""
 
     async def logits(self, texts: Sequence[str]) -> Doubles:
         """Score texts.
@@ -101,16 +101,16 @@ class TextScorer(Model, Measure, Protocol):
             Logits of shape (texts, outputs).
 
         Raises:
-            ScorerError: A text is longer than the model's room, or the model failed.
+            ScorerError: A text exceeds the model's `room`, or the model failed.
         """
         ...
 
 
 class TextClassifier(Model, Measure, Protocol):
-    """Gives the probability of each label for a single text. Its room is that of one text."""
+    """Computes the probability of each label for a single text. `room` applies to one text."""
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names, in lower case, in the order of the probabilities."""
+        """Return the label names, in lower case, in the order of the probabilities."""
         ...
 
     async def classify(self, texts: Sequence[str]) -> Doubles:
@@ -123,17 +123,17 @@ class TextClassifier(Model, Measure, Protocol):
             Probabilities of shape (texts, labels).
 
         Raises:
-            ScorerError: A text is longer than the model's room, or the model failed.
+            ScorerError: A text exceeds the model's `room`, or the model failed.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLabels:
-    """What a classifier of tokens says of a text.
+    """A token classifier's result for one text.
 
     Attributes:
-        spans: Where each token stands in the text, in code points; none for a token of no width.
+        spans: Each token's start and end in the text, in code points; none for zero-width tokens.
         probabilities: The probability of each label, of shape (tokens, labels).
     """
 
@@ -142,10 +142,10 @@ class TokenLabels:
 
 
 class TokenClassifier(Model, Measure, Protocol):
-    """Gives the probability of each label for each token of the second of two texts."""
+    """Computes the probability of each label for each token of the second text of a pair."""
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names, in lower case, in the order of the probabilities."""
+        """Return the label names, in lower case, in the order of the probabilities."""
         ...
 
     async def classify_tokens(self, pairs: Sequence[Pair]) -> list[TokenLabels]:
@@ -155,24 +155,24 @@ class TokenClassifier(Model, Measure, Protocol):
             pairs: Any number of pairs; equal ones are computed once.
 
         Raises:
-            ScorerError: A pair is longer than the model's room, or the model failed.
+            ScorerError: A pair exceeds the model's `room`, or the model failed.
         """
         ...
 
 
 class TokenEmbedder(Model, Protocol):
-    """Gives a contextual embedding of each token of a text."""
+    """Computes a contextual embedding of each token of a text."""
 
     async def embed_tokens(self, texts: Sequence[str]) -> list[Floats]:
         """Embed the tokens of texts.
 
         Args:
-            texts: Any number of texts; equal ones are computed once. Those longer than the model
-                can read are read in several parts.
+            texts: Any number of texts; equal ones are computed once. A text longer than the model's
+                input is read in several parts.
 
         Returns:
-            For each text an array of shape (tokens, dimensions), without special tokens, each row
-            of length 1.
+            For each text an array of shape (tokens, dimensions), without special tokens. Each row
+            has length 1.
 
         Raises:
             ScorerError: The model failed.
@@ -181,17 +181,17 @@ class TokenEmbedder(Model, Protocol):
 
 
 class SentenceEmbedder(Model, Protocol):
-    """Gives one embedding of a text."""
+    """Computes one embedding per text."""
 
     async def embed(self, texts: Sequence[str]) -> Floats:
         """Embed texts.
 
         Args:
-            texts: Any number of texts; equal ones are computed once. One that is longer than the
-                model can read is read in several parts, whose embeddings are averaged by length.
+            texts: Any number of texts; equal ones are computed once. A text longer than the model's
+                input is read in several parts, whose embeddings are averaged, weighted by length.
 
         Returns:
-            An array of shape (texts, dimensions), each row of length 1.
+            An array of shape (texts, dimensions). Each row has length 1.
 
         Raises:
             ScorerError: The model failed.

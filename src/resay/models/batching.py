@@ -1,8 +1,8 @@
-"""Puts together the work of many callers and does it in batches.
+"""Batches the work of concurrent callers.
 
-Callers are coroutines of any event loop in any thread; the work is done on one thread per device.
-What is asked twice is computed once, equal lengths go together, and a batch is as big as its
-tokens, not its items.
+Callers are coroutines of any event loop in any thread; work runs on one thread per device. Equal
+items are computed once, items of similar length are batched together, and batches are limited by
+tokens rather than items.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ T = TypeVar("T")
 
 
 async def outcome(future: Future[T]) -> T:
-    """Wait for what another thread does. Who gives up waiting does not end it for the others.
+    """Wait for work in another thread. Cancelling the wait does not cancel the work.
 
     Raises:
-        Exception: What the other thread's work raised.
+        Exception: As raised by the work.
     """
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
@@ -36,7 +36,7 @@ async def outcome(future: Future[T]) -> T:
         try:
             loop.call_soon_threadsafe(done.set)
         except RuntimeError:
-            return  # The loop was closed, and nobody waits any more.
+            return  # The loop was closed, so nobody is waiting.
 
     future.add_done_callback(wake)
     await done.wait()
@@ -44,11 +44,11 @@ async def outcome(future: Future[T]) -> T:
 
 
 def thread(name: str) -> ThreadPoolExecutor:
-    """Return this process's one thread for a kind of work.
+    """Return this process's single thread for a kind of work.
 
     Args:
-        name: Which: `load` for loading models, `encode` for turning texts into their input, else
-            the device on which they run, such as `cuda:0`.
+        name: `load` for loading models, `encode` for tokenizing, or the device on which models
+            run, such as `cuda:0`.
     """
     return _thread_of(name, os.getpid())
 
@@ -60,13 +60,13 @@ def _thread_of(name: str, process: int) -> ThreadPoolExecutor:
 
 
 class LoadedOnce(Generic[T]):
-    """Something loaded when it is first needed, once per process, whoever asks for it.
+    """A value that is loaded on first use, once per process.
 
-    A loading that failed is forgotten, so that the next to ask tries again. A fork copies what was
-    loaded but not the threads that serve it, so a forked process loads anew.
+    A failed load is not kept, so the next caller tries again. A fork copies loaded values but not
+    the threads that serve them, so a forked process loads again.
 
     Args:
-        load: Loads it; called on the thread for that.
+        load: Loads the value; called on the loading thread.
     """
 
     def __init__(self, load: Callable[[], T]) -> None:
@@ -75,10 +75,10 @@ class LoadedOnce(Generic[T]):
         self._loading: tuple[int, Future[T]] | None = None
 
     async def get(self) -> T:
-        """Return it.
+        """Return the value, and load it if necessary.
 
         Raises:
-            Exception: What loading it raised.
+            Exception: As raised by the load.
         """
         return await outcome(self._start())
 
@@ -87,7 +87,7 @@ class LoadedOnce(Generic[T]):
             if self._loading is None or self._loading[0] != os.getpid():
                 self._loading = os.getpid(), thread("load").submit(self._load)
             loading = self._loading[1]
-        # Outside the lock: what is done already calls back at once.
+        # Outside the lock, because a completed future runs the callback immediately.
         loading.add_done_callback(self._forget_failed)
         return loading
 
@@ -108,13 +108,13 @@ class _Waiter:
 
 
 class Room:
-    """Space for so much, taken by coroutines of any event loop, given back by any thread.
+    """A fair counting semaphore for coroutines of any event loop, released from any thread.
 
-    Who asks first is served first. Somebody who asks for more than there is at all gets in when
-    nobody else is.
+    Waiters are served in order. A request for more than the total is granted when nothing else is
+    held.
 
     Args:
-        size: How much there is.
+        size: The total amount.
     """
 
     def __init__(self, size: int) -> None:
@@ -124,7 +124,7 @@ class Room:
         self._waiters: deque[_Waiter] = deque()
 
     async def take(self, amount: int) -> None:
-        """Take some of the space, waiting until there is enough."""
+        """Acquire an amount, waiting until it is available."""
         with self._lock:
             if not self._waiters and self._fits(amount):
                 self._used += amount
@@ -139,7 +139,7 @@ class Room:
             raise
 
     def give(self, amount: int) -> None:
-        """Give space back."""
+        """Release an amount."""
         with self._lock:
             self._used -= amount
             self._admit()
@@ -155,7 +155,7 @@ class Room:
             try:
                 waiter.loop.call_soon_threadsafe(_grant, waiter.granted)
             except RuntimeError:
-                # Its loop was closed while it waited; nobody will ever use the space.
+                # Its loop was closed while it waited, so it will never use the amount.
                 self._used -= waiter.amount
 
     def _withdraw(self, waiter: _Waiter) -> None:
@@ -173,31 +173,31 @@ def _grant(granted: asyncio.Future[None]) -> None:
 
 
 class Item(Hashable, Protocol):
-    """Work for a model. Equal items have equal results."""
+    """An item of work for a model. Equal items have equal results."""
 
     def __len__(self) -> int:
-        """Return how many tokens it has."""
+        """Return the number of tokens."""
         ...
 
 
 ItemT = TypeVar("ItemT", bound=Item)
 R = TypeVar("R")
-# Work is sorted by length within so many batches: more would let the oldest wait too long.
+# Work is sorted by length within this many batches; more would delay the oldest items too long.
 _BATCHES_A_ROUND = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """How work is put together.
+    """How work is batched.
 
     Attributes:
-        batch_tokens: Tokens in a batch, padding included; one item may be longer.
-        batch_items: Items in a batch.
-        padding: The share of a batch's tokens that may be padding. Where a batch is no faster than
-            its items one by one, as on a CPU, padding is all it adds.
-        window_s: Seconds the first item waits for others.
-        queue_tokens: Tokens that may wait.
-        cache_bytes: Size of the results kept.
+        batch_tokens: Maximum tokens in a batch, including padding; a single item may exceed it.
+        batch_items: Maximum items in a batch.
+        padding: The largest share of padding in a batch. If batches are no faster than single
+            items, as on a CPU, padding is pure cost.
+        window_s: How long the first item waits for others, in seconds.
+        queue_tokens: Maximum tokens in the queue.
+        cache_bytes: The size of the result cache.
     """
 
     batch_tokens: int = 2048
@@ -219,7 +219,7 @@ class _Ticket:
     error: Exception | None = None
 
     def settle(self) -> None:
-        """Wake the caller when nothing is left to wait for."""
+        """Wake the caller if it has nothing left to wait for."""
         if self.error is not None or (self.complete and self.left == 0):
             try:
                 self.loop.call_soon_threadsafe(_wake, self.ready)
@@ -245,10 +245,10 @@ class Batcher(Generic[ItemT, R]):
     """Runs items in batches.
 
     Args:
-        run: Computes a batch: one result for each item. It is called on the worker's thread.
-        size: How many bytes a result takes.
-        worker: The device's one thread.
-        settings: How work is put together.
+        run: Computes a batch, with one result for each item; called on the worker's thread.
+        size: Returns the size of a result in bytes.
+        worker: The device's single thread.
+        settings: How work is batched.
     """
 
     def __init__(
@@ -273,13 +273,13 @@ class Batcher(Generic[ItemT, R]):
         self._kept_bytes = 0
 
     async def map(self, items: Sequence[ItemT]) -> list[R]:
-        """Compute results.
+        """Compute the results of items.
 
         Args:
             items: Any number of items.
 
         Returns:
-            One result for each, in their order.
+            One result for each item, in the same order.
 
         Raises:
             ScorerError: An item could not be computed.
@@ -293,7 +293,7 @@ class Batcher(Generic[ItemT, R]):
                 if needed:
                     await self._room.take(needed)
                 jobs += self._enlist(chunk, ticket, needed)
-                await asyncio.sleep(0)  # Others on this loop need not wait for all of a long list.
+                await asyncio.sleep(0)  # Let other tasks run during a long list.
             self._complete(ticket)
             await ticket.ready
         finally:
@@ -305,7 +305,7 @@ class Batcher(Generic[ItemT, R]):
         return [_result(job) for job in jobs]
 
     def _chunks(self, items: Sequence[ItemT]) -> Iterator[list[ItemT]]:
-        # A request that is larger than the queue goes in bit by bit, beside others.
+        # A request larger than the queue enters in chunks, alongside other requests.
         limit = min(self._settings.batch_tokens * _BATCHES_A_ROUND, self._settings.queue_tokens)
         chunk: list[ItemT] = []
         tokens = 0
@@ -336,7 +336,7 @@ class Batcher(Generic[ItemT, R]):
                     ticket.left += 1
                 jobs.append(job)
             self._changed.notify()
-        # Somebody else asked for the same in the meantime, or what was known is known no longer.
+        # Meanwhile, others may have queued the same items, or the cache may have evicted some.
         self._room.give(taken)
         return jobs
 
@@ -357,7 +357,7 @@ class Batcher(Generic[ItemT, R]):
             ticket.settle()
 
     def _leave(self, jobs: Sequence[_Job[ItemT, R]], ticket: _Ticket) -> None:
-        """Forget a caller; what nobody waits for any more is not computed."""
+        """Remove a caller, and drop the jobs that no caller waits for any more."""
         dropped = 0
         with self._changed:
             for job in dict.fromkeys(jobs):
@@ -370,12 +370,12 @@ class Batcher(Generic[ItemT, R]):
         self._room.give(dropped)
 
     def _drain(self) -> None:
-        """Do one round of work, on the worker's thread."""
+        """Process one round of work, on the worker's thread."""
         for batch in pack(self._take_round(), self._settings):
             self._do(batch)
         with self._changed:
             self._awake = bool(self._queue)
-            # Behind what other models have submitted: they share the device.
+            # Resubmitted behind the work of other models, which share the device.
             if self._awake:
                 self._worker.submit(self._drain)
 
@@ -398,12 +398,12 @@ class Batcher(Generic[ItemT, R]):
     def _do(self, batch: Sequence[_Job[ItemT, R]]) -> None:
         try:
             results = self._run([job.item for job in batch])
-        # Whatever a model raises is its callers' to hear, not this thread's to die of.
+        # Errors are for the callers, and must not end this thread.
         except Exception as error:
             if len(batch) == 1:
                 self._finish(batch[0], None, error)
                 return
-            # One by one, so that neither a full memory nor one bad item costs the others.
+            # One by one, so that neither a lack of memory nor one bad item fails the others.
             for job in batch:
                 self._do([job])
             return
@@ -445,20 +445,20 @@ J = TypeVar("J", bound=_Sized)
 
 
 def pack(jobs: Sequence[J], settings: Batching) -> Iterator[list[J]]:
-    """Put jobs of like length into batches, the longest first.
+    """Pack jobs of similar length into batches, longest first.
 
     Args:
-        jobs: What there is to do.
-        settings: How big a batch may be, and how much of it padding.
+        jobs: The jobs.
+        settings: The limits of a batch.
 
     Yields:
-        Batches within the settings; each job is in one of them. A job that alone is over the limit
-        is a batch.
+        Batches within the limits; each job is in one of them. A job that alone exceeds the limit
+        becomes a batch of its own.
     """
     batch: list[J] = []
     tokens = 0
     for job in sorted(jobs, key=lambda job: len(job.item), reverse=True):
-        # All are padded to the length of the longest, which comes first.
+        # All items are padded to the length of the first, which is the longest.
         area = len(batch[0].item) * (len(batch) + 1) if batch else 0
         full = (
             area > settings.batch_tokens

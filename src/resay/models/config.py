@@ -1,4 +1,4 @@
-"""What a policy can say about a model."""
+"""Settings of a model in a policy."""
 
 from __future__ import annotations
 
@@ -121,12 +121,12 @@ class ModelConfig(BaseModel):
 
     @property
     def remote(self) -> bool:
-        """Whether the model runs in a server of its own."""
+        """Whether the model runs on a server."""
         return bool(self.url)
 
     @property
     def called(self) -> str:
-        """What messages call the model: its name, or its server without what may be secret."""
+        """The model's name in messages: its name, or its server without credentials."""
         return self.name or urlsplit(self.url or "").netloc.rpartition("@")[2]
 
 
@@ -138,10 +138,10 @@ ModelField = Annotated[
 
 
 def config_of(model: str | Mapping[str, Any] | ModelConfig) -> ModelConfig:
-    """Return a model's settings, defaults where only its name is given.
+    """Return a model's settings. If only its name is given, the others are the defaults.
 
     Raises:
-        ConfigurationError: They are not valid.
+        ConfigurationError: The settings are not valid.
     """
     if isinstance(model, ModelConfig):
         return model

@@ -1,4 +1,4 @@
-"""Turns texts into the numbers a model reads."""
+"""Tokenization of texts, and padding of encoded texts into batches."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
-"""For each token where its characters begin and end in the text; equal for special tokens."""
+"""The start and end of each token in the text; equal for special tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A text, or two, as a model reads it.
+    """An encoded text or pair of texts.
 
     Attributes:
-        ids: The tokens' numbers, special tokens included.
-        types: For each token which of the two texts it belongs to.
-        special: For each token whether it is a special one.
+        ids: The token ids, including special tokens.
+        types: For each token, the text that it belongs to.
+        special: For each token, whether it is special.
     """
 
     ids: tuple[int, ...]
@@ -33,7 +33,7 @@ class Encoded:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Once, where it was encoded: it is looked up often, and on the event loop.
+        # Computed once, on the encoding thread: it is looked up often, and on the event loop.
         object.__setattr__(self, "_hash", hash(self.ids))
 
     def __hash__(self) -> int:
@@ -48,9 +48,9 @@ class Batch:
     """Several encoded texts, padded to the same length.
 
     Attributes:
-        ids: The tokens' numbers, of shape (texts, tokens).
+        ids: The token ids, of shape (texts, tokens).
         mask: 1 for a token, 0 for padding.
-        types: Which of two texts a token belongs to.
+        types: For each token, the text of a pair that it belongs to.
     """
 
     ids: NDArray[np.int64]
@@ -59,7 +59,7 @@ class Batch:
 
 
 def pad(items: Sequence[Encoded], pad_id: int) -> Batch:
-    """Put encoded texts into arrays, padded at the end."""
+    """Pad encoded texts at the end, and stack them into arrays."""
     shape = (len(items), max(map(len, items)))
     ids = np.full(shape, pad_id, dtype=np.int64)
     mask = np.zeros(shape, dtype=np.int64)
@@ -72,18 +72,18 @@ def pad(items: Sequence[Encoded], pad_id: int) -> Batch:
 
 
 class TextEncoder:
-    """A tokenizer that never cuts and never pads. Threads may share it.
+    """A tokenizer without truncation and padding. Threads may share it.
 
     Args:
         tokenizer: A `tokenizers.Tokenizer`, which is copied.
-        max_tokens: How many tokens the model reads at once, special tokens included; None = any
-            number.
-        start: The number of the token to begin a text with where the tokenizer begins it with none,
-            for models that give each token's probability after those before it.
+        max_tokens: The maximum length of the model's input, including special tokens; None = no
+            limit.
+        start: The id of a token to prepend if the tokenizer adds none, for models that give the
+            probability of each token after those before it.
     """
 
     def __init__(self, tokenizer: Any, max_tokens: int | None, start: int | None = None) -> None:
-        # Others may set theirs to cut and pad, which is state of the tokenizer.
+        # Other users may enable padding and truncation, which are state of the tokenizer.
         make: Any = tokenizer.__class__
         self._tokenizer: Any = make.from_str(tokenizer.to_str())
         self._tokenizer.no_padding()
@@ -93,12 +93,12 @@ class TextEncoder:
 
     @property
     def room(self) -> int | None:
-        """How many tokens two texts may have together."""
+        """The maximum number of tokens in a pair of texts, or None for no limit."""
         return self._room(pair=True)
 
     @property
     def text_room(self) -> int | None:
-        """How many tokens a single text may have."""
+        """The maximum number of tokens in a single text, or None for no limit."""
         return self._room(pair=False)
 
     def _room(self, *, pair: bool) -> int | None:
@@ -107,19 +107,19 @@ class TextEncoder:
         return self._max_tokens - self._tokenizer.num_special_tokens_to_add(pair)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens texts have, without special tokens."""
+        """Return the number of tokens in each text, without special tokens."""
         whole = [_readable(text) for text in texts]
         return [len(e) for e in self._tokenizer.encode_batch(whole, add_special_tokens=False)]
 
     def pairs(self, pairs: Sequence[Pair]) -> list[Encoded]:
-        """Encode pairs of texts, however long they are."""
+        """Encode pairs of texts of any length."""
         whole = [(_readable(a), _readable(b)) for a, b in pairs]
         return [_encoded(e) for e in self._tokenizer.encode_batch(whole)]
 
     def pairs_with_spans(
         self, pairs: Sequence[Pair]
     ) -> list[tuple[Encoded, dict[int, tuple[int, int]]]]:
-        """Encode pairs of texts, and say which tokens are the second's and where they stand."""
+        """Encode pairs of texts, with the spans of the second text's tokens by position."""
         whole = [(_readable(a), _readable(b)) for a, b in pairs]
         return [
             (
@@ -136,13 +136,13 @@ class TextEncoder:
         ]
 
     def texts(self, texts: Sequence[str]) -> list[list[Encoded]]:
-        """Encode single texts; one longer than the model reads becomes several."""
+        """Encode single texts, splitting those that are longer than the model's input."""
         readable = [_readable(text) for text in texts]
         whole = [_encoded(e) for e in self._tokenizer.encode_batch(readable)]
         return [self.split(encoded) for encoded in whole]
 
     def spans(self, text: str) -> tuple[Encoded, Spans]:
-        """Encode a text, however long it is, and say where its tokens stand."""
+        """Encode a text of any length, with the spans of its tokens."""
         encoding = self._tokenizer.encode(_readable(text))
         encoded, spans = _encoded(encoding), tuple(encoding.offsets)
         if self._start is None or encoded.special[:1] == (1,):
@@ -152,15 +152,15 @@ class TextEncoder:
         return whole, ((0, 0), *spans)
 
     def fits(self, item: Encoded) -> bool:
-        """Return whether the model can read it at once."""
+        """Return whether the model can read the item at once."""
         return self._max_tokens is None or len(item) <= self._max_tokens
 
     def split(self, whole: Encoded) -> list[Encoded]:
-        """Divide an encoded text into parts that the model reads at once."""
+        """Split an encoded text into parts that the model can read at once."""
         if self._max_tokens is None or self.fits(whole):
             return [whole]
         room = max(self._max_tokens - sum(whole.special), 1)
-        # What is before and after the text is put around each of its parts.
+        # Each part gets the special tokens before and after the text.
         first = whole.special.index(0)
         last = len(whole) - whole.special[::-1].index(0)
         cuts = [(start, min(start + room, last)) for start in range(first, last, room)]
@@ -171,7 +171,7 @@ class TextEncoder:
 
 
 def _readable(text: str) -> str:
-    """Return a text without halves of characters, which no tokenizer takes."""
+    """Replace unpaired surrogates, which no tokenizer accepts."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

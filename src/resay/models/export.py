@@ -47,39 +47,39 @@ from resay.models.torch_network import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# ONNX files are protocol buffers, which can be no bigger than 2 GiB.
+# ONNX files are protocol buffers, which are limited to 2 GiB.
 _BIGGEST = 2**31 - 2**20
-# Known to every onnxruntime and torch that we take.
+# Supported by every version of onnxruntime and torch that Resay supports.
 _OPSET = 17
 
 _import = partial(load_optional, extra="export", purpose="exporting a model")
 
 
 def require() -> None:
-    """Raise a `MissingDependencyError` unless all that exports is installed."""
+    """Raise a `MissingDependencyError` unless all packages needed for exporting are installed."""
     for package in ("onnx", "onnxruntime", "torch", "transformers"):
         _import(package, package=package)
 
 
 def trace(model: Any, kind: Kind, path: Path, said: Mapping[str, str]) -> None:
-    """Write a model to an ONNX file that takes any number of texts of any length.
+    """Write a model to an ONNX file that accepts any number of texts of any length.
 
     Args:
         model: The transformers model, on the CPU.
-        kind: What it gives.
+        kind: The model's output.
         path: The file.
-        said: What the file is to say of itself.
+        said: The file's metadata.
 
     Raises:
-        ConfigurationError: It does what ONNX has no words for.
+        ConfigurationError: The model uses operations that ONNX does not support.
     """
     onnx = _import("onnx", package="onnx")
-    # Of a big model torch writes each weight to a file of its own.
+    # torch writes each weight of a big model to a file of its own.
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         traced = Path(scratch) / path.name
         try:
             _export(model, kind, traced)
-        except Exception as error:  # Whatever a model does that cannot be written down.
+        except Exception as error:  # A model may do anything that cannot be traced.
             raise ConfigurationError(
                 f"a model of type {model.config.model_type!r} cannot be exported to ONNX"
                 f" ({type(error).__name__}); use backend 'torch'"
@@ -93,7 +93,7 @@ def _export(model: Any, kind: Kind, path: Path) -> None:
     inputs = ["input_ids", "attention_mask"]
     if (getattr(model.config, "type_vocab_size", 0) or 0) > 1:
         inputs.append("token_type_ids")
-    # More than one text and some padding, so that neither is taken for granted.
+    # More than one text and some padding, so that the trace assumes neither.
     ids = torch.arange(2 * 8).reshape(2, 8) % model.config.vocab_size
     mask = torch.ones_like(ids)
     mask[1, 6:] = 0
@@ -104,7 +104,7 @@ def _export(model: Any, kind: Kind, path: Path) -> None:
     if kind == "token_classification":
         output_axes = text_axes
     with warnings.catch_warnings(), torch.no_grad():
-        # It warns of each number it takes for a constant; whether these are ones is measured after.
+        # torch warns about each number that it treats as a constant; results are compared later.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             _positional(torch, model, kind, inputs),
@@ -120,7 +120,7 @@ def _export(model: Any, kind: Kind, path: Path) -> None:
 
 
 def _positional(torch: Any, model: Any, kind: Kind, inputs: Sequence[str]) -> Any:
-    """Return a module that takes tensors in a fixed order and gives one tensor."""
+    """Return a module that takes tensors in a fixed order and returns one tensor."""
 
     class Positional(torch.nn.Module):
         def __init__(self) -> None:
@@ -139,9 +139,9 @@ def _positional(torch: Any, model: Any, kind: Kind, inputs: Sequence[str]) -> An
 
 
 def quantise(source: Path, target: Path) -> None:
-    """Write an ONNX model with the weights it multiplies by as 8-bit numbers.
+    """Write an ONNX model with 8-bit weights in matrix products.
 
-    What it multiplies is rounded to 8 bits as it comes, by the largest number of the whole batch.
+    The other factors are rounded to 8 bits at run time, relative to a batch's largest number.
 
     Args:
         source: The file in full precision.
@@ -150,7 +150,7 @@ def quantise(source: Path, target: Path) -> None:
     onnx = _import("onnx", package="onnx")
     quantization = _import("onnxruntime.quantization", package="onnxruntime")
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        # Products of weights with weights are computed once, in full precision.
+        # Products of weights with weights are precomputed in full precision.
         folded = Path(scratch) / source.name
         big = size_of(source) > _BIGGEST
         quantization.quant_pre_process(
@@ -164,11 +164,11 @@ def quantise(source: Path, target: Path) -> None:
         quantization.quantize_dynamic(
             folded,
             quantised,
-            # Tables of embeddings are looked up, not multiplied by: rounding them by their largest
-            # number would save room but no time.
+            # Embedding tables are looked up, not multiplied: quantising them relative to their
+            # largest number would save memory but no time.
             op_types_to_quantize=["MatMul"],
             per_channel=True,
-            # On x86 only products of an unsigned and a signed number are fast.
+            # On x86, only products of an unsigned and a signed number are fast.
             weight_type=quantization.QuantType.QInt8,
             use_external_data_format=big,
         )
@@ -184,7 +184,7 @@ def _save(proto: Any, path: Path, said: Mapping[str, str]) -> None:
     onnx.helper.set_model_props(proto, dict(said))
     used = {node.domain for node in proto.graph.node}
     versions = [o for o in proto.opset_import if o.domain in used]
-    # onnxruntime adds all it knows, which an older one would refuse.
+    # onnxruntime adds every operator set that it knows, which an older version would refuse.
     del proto.opset_import[:]
     proto.opset_import.extend(versions)
     big = proto.ByteSize() > _BIGGEST
@@ -197,20 +197,19 @@ def _save(proto: Any, path: Path, said: Mapping[str, str]) -> None:
     )
 
 
-# Two numbers closer than this are the same, computed in another order; relative above 1.
+# Results that differ by less are equal up to the order of operations; relative above 1.
 _SAME = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """A model that was exported.
+    """An exported model.
 
     Attributes:
-        path: Its file.
-        bytes: How big it is, with the file of its weights where it has one.
-        difference: The largest difference between what it gives for a few texts and what torch
-            gives: of a logit, relative where that is above 1; for embeddings the distance of two
-            vectors of length 1.
+        path: The model's file.
+        bytes: Its size, including the file with its weights if there is one.
+        difference: The largest difference from torch's results for a few texts: of a logit,
+            relative if that is above 1; for embeddings, the distance of two vectors of length 1.
     """
 
     path: Path
@@ -229,22 +228,22 @@ def export(
 ) -> tuple[ExportedFile, ...]:
     """Export a model into a folder that backend `onnx` can load.
 
-    The folder appears when all is done and compared with torch, or not at all.
+    The folder appears once everything is written and matches torch's results, or not at all.
 
     Args:
         model: A folder or a model on the hub, as transformers reads it, or its settings.
-        folder: Where to.
-        kind: What it is to give; None = what it was made for.
-        layer: For embeddings, after which layer; None = the last.
-        int8: Whether to make a file with 8-bit weights too, which backend `onnx` prefers on a CPU.
-        overwrite: Whether to replace a model that was exported there before.
+        folder: The target folder.
+        kind: The output; None = the one that the model was made for.
+        layer: For embeddings, the layer to take them from; None = the last.
+        int8: Whether to add a file with 8-bit weights, which backend `onnx` prefers on a CPU.
+        overwrite: Whether to replace a model that Resay exported to this folder before.
 
     Returns:
-        The files, the one in full precision first.
+        The files, with the one in full precision first.
 
     Raises:
-        MissingDependencyError: What exports is not installed.
-        ConfigurationError: There is no such model, it cannot be exported, or the folder is taken.
+        MissingDependencyError: A package needed for exporting is not installed.
+        ConfigurationError: The model is missing or not exportable, or the folder is not empty.
     """
     require()
     config = config_of(model).model_copy(
@@ -286,7 +285,7 @@ def _check_free(folder: Path, *, overwrite: bool) -> None:
 
 @contextmanager
 def _built_beside(folder: Path) -> Generator[Path]:
-    """Give a new folder that takes the place of another when all went well."""
+    """Yield a new folder that replaces the given one if no error occurs."""
     folder = folder.absolute()
     new, old = (folder.with_name(f".{folder.name}.{w}-{os.getpid()}") for w in ("new", "old"))
     new.mkdir(parents=True)
@@ -322,18 +321,18 @@ def _write(config: ModelConfig, kind: Kind, layer: int | None, folder: Path) -> 
 
 
 def _described(config: ModelConfig, model: Any, kind: Kind) -> dict[str, Any]:
-    """Return the model's configuration, with the names of outputs that only we know."""
+    """Return the model's configuration, with output names that only Resay knows."""
     described: dict[str, Any] = json.loads(model.config.to_json_string(use_diff=False))
     if kind in ("classification", "token_classification"):
         names = labels_of(config, model.config.id2label)
         described["id2label"] = {str(i): name for i, name in enumerate(names)}
         described["label2id"] = {name: i for i, name in enumerate(names)}
-    # Where it came from is a path on the machine that exported it.
+    # The name may be a path on the exporting machine.
     described.pop("_name_or_path", None)
     return {**described, "architectures": [type(model).__name__]}
 
 
-# Of several lengths, and long enough together to reach past the positions a model knows one by one.
+# Of several lengths, and together long enough to reach distances that models put into buckets.
 _TEXTS = (
     "Yes.",
     "The bridge was opened in 1932, after eight years of work.",
@@ -344,7 +343,7 @@ _TEXTS = (
 
 
 def _measured(expected: Network, kind: Kind, layer: int | None, folder: Path) -> dict[str, float]:
-    """Return for each file how far what it gives is from what torch gives."""
+    """Return how far the results of each file are from torch's."""
     names = [name for name in (FP32_FILE, INT8_FILE) if (folder / name).is_file()]
     found: dict[str, float] = {}
     for name in names:
@@ -368,7 +367,7 @@ def _difference(expected: Network, found: Network, items: list[Encoded], kind: K
     one = expected.run(batch)
     try:
         other = found.run(batch)
-    except Exception:  # onnxruntime's exceptions have no root of their own.
+    except Exception:  # onnxruntime's exceptions have no common base class.
         return float("inf")
     there = batch.mask == 1
     if kind == "token_classification":

@@ -1,4 +1,4 @@
-"""Finds a model's files, plain or exported to ONNX, in a folder or on the Hugging Face hub."""
+"""Locates a model's files, original or exported to ONNX, in a folder or on the hub."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from resay.models.network import Kind, Pooling
 
 
 def folder_of(config: ModelConfig) -> Path | None:
-    """Return the folder a model is in, or None when it is one on the hub."""
+    """Return a model's folder, or None if the model is on the hub."""
     path = Path(config.name or "").expanduser()
     return path if config.name and path.is_dir() else None
 
 
 def find(config: ModelConfig, *names: str) -> Path | None:
-    """Return the first of some files that a model has.
+    """Return the first of several files that a model has.
 
     Args:
         config: The model.
-        names: Paths of files inside its folder or repository, the most wanted first.
+        names: Paths inside its folder or repository, in order of preference.
 
     Returns:
-        The file, fetched from the hub if it was not there; None where the model has none of them.
+        The file, downloaded from the hub if necessary, or None if the model has none of them.
 
     Raises:
-        ConfigurationError: There is no such model, or the hub cannot be reached.
+        ConfigurationError: The model does not exist, or the hub cannot be reached.
     """
     folder = folder_of(config)
     if folder is not None:
@@ -47,12 +47,12 @@ def _fetch(config: ModelConfig, name: str) -> Path | None:
     hub = load_optional(
         "huggingface_hub", package="huggingface_hub", extra="onnx", purpose="fetching a model"
     )
-    # A module of its own, which the package does not load by itself.
+    # The package does not import this module by itself.
     errors = import_module("huggingface_hub.errors")
     try:
         return Path(hub.hf_hub_download(config.name, name, revision=config.revision))
     except (errors.RemoteEntryNotFoundError, errors.LocalEntryNotFoundError) as error:
-        # Offline, a file that was never fetched and one that does not exist look the same.
+        # Offline, files that do not exist look like files that were never downloaded.
         if isinstance(error, errors.RemoteEntryNotFoundError) or _offline_or_cached(config, hub):
             return None
         raise _unreachable(config) from error
@@ -76,13 +76,13 @@ def _unreachable(config: ModelConfig) -> ConfigurationError:
 
 
 FP32_FILE = "model.onnx"
-"""What export calls the model in full precision."""
+"""The name of an exported model in full precision."""
 INT8_FILE = "model_int8.onnx"
-"""What export calls the quantised model."""
+"""The name of an exported model that is quantised."""
 KIND = "resay.kind"
-"""The metadata that says what an exported model gives."""
+"""The metadata key for the kind of an exported model's output."""
 LAYER = "resay.layer"
-"""The metadata that says after which layer, where it is not the last."""
+"""The metadata key for the layer of the output, if it is not the last."""
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "int8": (
         INT8_FILE,
@@ -96,16 +96,16 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "bf16": ("model_bf16.onnx", "onnx/model_bf16.onnx"),
 }
 WEIGHTS_ENDING = "_data"
-"""What follows a file's name in that of the file with its weights, where it is too big."""
+"""The suffix of the file with a model's weights, if they are too big for the model's own file."""
 _WEIGHTS_ENDINGS = (WEIGHTS_ENDING, ".data")
 
 
 def model_file(config: ModelConfig, *, on_gpu: bool) -> Path:
-    """Return a model's file, and see that the one with its weights lies beside it.
+    """Return a model's file, and make sure that the file with its weights is next to it.
 
     Args:
         config: The model's settings, which may name the file or a precision.
-        on_gpu: Whether it is to run on a GPU, where quantised models are slow.
+        on_gpu: Whether it will run on a GPU, where quantised models are slow.
 
     Raises:
         ConfigurationError: There is no such file.
@@ -113,14 +113,14 @@ def model_file(config: ModelConfig, *, on_gpu: bool) -> Path:
     for name in _wanted(config, on_gpu=on_gpu):
         path = find(config, name)
         if path is not None:
-            # Weights too big for the file itself lie beside it, and must be fetched with it.
+            # Weights too big for the model's file are in a separate one, to be fetched with it.
             find(config, *(name + ending for ending in _WEIGHTS_ENDINGS))
             return path
     raise _no_file(config)
 
 
 def size_of(path: Path) -> int:
-    """Return how many bytes a model's file has, with the file of its weights."""
+    """Return the size of a model's file in bytes, including the file with its weights."""
     parts = (path, *(path.with_name(path.name + ending) for ending in _WEIGHTS_ENDINGS))
     return sum(part.stat().st_size for part in parts if part.is_file())
 
@@ -148,17 +148,17 @@ def _no_file(config: ModelConfig) -> ConfigurationError:
 
 
 def is_quantised_by_batch(path: Path) -> bool:
-    """Return whether a model rounds its numbers by the largest of the whole batch."""
+    """Return whether a model rounds numbers relative to the largest in the batch."""
     return _contains(path, b"DynamicQuantize")
 
 
 def is_ours(path: Path) -> bool:
-    """Return whether a file is a model that was exported here."""
+    """Return whether a file is a model that Resay exported."""
     return path.is_file() and _contains(path, KIND.encode())
 
 
 def _contains(path: Path, name: bytes) -> bool:
-    # The names of its operators and its metadata appear in an ONNX file as they are.
+    # An ONNX file contains the names of its operators and its metadata verbatim.
     if not path.stat().st_size:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -166,7 +166,7 @@ def _contains(path: Path, name: bytes) -> bool:
 
 
 def precision_of(config: ModelConfig, path: Path, *, by_batch: bool) -> str:
-    """Return what to call the precision of a model's file."""
+    """Return the name of a model file's precision."""
     if by_batch:
         return "int8"
     if config.precision != "auto":
@@ -174,7 +174,7 @@ def precision_of(config: ModelConfig, path: Path, *, by_batch: bool) -> str:
     return next((name for name in ("fp16", "bf16") if name in path.name), "fp32")
 
 
-# Its configuration does not say; the code released with it does.
+# The model's configuration does not name its labels; the code released with it does.
 _UNNAMED: Mapping[str, tuple[str, ...]] = {
     "potsawee/deberta-v3-large-mnli": ("entailment", "contradiction"),
 }
@@ -185,14 +185,14 @@ def labels_of(config: ModelConfig, id2label: Mapping[int, str]) -> tuple[str, ..
     """Return the names of a classifier's outputs.
 
     Args:
-        config: The model's settings; `labels` in them go before what the model says.
-        id2label: What the model says: a name for each output.
+        config: The model's settings, whose `labels` take precedence over the model's own.
+        id2label: The model's own name for each output.
 
     Returns:
         The names, in lower case, in the order of the outputs.
 
     Raises:
-        ConfigurationError: The settings name more or fewer than there are.
+        ConfigurationError: The number of `labels` differs from the number of outputs.
     """
     own = tuple(str(id2label[i]).lower() for i in sorted(id2label))
     named = config.labels or ()
@@ -205,7 +205,7 @@ def labels_of(config: ModelConfig, id2label: Mapping[int, str]) -> tuple[str, ..
     return tuple(label.lower() for label in named) or own
 
 
-# A number no text reaches: how tokenizers say that there is no limit.
+# Tokenizers express "no limit" by a number that no text reaches.
 _ENDLESS = 1_000_000
 _HEADS: tuple[tuple[str, Kind], ...] = (
     ("ForSequenceClassification", "classification"),
@@ -214,18 +214,18 @@ _HEADS: tuple[tuple[str, Kind], ...] = (
     ("T5ForConditionalGeneration", "first_token"),
 )
 FIRST_TOKENS: Mapping[str, int] = {"unsupported": 3, "supported": 209}
-"""With which token a T5 trained to judge begins its answer, as MiniCheck-Flan-T5-Large does."""
+"""The first tokens of a T5 trained to judge, such as MiniCheck-Flan-T5-Large, by answer."""
 _T5_TOKENS = 2048
 HHEM = "HHEMv2"
-"""The type of model that HHEM-2.1-Open says it is."""
+"""The model type in HHEM-2.1-Open's configuration."""
 _HHEM_BASE = "google/flan-t5-base"
 
 
 def json_of(config: ModelConfig, name: str) -> dict[str, Any]:
-    """Return what one of a model's JSON files holds; nothing where the model has no such file.
+    """Return the object in one of a model's JSON files; empty if the model has no such file.
 
     Raises:
-        ConfigurationError: There is no such model, or the file holds no JSON object.
+        ConfigurationError: The model does not exist, or the file holds no JSON object.
     """
     path = find(config, name)
     if path is None:
@@ -240,7 +240,7 @@ def json_of(config: ModelConfig, name: str) -> dict[str, Any]:
 
 
 def kind_of(config: ModelConfig) -> Kind:
-    """Return what a model was made to give, by the name of its architecture."""
+    """Return the kind of output that a model was made for, from its architecture's name."""
     described = json_of(config, "config.json")
     if described.get("model_type") == HHEM:
         return "token_classification"
@@ -252,10 +252,10 @@ def kind_of(config: ModelConfig) -> Kind:
 
 
 def base_of(described: Mapping[str, Any]) -> str | None:
-    """Return whose configuration and tokenizer a model goes by; None for its own.
+    """Return the model whose configuration and tokenizer a model uses; None for its own.
 
-    HHEM-2.1-Open comes as weights of another model, with code of its own to load them. That code is
-    not run: what it does is known.
+    HHEM-2.1-Open consists of another model's weights and custom loading code. That code is not run,
+    because its behaviour is known.
 
     Args:
         described: The model's config.json.
@@ -266,17 +266,17 @@ def base_of(described: Mapping[str, Any]) -> str | None:
 
 
 def separator_of(config: ModelConfig) -> str:
-    """Return the token that ends a text, which is put between two texts of one.
+    """Return the token that ends a text, which separates two texts joined into one.
 
     Raises:
-        ConfigurationError: There is no such model, or its tokenizer does not say.
+        ConfigurationError: The model does not exist, or its tokenizer names no such token.
     """
     tokenizer = config
     base = base_of(json_of(config, "config.json"))
     if base is not None:
         tokenizer = config.model_copy(update={"name": base, "revision": None})
     files = ("tokenizer_config.json", "special_tokens_map.json")
-    # What ends a text separates two, where the tokenizer's files leave the first to its class.
+    # `sep_token` is used if the tokenizer's files leave `eos_token` to its class.
     for token, name in product(("eos_token", "sep_token"), files):
         named: Any = json_of(tokenizer, name).get(token)
         if named:
@@ -288,13 +288,13 @@ def separator_of(config: ModelConfig) -> str:
 
 
 def most_tokens(config: ModelConfig, model_type: str, *limits: float | None) -> int | None:
-    """Return how many tokens a model reads at once; None = any number.
+    """Return the maximum number of tokens that a model reads at once; None = no limit.
 
     Args:
-        config: Its settings, which go before what it says itself.
-        model_type: What it is. T5 knows no positions, and its tokenizers' limit is none of its own:
-            as many are taken as MiniCheck takes.
-        limits: What it says itself, in several places; None or 0 where it says nothing.
+        config: The model's settings, which take precedence over its own limits.
+        model_type: The model's type. T5 has no fixed positions, and its tokenizers' limit is not
+            inherent, so MiniCheck's limit is used.
+        limits: The model's own limits, from several sources; None or 0 if unspecified.
     """
     if config.max_tokens is not None:
         return config.max_tokens
@@ -305,14 +305,14 @@ def most_tokens(config: ModelConfig, model_type: str, *limits: float | None) -> 
 
 
 POOLING_FILE = "1_Pooling/config.json"
-"""Where sentence-transformers keeps it."""
+"""The file in which sentence-transformers stores the pooling."""
 
 
 def pooling_of(config: ModelConfig) -> Pooling:
-    """Return how sentence-transformers pools a model's vectors; the mean where it does not say.
+    """Return how sentence-transformers pools a model's vectors; the mean if unspecified.
 
     Raises:
-        ConfigurationError: There is no such model.
+        ConfigurationError: The model does not exist.
     """
     said = json_of(config, POOLING_FILE)
     first = said.get("pooling_mode_cls_token") or said.get("pooling_mode") == "cls"

@@ -1,4 +1,4 @@
-"""Models that write a text in answer to one: encoder and decoder, as T5 has them."""
+"""Encoder-decoder models, such as T5, that generate a text from a prompt."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from resay.models.torch_network import load_model, tokenizer_of
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-# As transformers samples unless told otherwise, and so the code released with the papers.
+# The default of transformers, and therefore of the code released with the papers.
 _TOP = 50
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A text to be written.
+    """A text to generate.
 
     Attributes:
-        prompt: What it is written in answer to, as the model reads it.
-        longest: How many tokens it may have.
-        seed: What the noise is made of; None = no noise, the most probable token each time.
+        prompt: The encoded prompt.
+        longest: The maximum number of tokens in the text.
+        seed: The seed of the noise; None = no noise, always the most probable token.
     """
 
     prompt: Encoded
@@ -41,21 +41,21 @@ class _Draft:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A model that was loaded."""
+    """A loaded model."""
 
     encoder: TextEncoder
     batcher: Batcher[_Draft, str]
 
 
 class TextGenerator:
-    """Writes texts, those of all callers together, on the device's one thread.
+    """Generates texts, batched across callers, on the device's single thread.
 
-    What is written depends on the model, the prompt, the seed and the text's number alone: neither
-    on the batch it is written in, beyond the last digits of sums, nor on torch's global random
-    numbers, which belong to the application.
+    A text depends only on the model, the prompt, the seed and the text's number: neither on its
+    batch, except for the last digits of sums, nor on torch's global random state, which belongs to
+    the application.
 
     Args:
-        config: The model's settings. `max_tokens` limits prompts; without it they may have any
+        config: The model's settings. `max_tokens` limits prompts; without it, they may have any
             length, as T5's relative positions allow.
     """
 
@@ -67,17 +67,17 @@ class TextGenerator:
         """Load the model.
 
         Raises:
-            ConfigurationError: It cannot be had as configured.
+            ConfigurationError: The model is not available as configured.
         """
         await self._loaded.get()
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, without special tokens."""
+        """Return the number of tokens in each text, without special tokens."""
         ready = await self._loaded.get()
         return await in_parts(ready.encoder.lengths, texts)
 
     async def room(self) -> int | None:
-        """Return how many tokens a prompt may have; None = any number."""
+        """Return the maximum number of tokens in a prompt; None = no limit."""
         return (await self._loaded.get()).encoder.text_room
 
     async def generate(
@@ -89,22 +89,22 @@ class TextGenerator:
         sample: bool = True,
         seed: int = 0,
     ) -> list[list[str]]:
-        """Write texts in answer to prompts.
+        """Generate texts from prompts.
 
         Args:
             prompts: Any number of prompts; equal ones have equal results, computed once.
-            n: How many texts to write for each.
-            max_new_tokens: Where a text that does not end is cut.
-            sample: Draw each token at random from the 50 most probable, as probable as they are
-                among these; otherwise the most probable is taken, and all n texts are the same.
-            seed: What is drawn depends on it.
+            n: The number of texts for each prompt.
+            max_new_tokens: The maximum number of tokens in a text; longer texts are cut off.
+            sample: Whether to draw each token from the 50 most probable, with renormalized
+                probabilities; otherwise the most probable is taken, and all n texts are equal.
+            seed: The seed of the random draws.
 
         Returns:
-            For each prompt n texts, with all special tokens that separate their parts, but without
+            For each prompt n texts, with special tokens that separate their parts, but without
             those that begin and end them and without padding.
 
         Raises:
-            ConfigurationError: The model cannot be had as configured.
+            ConfigurationError: The model is not available as configured.
             ScorerError: A prompt is longer than `max_tokens`, or the model failed.
         """
         ready = await self._loaded.get()
@@ -133,7 +133,7 @@ class TextGenerator:
 
 
 class _Writer:
-    """Writes a batch of drafts.
+    """Generates a batch of drafts.
 
     Args:
         model: A transformers model with encoder and decoder.
@@ -160,7 +160,7 @@ class _Writer:
         return [self._text(ids, draft) for ids, draft in zip(written.tolist(), drafts, strict=True)]
 
     def _read(self, drafts: Sequence[_Draft]) -> dict[str, Any]:
-        """Read each prompt once, however many texts are written for it."""
+        """Encode each prompt once, however many texts it has."""
         prompts = list(dict.fromkeys(draft.prompt for draft in drafts))
         batch = pad(prompts, self._pad)
         device = self._model.device
@@ -175,20 +175,20 @@ class _Writer:
         }
 
     def _text(self, ids: Sequence[int], draft: _Draft) -> str:
-        ids = ids[1 : 1 + draft.longest]  # The first is what the decoder starts from.
+        ids = ids[1 : 1 + draft.longest]  # The first is the decoder's start token.
         end = next((i for i, token in enumerate(ids) if token in self._ends), len(ids))
         kept = [token for token in ids[:end] if token != self._pad]
         return self._tokenizer.decode(kept, skip_special_tokens=False)
 
 
 class _Noise:
-    """Makes the choice of the most probable token a random one (the Gumbel-max trick).
+    """Turns greedy decoding into sampling (the Gumbel-max trick).
 
-    Each text has random numbers of its own, so that it does not matter what else is written.
+    Each text has its own random numbers, so it does not depend on the other texts in the batch.
 
     Args:
         torch: The module.
-        device: Where the model runs.
+        device: The model's device.
         drafts: The texts, in the order of the batch.
     """
 
@@ -203,8 +203,8 @@ class _Noise:
         del input_ids
         if not any(self._sources):
             return scores
-        # Noise for each token of the vocabulary: the order of the most probable ones hangs on the
-        # last digits, and with them on the batch.
+        # Noise for the whole vocabulary: the ranking of the most probable tokens depends on the
+        # last digits, and those on the batch.
         noise = self._torch.ones_like(scores)
         least = scores.topk(min(_TOP, scores.shape[-1])).values[:, -1:]
         for row, source in zip(noise, self._sources, strict=True):
@@ -226,7 +226,7 @@ def _ids(given: int | Sequence[int] | None) -> frozenset[int]:
 
 
 def _size(text: str) -> int:
-    return 4 * len(text) + 4096  # and what its key takes
+    return 4 * len(text) + 4096  # plus the size of its key
 
 
 def _import(module: str) -> Any:

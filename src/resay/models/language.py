@@ -1,9 +1,9 @@
-"""Language models that give the probability of each token of a text, in this process or a server.
+"""Local and remote language models that compute the probability of each token of a text.
 
-Two forms of OpenAI's `POST /v1/completions` are understood: `echo` with `logprobs`, which lists
-the tokens of the prompt as if they had been written, and vLLM's `prompt_logprobs`, which lists for
-each place of the prompt the tokens that were likely there. What is said here about servers was read
-in their documentation; no real one could be tried.
+Two variants of OpenAI's `POST /v1/completions` are supported: `echo` with `logprobs`, which lists
+the prompt's tokens as if they had been generated, and vLLM's `prompt_logprobs`, which lists the
+likely tokens at each position of the prompt. All server behaviour described here is from the
+servers' documentation, and untested with a real server.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LocalLanguageModel:
-    """Scores texts with a causal language model. A text longer than it reads is read in parts.
+    """Scores texts with a local causal language model. Long texts are split into several parts.
 
     Args:
         config: The model's settings.
@@ -44,24 +44,24 @@ class LocalLanguageModel:
         """Load the model.
 
         Raises:
-            ConfigurationError: It cannot be had as configured.
+            ConfigurationError: The model is not available as configured.
         """
         await self._model.prepare()
 
     async def score_text(self, prompt: str, text: str) -> tuple[TokenLogprob, ...]:
-        """Return the tokens of a text behind a prompt.
+        """Return the log-probabilities of a text after a prompt.
 
         Args:
-            prompt: What is in front of the text; may be empty.
+            prompt: The text before it; may be empty.
             text: The text.
 
         Returns:
             The tokens of prompt and text, in order, each with its bytes and the entropy over the
-            whole vocabulary. The first of each part has no probability where the model has no
-            token to begin with.
+            whole vocabulary. The first token of each part has no probability if the model has no
+            start token.
 
         Raises:
-            ConfigurationError: The model cannot be had as configured.
+            ConfigurationError: The model is not available as configured.
             ScorerError: The model failed.
         """
         encoder = await self._model.encoder()
@@ -90,16 +90,16 @@ def _token(piece: bytes, logprob: float, entropy: float) -> TokenLogprob:
 
 
 def _pieces(whole: Encoded, spans: Spans, text: str) -> Iterator[bytes]:
-    """Yield the bytes of the text that each of its tokens stands for; joined they are the text.
+    """Yield the bytes of the text that each token covers; joined, they are the text.
 
-    A character that several tokens share is divided between them, so that each has a part of it.
+    If several tokens share a character, its bytes are divided among them.
     """
     data = text.encode("utf-8", "surrogatepass")
     starts = [0, *accumulate(len(c.encode("utf-8", "surrogatepass")) for c in text)]
     own = [span for span, special in zip(spans, whole.special, strict=True) if not special]
     done = 0
     for i, (_, end) in enumerate(own):
-        # At most four tokens share a character: it has no more bytes.
+        # A character has at most four bytes, so at most four tokens share it.
         sharing = sum(begin < end for begin, _ in own[i + 1 : i + 4])
         last = i == len(own) - 1
         stop = len(data) if last else max(starts[end] - sharing, done)
@@ -115,12 +115,12 @@ class RemoteLanguageModel:
     """Scores texts with a model behind an OpenAI-compatible completions endpoint.
 
     Args:
-        config: The model's name there, and the server's address, key, time limit and concurrency.
-        api: Which shape of request the server takes.
-        top: How many of the most probable tokens to ask for at each place, at least 0.
+        config: The server's URL, key, timeout and concurrency, and its name for the model.
+        api: The variant of the request that the server supports.
+        top: The number of most probable tokens to request at each position, at least 0.
 
     Raises:
-        ConfigurationError: The address, the key or the name cannot be used.
+        ConfigurationError: The URL, the key or the name is invalid.
     """
 
     def __init__(self, config: ModelConfig, *, api: CompletionsApi = "echo", top: int = 0) -> None:
@@ -132,19 +132,19 @@ class RemoteLanguageModel:
         self._server = Server(config, "the completions server", suffix="/v1")
 
     async def score_text(self, prompt: str, text: str) -> tuple[TokenLogprob, ...]:
-        """Return the tokens of a text behind a prompt.
+        """Return the log-probabilities of a text after a prompt.
 
         Args:
-            prompt: What is in front of the text; may be empty.
+            prompt: The text before it; may be empty.
             text: The text.
 
         Returns:
-            The tokens of prompt and text, in order. Without a prompt the first may have no
+            The tokens of prompt and text, in order. Without a prompt, the first token may have no
             probability.
 
         Raises:
-            ConfigurationError: The key is wrong, or there is nothing at that address.
-            ScorerError: The server cannot do this, or failed.
+            ConfigurationError: The key is wrong, or the endpoint does not exist.
+            ScorerError: The server does not support this, or failed.
         """
         whole = prompt + text
         return await self._server.post(
@@ -159,7 +159,7 @@ class RemoteLanguageModel:
         body: dict[str, Any] = {"model": self._name, "prompt": whole, "temperature": 0}
         if self._api == "echo":
             return {**body, "max_tokens": 0, "echo": True, "logprobs": max(self._top, 1)}
-        # With 0 alternatives only the prompt's own token is listed at each place.
+        # With 0 alternatives, only the prompt's own token is listed at each position.
         asked = {"prompt_logprobs": self._top, "return_token_ids": True}
         return {**body, "max_tokens": 1, **asked}
 
@@ -177,7 +177,7 @@ class RemoteLanguageModel:
 
 def _read_echo(choice: Mapping[str, Any], whole: str) -> tuple[TokenLogprob, ...]:
     tokens = list(read_logprobs(choice.get("logprobs")))
-    # A server that writes at least one token lists what it wrote as well.
+    # A server that generates at least one token lists that as well.
     written = str(choice.get("text") or "").removeprefix(whole)
     while written and tokens and tokens[-1].token and written.endswith(tokens[-1].token):
         written = written.removesuffix(tokens.pop().token)
@@ -186,7 +186,7 @@ def _read_echo(choice: Mapping[str, Any], whole: str) -> tuple[TokenLogprob, ...
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A token that may appear at a place of the prompt."""
+    """A token that may appear at a position of the prompt."""
 
     text: str
     logprob: float
@@ -197,12 +197,12 @@ class _Candidate:
 
 
 _Place = Mapping[str, _Candidate]
-"""The candidates at one place, by token id."""
+"""The candidates at one position, by token id."""
 
 
 def _read_prompt(choice: Mapping[str, Any], whole: str) -> tuple[TokenLogprob, ...]:
-    # Nothing precedes the first token, so nothing is said about it: it is the beginning-of-text
-    # token, or, for models without one, the first of the prompt.
+    # The first entry is empty, since nothing precedes it: it is the start token, or for models
+    # without one, the first token of the prompt.
     places = [_place(entry) for entry in (choice.get("prompt_logprobs") or ())[1:]]
     if not places:
         return ()
@@ -237,12 +237,12 @@ def _first(own: Sequence[_Candidate], whole: str) -> tuple[TokenLogprob, ...]:
 
 
 def _spell(places: Sequence[_Place], whole: bytes) -> list[_Candidate]:
-    """Find the candidates that spell out the end of the prompt, where there is one way only.
+    """Find the candidates that spell the end of the prompt, if there is exactly one way.
 
     Raises:
-        ScorerError: There is none, or there are several.
+        ScorerError: There is no way, or more than one.
     """
-    # For each place where the rest of the prompt may begin, how it is spelt from there on.
+    # For each position where the rest of the prompt may begin, its spelling from there on.
     ways: dict[int, tuple[_Candidate, Any] | None] = {len(whole): None}
     unclear: set[int] = set()
     for place in reversed(places):

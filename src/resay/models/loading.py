@@ -1,4 +1,4 @@
-"""Gives scorers their models: each is loaded once per process, whoever asks for it."""
+"""Returns models for scorers. Each is loaded once per process and shared by all callers."""
 
 from __future__ import annotations
 
@@ -32,46 +32,46 @@ _models: dict[object, Any] = {}
 
 
 def pair_classifier(model: str | ModelConfig) -> PairClassifier:
-    """Return the model that classifies pairs of texts.
+    """Return a model that classifies pairs of texts.
 
-    It is not loaded before it is used.
+    It is loaded on first use.
 
     Args:
         model: A folder, a model on the hub, or its settings.
 
     Raises:
-        MissingDependencyError: What it needs to run is not installed.
+        MissingDependencyError: A package that the model needs is not installed.
     """
     return cast("PairClassifier", _shared("classification", model))
 
 
 def pair_scorer(model: str | ModelConfig) -> PairScorer:
-    """Return the model that gives the logits of pairs of texts; see `pair_classifier`."""
+    """Return a model that computes the logits of pairs of texts; see `pair_classifier`."""
     return cast("PairScorer", _shared("classification", model))
 
 
 def choice_scorer(model: str | ModelConfig) -> PairScorer:
-    """Return the model that gives one logit for a question with a choice.
+    """Return a model that computes one logit for a question with a choice.
 
-    See `pair_classifier` for the rest.
+    See `pair_classifier` for the arguments and errors.
     """
     return cast("PairScorer", _shared("multiple_choice", model))
 
 
 def text_scorer(model: str | ModelConfig) -> TextScorer:
-    """Return the model that gives the logits of single texts; see `pair_classifier`."""
+    """Return a model that computes the logits of single texts; see `pair_classifier`."""
     return cast("TextScorer", _shared("texts", model))
 
 
 def text_classifier(
     model: str | ModelConfig, kind: Literal["classification", "first_token", "token_classification"]
 ) -> TextClassifier:
-    """Return the model that classifies single texts; see `pair_classifier`.
+    """Return a model that classifies single texts; see `pair_classifier`.
 
     Args:
         model: A folder, a model on the hub, or its settings.
-        kind: What its network gives: the logits of labels, those of the tokens that its answer may
-            begin with, or those of each token's labels, of which the first's are the text's.
+        kind: The network's output: the logits of labels, those of the tokens that may begin its
+            answer, or those of each token's labels, of which the first token's apply to the text.
     """
     return cast("TextClassifier", _shared(_TEXTS[kind], model))
 
@@ -84,30 +84,30 @@ _TEXTS = {
 
 
 def token_classifier(model: str | ModelConfig) -> TokenClassifier:
-    """Return the model that labels the tokens of a text; see `pair_classifier`."""
+    """Return a model that labels the tokens of a text; see `pair_classifier`."""
     return cast("TokenClassifier", _shared("token_labels", model))
 
 
 def token_embedder(model: str | ModelConfig, layer: int | None = None) -> TokenEmbedder:
-    """Return the model that embeds tokens, after a layer; see `pair_classifier` for the rest."""
+    """Return a model that embeds tokens, after the given layer; see `pair_classifier`."""
     return cast("TokenEmbedder", _shared("tokens", model, layer))
 
 
 def sentence_embedder(model: str | ModelConfig) -> SentenceEmbedder:
-    """Return the model that embeds texts; see `pair_classifier` for the rest."""
+    """Return a model that embeds texts; see `pair_classifier`."""
     return cast("SentenceEmbedder", _shared("sentences", model))
 
 
 def text_model(model: str | ModelConfig) -> LocalTextModel:
-    """Return the model that gives the probability of each token; see `pair_classifier`."""
+    """Return a model that computes the probability of each token; see `pair_classifier`."""
     return cast("LocalTextModel", _shared("causal", model))
 
 
 def text_generator(model: str | ModelConfig) -> TextGenerator:
-    """Return the model that writes a text in answer to one; see `pair_classifier`.
+    """Return a model that generates a text from a prompt; see `pair_classifier`.
 
     Raises:
-        ConfigurationError: The settings name a backend other than torch, which cannot do it.
+        ConfigurationError: The settings name a backend other than torch, which cannot generate.
     """
     config = config_of(model)
     if config.remote or config.backend == "onnx" or config.precision == "int8":
@@ -120,7 +120,7 @@ def text_generator(model: str | ModelConfig) -> TextGenerator:
 
 
 def backend_of(config: ModelConfig) -> Backend:
-    """Return where a model runs, chosen where the settings leave it open."""
+    """Return a model's backend, chosen automatically if the settings say `auto`."""
     if config.backend != "auto":
         return config.backend
     if config.url:

@@ -1,7 +1,7 @@
 """Models that run in this process.
 
-A model is loaded when it is first needed, once per process, by a thread of its own; its work is
-done on the one thread of its device. Coroutines of any event loop may use it at the same time.
+A model is loaded on first use, once per process, on a thread for loading; its work runs on the one
+thread of its device. Coroutines of any event loop may use it concurrently.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ U = TypeVar("U")
 Row: TypeAlias = "NDArray[np.float32]"
 Finish = Callable[[Row, Encoded, Pooling], Row]
 
-# Few enough that encoding them does not keep other threads waiting for the interpreter.
+# Few enough that tokenizing them does not block other threads for long.
 _ENCODED_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A model that was loaded.
+    """A loaded model.
 
     Attributes:
-        encoder: Its tokenizer.
-        labels: The names of its outputs.
-        batcher: What does its work.
+        encoder: The tokenizer.
+        labels: The names of the outputs.
+        batcher: Batches its work.
     """
 
     encoder: TextEncoder
@@ -51,12 +51,12 @@ class _Ready:
 
 
 class _Local:
-    """What all local models share.
+    """The common base of all local models.
 
     Args:
         config: The model's settings.
-        load: Loads its network.
-        finish: Makes an item's result of its row, which is without padding.
+        load: Loads the network.
+        finish: Converts an item's row, without padding, to its result.
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded], finish: Finish) -> None:
@@ -69,7 +69,7 @@ class _Local:
         """Load the model.
 
         Raises:
-            ConfigurationError: It cannot be had as configured.
+            ConfigurationError: The model is not available as configured.
         """
         await self._ready()
 
@@ -86,12 +86,12 @@ class _Local:
         return _Ready(loaded.encoder, traits.labels, batcher)
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, without special tokens."""
+        """Return the number of tokens in each text, without special tokens."""
         ready = await self._ready()
         return await in_parts(ready.encoder.lengths, texts)
 
     async def room(self) -> int | None:
-        """Return how many tokens the two texts of a pair may have together."""
+        """Return the maximum number of tokens in a pair of texts; None = no limit."""
         return (await self._ready()).encoder.room
 
     def _check(self, items: Sequence[Encoded], encoder: TextEncoder) -> None:
@@ -100,7 +100,7 @@ class _Local:
                 raise too_long(len(item), self._config)
 
     async def _read(self, texts: Sequence[str]) -> list[tuple[list[Encoded], list[Row]]]:
-        """Return the parts that each text is read in, with their results."""
+        """Return the parts that each text was split into, with their results."""
         ready = await self._ready()
         parts = await in_parts(ready.encoder.texts, texts)
         rows = iter(await ready.batcher.map([item for items in parts for item in items]))
@@ -108,18 +108,18 @@ class _Local:
 
 
 class LocalPairModel(_Local):
-    """Reads pairs of texts: a `PairClassifier` and a `PairScorer`.
+    """A model for pairs of texts: a `PairClassifier` and a `PairScorer`.
 
     Args:
         config: The model's settings.
-        load: Loads its network.
+        load: Loads the network.
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
         super().__init__(config, load, _as_it_is)
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names, in the order of the outputs."""
+        """Return the label names, in the order of the outputs."""
         return (await self._ready()).labels
 
     async def classify(self, pairs: Sequence[Pair]) -> Doubles:
@@ -135,20 +135,20 @@ class LocalPairModel(_Local):
 
 
 class LocalTextScorer(_Local):
-    """Reads single texts: a `TextScorer` and a `TextClassifier`.
+    """A model for single texts: a `TextScorer` and a `TextClassifier`.
 
-    Of a network that labels each token, the labels of the first are those of the text.
+    If the network labels each token, the first token's labels are those of the text.
 
     Args:
         config: The model's settings.
-        load: Loads its network.
+        load: Loads the network.
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
         super().__init__(config, load, _of_the_text)
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names, in the order of the outputs."""
+        """Return the label names, in the order of the outputs."""
         return (await self._ready()).labels
 
     async def classify(self, texts: Sequence[str]) -> Doubles:
@@ -156,7 +156,7 @@ class LocalTextScorer(_Local):
         return softmax(await self.logits(texts))
 
     async def room(self) -> int | None:
-        """Return how many tokens a text may have."""
+        """Return the maximum number of tokens in a text; None = no limit."""
         return (await self._ready()).encoder.text_room
 
     async def logits(self, texts: Sequence[str]) -> Doubles:
@@ -170,18 +170,18 @@ class LocalTextScorer(_Local):
 
 
 class LocalTokenClassifier(_Local):
-    """Labels the tokens of the second of two texts: a `TokenClassifier`.
+    """A model that labels the tokens of a pair's second text: a `TokenClassifier`.
 
     Args:
         config: The model's settings.
-        load: Loads its network.
+        load: Loads the network.
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
         super().__init__(config, load, _as_it_is)
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names, in the order of the outputs."""
+        """Return the label names, in the order of the outputs."""
         return (await self._ready()).labels
 
     async def classify_tokens(self, pairs: Sequence[Pair]) -> list[TokenLabels]:
@@ -198,11 +198,11 @@ class LocalTokenClassifier(_Local):
 
 
 class LocalTokenEmbedder(_Local):
-    """Embeds the tokens of texts: a `TokenEmbedder`.
+    """A model that embeds the tokens of texts: a `TokenEmbedder`.
 
     Args:
         config: The model's settings.
-        load: Loads its network.
+        load: Loads the network.
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
@@ -214,11 +214,11 @@ class LocalTokenEmbedder(_Local):
 
 
 class LocalSentenceEmbedder(_Local):
-    """Embeds texts: a `SentenceEmbedder`.
+    """A model that embeds texts: a `SentenceEmbedder`.
 
     Args:
         config: The model's settings.
-        load: Loads its network.
+        load: Loads the network.
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
@@ -234,11 +234,11 @@ class LocalSentenceEmbedder(_Local):
 
 
 class LocalTextModel(_Local):
-    """Gives a row of numbers for each token of a text, special tokens included.
+    """A model that returns a row of numbers for each token, including special tokens.
 
     Args:
         config: The model's settings.
-        load: Loads its network.
+        load: Loads the network.
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
@@ -254,7 +254,7 @@ class LocalTextModel(_Local):
 
 
 def too_long(tokens: int, config: ModelConfig) -> ScorerError:
-    """Return the error of a text that is longer than a model reads."""
+    """Return the error for a text that is longer than the model's input."""
     return ScorerError(
         f"a text of {tokens} tokens is longer than {config.called!r} reads; raise `max_tokens` if"
         " it can read more"
@@ -307,26 +307,26 @@ def _unit(rows: Row) -> Row:
 
 
 def _size(row: Row) -> int:
-    return row.nbytes + 1024  # and what its key takes
+    return row.nbytes + 1024  # plus the size of its key
 
 
 async def in_parts(encode: Callable[[Sequence[T]], Sequence[U]], texts: Sequence[T]) -> list[U]:
-    """Encode texts off the event loop, some at a time."""
+    """Encode texts off the event loop, a chunk at a time."""
     done: list[U] = []
     for start in range(0, len(texts), _ENCODED_AT_ONCE):
         part = texts[start : start + _ENCODED_AT_ONCE]
-        # One thread for all callers: many would take turns with the event loop.
+        # One thread for all callers, because several would compete with the event loop.
         done += await outcome(thread("encode").submit(encode, part))
     return done
 
 
 def batching_of(config: ModelConfig, *, on_gpu: bool, alone: bool) -> Batching:
-    """Return how a model's work is put together.
+    """Return how to batch a model's work.
 
     Args:
-        config: Its settings.
+        config: The model's settings.
         on_gpu: Whether it runs on a GPU.
-        alone: Whether each item must be computed by itself, where the settings leave it open.
+        alone: Whether each item must be computed alone, unless the settings say otherwise.
     """
     return Batching(
         batch_tokens=config.batch_tokens or (32_768 if on_gpu else 2048),

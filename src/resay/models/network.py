@@ -1,4 +1,4 @@
-"""The seam to whatever multiplies the matrices."""
+"""The interface of a network, which runs encoded batches on a backend."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ Kind = Literal[
     "token_classification",
     "first_token",
 ]
-"""What a network gives: a row of logits for each item; one logit for each item, of which those of
-several are compared; a vector for each token; the probability of each token after those before it;
-a row of logits for each token; or the logits of two tokens, one of which is written first."""
+"""The output of a network: logits for each item; one logit for each item, to be compared among
+several items; a vector for each token; the probability of each token given those before it; logits
+for each token; or the logits of the two tokens that may begin a generated answer."""
 
 Pooling = Literal["mean", "cls"]
-"""How the vectors of a text's tokens become one: their mean, or the first token's."""
+"""How token vectors are combined into a text vector: their mean, or the first token's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a network says of itself.
+    """The properties of a network.
 
     Attributes:
-        labels: The names of its logits, in lower case and in order; empty where it has none.
-        pad_id: What fills up shorter texts.
-        device: Where it runs, such as `cpu` or `cuda:0`. Each device does one thing at a time.
-        alone: Whether the result of an item depends on the others of its batch, so that it must be
-            computed alone: numbers are rounded by the largest of the whole batch.
-        pooling: How the vectors of a text's tokens become one.
+        labels: The names of its logits, in lower case and in order; empty if they have none.
+        pad_id: The id of the padding token.
+        device: The device, such as `cpu` or `cuda:0`. Each device runs one batch at a time.
+        alone: Whether each item must be computed alone, because its result depends on the rest of
+            its batch: numbers are rounded relative to the largest in the batch.
+        pooling: How token vectors are combined into a text vector.
     """
 
     labels: tuple[str, ...] = ()
@@ -48,35 +48,35 @@ class Traits:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it runs on a GPU."""
+        """Whether the network runs on a GPU."""
         return self.device != "cpu"
 
 
 class Network(Protocol):
-    """A neural network. It is used by one thread at a time."""
+    """A neural network. Only one thread uses it at a time."""
 
     @property
     def traits(self) -> Traits:
-        """What it says of itself."""
+        """The network's properties."""
         ...
 
     def run(self, batch: Batch) -> NDArray[np.float32]:
         """Compute a batch.
 
         Returns:
-            An array whose first axis is that of the batch's items; for vectors, labels and
-            probabilities of tokens the second is that of its tokens.
+            An array whose first axis is the batch's items. If the output has a value for each
+            token, the second axis is the tokens.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A network with what turns texts into its input.
+    """A network with its tokenizer.
 
     Attributes:
         network: The network.
-        encoder: Its tokenizer.
+        encoder: The tokenizer.
     """
 
     network: Network

@@ -1,4 +1,4 @@
-"""Networks that run in onnxruntime, exported or quantised; without torch and transformers."""
+"""Networks, exported and optionally quantised, that run in onnxruntime without torch."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from resay.models.network import Kind, Loaded, Traits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# They count positions from behind the padding token's number.
+# Models that count positions from after the padding token's id.
 _COUNT_FROM_PADDING = frozenset(
     {
         "camembert",
@@ -70,16 +70,16 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
     """Load an exported network and its tokenizer.
 
     Args:
-        config: Which, and where it runs.
-        kind: The kind of output it needs.
-        layer: For vectors of tokens, after which layer; None = the last.
+        config: The model's settings.
+        kind: The required output.
+        layer: For token vectors, the layer to take them from; None = the last.
 
     Returns:
-        The network.
+        The network and its tokenizer.
 
     Raises:
         MissingDependencyError: onnxruntime or tokenizers is not installed.
-        ConfigurationError: There is no such model, or it cannot give this.
+        ConfigurationError: The model does not exist, or cannot give this output.
     """
     if kind == "causal":
         raise ConfigurationError(
@@ -160,7 +160,7 @@ def _open(path: Path, config: ModelConfig, *, on_gpu: bool) -> Any:
         session = onnxruntime.InferenceSession(
             str(path), _options(onnxruntime), providers=providers
         )
-    except Exception as error:  # Its exceptions have no root of their own.
+    except Exception as error:  # Its exceptions have no common base class.
         raise ConfigurationError(
             f"onnxruntime {onnxruntime.__version__} cannot read {str(path)!r}"
             f" ({type(error).__name__}); export it again or use a newer onnxruntime"
@@ -176,7 +176,7 @@ def _open(path: Path, config: ModelConfig, *, on_gpu: bool) -> Any:
 def _options(onnxruntime: Any) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    # It plans memory for each shape of input anew and keeps every plan; texts have all lengths.
+    # onnxruntime plans memory for each input shape and keeps every plan; texts have all lengths.
     options.enable_mem_pattern = False
     threads = os.environ.get("OMP_NUM_THREADS", "")
     if threads.isdigit():
@@ -189,8 +189,8 @@ def _options(onnxruntime: Any) -> Any:
 def _may_overflow() -> bool:
     """Return whether sums of products of bytes may overflow on this processor.
 
-    They do on x86 without VNNI. onnxruntime can avoid it, at a price; it takes processors with AMX
-    for such ones.
+    They do on x86 without VNNI. onnxruntime can avoid this at a cost, but takes processors with AMX
+    for ones without VNNI.
     """
     try:
         flags = Path("/proc/cpuinfo").read_text("utf-8")
@@ -232,18 +232,18 @@ class OnnxNetwork:
 
     Args:
         session: The `onnxruntime.InferenceSession` that runs it.
-        path: Its file.
-        config: Its settings.
-        kind: What it gives.
-        described: Its config.json.
-        pad_id: The number of its tokenizer's padding token.
+        path: The model's file.
+        config: The model's settings.
+        kind: The network's output.
+        described: The model's config.json.
+        pad_id: The id of the tokenizer's padding token.
 
     Attributes:
-        traits: What it says of itself.
-        precision: What its numbers are: fp32, fp16, bf16 or int8.
+        traits: The network's properties.
+        precision: The precision of its numbers: fp32, fp16, bf16 or int8.
 
     Raises:
-        ConfigurationError: It wants other input than texts, or gives something else.
+        ConfigurationError: The model needs other input than texts, or gives another output.
     """
 
     def __init__(
@@ -307,7 +307,7 @@ def _labels(
         return tuple(FIRST_TOKENS)
     if kind not in ("classification", "token_classification"):
         return ()
-    # transformers leaves out names it would make up itself.
+    # transformers omits names that it would generate itself.
     names: Mapping[Any, str] = described.get("id2label") or {
         number: f"LABEL_{number}" for number in range(width or 2)
     }

@@ -1,4 +1,4 @@
-"""Networks that run in torch, with weights as transformers reads them."""
+"""Networks that run in torch, with weights loaded by transformers."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
     """Load a network and its tokenizer.
 
     Args:
-        config: Which, and where it runs.
-        kind: The kind of output it needs.
-        layer: For vectors of tokens, after which layer; None = the last.
+        config: The model's settings.
+        kind: The required output.
+        layer: For token vectors, the layer to take them from; None = the last.
 
     Returns:
-        The network.
+        The network and its tokenizer.
 
     Raises:
         MissingDependencyError: torch or transformers is not installed.
-        ConfigurationError: There is no such model, or it cannot give this.
+        ConfigurationError: The model does not exist, or cannot give this output.
     """
     model = load_model(config, kind)
     if kind == "embedding" and layer is not None:
@@ -73,11 +73,11 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
 
 
 def load_model(config: ModelConfig, kind: str) -> Any:
-    """Load a transformers model, ready to be used, on the device and in the precision asked for.
+    """Load a transformers model for inference, with the configured device and precision.
 
     Raises:
         MissingDependencyError: torch or transformers is not installed.
-        ConfigurationError: There is no such model, or it cannot give this.
+        ConfigurationError: The model does not exist, or cannot give this output.
     """
     transformers, torch = _import("transformers"), _import("torch")
     device = _device(config, torch)
@@ -85,7 +85,7 @@ def load_model(config: ModelConfig, kind: str) -> Any:
     base, more = _base(config), dict[str, Any]()
     try:
         if base is not None:
-            # Its weights are those of a T5 with labels for tokens, by the names `t5.…`.
+            # The weights are those of a T5 token classifier, with names that start with `t5.`.
             model_class = transformers.T5ForTokenClassification
             described = transformers.T5Config.from_pretrained(base, num_labels=2)
             more = {"config": described, "key_mapping": {r"^t5\.": ""}}
@@ -96,7 +96,7 @@ def load_model(config: ModelConfig, kind: str) -> Any:
             output_loading_info=True,
             **more,
         )
-    # transformers raises OSError and ValueError for what cannot be found or read.
+    # transformers raises OSError and ValueError for models that are missing or unreadable.
     except (OSError, ValueError) as error:
         raise _not_loaded(config, error) from error
     _check_weights(config, kind, found["missing_keys"])
@@ -107,7 +107,7 @@ def tokenizer_of(config: ModelConfig) -> Any:
     """Load a model's tokenizer.
 
     Raises:
-        ConfigurationError: There is none, or it is of a kind that works in Python only.
+        ConfigurationError: There is none, or it is implemented in Python only.
     """
     base = _base(config)
     try:
@@ -125,10 +125,10 @@ def tokenizer_of(config: ModelConfig) -> Any:
 
 
 def _base(config: ModelConfig) -> str | None:
-    # Most models are not looked up twice: only one is known to be such a one.
+    # Only HHEM-2.1-Open is known to use another model's configuration and tokenizer.
     try:
         return base_of(json_of(config, "config.json"))
-    # What is wrong with a model's name is said where it is loaded.
+    # Loading the model will report the error.
     except ConfigurationError:
         return None
 
@@ -143,7 +143,7 @@ def _not_loaded(config: ModelConfig, error: Exception) -> ConfigurationError:
 
 
 def _check_weights(config: ModelConfig, kind: str, missing: Any) -> None:
-    # What a pooler gives is not used; a head made up on the spot would give random scores.
+    # The pooler is not used for embeddings. A randomly initialized head would give random scores.
     lacking = sorted(key for key in missing if "pooler" not in key or kind != "embedding")
     if lacking:
         raise ConfigurationError(
@@ -180,7 +180,7 @@ def _dtype(config: ModelConfig, device: str, torch: Any) -> Any:
 
 def _positions(model: Any) -> int | None:
     positions = getattr(model.config, "max_position_embeddings", None)
-    # RoBERTa and its kin count positions from behind the padding token's number.
+    # RoBERTa and its relatives count positions from after the padding token's id.
     if positions and _counts_from_padding(model):
         return positions - (model.config.pad_token_id or 0) - 1
     return positions
@@ -195,15 +195,15 @@ def _counts_from_padding(model: Any) -> bool:
 
 
 def cut_off(model: Any, layer: int, config: ModelConfig) -> None:
-    """Leave out the layers whose work would be thrown away.
+    """Remove the layers whose output is not needed.
 
     Args:
-        model: The model, which is changed.
-        layer: How many of its layers to keep, from 1.
-        config: Its settings.
+        model: The model, which is modified.
+        layer: The number of layers to keep, at least 1.
+        config: The model's settings.
 
     Raises:
-        ConfigurationError: It has no such layer, or is not made of layers like these.
+        ConfigurationError: The model has fewer layers, or another architecture.
     """
     layers = getattr(getattr(model, "encoder", None), "layer", None)
     if layers is None:
@@ -220,9 +220,9 @@ class TorchNetwork:
 
     Args:
         model: The model, on its device.
-        kind: What it gives.
-        config: Its settings.
-        pad_id: The number of its tokenizer's padding token, if it has one.
+        kind: The network's output.
+        config: The model's settings.
+        pad_id: The id of the tokenizer's padding token, if it has one.
     """
 
     def __init__(self, model: Any, kind: Kind, config: ModelConfig, pad_id: int | None) -> None:
@@ -253,7 +253,7 @@ class TorchNetwork:
         if self._kind == "embedding":
             return self._model(**inputs)[0]
         if self._kind == "multiple_choice":
-            # Each choice is scored by itself; as many questions as items, with one choice each.
+            # Each choice is scored by itself: every item becomes a question with one choice.
             inputs = {name: value.unsqueeze(1) for name, value in inputs.items()}
         if self._kind == "first_token":
             return first_tokens(self._torch, self._model, inputs)
@@ -278,9 +278,9 @@ def first_tokens(torch: Any, model: Any, inputs: Mapping[str, Any]) -> Any:
 
 
 def _next_tokens(torch: Any, logits: Any, ids: Any) -> Any:
-    """Return for each token its log-probability and the entropy of what could stand in its place.
+    """Return each token's log-probability, and the entropy of the distribution at its position.
 
-    The first token follows nothing; its entries are NaN.
+    The first token has no predecessor; its entries are NaN.
     """
     given = logits[:, :-1].float().log_softmax(-1)
     chosen = given.gather(-1, ids[:, 1:].unsqueeze(-1)).squeeze(-1)

@@ -1,4 +1,4 @@
-"""Divides what is too long for a model, so that nothing is cut off unseen."""
+"""Splits texts that are too long for a model, so that nothing is silently truncated."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from resay.core.passage import Passage
 from resay.models.base import Measure
 
-# However a tokenizer counts, one character is at most so many tokens: the bytes of its UTF-8.
+# In any tokenizer, a character is at most this many tokens: the bytes of its UTF-8.
 _TOKENS_A_CHARACTER = 4
 
 
 async def windows(passage: Passage, room: int, measure: Measure) -> list[str]:
-    """Divide a passage into stretches of whole sentences.
+    """Split a passage into windows of whole sentences.
 
     Args:
         passage: The passage.
-        room: How many tokens a stretch may have, at least 4.
-        measure: Counts them.
+        room: The maximum number of tokens in a window, at least 4.
+        measure: Counts tokens.
 
     Returns:
-        Texts that together hold all of the passage's; the passage's text alone where it fits. A
-        sentence that alone is too long is divided between words.
+        Windows that together cover the passage, or its text alone if that fits. A sentence that is
+        too long by itself is split between words.
     """
     whole = passage.text.strip()
     if (await measure.lengths([whole]))[0] <= room:
@@ -34,21 +34,21 @@ async def windows(passage: Passage, room: int, measure: Measure) -> list[str]:
 
 
 async def cut(text: str, room: int, measure: Measure) -> list[str]:
-    """Divide a text between words.
+    """Split a text between words.
 
     Args:
         text: The text.
-        room: How many tokens a part may have, at least 4.
-        measure: Counts them.
+        room: The maximum number of tokens in a part, at least 4.
+        measure: Counts tokens.
 
     Returns:
-        Parts that fit; only a word that alone is too long is divided itself.
+        Parts that fit. Only a word that is too long by itself is split.
     """
     return await _packed(await _words(text, room, measure), room, measure)
 
 
 async def _words(text: str, room: int, measure: Measure) -> list[str]:
-    # With the space before them, which some tokenizers count.
+    # Including the preceding space, which some tokenizers count.
     words = [f" {word}" for word in text.split()]
     short = max(room // _TOKENS_A_CHARACTER - 1, 1)
     parts: list[str] = []
@@ -62,7 +62,7 @@ def _slices(word: str, size: int) -> Iterable[str]:
 
 
 async def _packed(parts: Sequence[str], room: int, measure: Measure) -> list[str]:
-    # At the start of a text a word may be other tokens than after a space.
+    # At the start of a text, a word may be tokenized differently than after a space.
     first = await measure.lengths([part.strip() for part in parts])
     sizes = list(map(max, first, await measure.lengths(parts)))
     return [text for text in map(str.strip, _pack(parts, sizes, room)) if text]

@@ -1,4 +1,4 @@
-"""The policy: a YAML file that says what to check, how, and what to do about it."""
+"""The policy: a YAML file that says what to check, how, and what to do with the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy does with a flagged answer, and the methods that it names."""
+"""The actions for a flagged answer, and the type of a chain's steps."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ _OF_DOCUMENTS = (
 
 
 class Regenerate(Strict):
-    """Repair a flagged response by what is found about it."""
+    """Repair a flagged response with retrieved documents or with the samples."""
 
-    # `from` is no name in Python, and what is written down there has the other.
+    # `from` is a Python keyword: the field is `from_`, and policies are written with the alias.
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     do: Literal["regenerate"] = Field(

@@ -1,10 +1,9 @@
-"""What `auto` stands for in a policy: in `chain`, and in `limits`.
+"""Resolve `auto` in a policy's `chain` and `limits`.
 
-`chain: auto` is the best chain known for a budget. `candidates` are those there are to choose
-from, and `KNOWN` is what `resay bench frontier`
-measured of them on recorded answers; it prints the tables as they are here. Chains are compared by
-their ROC-AUC on the data sets on which all of them could be measured. A budget is held against
-what a chain asks at most, whatever the answer; its latency is an estimate.
+`chain: auto` is the best known chain for a budget. `candidates` returns the available chains, and
+`KNOWN` their measurements on recorded answers, as printed by `resay bench frontier`. Chains are
+compared by ROC-AUC on the data sets on which all of them could be measured. A budget is compared
+with a chain's maximum number of calls, whatever the answer; latency is an estimate.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from resay.errors import MissingDependencyError
 from resay.scorers import JudgedConfig, ScorerConfig, build, registry
 
 CALL_S = 2.0
-"""Seconds that one round of calls is taken to last; calls of a round are sent together."""
+"""Assumed seconds for one round of calls; the calls of a round are sent together."""
 
 
 class ChainBudget(Strict):
-    """What a chain may take that is chosen by `chain: auto`."""
+    """The budget of a chain chosen by `chain: auto`."""
 
     calls_per_answer: int | None = Field(
         default=10,
@@ -61,8 +60,8 @@ class Candidate:
     """A chain to choose from.
 
     Attributes:
-        steps: It, as a policy has it.
-        samples: With how many samples, at most.
+        steps: The steps, as in a policy.
+        samples: The maximum number of samples.
     """
 
     steps: Steps
@@ -70,23 +69,23 @@ class Candidate:
 
     @property
     def judges(self) -> int:
-        """How many steps ask a judge, each once for a sample."""
+        """The number of judge calls per sample: one for each step that asks a judge."""
         return sum(_asks(step) for step in self.steps)
 
     @property
     def calls(self) -> int:
-        """How many samples are drawn and judge's answers asked for, at most."""
+        """The maximum number of samples and judge's answers."""
         return self.samples * (1 + self.judges)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was measured of a chain.
+    """The measurements of a chain.
 
     Attributes:
-        roc_auc: Of sentences, in percent.
+        roc_auc: ROC-AUC of its sentence scores, in percent.
         calls: Samples and judge's answers per answer, on average.
-        rounds: How often the check waits for calls after the answer, on average.
+        rounds: Rounds of calls that the check waits for after the answer, on average.
         ms: Milliseconds of its own processor time per answer, on average.
     """
 
@@ -97,19 +96,19 @@ class Known:
 
     @property
     def latency_s(self) -> float:
-        """Seconds that it adds to the answer, estimated."""
+        """The estimated seconds that the chain adds to the answer."""
         return self.rounds * CALL_S + self.ms / 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chain that was chosen.
+    """A chosen chain.
 
     Attributes:
-        name: What the table calls it.
-        candidate: It.
-        known: What is known of it.
-        passed_over: Why each better chain was not chosen, by its name, the best first.
+        name: Its name in the tables.
+        candidate: The chain.
+        known: Its measurements.
+        passed_over: Why each better chain was not chosen, by name, best first.
     """
 
     name: str
@@ -118,7 +117,7 @@ class Choice:
     passed_over: Mapping[str, str]
 
     def lines(self) -> Iterator[str]:
-        """Yield what was chosen, and why nothing better was."""
+        """Yield a description of the choice, and why no better chain was chosen."""
         known, candidate = self.known, self.candidate
         yield (
             f"chain: auto chose {self.name!r}: {candidate.samples} samples, up to"
@@ -137,14 +136,14 @@ def _asks(step: Mapping[str, Any]) -> int:
 
 @cache
 def _default_judge() -> Mapping[str, Any]:
-    """Return the step of the default policy, so that its numbers stand in one place."""
+    """Return the step of the default policy, so that its numbers are defined in one place."""
     text = (resources.files("resay.policy") / "default.yaml").read_text(encoding="utf-8")
     return yaml.safe_load(text)["chain"][0]
 
 
 @cache
 def candidates() -> Mapping[str, Candidate]:
-    """Return the chains there are to choose from, by the names that tables give them."""
+    """Return the available chains by their names in the tables."""
     facts = {"method": "facts", "lean": 0.5}
     judge = _default_judge()
     both = {"method": "ensemble", "parts": [{"scorer": s, "weight": 0.5} for s in (facts, judge)]}
@@ -208,12 +207,12 @@ KNOWN: Mapping[str, Mapping[str, Known]] = {
         "facts + prompt, 10": Known(80.41, 20.0, 1.0, 13.8),
     },
 }
-"""What is known by the kind of answers. From `resay bench frontier`, whose notes hold it so."""
+"""Measurements by kind of answer, from `resay bench frontier`; also recorded in its notes."""
 
 
 @cache
 def known_of(answers: str) -> Mapping[str, Known]:
-    """Return what is known of chains.
+    """Return the measurements of all chains.
 
     Args:
         answers: The kind of answers: `long`, `short`, or `any` for the means of both.
@@ -237,17 +236,17 @@ def choose(
     """Return the best chain that fits a budget.
 
     Args:
-        budget: What it may take.
-        least_samples: The policy's own `sampling.min`, where it has one.
+        budget: The budget.
+        least_samples: The policy's own `sampling.min`, if set.
         among: The chains, by name; None for `candidates()`.
-        known: What is known of each; None for what the tables say of such answers.
-        lacking: Says of a chain what it needs that is not installed; None for `missing_package`.
+        known: The measurements of each; None for those in the tables for `budget.answers`.
+        lacking: Returns what a chain needs that is not installed; None for `missing_package`.
 
     Returns:
-        The one with the greatest ROC-AUC; of several the one with the fewest calls.
+        The chain with the greatest ROC-AUC; among equals, the one with the fewest calls.
 
     Raises:
-        ValueError: None fits.
+        ValueError: No chain fits.
     """
     there = candidates() if among is None else among
     known = known_of(budget.answers) if known is None else known
@@ -274,7 +273,7 @@ def _against(
     budget: ChainBudget,
     least_samples: int,
 ) -> str | None:
-    """Return what a budget or the policy's own `sampling.min` has against a chain."""
+    """Return why the budget or the policy's own `sampling.min` rules out a chain, or None."""
     if budget.free_only and candidate.judges:
         return "asks a judge, and free_only is true"
     if budget.calls_per_answer is not None and candidate.calls > budget.calls_per_answer:
@@ -287,7 +286,7 @@ def _against(
 
 
 def missing_package(candidate: Candidate) -> str | None:
-    """Return what a chain needs that is not installed; None where all of it is."""
+    """Return an error message if a package that the chain needs is not installed, or None."""
     try:
         for config in _configs(candidate):
             build(config)
@@ -297,24 +296,25 @@ def missing_package(candidate: Candidate) -> str | None:
 
 
 def least_of(sampling: object) -> int:
-    """Return the number of samples that a policy wants in any case.
+    """Return the number of samples that a policy always wants.
 
     Args:
-        sampling: Its `sampling`, read or as it is written.
+        sampling: Its `sampling`, validated or as written.
     """
     given = sampling.model_dump(exclude_unset=True) if isinstance(sampling, BaseModel) else sampling
-    least = given.get("min") if isinstance(given, Mapping) else None  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType] - whatever users write
+    least = given.get("min") if isinstance(given, Mapping) else None  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType] - untyped user input
     return least if isinstance(least, int) else 1
 
 
 def with_chain(data: object) -> object:
-    """Put the chain that is chosen in the place of `auto`, with its number of samples.
+    """Replace `auto` with the chosen chain and its number of samples.
 
     Args:
-        data: A policy before it is validated.
+        data: A policy before validation.
 
     Returns:
-        The same where its chain is not `auto`, or what else it says is not valid.
+        The policy with the chain; unchanged if its chain is not `auto`, or with a placeholder chain
+        if its other settings are not valid, so that validation reports those.
     """
     if not isinstance(data, Mapping) or data.get("chain") != "auto":  # pyright: ignore[reportUnknownMemberType] - as above
         return data  # pyright: ignore[reportUnknownVariableType] - as above
@@ -354,11 +354,11 @@ def _refuse(key: str, message: str) -> NoReturn:
 
 
 def must_be_auto(budget: ChainBudget | None, chain: Sequence[ScorerConfig], samples: int) -> None:
-    """Refuse a budget that nothing is chosen by.
+    """Refuse a budget without `chain: auto`.
 
     Args:
-        budget: What a policy has.
-        chain: Its chain, after that of `auto` was put in.
+        budget: The policy's budget.
+        chain: Its chain, after `auto` was replaced.
         samples: Its `sampling.max`.
     """
     there = [(_configs(one), one.samples) for one in candidates().values()] if budget else []
@@ -367,10 +367,10 @@ def must_be_auto(budget: ChainBudget | None, chain: Sequence[ScorerConfig], samp
 
 
 def or_auto(schema: dict[str, Any]) -> None:
-    """Let the JSON Schema of a chain take `auto`.
+    """Make the JSON Schema of a chain accept `auto`.
 
     Args:
-        schema: That of the list.
+        schema: The schema of the list; changed in place.
     """
     notes = {key: schema.pop(key) for key in ("title", "description") if key in schema}
     rest = dict(schema)
@@ -383,11 +383,11 @@ def _configs(candidate: Candidate) -> list[ScorerConfig]:
 
 
 def on_frontier(points: Iterable[tuple[float, float]]) -> list[bool]:
-    """Return which points no other beats.
+    """Return for each point whether no other point beats it.
 
     Args:
-        points: The cost and the worth of each. Another beats one if it costs no more and is worth
-            no less, and is not the same in both.
+        points: The cost and value of each. A point beats another if it costs no more, is worth no
+            less, and differs from it.
     """
     known = list(points)
     return [
@@ -406,11 +406,11 @@ _REQUESTS_BESIDE = 5
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a check may spend.
+    """The budget of a check.
 
     Attributes:
-        calls: How many calls.
-        tokens: How many tokens, read and written.
+        calls: Number of calls.
+        tokens: Number of prompt and completion tokens.
     """
 
     calls: int
@@ -420,19 +420,18 @@ class Allowance:
 def allowance(
     sentences: int, *, samples: int, question_tokens: int = 0, reference_tokens: int = 0
 ) -> Allowance:
-    """Return what `auto` in `limits` stands for.
+    """Return the calls and tokens that `auto` in `limits` allows.
 
-    A method may put each sentence beside each sample. For each such pair there are 2 calls and
-    1,000 tokens, up to a ceiling, so that what an answer may cost does not grow with it for ever.
-    What callers supply is read again with each sample, or each sentence, and comes on top: nobody
-    who asks a long question is to be left without a check.
+    A method may compare each sentence with each sample. Each such pair allows 2 calls and 1,000
+    tokens, up to a maximum, so that the cost of an answer does not grow without limit. Text
+    supplied by callers is read again with each sample or sentence, and is allowed in addition: a
+    long question must not leave an answer unchecked.
 
     Args:
-        sentences: How many the answer has; fields, if it is an object.
-        samples: How many there may be; fewer than 10 count as 10, for methods that need none.
-        question_tokens: How long the question is, with all that is sent with it.
-        reference_tokens: How long the references are, and the documents that a flagged answer is
-            written again from.
+        sentences: Number of sentences of the answer; fields, if it is an object.
+        samples: Maximum number of samples; fewer than 10 count as 10, for methods that need none.
+        question_tokens: Tokens of the question and everything sent with it.
+        reference_tokens: Tokens of the references and of the documents for regenerating the answer.
     """
     pairs = sentences * max(samples, _LEAST_SAMPLES)
     given = (samples + _REQUESTS_BESIDE) * question_tokens

@@ -1,4 +1,4 @@
-"""A policy as plain data: where each value stands, and validation errors in plain words."""
+"""A policy as plain data: the position of each value, and readable validation errors."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from resay.errors import PolicyError
 from resay.scorers import ScorerConfig, imported_config, registry
 
 Path = tuple[str | int, ...]
-"""Where a value stands: keys and positions from the top."""
+"""The path of a value: keys and list indexes from the top."""
 MAX_VALUES = 10_000
 MAX_DEPTH = 50
 _SHOWN = 60
 _FUNCTION: Path = ("when", "call")
-"""Where a policy made in Python may hold a function; in a file, its name."""
+"""Where a policy made in Python may contain a function; a file contains its name."""
 _SIMPLE_KEY = re.compile(r"[\w-]{1,60}")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with a policy.
+    """A problem in a policy.
 
     Attributes:
-        path: Where; empty for the policy as a whole.
-        message: What is wrong and what to do about it.
-        line: The line in the file, from 1; None where there is no file.
+        path: Its path; empty for the policy as a whole.
+        message: What is wrong and how to fix it.
+        line: The line in the file, from 1; None without a file.
     """
 
     path: Path
@@ -60,19 +60,19 @@ def _path_text(path: Path) -> str:
 
 
 def shortened(value: object) -> str:
-    """Return the `repr` of a value, cut where it is too long for a message."""
+    """Return the `repr` of a value, truncated if it is too long for a message."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a value appears in the file.
+    """The position of a value in the file.
 
     Attributes:
         key: The line of its key, or of the value itself in a list.
         value: The line on which the value starts.
-        written: The value as written, where a variable was put in.
+        written: The value as written, if a variable was substituted in it.
     """
 
     key: int
@@ -82,13 +82,13 @@ class Spot:
 
 @dataclass(slots=True)
 class Document:
-    """Plain data, where it came from, and what was wrong with it.
+    """Plain data with its positions in the file and the problems found in it.
 
     Attributes:
         data: Mappings, lists, text, numbers, booleans and nulls.
-        spots: The place of every value; empty where there is no file.
-        problems: What was found wrong while reading.
-        lost: Places where None stands in for a value that could not be read.
+        spots: The position of every value; empty without a file.
+        problems: The problems found while reading.
+        lost: Paths at which None replaces a value that could not be read.
     """
 
     data: Any = None
@@ -97,17 +97,17 @@ class Document:
     lost: set[Path] = field(default_factory=set[Path])
 
     def report(self, path: Path, message: str, line: int | None = None) -> None:
-        """Note a problem and go on reading."""
+        """Record a problem and continue reading."""
         self.problems.append(Problem(path, message, line))
 
     def lose(self, path: Path, message: str, line: int | None = None) -> None:
-        """Note a problem for which a value could not be read, and go on with None for it."""
+        """Record a problem that makes a value unreadable, and continue with None in its place."""
         self.report(path, message, line)
         self.lost.add(path)
 
 
 class UnreadableError(Exception):
-    """A problem after which there is no point in reading on."""
+    """A problem that makes further reading pointless."""
 
     def __init__(self, message: str, line: int | None = None, path: Path = ()) -> None:
         super().__init__(message)
@@ -115,17 +115,17 @@ class UnreadableError(Exception):
 
 
 def copy_mapping(data: Mapping[Any, Any], *, source: str) -> Document:
-    """Copy a policy given as a mapping, so that nobody can change it later.
+    """Copy a policy given as a mapping, so that later changes to the mapping do not affect it.
 
     Args:
         data: The policy. `${NAME}` has no meaning in it.
-        source: What to call it in messages.
+        source: The name of the policy in messages.
 
     Returns:
-        The data, with the problems that did not stand in the way of copying the rest.
+        The data, with the problems that did not prevent copying the rest.
 
     Raises:
-        PolicyError: It is too large, too deep, or holds itself.
+        PolicyError: The policy is too large, too deep, or contains itself.
     """
     copying = _Copy()
     try:
@@ -138,16 +138,16 @@ def copy_mapping(data: Mapping[Any, Any], *, source: str) -> Document:
 
 
 def check_bounds(depth: int, values: int, line: int | None, path: Path = ()) -> None:
-    """Stop at what is deeper or larger than a policy can need, as an alias bomb is.
+    """Refuse data deeper or larger than any policy needs, such as an alias bomb.
 
     Args:
-        depth: How many levels down the value stands.
-        values: How many values there are so far.
-        line: Its line, where there is a file.
-        path: Its place.
+        depth: The nesting depth of the value.
+        values: The number of values so far.
+        line: The line of the value, if there is a file.
+        path: The path of the value.
 
     Raises:
-        UnreadableError: It is too much.
+        UnreadableError: A bound is exceeded.
     """
     if depth > MAX_DEPTH:
         raise UnreadableError(f"nested more than {MAX_DEPTH} levels deep", line, path[:4])
@@ -160,7 +160,7 @@ def check_bounds(depth: int, values: int, line: int | None, path: Path = ()) -> 
 
 
 def without_surrogates(text: str) -> str | None:
-    """Join surrogate pairs, as JSON writes them; None where one half is missing."""
+    """Join surrogate pairs, as in JSON escapes; return None if one half is missing."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -172,7 +172,7 @@ def without_surrogates(text: str) -> str | None:
 
 
 def finite(value: object, path: Path, document: Document, line: int | None = None) -> object:
-    """Return the value, or None and a problem in `document` where it is NaN or infinite."""
+    """Return the value; if it is NaN or infinite, None, with a problem added to `document`."""
     if isinstance(value, float) and not math.isfinite(value):
         document.lose(path, f"must be a finite number, not {value!r}", line)
         return None
@@ -180,7 +180,7 @@ def finite(value: object, path: Path, document: Document, line: int | None = Non
 
 
 class _Copy:
-    """Copies plain data; one per mapping."""
+    """Copies plain data; use one instance per mapping."""
 
     def __init__(self) -> None:
         self.document = Document()
@@ -232,7 +232,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _HIDDEN = "'***'"
-# Shorter ones would also be found inside of ordinary words.
+# Shorter ones would also match inside ordinary words.
 _SHORTEST_SECRET = 6
 _KINDS: Mapping[str, str] = {
     "a whole number": "int_type int_parsing int_parsing_size int_from_float",
@@ -272,7 +272,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """One error: either something else is wanted here, or there is something else to say."""
+    """One error: either the expected kind of value, or a message."""
 
     path: Path
     wanted: str | None = None
@@ -283,16 +283,16 @@ class _Finding:
 def problems_of(
     error: ValidationError, document: Document, model: type[BaseModel]
 ) -> list[Problem]:
-    """Say what is wrong with a policy.
+    """Return readable problems for pydantic's validation errors.
 
     Args:
-        error: What pydantic found.
-        document: What was validated.
-        model: What it was validated against.
+        error: pydantic's errors.
+        document: The validated document.
+        model: The model it was validated with.
 
     Returns:
-        One problem for each thing to put right. Left out are those that only follow from what
-        was found while reading.
+        One problem for each thing to fix, without those that merely follow from problems found
+        while reading.
     """
     errors = error.errors(include_url=False, include_input=False)
     findings = [
@@ -302,11 +302,11 @@ def problems_of(
 
 
 def _follows(details: ErrorDetails, document: Document) -> bool:
-    """Return whether this is only so because something else is wrong."""
+    """Return whether this error merely follows from another problem."""
     kind = details["type"]
     path = _clean(details, document.data)
     if kind == "too_short":
-        # pydantic does not count the entries it has refused.
+        # pydantic does not count the rejected entries.
         least: int = details.get("ctx", {})["min_length"]
         value = _value_at(path, document.data)
         return isinstance(value, list) and len(cast("list[object]", value)) >= least
@@ -323,7 +323,7 @@ def _related(one: Path, other: Path) -> bool:
 
 
 def _wants(findings: list[_Finding], document: Document) -> Iterator[Problem]:
-    """Join what the members of a union want; where one of them got further in, it was meant."""
+    """Join what union members expect; if one matched deeper, only its errors count."""
     paths = dict.fromkeys(f.path for f in findings if f.wanted)
     for path in paths:
         deeper = (f for f in findings if len(f.path) > len(path) and f.path[: len(path)] == path)
@@ -405,7 +405,7 @@ def _size(kind: str, context: Mapping[str, Any]) -> str:
 
 
 def _foreign(details: ErrorDetails, path: Path, document: Document) -> str:
-    """Pass on what a validator says, which may be anybody's."""
+    """Return the message of a validator, which may be third-party code, without secrets."""
     if _is_secret(path):
         return "is not valid"
     cause = details.get("ctx", {}).get("error")
@@ -431,7 +431,7 @@ def _choice_hint(expected: str, path: Path, document: Document) -> str:
 
 
 def _clean(details: ErrorDetails, data: object) -> Path:
-    """Leave out the names of union members and validators, which pydantic puts between."""
+    """Return the path without the names of union members and validators that pydantic inserts."""
     loc = details["loc"]
     path: Path = ()
     for step in loc:
@@ -441,7 +441,7 @@ def _clean(details: ErrorDetails, data: object) -> Path:
 
 
 class _Nothing:
-    """Stands for a value that is not there."""
+    """Marks an absent value."""
 
 
 def _value_at(path: Path, data: object, default: object = None) -> object:
@@ -459,7 +459,7 @@ def _value_at(path: Path, data: object, default: object = None) -> object:
 
 
 def _line(path: Path, document: Document) -> int | None:
-    """Return the value's line, or for a missing or unknown key the nearest key's above it."""
+    """Return the value's line; for a missing or unknown key, that of the nearest enclosing key."""
     spot = document.spots.get(path)
     if spot is not None:
         return spot.value
@@ -473,7 +473,7 @@ def _shown(path: Path, document: Document) -> str:
         return _HIDDEN
     spot = document.spots.get(path)
     if spot is not None and spot.written is not None:
-        # What comes from the environment is not for everybody who reads the log.
+        # Values from the environment must not appear in logs.
         return f"the value of {shortened(spot.written)}"
     value = _value_at(path, document.data)
     if isinstance(value, (dict, list)):
@@ -516,7 +516,7 @@ def _texts(data: object, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _known_keys(path: Path, data: object, model: type[BaseModel]) -> list[str]:
-    """Return the keys the models that may appear at a path know."""
+    """Return the keys of all models that may appear at a path."""
     models = [model]
     for i, step in enumerate(path):
         if isinstance(step, str):
@@ -533,7 +533,7 @@ def _known_keys(path: Path, data: object, model: type[BaseModel]) -> list[str]:
 
 
 def _imported(data: dict[str, object]) -> list[type[BaseModel]]:
-    """Return the settings of the scorer that a step names by where it is."""
+    """Return the settings model of a step's scorer, if the step names it by import path."""
     method = data.get("method")
     return [imported_config(method)] if isinstance(method, str) and ":" in method else []
 
@@ -547,7 +547,7 @@ def _models_in(annotation: object) -> list[type[BaseModel]]:
 
 
 def _may_be(model: type[BaseModel], data: dict[str, object]) -> bool:
-    """Return whether no key that can have only one value says that it is another model."""
+    """Return whether the data matches the model in every key that allows only one value."""
     tags = {
         name: get_args(field.annotation)[0]
         for name, field in model.model_fields.items()

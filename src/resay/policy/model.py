@@ -1,4 +1,4 @@
-"""The policy, typed: its sections, their defaults, and its JSON Schema."""
+"""The typed policy: its sections, their defaults, and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ _From = Annotated[
 
 
 class ReferencesOf(Strict):
-    """What trusted texts answers are held against, and what is made of what they do not mention."""
+    """Where the references come from, how answers are compared with them, and what is flagged."""
 
-    # `from` is no name in Python, and what is written down there has the other.
+    # `from` is a Python keyword: the field is `from_`, and policies are written with the alias.
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     from_: tuple[_From, ...] = Field(
@@ -119,7 +119,7 @@ AutoLimit = Annotated[int, Field(ge=1)] | Literal["auto"] | None
 
 
 class Params(Mapping[str, Any]):
-    """Provider parameters that nobody can change, and whose values `repr` leaves out."""
+    """Immutable provider parameters, whose values `repr` hides."""
 
     __slots__ = ("_items",)
 
@@ -144,7 +144,7 @@ def _default_min(data: dict[str, Any]) -> int:
 
 
 class Sampling(Strict):
-    """How the model is asked again."""
+    """How samples are drawn."""
 
     max: int = Field(default=5, ge=1, le=100, description="Draw at most this many samples.")
     min: int = Field(
@@ -210,7 +210,7 @@ class Sampling(Strict):
 
 
 class Threshold(Strict):
-    """From which score on something is flagged."""
+    """The scores above which a response or sentence is flagged."""
 
     passage: Unit | None = Field(
         default=0.5,
@@ -241,7 +241,7 @@ class Threshold(Strict):
         return self
 
     def band(self, score: float | None) -> Band | None:
-        """Return what the score of a sentence or claim means; None where there is none to go by."""
+        """Return the band of a sentence's or claim's score; None without a score or threshold."""
         if score is None or self.sentence is None:
             return None
         if over(score, self.sentence):
@@ -250,14 +250,14 @@ class Threshold(Strict):
 
     @property
     def passage_alone(self) -> float | None:
-        """The passage's, where its mean may be above it and no sentence is flagged; or None."""
+        """The passage threshold if it can be exceeded without a flagged sentence, else None."""
         if self.passage is None or self.sentence is None or self.passage < self.sentence:
             return self.passage
         return None
 
 
 class Structured(Strict):
-    """What is done with answers that are objects in place of prose."""
+    """How answers that are objects instead of prose are checked."""
 
     check: Literal["fields", "none"] = Field(
         default="fields",
@@ -272,7 +272,7 @@ class Structured(Strict):
 
 
 class ProcessLimits(Strict):
-    """What all checks of this process may take together."""
+    """Limits for all checks of this process together."""
 
     concurrency: int | None = Field(
         default=None, ge=1, le=10_000, description="Concurrent calls; null = no limit."
@@ -283,7 +283,7 @@ class ProcessLimits(Strict):
 
 
 class Limits(Strict):
-    """What a check may take."""
+    """Limits for a check."""
 
     deadline_s: Seconds | None = Field(
         default=120.0, description="Seconds for the whole guarded request; null = no limit."
@@ -328,7 +328,7 @@ _VARIABLE = "RESAY_POLICY"
 
 
 class _Short:
-    """Lets a text stand for a mapping with one key; goes into `Annotated`."""
+    """Accepts a string as shorthand for a mapping with one key; use in `Annotated`."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -352,9 +352,9 @@ def _actions() -> Mapping[str, type[BaseModel]]:
 
 
 class Policy(Strict):
-    """What to check, how, and what to do about it.
+    """A policy: what to check, how, and what to do with the result.
 
-    A policy cannot be changed and may be shared between threads. Two that say the same are equal.
+    A policy is immutable and may be shared between threads. Policies with equal settings are equal.
     """
 
     version: Literal[1] = Field(default=1, description="The version of this format.")
@@ -496,11 +496,11 @@ class Policy(Strict):
 
     @property
     def can_withhold(self) -> bool:
-        """Whether users may get something else than the model's own words."""
+        """Whether users may get something other than the model's own words."""
         return self.action.do != "annotate" or "block" in {self.on_error, self.unscored}
 
     def __hash__(self) -> int:
-        # Only what is always hashable; a scorer's configuration may hold anything.
+        # Only fields that are always hashable; a scorer's configuration may contain anything.
         methods = tuple(type(step) for step in self.chain)
         return hash(
             (self.sampling, methods, self.threshold, self.action, self.limits, self.on_error)
@@ -508,7 +508,7 @@ class Policy(Strict):
 
     @property
     def named_models(self) -> tuple[tuple[str, str], ...]:
-        """The models named beside the one that answers, each after the setting that names it."""
+        """The models named in addition to the answering one, as pairs of setting and model."""
         named: list[tuple[str, str | None]] = [("sampling.model", self.sampling.model)]
         named.append(("second", self.second and self.second.model))
         steps = self.chain
@@ -523,16 +523,16 @@ class Policy(Strict):
         """Return the policy that the environment variable `RESAY_POLICY` names, or the default.
 
         Raises:
-            PolicyError: The file it names cannot be read or is not a valid policy.
+            PolicyError: The file cannot be read or is not a valid policy.
         """
         path = os.environ.get(_VARIABLE)
         return cls.load(path) if path else cls.default()
 
     @classmethod
     def default(cls) -> Policy:
-        """Return the policy for those who have none: one judge's answer for each sample.
+        """Return the default policy: one judge call per sample.
 
-        It is what `default.yaml` beside this module says, with the data its numbers are fitted to.
+        `default.yaml` next to this module defines it, and names the data its numbers are fitted to.
         """
         return _default()
 
@@ -541,7 +541,7 @@ class Policy(Strict):
         """Read a policy file.
 
         Args:
-            path: The YAML file, in UTF-8. `${NAME}` in it stands for an environment variable.
+            path: The YAML file, in UTF-8. `${NAME}` in it is replaced by an environment variable.
 
         Returns:
             The policy.
@@ -555,18 +555,18 @@ class Policy(Strict):
     def parse(
         cls, text: str, *, source: str = _SOURCE, env: Mapping[str, str] | None = None
     ) -> Policy:
-        """Read a policy's text.
+        """Parse a policy's text.
 
         Args:
             text: YAML.
-            source: What to call it in messages.
-            env: What `${NAME}` stands for; None for the environment variables.
+            source: The name of the text in error messages.
+            env: Values for `${NAME}`; None for the environment variables.
 
         Returns:
             The policy.
 
         Raises:
-            PolicyError: It is not a valid policy; every problem is in it, with its line.
+            PolicyError: The policy is not valid; lists every problem with its line.
         """
         return cls._of_document(
             read_yaml(text, source=source, env=os.environ if env is None else env), source
@@ -574,17 +574,17 @@ class Policy(Strict):
 
     @classmethod
     def of(cls, value: Policy | str | os.PathLike[str] | Mapping[str, Any] | None) -> Policy:
-        """Make a policy from whatever describes one.
+        """Convert a policy in any supported form to a `Policy`.
 
         Args:
-            value: A policy, the path of a policy file, a mapping as such a file would hold it
+            value: A policy, the path of a policy file, a mapping with the content of such a file
                 (in which `${NAME}` has no meaning), or None for `configured()`.
 
         Returns:
             The policy.
 
         Raises:
-            PolicyError: It is not a valid policy.
+            PolicyError: The policy is not valid.
         """
         if isinstance(value, Policy):
             return value
@@ -604,7 +604,7 @@ class Policy(Strict):
         else:
             if not problems:
                 return policy
-        # Outside of the handler, so that no traceback drags the values along.
+        # Raised outside the handler, so that the traceback does not contain the values.
         problems = sorted(problems, key=lambda problem: problem.line or 0)
         raise PolicyError(list(dict.fromkeys(problem.text(source) for problem in problems)))
 
@@ -629,7 +629,7 @@ def _text_of(path: str | os.PathLike[str]) -> str:
     try:
         return read_text(Path(name), name)
     except ValueError:
-        # A null character, which no file name can have.
+        # A null character, which no file name can contain.
         raise PolicyError([f"{_SOURCE}: {shortened(name)} is not a path"]) from None
 
 
@@ -637,8 +637,8 @@ def policy_schema() -> dict[str, Any]:
     """Return the JSON Schema of a policy file, for editors.
 
     Returns:
-        A schema of draft 2020-12. It covers every method that is installed, and takes `${NAME}`
-        wherever a value is expected that is not text.
+        A schema of draft 2020-12. It covers every installed method, and accepts `${NAME}` in place
+        of any value that is not text.
     """
     schema = with_variables(Policy.model_json_schema())
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,11 +1,10 @@
-"""Reading a policy: YAML text or a mapping in, plain data out, with the line of every value.
+"""Parse a policy from YAML text into plain data, with the line of every value.
 
-YAML is read with fewer surprises than PyYAML has by itself. `on`, `yes`, `010`, `1:30` and dates
-are text. A key given twice, a key that is no text, a tag, and more values or levels than a policy
-can need are problems. `${NAME}` and `${NAME:-default}` in a value stand for an environment
-variable; the default also stands in for an empty one, and `$$` is one `$`. What comes in that way
-never becomes structure; an unquoted value is only typed again, so `${N:-7}` is a number and
-`"${N:-7}"` text.
+The YAML has fewer surprises than PyYAML's defaults. `on`, `yes`, `010`, `1:30` and dates are text.
+Duplicate keys, keys that are not text, tags, and more values or levels than a policy can need are
+problems. `${NAME}` and `${NAME:-default}` in a value stand for an environment variable; the default
+also replaces an empty one, and `$$` is one `$`. Substituted text never becomes structure; an
+unquoted value is only typed again, so `${N:-7}` is a number and `"${N:-7}"` is text.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from resay.policy.document import (
 )
 
 MAX_BYTES = 1024 * 1024
-"""The largest file that is read; a policy needs some 1,000."""
+"""The largest file accepted, in bytes; a policy needs about 1,000."""
 
 _VARIABLE = re.compile(r"\$\$|\$\{([A-Za-z_]\w*)(?::-((?:[^}$]|\$(?!\{))*))?\}|\$\{", re.ASCII)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,300})")
@@ -50,15 +49,15 @@ _WORDS: Mapping[str, object] = {
 
 
 def read_text(path: FilePath, source: str, called: str = "policy") -> str:
-    """Read a file that is written as a policy is.
+    """Read a policy file, or another file in the same format.
 
     Args:
         path: The file, in UTF-8.
-        source: What to call it in messages.
-        called: What messages call such a file.
+        source: The name of the file in messages.
+        called: What messages call this kind of file.
 
     Raises:
-        PolicyError: It cannot be read, or is too large.
+        PolicyError: The file cannot be read, or is too large.
     """
     try:
         with path.open("rb") as file:
@@ -74,7 +73,7 @@ def read_text(path: FilePath, source: str, called: str = "policy") -> str:
         message = "is a directory; pass a file"
     except OSError as error:
         message = f"cannot be read: {error.strerror or type(error).__name__}"
-    # Outside of the handlers, so that no traceback drags the text along.
+    # Raised outside the handlers, so that the traceback does not contain the text.
     raise PolicyError([f"{source}: {message}"])
 
 
@@ -90,20 +89,20 @@ def read_yaml(
     called: str = "policy",
     example: str = "chain: [{method: prompt}]",
 ) -> Document:
-    """Read the text of a policy, or of another file that is written like one.
+    """Parse the text of a policy, or of another file in the same format.
 
     Args:
         text: YAML, one document with a mapping at the top.
-        source: What to call it in messages; a path, where there is one.
+        source: The name of the text in messages; its path, if it has one.
         env: The environment variables.
-        called: What messages call such a file.
-        example: The shortest one, for who gives an empty one.
+        called: What messages call this kind of file.
+        example: The shortest valid text, shown if the text is empty.
 
     Returns:
-        The data, with the problems that did not stand in the way of reading the rest.
+        The data, with the problems that did not prevent reading the rest.
 
     Raises:
-        PolicyError: It cannot be read at all.
+        PolicyError: The text cannot be read at all.
     """
     try:
         if len(text) > MAX_BYTES:
@@ -115,12 +114,12 @@ def read_yaml(
         problem = error.problem
     else:
         return walk.document
-    # Outside of the handler, so that no traceback drags the text along.
+    # Raised outside the handler, so that the traceback does not contain the text.
     raise PolicyError([problem.text(source)])
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's parser, with bounds and without its types."""
+    """PyYAML's parser, with limits and without its type resolution."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -135,8 +134,8 @@ class _Loader(yaml.SafeLoader):
         self._depth -= 1
         return node
 
-    def resolve(self, *_: object) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - the types are ours
-        # No tag, so that a node which has one was given it in the file.
+    def resolve(self, *_: object) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - we resolve the types
+        # No tag, so that a node with a tag is one that is tagged in the file.
         return ""
 
 
@@ -149,7 +148,7 @@ def _composed(text: str, called: str, example: str) -> yaml.Node:
         line = mark.line + 1 if mark else None
         raise UnreadableError(_syntax_message(error, text, line), line) from None
     except (ValueError, OverflowError):
-        # PyYAML lets these through for numbers in directives and escapes that are out of range.
+        # PyYAML does not catch these for out-of-range numbers in directives and escapes.
         message = "not valid YAML: an escape or a number is out of range"
         raise UnreadableError(message, loader.line + 1) from None
     finally:
@@ -180,7 +179,7 @@ def _only_document(loader: _Loader, called: str, example: str) -> yaml.Node:
 
 def _syntax_message(error: yaml.MarkedYAMLError, text: str, line: int | None) -> str:
     problem = error.problem or error.context or "cannot be read"
-    # PyYAML names the alias or tag, which may be the beginning of a password without quotes.
+    # PyYAML names the alias or tag, which may be the start of an unquoted password.
     if "alias" in problem:
         return "an alias (*name) without its anchor (&name); quote a value that begins with *"
     if "tag" in problem:
@@ -192,7 +191,7 @@ def _syntax_message(error: yaml.MarkedYAMLError, text: str, line: int | None) ->
 
 
 class _Walk:
-    """Turns nodes into plain data; one per text."""
+    """Converts nodes to plain data; use one instance per text."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.document = Document()
@@ -236,7 +235,7 @@ class _Walk:
         self._open.remove(id(node))
 
     def _fill(self, data: dict[str, Any], node: yaml.MappingNode, path: Path) -> None:
-        """Add what `data` does not have yet: the node's own keys first, then what it merges in."""
+        """Add keys that `data` lacks: first the node's own keys, then those it merges in."""
         with self._inside(node, path):
             own: dict[str, int] = {}
             merged: list[yaml.Node] = []
@@ -337,7 +336,7 @@ def _is_plain(node: yaml.Node) -> bool:
 
 
 def _typed(text: str) -> object:
-    """Return what an unquoted scalar means; anything doubtful is text."""
+    """Return the value of an unquoted scalar; anything ambiguous is text."""
     if text in _WORDS:
         return _WORDS[text]
     if _INT.fullmatch(text):
@@ -351,7 +350,7 @@ _FROM_ENVIRONMENT = {"type": "string", "pattern": r"\$\{"}
 _SCALARS = frozenset({"boolean", "integer", "number", "null"})
 
 
-# What says something about the value in another place, and must stay where it is.
+# Keys that describe the value at its place in the schema, and must stay there.
 _NOTES = ("title", "description", "default", "examples", "deprecated")
 
 
@@ -365,14 +364,14 @@ _SINGLE = ("items", "additionalProperties")
 
 
 def with_variables(schema: dict[str, Any]) -> dict[str, Any]:
-    """Let `${NAME}` stand wherever a number, a boolean, null or one of several texts is expected.
+    """Accept `${NAME}` wherever a number, boolean, null or one of several texts is expected.
 
     Args:
         schema: A JSON Schema.
 
     Returns:
-        A schema that takes what `schema` takes, and text with a variable in place of a scalar.
-        A text that can be one thing only says which of several models is meant, and stays.
+        A schema that accepts what `schema` accepts, and text with a variable in place of a scalar.
+        A text constant is left alone, because it selects one of several models.
     """
     if _is_scalar(schema):
         notes = {key: value for key, value in schema.items() if key in _NOTES}
@@ -382,7 +381,7 @@ def with_variables(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _alternatives(choices: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add the variable once, and only where no alternative takes any text already."""
+    """Add the variable once, and only if no alternative already accepts any text."""
     widened = [choice if _is_scalar(choice) else with_variables(choice) for choice in choices]
     takes_text = any(
         c.get("type") == "string" and "const" not in c and not _is_scalar(c) for c in choices

@@ -1,4 +1,4 @@
-"""Where verdicts go: the settings of a journal, a policy's or a gateway's, and of observers."""
+"""Settings for recording verdicts: the journal of a policy or gateway, and the observers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from resay._internal.strict import Strict
 
 _IMPORT_PATH = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
 Content = Literal["none", "flagged", "all"]
-"""Of which entries the words are kept: of no one, of those where something was found, or of all."""
+"""The entries whose text is stored: none, those with findings, or all."""
 SQLITE = "sqlite:///"
 
 
 class JournalConfig(Strict):
-    """Where the journal is, what it holds, and for how long."""
+    """Where the journal is stored, what it contains, and how long entries are kept."""
 
     url: str = Field(
         default="sqlite:///resay-journal.db",
-        repr=False,  # it may hold a password
+        repr=False,  # may contain a password
         description="The database: sqlite:///FILE (four slashes for an absolute path; ~ is the home"
         " folder), or postgresql://…, which needs resay[postgres].",
     )
@@ -53,14 +53,14 @@ class JournalConfig(Strict):
     @field_validator("url")
     @classmethod
     def _must_be_an_address(cls, url: str) -> str:
-        # Without the value, in which a password may stand.
+        # The message omits the value, which may contain a password.
         if not _is_address(url):
             raise ValueError("must be sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE")
         return url
 
     @property
     def file(self) -> str | None:
-        """The SQLite file; None where the journal is elsewhere."""
+        """The SQLite file; None if the journal is not in SQLite."""
         return self.url.removeprefix(SQLITE) if self.url.startswith(SQLITE) else None
 
 
@@ -68,7 +68,7 @@ def _is_address(url: str) -> bool:
     if "\0" in url:
         return False
     if url.startswith(SQLITE):
-        # One in memory would be another for each connection.
+        # Each connection would get its own in-memory database.
         return url.removeprefix(SQLITE) not in {"", ":memory:"}
     try:
         return urlsplit(url).scheme in {"postgresql", "postgres"} and "://" in url

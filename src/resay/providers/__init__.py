@@ -1,4 +1,4 @@
-"""Talking to LLMs: whatever answers queries is a `Provider`, and whatever adds to one wraps it."""
+"""LLM access: every backend implements `Provider`, and added behaviour wraps one."""
 
 from resay.providers.base import (
     Chunk,

@@ -1,4 +1,4 @@
-"""The seam to whatever answers queries, and the routes of a check to its providers."""
+"""The interface to LLMs, and the routing of a check's calls to its providers."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ __all__ = [
     "open_stream",
     "prepare",
 ]
-# As many characters take as long as a chunk that is put with those before it.
+# Joining a chunk takes about as long as processing this many characters.
 _GATHERING = 10
 _NEW_WORDS = "the end of the stream has words that did not come before"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool that the model asks for, or a piece of one that is still being written.
+    """A tool call that the model requests, or a piece of one that is still being generated.
 
     Attributes:
         name: The tool's name.
-        arguments: What it is given, as JSON.
-        index: Which of the answer's calls it is, from 0.
+        arguments: Its arguments, as JSON.
+        index: Position among the answer's calls, from 0.
     """
 
     name: str
@@ -57,15 +57,15 @@ class Completion:
     """One answer.
 
     Attributes:
-        text: What the model wrote; empty for a pure tool call.
-        finish_reason: Why it stopped, as the provider says.
-        logprobs: Its tokens, where they were asked for and the provider returned them.
+        text: The generated text; empty for a pure tool call.
+        finish_reason: Why it stopped, as reported by the provider.
+        logprobs: Its tokens, if they were requested and the provider returned them.
         raw: The provider's own object for this answer, untouched.
-        calls: The calls of tools it asks for.
-        references: Trusted texts it was written from, where the provider knows them: what a chain
-            retrieved for the question, say. Together they are one reference.
-        unread: What of it cannot be read, and so is not in the text; None where all can.
-        found: What the provider itself found for it: the results of its file search, say.
+        calls: The tool calls it requests.
+        references: Trusted texts it was written from, if the provider knows them, such as those a
+            chain retrieved for the question. Together they are one reference.
+        unread: Which part of it cannot be parsed, and so is missing from the text; None if none.
+        found: What the provider itself retrieved for it, such as its file search results.
         citations: The citations that the provider attached to it.
     """
 
@@ -86,8 +86,8 @@ class Completions:
 
     Attributes:
         items: The answers that arrived.
-        usage: What they cost.
-        failures: Requests that failed while others succeeded.
+        usage: Their tokens and cost.
+        failures: Errors of requests that failed while others succeeded.
     """
 
     items: tuple[Completion, ...]
@@ -102,21 +102,21 @@ class Completions:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of an answer that is still being written.
+    """A piece of an answer that is still being generated.
 
     Attributes:
-        text: What it adds to the text; the texts of all chunks joined are the answer.
+        text: The text it adds; the texts of all chunks joined are the answer.
         finish_reason: Why the model stopped, in the chunk that says so.
-        logprobs: The tokens of this piece, where they were asked for and are given.
-        usage: What the request cost, in the chunk that says so.
+        logprobs: The tokens of this piece, if they were requested and returned.
+        usage: The tokens and cost of the request, in the chunk that reports them.
         raw: The provider's own object for this chunk, untouched.
-        calls: Pieces of the calls of tools it asks for; pieces with the same index belong together.
-        references: Trusted texts the answer is written from, in the chunk that says so.
-        unread: What of this piece cannot be read; None where all can.
-        found: What the provider itself found for the answer, in the chunk that says so.
-        citations: The citations attached to the whole answer, in the chunk that says so.
-        repeats: Text of the answer that this piece gives once more, after a name for the kind of
-            piece: those of one kind, joined, have no words that did not come before.
+        calls: Pieces of the tool calls it requests; pieces with the same index belong together.
+        references: Trusted texts the answer is written from, in the chunk that names them.
+        unread: Which part of this piece cannot be parsed; None if none.
+        found: What the provider itself retrieved for the answer, in the chunk that reports it.
+        citations: The citations attached to the whole answer, in the chunk that reports them.
+        repeats: Answer text that this piece repeats, after a name for the kind of piece: the
+            pieces of one kind, joined, contain no words that did not come before.
     """
 
     text: str = ""
@@ -133,7 +133,7 @@ class Chunk:
 
 
 class Gathered:
-    """What the chunks of one answer have said so far.
+    """Accumulate the chunks of one answer.
 
     Example:
         >>> gathered = Gathered()
@@ -148,7 +148,7 @@ class Gathered:
         self._completion: Completion | None = None
 
     def add(self, chunk: Chunk) -> None:
-        """Take the next chunk."""
+        """Add the next chunk."""
         self._chunks.append(chunk)
         self._completion = None
 
@@ -159,19 +159,19 @@ class Gathered:
 
     @property
     def usage(self) -> Usage | None:
-        """What the request cost; None as long as no chunk says so."""
+        """Tokens and cost of the request; None until a chunk reports them."""
         told = [chunk.usage for chunk in self._chunks if chunk.usage is not None]
         return sum(told, Usage()) if told else None
 
     @property
     def completion(self) -> Completion:
-        """The answer so far, with the provider's own objects of its chunks as a tuple in `raw`."""
+        """The answer so far, with the provider's own chunk objects as a tuple in `raw`."""
         if self._completion is None:
             self._completion = self._complete()
         return self._completion
 
     async def whole(self) -> Completion:
-        """Return `completion`, put together off the event loop where that takes time."""
+        """Return `completion`, assembled off the event loop if that takes long."""
         chars = _GATHERING * len(self._chunks)
         return await compute(partial(getattr, self, "completion"), chars=chars)
 
@@ -203,7 +203,7 @@ class Gathered:
 
 
 def _squeezed(text: str) -> str:
-    # Some trim what they repeat.
+    # Some providers trim the text they repeat.
     return "".join(text.split())
 
 
@@ -215,14 +215,14 @@ def _joined(pieces: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         ToolCall("".join(p.name for p in of), "".join(p.arguments for p in of), index)
         for index, of in sorted(parts.items())
     )
-    # Arguments that belong to no call are those of a tool that the provider runs itself.
+    # Arguments without a named call belong to a tool that the provider runs itself.
     return tuple(call for call in calls if call.name)
 
 
 class Provider(Protocol):
     """Anything that answers queries.
 
-    Whatever adds behaviour (retries, a limit, a meter) wraps one and is one; see `Layer`.
+    Added behaviour (retries, a limit, a meter) wraps a provider and is one itself; see `Layer`.
     """
 
     async def takes_n(self, query: Query) -> bool:
@@ -233,73 +233,73 @@ class Provider(Protocol):
         """Send one request.
 
         Args:
-            query: What to ask.
-            n: How many answers to ask for; more than 1 only where `takes_n` says so. A provider
-                may return fewer: `FanOut` is what makes up the number.
+            query: The query.
+            n: Number of answers to ask for; more than 1 only if `takes_n` allows it. A provider may
+                return fewer: `FanOut` makes up the difference.
 
         Returns:
             At least one answer, at most n.
 
         Raises:
-            ProviderError: No answer could be had.
+            ProviderError: No answer was received.
         """
         ...
 
 
 @runtime_checkable
 class Streams(Protocol):
-    """A provider that can hand over an answer while it is being written."""
+    """A provider that can stream an answer while it is being generated."""
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Send one request whose answer comes in pieces.
+        """Send one request whose answer is streamed.
 
         Args:
-            query: What to ask.
+            query: The query.
 
         Returns:
-            A context manager around the chunks. Leaving it early ends the request. It is left in
-            the task that entered it.
+            A context manager around the chunks. Leaving it early ends the request. It must be left
+            in the task that entered it.
 
         Raises:
-            ProviderError: On entering, or between chunks: no (more) answer could be had.
+            ProviderError: On entering or between chunks: no (further) answer was received.
         """
         ...
 
 
 @runtime_checkable
 class Prepares(Protocol):
-    """A provider that has something to load before it can be asked."""
+    """A provider that has something to load before its first request."""
 
     async def prepare(self) -> None:
-        """Load it. Does nothing where it is loaded."""
+        """Load it. Does nothing if it is already loaded."""
         ...
 
 
 class Layer:
-    """A provider that wraps another and passes everything on. Override what you add to."""
+    """A provider that wraps another and forwards every call. Override the calls you add to."""
 
     def __init__(self, inner: Provider) -> None:
         self.inner = inner
 
     async def prepare(self) -> None:
-        """Have the wrapped provider load what it needs."""
+        """Let the wrapped provider load what it needs."""
         await prepare(self.inner)
 
     async def takes_n(self, query: Query) -> bool:
-        """Ask the wrapped provider."""
+        """Forward to the wrapped provider."""
         return await self.inner.takes_n(query)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider."""
+        """Forward to the wrapped provider."""
         return await self.inner.complete(query, n=n)
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider, whether it streams or not; see `open_stream`."""
+        """Forward to the wrapped provider, even if it cannot stream; see `open_stream`."""
         return open_stream(self.inner, query)
 
 
 async def prepare(provider: Provider) -> None:
-    """Have any provider load what it needs."""
+    """Let any provider load what it needs."""
     # `isinstance` with a protocol takes as long as a small request.
     prepares: Callable[[], Awaitable[None]] | None = getattr(provider, "prepare", None)
     if prepares is not None:
@@ -309,18 +309,18 @@ async def prepare(provider: Provider) -> None:
 def open_stream(
     provider: Provider, query: Query
 ) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-    """Ask any provider for an answer in pieces.
+    """Stream an answer from any provider.
 
     Args:
-        provider: Who is asked. One that does not stream gives its whole answer in one piece.
-        query: What to ask.
+        provider: The provider. One that cannot stream yields its whole answer as one chunk.
+        query: The query.
 
     Returns:
-        A context manager around the chunks. Leaving it early ends the request. It is left in the
-        task that entered it.
+        A context manager around the chunks. Leaving it early ends the request. It must be left in
+        the task that entered it.
 
     Raises:
-        ProviderError: On entering, or between chunks: no (more) answer could be had.
+        ProviderError: On entering or between chunks: no (further) answer was received.
     """
     streams: Callable[[Query], Any] | None = getattr(provider, "stream", None)
     return _in_one(provider, query) if streams is None else streams(query)
@@ -328,16 +328,16 @@ def open_stream(
 
 @asynccontextmanager
 async def begin_stream(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-    """Do what `open_stream` does, and wait for the first chunk before entering is done.
+    """Open a stream like `open_stream`, but wait for the first chunk while entering.
 
-    For layers that ask again: what fails on entering has given nothing away yet.
+    For layers that retry: an error on entering means that nothing was passed on yet.
 
     Args:
-        provider: Who is asked.
-        query: What to ask.
+        provider: The provider.
+        query: The query.
 
     Raises:
-        ProviderError: No answer could be had.
+        ProviderError: No answer was received.
     """
     async with open_stream(provider, query) as chunks:
         first = await anext(chunks, None)
@@ -375,15 +375,15 @@ async def _only(chunk: Chunk) -> AsyncGenerator[Chunk]:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Who answers what. Adapters use it to send each kind of call its own way.
+    """The provider for each kind of call. Adapters use it to route calls separately.
 
     Attributes:
-        main: Gives the response.
-        samples: Gives the samples.
-        judge: Answers for judges, those named in the policy and the response's own model.
-        via: Which way samples are drawn, for the verdict.
+        main: Provides the response.
+        samples: Provides the samples.
+        judge: Answers for judges: those named in the policy, and the response's own model.
+        via: How samples are drawn, for the verdict.
         finds_references: Whether answers come with the trusted texts they were written from.
-        model: Who answers a query that names no model, for its price; None where that is not known.
+        model: The model that answers a query naming none, for its price; None if unknown.
     """
 
     main: Provider
@@ -395,5 +395,5 @@ class Sources:
 
     @classmethod
     def all(cls, provider: Provider, via: Via = "native") -> Sources:
-        """Let one provider answer everything."""
+        """Use one provider for everything."""
         return cls(provider, provider, provider, via)

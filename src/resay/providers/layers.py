@@ -1,4 +1,4 @@
-"""Layers around a provider: retries, concurrency, time limit, spans, fan-out, logprobs."""
+"""Provider layers: retries, concurrency, time limit, spans, fan-out, log-probabilities."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from resay.providers.base import (
     open_stream,
 )
 
-# The longest random time before the second attempt, in seconds.
+# Upper bound of the random delay before the second attempt, in seconds.
 _BACKOFF_S = 0.5
 
 
 class Limited(Layer):
-    """Lets at most so many requests through at once; the others wait their turn.
+    """Limit concurrent requests and queue the excess.
 
-    anyio's limiters belong to one event loop: make them where the loop runs. `ProcessLimits` serves
-    all loops.
+    anyio's limiters belong to one event loop: create them where the loop runs. `ProcessLimits`
+    works across event loops.
     """
 
     def __init__(self, inner: Provider, limiter: AbstractAsyncContextManager[object]) -> None:
@@ -47,15 +47,15 @@ class Limited(Layer):
         self._limiter = limiter
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Wait for a free place, then ask the wrapped provider."""
+        """Wait for a free slot, then forward the request."""
         async with self._limiter:
-            # Who was cancelled in the moment in which a place became free sends nothing.
+            # A request cancelled just as its slot became free must not be sent.
             await anyio.lowlevel.checkpoint_if_cancelled()
             return await self.inner.complete(query, n=n)
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Wait for a free place, and keep it until the stream is left."""
+        """Wait for a free slot, and hold it until the stream is closed."""
         async with self._limiter:
             await anyio.lowlevel.checkpoint_if_cancelled()
             async with open_stream(self.inner, query) as chunks:
@@ -63,12 +63,12 @@ class Limited(Layer):
 
 
 class TimeLimited(Layer):
-    """Gives up on a request that takes too long, or on a stream that falls silent.
+    """Give up on a request that takes too long, or on a stream that stalls.
 
     Args:
-        inner: Who is asked.
-        seconds: How long a whole answer may take, or the next piece of one that is streamed. A long
-            answer that keeps coming is not late, and what is done between pieces does not count.
+        inner: The wrapped provider.
+        seconds: Timeout for a whole answer, or for the next chunk of a streamed one. A long answer
+            that keeps coming is not late, and time the caller spends between chunks is not counted.
     """
 
     def __init__(self, inner: Provider, seconds: float) -> None:
@@ -76,10 +76,10 @@ class TimeLimited(Layer):
         self._seconds = seconds
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider.
+        """Forward the request.
 
         Raises:
-            ProviderTimeoutError: There was no answer in time.
+            ProviderTimeoutError: No answer arrived in time.
         """
         with anyio.move_on_after(self._seconds):
             return await self.inner.complete(query, n=n)
@@ -89,12 +89,12 @@ class TimeLimited(Layer):
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider.
+        """Forward the request.
 
         Raises:
-            ProviderTimeoutError: On entering, or between chunks: nothing came in time.
+            ProviderTimeoutError: On entering or between chunks: nothing arrived in time.
         """
-        # Scopes nest: one that ended when the stream is open would end those the stream opened.
+        # Scopes nest: ending this one once the stream is open would end those the stream opened.
         with anyio.CancelScope(deadline=anyio.current_time() + self._seconds) as opening:
             async with open_stream(self.inner, query) as chunks:
                 if opening.cancel_called:
@@ -123,11 +123,11 @@ class TimeLimited(Layer):
 
 
 class Retrying(Layer):
-    """Sends a request again when the failure says that this may help.
+    """Retry a request if the failure indicates that this may help.
 
-    The only layer that retries: those of the SDKs below are switched off, so that a budget of two
-    retries never becomes nine requests. Waits as long as the provider asks (`Retry-After`), at
-    most 60 s, else a random time growing from 0.5 s.
+    The only layer that retries: the SDKs' own retries are switched off, so that a budget of two
+    retries never becomes nine requests. Waits as long as the provider asks (`Retry-After`), at most
+    60 s, or else a random delay growing from 0.5 s.
     """
 
     def __init__(self, inner: Provider, retries: int) -> None:
@@ -135,21 +135,21 @@ class Retrying(Layer):
         self._retries = retries
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider, several times if need be.
+        """Forward the request, repeatedly if necessary.
 
         Raises:
-            ProviderError: The last failure, when retries are used up or pointless.
+            ProviderError: The last failure, once retries are used up or pointless.
         """
         return await retried(partial(self.inner.complete, query, n=n), self._retries, _BACKOFF_S)
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider, several times if need be, until the first chunk came.
+        """Forward the request, repeatedly if necessary, until the first chunk arrives.
 
-        What was given away cannot be taken back: a stream that breaks later is not begun again.
+        Passed-on chunks cannot be taken back: a stream that breaks later is not restarted.
 
         Raises:
-            ProviderError: The last failure, when retries are used up or pointless.
+            ProviderError: The last failure, once retries are used up or pointless.
         """
         async with AsyncExitStack() as stack:
 
@@ -160,14 +160,14 @@ class Retrying(Layer):
 
 
 class Traced(Layer):
-    """Opens a span around each request that is not streamed.
+    """Open a span around each request that is not streamed.
 
-    All belong to the span in which the layer was made: whoever happens to be the first to need an
-    answer may be done before it comes.
+    All spans have the span active at the layer's creation as their parent: the caller that happens
+    to need an answer first may have finished before it arrives.
 
     Args:
-        inner: Who is asked.
-        name: What the spans are called.
+        inner: The wrapped provider.
+        name: The name of the spans.
     """
 
     def __init__(self, inner: Provider, name: str) -> None:
@@ -176,7 +176,7 @@ class Traced(Layer):
         self._place = here()
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider."""
+        """Forward the request."""
         asked = {"gen_ai.request.model": query.model, "gen_ai.request.choice.count": n}
         with span(self._name, asked, parent=self._place) as around:
             completions = await self.inner.complete(query, n=n)
@@ -199,22 +199,22 @@ async def draw(
     land: Callable[[Completion], None],
     fail: Callable[[Exception], None],
 ) -> Usage:
-    """Ask for `count` answers and hand over each as it lands.
+    """Request `count` answers and pass on each as it arrives.
 
-    A provider that takes `n` is asked once, then topped up one by one for what it left out. Many
-    ignore `n` and answer once, and a proxy may refuse it: then every answer gets its own request.
-    Each answer is asked for under its own index, from the query's on; in a request for several the
-    first stands for all.
+    A provider that supports `n` gets one request, then single requests for the missing answers.
+    Many ignore `n` and answer once, and a proxy may refuse it: then every answer gets its own
+    request. Each answer is requested under its own index, counting from the query's; a request for
+    several carries the first of their indices.
 
     Args:
-        provider: Who is asked.
-        query: What is asked.
-        count: How many answers are wanted, at least 0.
+        provider: The provider.
+        query: The query.
+        count: Number of answers to request, at least 0.
         land: Called with each answer, in order of arrival.
         fail: Called with the error of each request that failed for good.
 
     Returns:
-        What the requests that succeeded cost.
+        The tokens and cost of the requests that succeeded.
     """
     spent: list[Usage] = []
 
@@ -228,7 +228,7 @@ async def draw(
     async def ask_for_one(place: int) -> None:
         try:
             await ask(place, 1)
-        # Whatever a provider raises costs this answer only, never the user's own.
+        # A provider's error, of any type, costs this answer only and never the user's own.
         except Exception as error:
             fail(error)
 
@@ -249,7 +249,7 @@ async def draw(
 async def _together(
     ask: Callable[[int, int], Awaitable[Completions]], count: int
 ) -> tuple[int, tuple[Exception, ...]]:
-    """Ask for all at once; return how many there are, and why the others are not."""
+    """Request all answers at once; return how many arrived, and why the others did not."""
     try:
         answers = await ask(0, count)
     except Exception as error:
@@ -259,27 +259,27 @@ async def _together(
 
 
 def refuses_n(error: Exception) -> bool:
-    """Return whether each answer should be asked for on its own after this error."""
-    # A bad request may be about `n` alone; a bad key or an overload is not, and asking n times
-    # more would only make it worse.
+    """Return whether to request each answer separately after this error."""
+    # A bad request may be about `n` alone; a bad key or an overload is not, and sending n more
+    # requests would only make it worse.
     return isinstance(error, ProviderRefusedError) and error.status in (400, 422)
 
 
 class FanOut(Layer):
-    """Makes a provider keep its promise of n answers."""
+    """Complete the number of answers when a provider returns fewer than n."""
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask for exactly n answers.
+        """Return n answers.
 
         Args:
-            query: What to ask.
-            n: How many answers are wanted, at least 1.
+            query: The query.
+            n: Number of answers to request, at least 1.
 
         Returns:
-            The answers that could be had, at least one, with the failures of the others attached.
+            The answers that arrived, at least one, with the failures of the others attached.
 
         Raises:
-            Exception: Nothing could be had; the first failure is raised.
+            Exception: No answer arrived; the first failure is raised.
         """
         items: list[Completion] = []
         failures: list[Exception] = []
@@ -289,19 +289,19 @@ class FanOut(Layer):
         return Completions(tuple(items), usage, tuple(failures))
 
 
-# What providers answer to a parameter they do not take: a bad request, a model whose
-# log-probabilities are not given away, or nobody who would take the parameter.
+# Statuses that providers return for an unsupported parameter: a bad request, a model that does not
+# expose log-probabilities, or no endpoint that supports the parameter.
 _ABOUT_PARAMETERS = frozenset({400, 403, 404, 422})
 
 
 class WithLogprobs(Layer):
-    """Asks for token log-probabilities, and goes without them where they are refused.
+    """Request token log-probabilities, and fall back to none if they are refused.
 
-    Where the query asks for them itself, or for more alternatives, it is left as it is.
+    A query that already requests them, with at least as many alternatives, is left unchanged.
 
     Args:
-        inner: Who is asked.
-        top: How many alternatives to ask for at each place; 0 for none.
+        inner: The wrapped provider.
+        top: Number of alternatives to request per token; 0 for none.
     """
 
     def __init__(self, inner: Provider, top: int) -> None:
@@ -309,7 +309,7 @@ class WithLogprobs(Layer):
         self._top = top
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider, once more as the caller would have where it refuses."""
+        """Forward the request with log-probabilities, and unchanged if they are refused."""
         asked = self._asking(query)
         if asked.params == query.params:
             return await self.inner.complete(query, n=n)
@@ -322,7 +322,7 @@ class WithLogprobs(Layer):
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider, once more as the caller would have where it refuses at once."""
+        """Forward like `complete`; falls back only if refused before the first chunk."""
         async with AsyncExitStack() as stack:
             chunks = await self._try_asking(stack, query)
             if chunks is None:
@@ -344,6 +344,6 @@ class WithLogprobs(Layer):
         params = {**query.params, "logprobs": True}
         if self._top:
             asked = query.params.get("top_logprobs")
-            # A client may have written anything there.
+            # The client's value may be of any type.
             params["top_logprobs"] = max(self._top, asked if isinstance(asked, int) else 0)
         return replace(query, params=params)

@@ -1,4 +1,4 @@
-"""What a check may spend, and what all checks of a process may ask at once."""
+"""The budget of one check, and the request limits that all checks of a process share."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _MINUTE_S = 60.0
 
 
 class Budget:
-    """What one check may spend. Its sampler and its judges share one; it belongs to one event loop.
+    """The budget of one check. Its sampler and its judges share it; it belongs to one event loop.
 
-    Calls are counted before they are sent, so no more than the limit ever are. What an answer took
-    in tokens and dollars is known when it is there: requests that are under way when such a limit
-    is reached are answered and may exceed it. Tokens and dollars of requests that failed, or were
-    left early, are not reported and not counted.
+    Calls are counted before they are sent, so their limit is never exceeded. The tokens and dollars
+    of an answer are known once it arrives: requests in flight when such a limit is reached are
+    completed and may exceed it. Tokens and dollars of requests that failed, or were abandoned, are
+    not reported and not counted.
 
     Args:
-        calls: How many requests may be sent, retries included, at least 1; None = no limit.
-        tokens: How many tokens may be read and written, at least 1; None = no limit.
-        cost_usd: How many dollars may be spent, more than 0; None = no limit.
+        calls: Maximum number of requests, retries included, at least 1; None = no limit.
+        tokens: Maximum number of tokens read and written, at least 1; None = no limit.
+        cost_usd: Maximum cost in dollars, more than 0; None = no limit.
 
     Raises:
         ConfigurationError: A limit is too small for a single request.
@@ -67,11 +67,11 @@ class Budget:
         self._refusal: str | None = None
 
     def allow(self, *, calls: int | None = None, tokens: int | None = None, what: str) -> None:
-        """Raise limits. What is not limited stays so, and what allows as much already.
+        """Raise limits. An absent limit stays absent, and a limit is never lowered.
 
         Args:
-            calls: How many calls in all; None for as many as before.
-            tokens: How many tokens in all; None for as many as before.
+            calls: Total number of calls; None to leave it unchanged.
+            tokens: Total number of tokens; None to leave it unchanged.
             what: What they are for, for messages.
         """
         if calls is not None and self._calls is not None and calls > self._calls:
@@ -81,17 +81,17 @@ class Budget:
 
     @property
     def used(self) -> Usage:
-        """What was used so far: calls as they are reserved, the rest as answers arrive."""
+        """The usage so far: calls as they are reserved, the rest as answers arrive."""
         return self._used
 
     @property
     def refused(self) -> int:
-        """How many requests were turned away. While it is 0, nothing was missed."""
+        """Number of requests that were refused. While it is 0, nothing was missed."""
         return self._refused
 
     @property
     def refusal(self) -> str | None:
-        """Why the first of them was turned away; None while none was. Holds no content."""
+        """Why the first request was refused; None if none was. Holds no content."""
         return self._refusal
 
     @property
@@ -103,7 +103,7 @@ class Budget:
 
     @property
     def exhausted(self) -> str | None:
-        """Why the next request would be turned away; None while it would not. Holds no content."""
+        """Why the next request would be refused; None if it would not. Holds no content."""
         used = self._used
         if self._calls is not None and used.calls >= self._calls:
             return self._told("calls", self._calls)
@@ -127,7 +127,7 @@ class Budget:
 
     @contextmanager
     def reserving(self) -> Generator[_Call]:
-        """Reserve a call, which is given back when it ends without having been sent.
+        """Reserve a call, and release it if the context is left before the call was sent.
 
         Raises:
             BudgetExceededError: A limit is reached.
@@ -146,12 +146,12 @@ class Budget:
                 self._used += Usage(calls=-1)
 
     def spend(self, usage: Usage, model: str | None) -> None:
-        """Count what a reserved call took.
+        """Count the usage of a reserved call.
 
         Args:
-            usage: What its answer reports. A provider that made several requests of it has used
-                more calls than the one reserved, possibly more than the limit.
-            model: Who was asked, for the message where the cost is unknown.
+            usage: The usage its answer reports. A provider that split it into several requests has
+                used more calls than the one reserved, possibly more than the limit.
+            model: The model, for the message if the cost is unknown.
         """
         if usage.cost_usd is None and self._unpriced is None:
             self._unpriced = repr(model) if model else "the model"
@@ -169,17 +169,17 @@ class _Call:
 
 
 class Budgeted(Layer):
-    """Turns requests away once a budget is used up. Stands inside `Retrying`: each retry counts.
+    """Refuse requests once a budget is used up. Belongs inside `Retrying`: each retry counts.
 
-    A request for n answers is one call. An answer of unknown price is handed over, because it is
-    paid for; where the budget limits the cost, it is the last.
+    A request for n answers is one call. An answer of unknown price is passed on, because it is paid
+    for; if the budget limits the cost, it is the last.
 
     Args:
-        inner: Who is asked.
-        budget: What may be spent.
-        places: What a request waits for after its call was reserved and before it is sent, such as
-            `ProcessLimits`. One that gives up waiting has used nothing, and where nothing is left
-            to use, nobody waits.
+        inner: The wrapped provider.
+        budget: The budget.
+        places: Entered after the call was reserved and before it is sent, such as `ProcessLimits`.
+            A request cancelled while waiting uses none of the budget, and an exhausted budget
+            refuses requests without waiting.
     """
 
     def __init__(
@@ -193,10 +193,10 @@ class Budgeted(Layer):
         self._places = nullcontext() if places is None else places
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider.
+        """Forward the request if the budget allows it.
 
         Raises:
-            BudgetExceededError: Nothing is left; the provider was not asked.
+            BudgetExceededError: The budget is used up; nothing was sent.
         """
         with self._budget.reserving() as call:
             async with self._places:
@@ -207,10 +207,10 @@ class Budgeted(Layer):
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider, and keep the place until the stream is left.
+        """Forward the request, and hold the slot until the stream is closed.
 
         Raises:
-            BudgetExceededError: Nothing is left; the provider was not asked.
+            BudgetExceededError: The budget is used up; nothing was sent.
         """
         with self._budget.reserving() as call:
             async with self._places:
@@ -236,12 +236,12 @@ class Budgeted(Layer):
 
 @dataclass(slots=True, eq=False)
 class _Waiter:
-    """Somebody in a queue.
+    """A task waiting in a queue.
 
     Attributes:
-        loop: Where they wait.
-        woken: Done when they may go on; only their own loop touches it.
-        served: Whether the place is theirs already; guarded by the queue's lock.
+        loop: The task's event loop.
+        woken: Done when the task may proceed; only its own loop touches it.
+        served: Whether a slot was already assigned to it; guarded by the queue's lock.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -249,20 +249,20 @@ class _Waiter:
     served: bool = field(default=False)
 
     def wake(self) -> None:
-        # They may have been cancelled since.
+        # The task may have been cancelled in the meantime.
         if not self.woken.done():
             self.woken.set_result(None)
 
 
 class Slots:
-    """A semaphore for tasks of all event loops and threads; first come, first served.
+    """A first-come, first-served semaphore for the tasks of all event loops and threads.
 
-    Who leaves hands the place to the first in the queue, so nobody can overtake.
+    A released slot goes directly to the first waiter, so no task can overtake another.
     """
 
     def __init__(self, size: int) -> None:
-        # Held for a few instructions, never across an await. Reentrant, because a task that nobody
-        # finishes leaves the queue when it is collected, which may be at any instruction.
+        # Held for a few instructions, never across an await. Reentrant, because an unfinished task
+        # leaves the queue when it is garbage-collected, which may be at any instruction.
         self._lock = threading.RLock()
         self._free = size
         self._queue: deque[_Waiter] = deque()
@@ -293,7 +293,7 @@ class Slots:
     def _leave(self, waiter: _Waiter) -> None:
         with self._lock:
             if waiter.served:
-                # Given a place and cancelled before they could take it.
+                # Cancelled between being assigned a slot and taking it.
                 self._hand_on()
             elif waiter in self._queue:
                 self._queue.remove(waiter)
@@ -303,7 +303,7 @@ class Slots:
             waiter = self._queue.popleft()
             try:
                 waiter.loop.call_soon_threadsafe(waiter.wake)
-            # Their loop is closed: nobody waits there any more.
+            # The waiter's loop is closed: nothing waits there any more.
             except RuntimeError:
                 continue
             waiter.served = True
@@ -312,18 +312,17 @@ class Slots:
 
 
 class ProcessLimits:
-    """How much all checks of a process may ask together: an async context manager around a request.
+    """Request limits shared by all checks of a process: an async context manager for one request.
 
-    One object serves any number of tasks in any number of asyncio event loops and threads. Who
-    waits is served in order of arrival, may be cancelled at any time, and costs nothing meanwhile.
-    It goes around single requests: a task that waits for a place while it holds one may wait for
-    itself.
+    One object serves any number of tasks in any number of asyncio event loops and threads. Waiters
+    are served in order of arrival, may be cancelled at any time, and cost nothing meanwhile. Wrap
+    single requests only: a task that waits for a slot while it holds one can deadlock.
 
     Args:
-        concurrency: How many requests at the same time, at least 1; None = no limit.
+        concurrency: Maximum number of concurrent requests, at least 1; None = no limit.
         calls_per_minute: How many requests may begin within any 60 s, at least 1; None = no limit.
-        clock: The time in seconds; it never goes back.
-        sleep: Waits so many seconds.
+        clock: Monotonic clock, in seconds.
+        sleep: Sleeps for a number of seconds.
 
     Raises:
         ConfigurationError: A limit is below 1.
@@ -331,7 +330,7 @@ class ProcessLimits:
 
     # The window is our own: `aiolimiter` belongs to one event loop, `limits` runs a timer thread,
     # reads the wall clock and leaves waiting to the caller, and `pyrate-limiter` runs a thread that
-    # polls and lets latecomers overtake. What is left is one deque, exact and in order.
+    # polls and lets latecomers overtake. Our own takes only one deque, exact and in order.
 
     def __init__(
         self,
@@ -355,7 +354,7 @@ class ProcessLimits:
         self._sleep = sleep
 
     async def __aenter__(self) -> None:
-        # The place first: a minute counts from when the request really begins.
+        # Take the slot first: the minute counts from when the request really begins.
         await self._slots.__aenter__()
         try:
             await self._begin()
@@ -374,11 +373,11 @@ class ProcessLimits:
     async def _begin(self) -> None:
         if self._calls_per_minute is None:
             return
-        # Only the first in the queue sleeps, so one that is cancelled leaves no gap.
+        # Only the first in the queue sleeps, so a cancelled waiter leaves no gap.
         async with self._turn:
             while (wait_s := self._wait_s()) > 0:
                 await self._sleep(wait_s)
-            # Full, the deque drops the oldest.
+            # When full, the deque drops its oldest entry.
             self._begun.append(self._clock())
 
     def _wait_s(self) -> float:
@@ -395,15 +394,16 @@ def process_limiter(
 ) -> ProcessLimits:
     """Return the limits of this process, the same object for the same values.
 
-    Ask for it where a check begins: what was asked for before a fork is the parent's.
+    Call it at the beginning of a check: an object from before a fork is the parent's.
 
     Args:
-        concurrency: How many requests at the same time, at least 1; None = no limit.
+        concurrency: Maximum number of concurrent requests, at least 1; None = no limit.
+        calls_per_minute: How many requests may begin within any 60 s, at least 1; None = no limit.
         calls_per_minute: How many requests may begin within any 60 s, at least 1; None = no limit.
 
     Raises:
         ConfigurationError: A limit is below 1.
     """
     key = (os.getpid(), concurrency, calls_per_minute)
-    # One step, so that two threads get the same without a lock that a fork could leave closed.
+    # Atomic, so that two threads get the same object without a lock that a fork could leave held.
     return _SHARED.setdefault(key, ProcessLimits(concurrency, calls_per_minute))

@@ -1,4 +1,4 @@
-"""Any of litellm's hundred providers behind our seam."""
+"""Providers and embedders for every model that litellm supports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from resay.providers.base import Chunk, Completion, Completions, ToolCall
 from resay.providers.limits import ProcessLimits
 from resay.providers.unreachable import unreachable_by
 
-# Retries are `Retrying`'s, and a cached answer is no sample. All of it goes with the call:
+# `Retrying` does the retries, and a cached answer is no sample. All settings are per call, because
 # litellm's module globals belong to the application.
 _PER_CALL: Mapping[str, Any] = {
     "num_retries": 0,
@@ -62,22 +62,22 @@ _NO_KEY = re.compile(r"Missing credentials|api_key client option|(?i:missing .{0
 
 
 class LiteLLMProvider:
-    """Asks any model that litellm knows, named in litellm's notation (`openai/gpt-4.1-mini`).
+    """Send queries to any model that litellm supports, in its notation (`openai/gpt-4.1-mini`).
 
     litellm is imported off the event loop, because that takes seconds: by `prepare`, or on the
-    first request. When the application has not imported it before, its import is kept quiet: it
-    reads no `.env` file and fetches no price list. The clients that litellm makes in an event loop
-    are closed when that loop shuts down.
+    first request. If the application has not imported it before, its import is kept quiet: it
+    reads no `.env` file and fetches no price list. The clients that litellm creates in an event
+    loop are closed when that loop shuts down.
 
     Args:
-        timeout_s: When litellm itself gives up on a request. The guard's own limits come first.
+        timeout_s: litellm's own request timeout, in seconds. The guard's own limits apply first.
 
     Raises:
         MissingDependencyError: litellm is not installed.
     """
 
     cache_source = "litellm"
-    """Where requests go is said by the query alone, so any one of these answers for all."""
+    """The query alone determines where a request goes, so all instances are interchangeable."""
 
     def __init__(self, *, timeout_s: float = 600.0) -> None:
         if find_spec("litellm") is None:
@@ -96,7 +96,7 @@ class LiteLLMProvider:
                 model=query.model,
                 custom_llm_provider=query.params.get("custom_llm_provider"),
             )
-        # litellm raises bare exceptions for models it cannot place; the request will say more.
+        # litellm raises bare exceptions for unknown models; the request's error will be clearer.
         except Exception:
             return False
         return "n" in (known or ())
@@ -105,15 +105,15 @@ class LiteLLMProvider:
         """Send one request.
 
         Args:
-            query: What to ask; `model` is required.
-            n: How many answers to ask for in this request.
+            query: The query; `model` is required.
+            n: Number of answers to ask for in this request.
 
         Returns:
-            The answers that came back, which may be fewer than n.
+            The answers received, possibly fewer than n.
 
         Raises:
             ProviderRefusedError: The request is wrong and would be refused again.
-            ProviderTimeoutError: There was no answer in time.
+            ProviderTimeoutError: No answer arrived in time.
             ProviderError: Anything else that went wrong.
         """
         model = _model_of(query)
@@ -124,21 +124,21 @@ class LiteLLMProvider:
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Send one request whose answer comes in pieces.
+        """Send one request whose answer is streamed.
 
-        The pieces are litellm's own: one without text holds a role, a call of a tool or a thought,
-        and `raw` has it. Of several choices only the first is read. What the request cost comes
-        with the last piece where the provider counts it; what litellm itself guesses is left out.
+        The chunks are litellm's own: one without text holds a role, a tool call or reasoning, which
+        `raw` contains. Of several choices only the first is used. The usage comes with the last
+        chunk if the provider counts it; litellm's own estimate is ignored.
 
         Args:
-            query: What to ask; `model` is required.
+            query: The query; `model` is required.
 
         Returns:
             A context manager around the chunks. Leaving it early closes the connection.
 
         Raises:
             ProviderRefusedError: On entering: the request is wrong and would be refused again.
-            ProviderTimeoutError: On entering, or between chunks: nothing came in time.
+            ProviderTimeoutError: On entering or between chunks: nothing arrived in time.
             ProviderError: Anything else that went wrong.
         """
         model = _model_of(query)
@@ -150,14 +150,14 @@ class LiteLLMProvider:
             await pieces.aclose()
 
     async def _open(self, query: Query, model: str) -> tuple[Any, int]:
-        """Return the pieces, and how many requests it took."""
+        """Open the stream; return its chunks and the number of requests that took."""
         asked = query.params.get("stream_options")
         kwargs = {**self._kwargs(query), "stream": True}
         try:
             counted: dict[str, Any] = {**kwargs, "stream_options": {**_COUNTED, **(asked or {})}}
             return await _send(model, counted), 1
         except ProviderRefusedError as error:
-            # Servers that are like OpenAI's but older do not know the parameter.
+            # Older OpenAI-compatible servers do not support the parameter.
             if asked is not None or error.status not in (400, 422):
                 raise
         return await _send(model, kwargs), 2
@@ -166,7 +166,7 @@ class LiteLLMProvider:
         messages = [dict(message) for message in query.messages]
         kwargs = {"timeout": self._timeout_s, **query.params, **_PER_CALL, "messages": messages}
         if kwargs.get("tools") and find_spec("mcp") is None:
-            # litellm 1.106 looks for MCP in every tool, with a package that it does not install.
+            # litellm 1.106 checks every tool for MCP, with a package that it does not install.
             kwargs["_skip_mcp_handler"] = True
         return kwargs
 
@@ -178,26 +178,26 @@ class _Zero(int):
 
 _PER_EMBEDDING: Mapping[str, Any] = {
     **{key: value for key, value in _PER_CALL.items() if key != "stream"},
-    # litellm 1.106 writes `max_retries or 2` for embeddings: a 0 has to be true there.
+    # litellm 1.106 evaluates `max_retries or 2` for embeddings, so its 0 has to be truthy.
     "max_retries": _Zero(),
 }
 
 
 class LiteLLMEmbedder:
-    """Embeds texts by any model that litellm knows, named in its notation.
+    """Embed texts with any model that litellm supports, named in its notation.
 
-    Its requests are tried again, limited and counted here; see `usage`. What is sent and what the
-    provider says of it is in no error.
+    Requests are retried, limited and counted here; see `usage`. Errors contain neither the texts
+    nor the provider's own words.
 
     Args:
         model: The embedding model (`openai/text-embedding-3-small`).
-        api_base: Where it is, for servers with OpenAI's API; None = where litellm looks.
+        api_base: Base URL, for servers with OpenAI's API; None = litellm's default.
         api_key: The provider's key; None = from the environment.
-        dimensions: How many numbers an embedding is to have; None = as many as the model gives.
-        batch: How many texts a request has at the most, at least 1.
-        timeout_s: Seconds a request may take.
-        retries: How often a request that failed is sent again.
-        concurrency: Requests at the same time, at least 1.
+        dimensions: Number of dimensions to request; None = the model's default.
+        batch: Maximum number of texts per request, at least 1.
+        timeout_s: Timeout of a request, in seconds.
+        retries: How often a failed request is sent again.
+        concurrency: Maximum number of concurrent requests, at least 1.
 
     Attributes:
         model: The model.
@@ -226,7 +226,7 @@ class LiteLLMEmbedder:
         given = {"api_base": api_base, "api_key": api_key, "dimensions": dimensions}
         self._kwargs: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         self._kwargs |= {**_PER_EMBEDDING, "timeout": timeout_s}
-        # litellm would keep it from models of others behind OpenAI's API.
+        # litellm would not send it to other models behind OpenAI's API.
         self._kwargs["allowed_openai_params"] = ["dimensions"]
         self.model = model
         self._dimensions = dimensions
@@ -239,7 +239,7 @@ class LiteLLMEmbedder:
 
     @property
     def usage(self) -> Usage:
-        """What the requests that were answered took, in all event loops and threads."""
+        """Usage of the requests that were answered, in all event loops and threads."""
         return self._usage
 
     async def prepare(self) -> None:
@@ -253,14 +253,14 @@ class LiteLLMEmbedder:
             texts: Any number of texts.
 
         Returns:
-            An embedding of each text, in their order, all with as many numbers.
+            One embedding per text, in their order, all of the same length.
 
         Raises:
             ProviderRefusedError: The request is wrong and would be refused again.
-            ProviderTimeoutError: There was no answer in time.
-            ProviderError: Anything else that went wrong; an answer with too few embeddings, say.
+            ProviderTimeoutError: No answer arrived in time.
+            ProviderError: Anything else that went wrong, such as an answer with too few embeddings.
         """
-        # Halves of surrogate pairs can be sent nowhere, and an empty text is refused.
+        # Lone surrogates cannot be encoded, and empty texts are refused.
         sound = [text.encode(errors="replace").decode() or " " for text in texts]
         rows: list[list[float]] = []
         for start in range(0, len(sound), self._batch):
@@ -287,7 +287,7 @@ class LiteLLMEmbedder:
                 else:
                     self._count(answer, around)
                     return self._rows(answer, len(texts))
-                # Without its cause, which may repeat the texts.
+                # Raised without its cause, which may repeat the texts.
                 raise failure
 
     def _count(self, answer: Any, around: Span) -> None:
@@ -325,7 +325,7 @@ class LiteLLMEmbedder:
 
 
 def _embedding(item: Any) -> tuple[int, list[float]]:
-    """Return which text an embedding is of, and its numbers."""
+    """Return the index of an embedding's text, and its numbers."""
     fields = cast("Mapping[str, Any]", item if isinstance(item, dict) else vars(item))
     return int(fields["index"]), [float(number) for number in fields["embedding"]]
 
@@ -342,16 +342,16 @@ async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
     litellm = await _import_litellm()
     await _clients.get()  # so that they are closed with the loop
     try:
-        # Should a callback of litellm's be a guard too.
+        # In case a callback of litellm's is a guard too.
         with marked():
             return await litellm.acompletion(model=model, **kwargs)
-    # litellm maps errors to some twenty types of its own, and lets others slip through.
+    # litellm maps errors to some twenty types of its own, and lets others through.
     except Exception as error:
         raise _translate(error, model) from error
 
 
 async def _counted(chunks: AsyncGenerator[Chunk], requests: int) -> AsyncGenerator[Chunk]:
-    """Say at the end that a request was refused before."""
+    """Report at the end of the stream that an earlier request was refused."""
     told = False
     async with aclosing(chunks) as inner:
         async for chunk in inner:
@@ -384,23 +384,23 @@ def _import_quietly() -> Any:
         os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     litellm: Any = import_module("litellm")
     if first:
-        # Nobody else uses it yet, so nobody misses the advertisements it prints to stdout.
+        # Nothing else uses it yet, so its advertisements on stdout can be turned off.
         litellm.suppress_debug_info = True
     return litellm
 
 
 class _Clients:
-    """The clients that litellm makes in the running event loop."""
+    """The clients that litellm creates in the running event loop."""
 
     def __init__(self) -> None:
         self._litellm: Any = import_module("litellm")
-        # litellm knows a loop by its address, which a loop that is gone may have had before. What
-        # the application opened in this one is still in use.
+        # litellm identifies a loop by its address, which an earlier loop may have had. Open clients
+        # are left alone: the application may have created them in this loop.
         self._mark = f"-{id(asyncio.get_running_loop())}"
         self._take(_is_closed)
 
     def _take(self, wanted: Callable[[Any], bool] = lambda _: True) -> list[Any]:
-        """Return the clients that are wanted, and have litellm forget them."""
+        """Return the matching clients, and remove them from litellm's cache."""
         cache: Any = self._litellm.in_memory_llm_clients_cache
         found = {k: v for k, v in tuple(cache.cache_dict.items()) if k.endswith(self._mark)}
         taken = {key: client for key, client in found.items() if wanted(client)}
@@ -413,20 +413,20 @@ class _Clients:
         for client in self._take():
             inner = getattr(client, "_client", client)
             close = getattr(client, "aclose", None) or getattr(client, "close", None)
-            # What the application shares it may use in other loops too.
+            # The application may use its shared session in other loops too.
             if close is None or any(inner is one for one in shared):
                 continue
-            # One that cannot be closed must not keep the others open.
+            # A client that fails to close must not keep the others open.
             with suppress(Exception):
                 closing = close()
                 if inspect.isawaitable(closing):
                     await closing
-        # A connection lets go of its socket in the loop's next turn.
+        # A connection releases its socket in the loop's next iteration.
         await anyio.lowlevel.checkpoint()
 
 
 def _is_closed(client: Any) -> bool:
-    # litellm's own clients hold one of httpx; those of SDKs have a method.
+    # litellm's own clients wrap an httpx client; those of SDKs have a method.
     closed: Any = getattr(getattr(client, "client", client), "is_closed", False)
     return bool(closed() if callable(closed) else closed)
 
@@ -438,11 +438,11 @@ def _translate(
     error: Exception, model: str, otherwise: str = "see the error's __cause__"
 ) -> ProviderError:
     silent = _fell_silent(error)
-    # What breaks a stream comes wrapped for litellm's own router.
+    # An error that breaks a stream comes wrapped for litellm's own router.
     error = getattr(error, "original_exception", None) or error
     name = type(error).__name__
     status = getattr(error, "status_code", None)
-    # The provider's own words may repeat the prompt or the key; they stay in `__cause__`.
+    # The provider's message may repeat the prompt or the key; it stays in `__cause__`.
     if name == "Timeout" or isinstance(error, TimeoutError) or silent:
         return ProviderTimeoutError(f"{model!r} did not answer in time ({name})", status=status)
     if _NO_KEY.search(str(error)):
@@ -476,10 +476,10 @@ def _unplaced(model: str) -> str:
 
 
 def _fell_silent(error: Exception) -> bool:
-    # In the middle of a stream litellm calls a timeout a lost connection; what it was is behind.
+    # Mid-stream, litellm reports a timeout as a lost connection; the original is in the context.
     behind = error.__context__ if hasattr(error, "original_exception") else None
     while behind is not None:
-        # One and the same since Python 3.11.
+        # The same class since Python 3.11.
         if isinstance(behind, (TimeoutError, asyncio.TimeoutError)):
             return True
         behind = behind.__cause__
@@ -506,8 +506,7 @@ def _read(response: Any, model: str) -> Completions:
 def _chunk(pieces: Any, piece: Any) -> Chunk:
     choice: Any = next((choice for choice in piece.choices if choice.index == 0), None)
     usage = getattr(piece, "usage", None)
-    # Where the provider counts no tokens, litellm does, with a tokenizer that need not be the
-    # model's.
+    # If the provider counts no tokens, litellm does, with a tokenizer that may not be the model's.
     counted = usage is not None and any(getattr(p, "usage", None) for p in pieces.chunks)
     spent = _usage(piece, getattr(usage, "cost", None)) if counted else None
     if choice is None:
@@ -523,7 +522,7 @@ def _chunk(pieces: Any, piece: Any) -> Chunk:
 
 
 def _calls(said: Any) -> tuple[ToolCall, ...]:
-    """Return the calls of tools in a message, or the pieces of them in a delta."""
+    """Return the tool calls in a message, or the pieces of them in a delta."""
     return tuple(
         ToolCall(
             call.function.name or "", call.function.arguments or "", getattr(call, "index", place)

@@ -1,4 +1,4 @@
-"""What models cost, by the policy or litellm's price list, and the layers that count and price."""
+"""Model prices, from the policy or litellm's price list, and the layers that count and price."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from resay.core.usage import Usage
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 
 _MILLION = 1_000_000
-# litellm's own copy of its list, as of its release.
+# The copy of the price list bundled with a litellm release.
 _FILE = "model_prices_and_context_window_backup.json"
 _INPUT, _OUTPUT = "input_cost_per_token", "output_cost_per_token"
 _LONG = re.compile(rf"{_INPUT}_above_(\d+)k_tokens")
@@ -31,7 +31,7 @@ _DATED = re.compile(r"(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8})")
 
 
 class Price(Strict):
-    """What one model costs."""
+    """The price of one model."""
 
     input: float = Field(ge=0, description="Dollars for a million tokens that are read.")
     output: float = Field(ge=0, description="Dollars for a million tokens that are written.")
@@ -41,13 +41,13 @@ _Listed = Mapping[Annotated[str, Field(min_length=1)], Price]
 
 
 class Prices(Mapping[str, Price]):
-    """What models cost, by their names as they are asked.
+    """Model prices, by the model names used in requests.
 
-    A name with a date behind it (`-2025-04-14` or `-20250414`) that is not listed costs what the
-    name without the date does. All other names have to be the same.
+    A name with a date suffix (`-2025-04-14` or `-20250414`) that is not listed costs as much as the
+    name without it. All other names must match exactly.
 
     Args:
-        listed: The prices that go before those of litellm's list.
+        listed: Prices that take precedence over litellm's list.
     """
 
     __slots__ = ("_listed",)
@@ -75,19 +75,19 @@ class Prices(Mapping[str, Price]):
         return core_schema.no_info_after_validator_function(cls, listed, serialization=plain)
 
     def cost_usd(self, model: str | None, usage: Usage) -> float | None:
-        """Return what calls of a model cost.
+        """Return the cost of calls to a model.
 
-        It is an upper bound where some of the tokens were cheaper: those that a provider had in its
-        cache. litellm's list counts where it is installed, with what prompts of more than so many
-        tokens cost beyond that; litellm is not imported. Its file, of some three megabytes, is read
-        once.
+        The result is an upper bound if some tokens were cheaper, such as those the provider had
+        cached. litellm's list is used if litellm is installed, including its higher rates for
+        prompts above a number of tokens; litellm is not imported. Its file, of some three
+        megabytes, is read once.
 
         Args:
-            model: Who was asked; None where that is not known.
+            model: The model; None if unknown.
             usage: The calls, or one of them.
 
         Returns:
-            US dollars; None where the price is not known, or where no tokens were counted.
+            US dollars; None if the price is unknown, or if no tokens were counted.
         """
         listed = self._listed_cost(model, usage)
         return _litellm_cost(model, usage) if listed is None else listed
@@ -96,8 +96,8 @@ class Prices(Mapping[str, Price]):
         """Return a usage with its cost.
 
         Args:
-            model: Who was asked; None where that is not known.
-            usage: The calls. A cost that it has already is replaced only by a listed price.
+            model: The model; None if unknown.
+            usage: The calls. A cost it already has is replaced only by a listed price.
         """
         cost = self._listed_cost(model, usage)
         if cost is None and usage.cost_usd is None:
@@ -117,7 +117,7 @@ def _plain(prices: Prices) -> dict[str, dict[str, float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Rate:
-    """Dollars for a token, for prompts of more than so many tokens."""
+    """Dollars per token, for prompts of more than `above` tokens."""
 
     read: float
     written: float
@@ -125,14 +125,14 @@ class _Rate:
 
     def cost(self, usage: Usage) -> float | None:
         free = not (self.read or self.written)
-        # Whoever was asked did not count.
+        # The provider did not count tokens.
         if usage.calls and not usage.tokens and not free:
             return None
         return usage.prompt_tokens * self.read + usage.completion_tokens * self.written
 
 
 def _names(model: str | None) -> list[str]:
-    """Return the names under which a model may be listed, the likeliest first."""
+    """Return the names under which a model may be listed, the most likely first."""
     if model is None:
         return []
     dated = _DATED.fullmatch(model)
@@ -154,14 +154,14 @@ def _litellm_rates() -> Mapping[str, tuple[_Rate, ...]]:
 def _litellm_entries() -> Mapping[str, object]:
     try:
         spec = find_spec("litellm")
-    # Somebody's stand-in for it.
+    # A stand-in module registered as litellm.
     except (ImportError, ValueError):
         return {}
     folders = (spec.submodule_search_locations if spec else None) or []
     for folder in folders:
         try:
             content: object = json.loads((Path(folder) / _FILE).read_bytes())
-        # There may be none in other versions, or another one.
+        # Other versions may lack the file, or have another one.
         except (OSError, ValueError, RecursionError):
             continue
         if isinstance(content, dict):
@@ -170,7 +170,7 @@ def _litellm_entries() -> Mapping[str, object]:
 
 
 def _rates(entry: object) -> tuple[_Rate, ...]:
-    """Return what an entry of litellm's list says; what it calls free is not known to be."""
+    """Return the rates in an entry of litellm's list; a price of zero counts as unknown."""
     if not isinstance(entry, Mapping):
         return ()
     known = cast("Mapping[str, object]", entry)
@@ -194,7 +194,7 @@ def _price(value: object) -> float | None:
 
 
 class Metered(Layer):
-    """Counts what passes through. Make one for each thing you want counted."""
+    """Count the calls, tokens and cost of requests passing through. Create one per total."""
 
     def __init__(self, inner: Provider) -> None:
         super().__init__(inner)
@@ -207,9 +207,8 @@ class Metered(Layer):
     def usage(self) -> Usage:
         """The total so far. A call counts when it is sent, its tokens when it is answered.
 
-        Calls that are still under way count as cancelled, which they are once nobody waits for
-        their answers. Nobody says what such a call costs; it is taken to be as much as one that
-        was answered did on average.
+        Calls in flight count as cancelled, which they are once nobody waits for their answers. The
+        cost of such a call is not reported; it is taken to be the average of the answered calls.
         """
         lost = self._cancelled + self._under_way
         cost = self._usage.cost_usd
@@ -219,7 +218,7 @@ class Metered(Layer):
         return Usage(known.calls, known.prompt_tokens, known.completion_tokens, cost, lost)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider and count."""
+        """Forward the request and count it."""
         self._usage += Usage(calls=1)
         self._under_way += 1
         try:
@@ -235,10 +234,10 @@ class Metered(Layer):
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider and count.
+        """Forward the request and count it.
 
-        Tokens and cost count when a chunk tells them, which is the last as a rule. Where none does,
-        because the stream broke, was left early or the provider does not say, the cost is unknown.
+        Tokens and cost count when a chunk reports them, usually the last. If none does, because the
+        stream broke, was left early or the provider does not report them, the cost is unknown.
         """
         self._usage += Usage(calls=1)
         told: list[Usage] = []
@@ -262,20 +261,20 @@ class Metered(Layer):
             yield chunk
 
     def _add(self, spent: Usage) -> None:
-        # One request to us may be several to the provider: a chain with two models in it.
+        # One of our requests may be several to the provider: a chain with two models in it.
         more = max(spent.calls - 1, 0)
         self._usage += Usage(more, spent.prompt_tokens, spent.completion_tokens, spent.cost_usd)
 
 
 class Priced(Layer):
-    """Says what answers cost where the provider does not, or where a price was given.
+    """Add the cost of answers if the provider does not report it, or if a price was given.
 
     Args:
-        inner: Who is asked.
+        inner: The wrapped provider.
         prices: The prices.
-        model: Who answers a query that names no model; None where that is not known.
-        share: What part of the price is asked: less than 1 in batches, say, whose answers come
-            without a cost.
+        model: The model that answers a query naming none; None if unknown.
+        share: Fraction of the price that is charged: less than 1 in batches, for example, whose
+            answers come without a cost.
     """
 
     def __init__(
@@ -287,13 +286,13 @@ class Priced(Layer):
         self._share = share
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask the wrapped provider."""
+        """Forward the request and price its answers."""
         completions = await self.inner.complete(query, n=n)
         return replace(completions, usage=self._priced(query, completions.usage))
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Ask the wrapped provider; each chunk that tells what it cost is priced by itself."""
+        """Forward the request; each chunk that reports a usage is priced by itself."""
         async with (
             open_stream(self.inner, query) as chunks,
             aclosing(self._chunks(query, chunks)) as priced,
@@ -311,7 +310,7 @@ class Priced(Layer):
             return self._prices.priced(model, usage)
         cost = self._prices.cost_usd(model, usage)
         if cost is None and model is not None:
-            # litellm lists the models of these providers without their names.
+            # litellm lists the models of these providers without the prefix.
             bare = model.removeprefix("openai/").removeprefix("anthropic/")
             cost = self._prices.cost_usd(bare, usage)
         return replace(usage, cost_usd=None if cost is None else self._share * cost)

@@ -1,4 +1,4 @@
-"""Recorded answers in place of a provider, for tests and benches."""
+"""Recorded answers in place of a provider, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _WORD = re.compile(r"\s*\S+|\s+")
 
 
 class ReplayProvider:
-    """Answers from a recording, keyed on the text of the last message.
+    """Replay recorded answers, keyed on the text of the last message.
 
-    Each recorded answer is given once, in the order recorded; two requests with the same text get
-    the first and the second recording of it.
+    Each recorded answer is returned once, in the order recorded; two requests with the same text
+    get its first and its second recording.
 
     Args:
-        recording: For each prompt its answers, in order. A None stands for a call that failed when
-            it was recorded and fails again here.
-        repeat: Give the last answer of a prompt again when its recordings are used up.
+        recording: The answers for each prompt, in order. None marks a call that failed when it was
+            recorded and fails again on replay.
+        repeat: Return the last answer of a prompt again once its recordings are used up.
 
     Example:
         >>> ReplayProvider({"What is the capital of Australia?": ["Canberra.", "Sydney."]})
@@ -43,14 +43,14 @@ class ReplayProvider:
         return f"ReplayProvider(prompts={len(self._answers)})"
 
     async def takes_n(self, query: Query) -> bool:
-        """Say yes: any number of recorded answers can be given at once."""
+        """Return True: any number of recorded answers can be returned at once."""
         return True
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Give the next n recorded answers to the query's last message, fewer if there are fewer.
+        """Return the next n recorded answers to the query's last message, fewer if fewer are left.
 
         Raises:
-            ProviderError: Nothing (more) was recorded for it, or the recording says it failed.
+            ProviderError: Nothing (more) was recorded for it, or the recorded call failed.
         """
         await anyio.lowlevel.checkpoint()
         answers = self._answers.get(str(query.messages[-1].get("content")))
@@ -63,10 +63,10 @@ class ReplayProvider:
         return Completions(tuple(Completion(text) for text in texts), Usage(calls=1, cost_usd=None))
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Give the next recorded answer word by word.
+        """Stream the next recorded answer word by word.
 
         Raises:
-            ProviderError: Nothing (more) was recorded for it, or the recording says it failed.
+            ProviderError: Nothing (more) was recorded for it, or the recorded call failed.
         """
         return _word_by_word(self, query)
 
@@ -77,12 +77,12 @@ class ReplayProvider:
 
 
 class ScriptedProvider:
-    """Gives answers in the order they are listed, whatever is asked.
+    """Return answers in the order they are listed, regardless of the query.
 
     For conversations whose turns follow from each other, such as a recorded transcript.
 
     Args:
-        answers: What it says, first things first.
+        answers: The answers, in order.
     """
 
     def __init__(self, answers: Iterable[str]) -> None:
@@ -92,14 +92,14 @@ class ScriptedProvider:
         return f"ScriptedProvider(left={len(self._answers)})"
 
     async def takes_n(self, query: Query) -> bool:
-        """Say no: each request gets the next answer."""
+        """Return False: each request gets the next answer."""
         return False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Give the next answer.
+        """Return the next answer.
 
         Raises:
-            ProviderError: There is none left.
+            ProviderError: No answer is left.
         """
         await anyio.lowlevel.checkpoint()
         if not self._answers:
@@ -107,10 +107,10 @@ class ScriptedProvider:
         return Completions((Completion(self._answers.popleft()),), Usage(calls=1, cost_usd=None))
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Give the next answer word by word.
+        """Stream the next answer word by word.
 
         Raises:
-            ProviderError: There is none left.
+            ProviderError: No answer is left.
         """
         return _word_by_word(self, query)
 

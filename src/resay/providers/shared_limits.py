@@ -1,8 +1,8 @@
-"""Limits that several processes and machines keep together, with Redis as their memory.
+"""Limits that several processes and machines share through Redis.
 
-Each process asks Redis before it begins something that is limited. While Redis cannot be reached,
-each keeps to its share: the limit divided by the number of processes that were last seen. Nobody
-is ever without a limit, and nobody fails because Redis does.
+Each process asks Redis before a limited operation. While Redis is unreachable, each falls back to
+its share: the limit divided by the number of processes last seen. Limits always apply, and a Redis
+outage never makes a request fail.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from resay.providers.limits import ProcessLimits, Slots
 logger = logging.getLogger("resay.shared_limits")
 
 _MINUTE_S = 60.0
-# What is asked of Redis stands in the way of an answer.
+# Redis calls delay the answer.
 _PATIENCE_S = 0.1
 _RETRY_S = 1.0
 _BEAT_S = 2.0
-# What a process that was killed held is free after this.
+# Leases of a killed process expire after this.
 _LEASE_S = 6.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.01, 0.1
 _FULL = -1
 
-# KEYS: leases, window. ARGV: most at the same time, most within a minute (0 = no limit), the
-# lease's name, its life in ms. Returns 0 if it may begin, -1 if too many are under way, or after
-# how many ms the window has room. The clock is the server's.
+# KEYS: leases, window. ARGV: maximum concurrency, maximum per minute (0 = no limit), the lease's
+# name, its lifetime in ms. Returns 0 if it may begin, -1 if too many are in flight, or the number
+# of ms until the window has room. Uses the server's clock.
 _ENTER = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -68,8 +68,8 @@ end
 return 0
 """
 
-# KEYS: members, notes, then a set of leases each. ARGV: the member's name, its note, the life in
-# ms, then for each set how many leases and their names. Returns the notes of those that live.
+# KEYS: members, notes, then one set of leases each. ARGV: the member's name, its note, the lifetime
+# in ms, then for each set the number of leases and their names. Returns the live members' notes.
 _BEAT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -92,7 +92,7 @@ end
 return redis.call('HVALS', KEYS[2])
 """
 
-# KEYS: totals. ARGV: the fields and what each grows by, then seconds to live. Returns the totals.
+# KEYS: totals. ARGV: fields with their increments, then seconds to live. Returns the totals.
 _ADD = """
 local totals = {}
 for i = 1, #ARGV - 1, 2 do
@@ -104,7 +104,7 @@ return totals
 
 
 class SharedStateConfig(RedisAddress):
-    """Where processes that share limits meet: those with the same address and prefix."""
+    """The Redis connection of processes that share limits: those with equal address and prefix."""
 
     members: int = Field(
         default=1,
@@ -116,7 +116,7 @@ class SharedStateConfig(RedisAddress):
 
 
 class SharedLimitsConfig(SharedStateConfig):
-    """What the checks of all processes that share it may take together."""
+    """Limits shared by the checks of all processes with the same shared state."""
 
     concurrency: int | None = Field(
         default=None, ge=1, le=100_000, description="Calls at the same time; null = no limit."
@@ -127,12 +127,12 @@ class SharedLimitsConfig(SharedStateConfig):
 
 
 class SharedState:
-    """What several processes know together. Any number of event loops may use one.
+    """State shared by several processes. Any number of event loops may use one object.
 
     Each event loop is a member of its own: it has its own connections and its own leases.
 
     Args:
-        config: Where it is.
+        config: The Redis connection.
 
     Raises:
         MissingDependencyError: The extra `redis` is not installed.
@@ -158,34 +158,34 @@ class SharedState:
         return await self._members.get()
 
     async def aclose(self) -> None:
-        """Give back what the running event loop holds, and close its connections."""
+        """Release what the running event loop holds, and close its connections."""
         await self._members.aclose()
 
     @property
     def degraded(self) -> bool:
-        """Whether Redis could not be reached when it was last asked."""
+        """Whether Redis was unreachable at the last attempt."""
         return self._away
 
     @property
     def members(self) -> int:
-        """How many members were last seen, this one included; at least `config.members`."""
+        """Number of members last seen, including this one; at least `config.members`."""
         return max(1, self.config.members, sum(self._last_notes.values()))
 
     @property
     def notes(self) -> Mapping[str, int]:
-        """How many members had which note when they were last seen."""
+        """Number of members with each note when they were last seen."""
         return self._last_notes
 
     def key(self, *names: str) -> str:
-        """Return a key. All have the same hash tag, so that Redis Cluster keeps them together."""
+        """Return a key. All share one hash tag, so that Redis Cluster stores them together."""
         return ":".join((f"{{{self.config.prefix}}}", *names))
 
     def saw(self, notes: Sequence[bytes]) -> None:
-        """Take note of the members that there are."""
+        """Record the notes of the members that are alive."""
         self._last_notes = Counter(note.decode(errors="replace") for note in notes)
 
     def reached(self, reached: bool, error: str = "") -> None:
-        """Take note of whether Redis answers, and say when that changes."""
+        """Record whether Redis answers, and log changes."""
         if reached != self._away:
             return
         self._away = not reached
@@ -198,7 +198,7 @@ class SharedState:
 
 
 def _forget(asking: asyncio.Future[Any]) -> None:
-    """Take note of an error, so that asyncio does not report it."""
+    """Retrieve a task's error, so that asyncio does not report it."""
     if not asking.cancelled():
         asking.exception()
 
@@ -208,10 +208,10 @@ async def _close(member: Member) -> None:
 
 
 class Member:
-    """One event loop that shares limits with others. Its methods are called in that loop.
+    """One event loop that shares limits with others. Call its methods in that loop.
 
     Args:
-        state: What it shares.
+        state: The shared state.
     """
 
     def __init__(self, state: SharedState) -> None:
@@ -225,14 +225,14 @@ class Member:
             state.config.url,
             socket_timeout=_PATIENCE_S,
             socket_connect_timeout=_PATIENCE_S,
-            # Once more at once, because the server may have closed a connection of the pool.
+            # Retry once immediately, because the server may have closed a pooled connection.
             retry=_load("redis.asyncio.retry").Retry(_load("redis.backoff").NoBackoff(), 1),
         )
         self._scripts = {text: self._client.register_script(text) for text in (_ENTER, _BEAT, _ADD)}
         self._beating = asyncio.get_running_loop().create_task(self._beat())
 
     def new_lease(self) -> str:
-        """Return a name that nobody else gives."""
+        """Return a unique lease name."""
         self._count += 1
         return f"{self._name}-{self._count}"
 
@@ -241,30 +241,30 @@ class Member:
         self._leases.setdefault(key, set()).add(lease)
 
     async def drop(self, key: str) -> None:
-        """Give one of the leases under a key back; they are all the same."""
+        """Release one of the leases under a key; they are interchangeable."""
         held = self._leases.get(key)
         if held:
             lease = held.pop()
-            # One that cannot be given back is free when its life ends.
+            # A lease that cannot be released expires.
             with anyio.CancelScope(shield=True):
                 await self.ask(lambda client: client.zrem(key, lease))
 
     async def script(self, text: str, keys: Sequence[str], args: Sequence[object]) -> Any:
-        """Run a script; None where Redis does not answer."""
+        """Run a script; return None if Redis does not answer."""
         return await self.ask(lambda _: self._scripts[text](keys=keys, args=args))
 
     async def ask(self, what: Callable[[Any], Any]) -> Any:
-        """Ask Redis something. Where it does not answer, nobody waits for it for a while.
+        """Send a command to Redis. After a failure, further calls return at once for a while.
 
         Args:
-            what: Is given a client, and returns what is to be awaited.
+            what: Takes a client, and returns an awaitable.
 
         Returns:
-            The answer; None where there is none.
+            The answer; None if there is none.
         """
         if time.monotonic() < self._retry_at:
             return None
-        # In a task of its own: redis-py takes a cancellation while it connects for an answer.
+        # In its own task: redis-py mistakes a cancellation while connecting for an answer.
         asking = asyncio.ensure_future(what(self._client))
         asking.add_done_callback(_forget)
         try:
@@ -275,7 +275,7 @@ class Member:
         if isinstance(error, (TimeoutError, OSError, _load("redis").RedisError)):
             self._retry_at = time.monotonic() + _RETRY_S
             self._state.reached(False, type(error).__name__)
-            # The others of the pool are as dead, and each would fail once more.
+            # The pool's other connections are dead too, and each would fail once more.
             with suppress(Exception):
                 await self._client.connection_pool.disconnect(inuse_connections=False)
             return None
@@ -283,7 +283,7 @@ class Member:
         return asking.result()
 
     async def beat(self) -> None:
-        """Say that this member lives, and keep its leases."""
+        """Report that this member is alive, and renew its leases."""
         leases = {key: tuple(held) for key, held in self._leases.items() if held}
         state = self._state
         keys = [state.key("members"), state.key("notes"), *leases]
@@ -300,7 +300,7 @@ class Member:
             await asyncio.sleep(_BEAT_S)
 
     async def aclose(self) -> None:
-        """Leave, and give all leases back."""
+        """Leave, and release all leases."""
         self._beating.cancel()
         with suppress(asyncio.CancelledError):
             await self._beating
@@ -315,17 +315,17 @@ class Member:
 
 
 class SharedLimits:
-    """How much all members may do together: an async context manager around a request.
+    """Limits shared by all members: an async context manager for one request.
 
-    It serves any number of tasks in any number of event loops. Within a process who waits is
-    served in order of arrival; between processes nobody has precedence.
+    It serves any number of tasks in any number of event loops. Waiters within a process are served
+    in order of arrival; between processes there is no order.
 
     Args:
-        state: Who shares; None for this process alone.
+        state: The shared state; None for this process alone.
         name: What is limited. Limits with the same name count together.
-        concurrency: How many at the same time; None = no limit.
+        concurrency: Maximum number of concurrent requests; None = no limit.
         per_minute: How many may begin within any 60 s; None = no limit.
-        inner: What is entered first, such as the limits of the process; None for nothing.
+        inner: Entered first, such as the limits of the process; None for nothing.
     """
 
     def __init__(
@@ -351,7 +351,7 @@ class SharedLimits:
         if self._inner is not None:
             await self._inner.__aenter__()
         try:
-            # The first of this process asks for all: the others would only ask in vain.
+            # Only this process's first waiter asks Redis: the others would ask in vain.
             async with self._turn:
                 poll_s = _FIRST_POLL_S
                 while wait_s := await self.try_enter():
@@ -378,8 +378,8 @@ class SharedLimits:
         """Enter if there is room.
 
         Returns:
-            0 if it was entered; else after how many seconds to try again, infinity where that
-            depends on others that leave.
+            0 if entered; otherwise the seconds until the next attempt, or infinity if that depends
+            on others leaving.
         """
         if self._most is None and self._rate is None:
             return 0.0
@@ -396,20 +396,20 @@ class SharedLimits:
             wait_s = math.inf if answer == _FULL else answer / 1000
             if not wait_s:
                 self._enter()
-        # One that was entered alone counts for the others once Redis is there again.
+        # A lease taken without Redis counts for the other members once Redis is back.
         if not wait_s and self._most is not None:
             member.hold(self._leases, lease)
         return wait_s
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of this process is inside, or has begun within the last 60 s."""
+        """Whether nothing of this process is in flight or has begun within the last 60 s."""
         with self._lock:
             begun = self._begun[-1] if self._begun else -math.inf
             return not self._inside and begun <= time.monotonic() - _MINUTE_S
 
     async def leave(self) -> None:
-        """Leave what was entered."""
+        """Release a slot that was entered."""
         if self._most is None and self._rate is None:
             return
         with self._lock:
@@ -426,7 +426,7 @@ class SharedLimits:
                     self._begun.popleft()
 
     def _enter_alone(self, members: int) -> float:
-        """Enter by this process's share."""
+        """Enter within this process's share of the limit."""
         with self._lock:
             if self._most is not None and self._inside >= max(1, self._most // members):
                 return math.inf
@@ -441,12 +441,12 @@ class SharedLimits:
 
 
 class SharedTotals:
-    """Sums that all members add to, each for one day (UTC).
+    """Daily totals (UTC) that all members add to.
 
     Args:
-        state: Who shares; None for this process alone.
-        name: Whose sums they are.
-        fields: What is summed.
+        state: The shared state; None for this process alone.
+        name: Whose totals they are.
+        fields: The names of the totals.
         clock: The time in seconds since the epoch.
     """
 
@@ -467,7 +467,7 @@ class SharedTotals:
         self._pending = dict.fromkeys(self._fields, 0.0)
 
     async def add(self, amounts: Mapping[str, float]) -> None:
-        """Add to today's sums. What Redis cannot be told now, it is told later."""
+        """Add to today's totals. Amounts that cannot reach Redis now are sent later."""
         with self._lock:
             self._turn_page()
             for field, amount in amounts.items():
@@ -475,9 +475,9 @@ class SharedTotals:
         await self._exchange()
 
     async def read(self) -> Mapping[str, float]:
-        """Return today's sums.
+        """Return today's totals.
 
-        Where Redis does not answer, they are what it said last, and for each member as much as
+        If Redis does not answer, they are the last known totals, plus for each member as much as
         this one has added since.
         """
         with self._lock:
@@ -489,14 +489,14 @@ class SharedTotals:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing was added today that is kept here alone."""
+        """Whether no amount added today is still waiting to be sent."""
         with self._lock:
             self._turn_page()
             return not any(self._pending.values())
 
     @property
     def seconds_left(self) -> int:
-        """How long today lasts, in whole seconds, at least 1."""
+        """Seconds until today ends, in whole seconds, at least 1."""
         return max(1, math.ceil(86_400 - self._clock() % 86_400))
 
     def _turn_page(self) -> None:
@@ -512,7 +512,7 @@ class SharedTotals:
         member = await self._state.member()
         with self._lock:
             day, sent = self._day, self._pending
-            # What is added meanwhile goes with the next.
+            # Amounts added meanwhile go with the next exchange.
             self._pending = dict.fromkeys(self._fields, 0.0)
         args = [part for f in self._fields for part in (f, repr(sent[f]))]
         key = self._state.key("day", day, self._name)
@@ -534,7 +534,7 @@ _limits: dict[tuple[object, ...], SharedLimits] = {}
 
 
 def open_state(config: SharedStateConfig) -> SharedState:
-    """Return what is described, the same object for the same description in a process.
+    """Return the state for a configuration, one object per process and configuration.
 
     Raises:
         MissingDependencyError: The extra `redis` is not installed.
@@ -547,10 +547,10 @@ def open_state(config: SharedStateConfig) -> SharedState:
 
 
 def shared_limiter(config: SharedLimitsConfig, inner: ProcessLimits) -> SharedLimits:
-    """Return the limits of all calls that several processes share.
+    """Return the limits on all calls that several processes share.
 
     Args:
-        config: Who shares, and what.
+        config: The shared state and its limits.
         inner: The limits of the process, which come first.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What keeps a client from connecting, in words that hold nothing but the address."""
+"""Explain why a client could not connect, in words that reveal nothing but the address."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 
 def unreachable_by(error: BaseException) -> str | None:
-    """Return what a client could not connect to, and why.
+    """Return which address a client could not connect to, and why.
 
     Args:
-        error: What the client raised.
+        error: The client's error.
 
     Returns:
-        The reason, such as "nothing listens at 127.0.0.1:11434"; None where there was a connection,
-        or where that is not known.
+        The reason, such as "nothing listens at 127.0.0.1:11434"; None if a connection was made, or
+        if that is unknown.
     """
     chain = list(_chain(error))
     failed = next((e for e in chain if type(e).__name__ in _CONNECTING), None)
-    # litellm calls it so too when a connection that was made before breaks.
+    # litellm uses the same name when an established connection breaks.
     if failed is None or any(getattr(e, "errno", None) in _BROKEN for e in chain):
         return None
     host, port = next(filter(None, map(_address, chain)), ("the host", None))
@@ -37,7 +37,7 @@ def unreachable_by(error: BaseException) -> str | None:
 
 _PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 _BROKEN = (errno.ECONNRESET, errno.EPIPE)
-# aiohttp's, httpx's, and Python's own.
+# Errors of aiohttp, httpx and Python itself.
 _CONNECTING = frozenset(
     {
         "ClientConnectorCertificateError",
@@ -61,13 +61,13 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _address(error: Any) -> tuple[str, int | None] | None:
-    """Return where a client wanted to connect to, if this error of it says so."""
+    """Return the address a client tried to connect to, if this error names it."""
     host: object = getattr(error, "host", None)
     port: object = getattr(error, "port", None)
     if type(error).__name__ == "ConnectError":
         try:
             url = error.request.url
-        # httpx raises it for an error that knows of no request.
+        # httpx raises it for an error without a request.
         except (AttributeError, RuntimeError):
             return None
         host, port = url.host, url.port or _PORTS.get(url.scheme)

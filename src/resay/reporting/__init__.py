@@ -1,1 +1,1 @@
-"""Verdicts shown and kept: in a terminal, as HTML, in a journal, in a browser."""
+"""Verdicts on the terminal, as HTML, in a journal and in a dashboard."""

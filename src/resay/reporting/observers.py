@@ -1,7 +1,7 @@
-"""Verdicts go to the tools in which teams look at their traces: the observers of a policy.
+"""Push verdicts to tracing tools: the observers of a policy.
 
-An answer waits for none of them. A verdict is placed where it was found, in the context of its
-request; a thread pushes it afterwards. More verdicts than may wait are lost and counted.
+Answers never wait for an observer. A verdict's trace is determined in the context of its request,
+and a background thread pushes it. Verdicts beyond the queue's limit are dropped and counted.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from resay.reporting.journal.entry import new_id
 _log = logging.getLogger(__name__)
 _BATCH = 100
 _PATIENCE_S = 60.0
-# The process ends after this, whatever is left.
+# The longest that the process's exit waits for pending verdicts.
 _LAST_CHANCE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a verdict belongs to, in the terms of the tool.
+    """The trace and span that a verdict belongs to, in the tool's terms.
 
     Attributes:
         trace_id: The trace.
         span_id: The span, observation, run or call in it; None for the trace itself.
-        context: What else the observer needs to find it.
+        context: Anything else that the observer needs to find it.
     """
 
     trace_id: str
@@ -49,22 +49,22 @@ class Place:
 
 
 place: ContextVar[Place | None] = ContextVar("resay_place", default=None)
-"""The place of this request's verdicts. Set it where the tool's own current one is not right."""
+"""The place of this request's verdicts. Set it if the tool's current trace is not the right one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A verdict as it is pushed.
+    """A verdict in the form that is pushed.
 
     Attributes:
-        id: Nobody else has it; a finding that is pushed twice keeps it.
-        name: What the policy calls the score.
-        decision: `flagged`, `consistent` or `inconclusive`; `skipped` where an abstention replaced
+        id: A unique id; a finding that is pushed twice keeps it.
+        name: The policy's name for the score.
+        decision: `flagged`, `consistent` or `inconclusive`; `skipped` if an abstention replaced
             the answer.
         score: The score of the passage in [0, 1], 1 = surely hallucinated, or None.
         reason: The verdict's reason: one line without content.
-        metadata: The action, the policy, the model, the request and the cost. None is left out.
-        flagged: The flagged sentences, where the policy says `content: true`; otherwise empty.
+        metadata: The action, policy, model, request, cost and so on; unknown values are omitted.
+        flagged: The flagged sentences if the policy sets `content: true`; otherwise empty.
     """
 
     id: str
@@ -77,42 +77,42 @@ class Finding:
 
     @property
     def details(self) -> dict[str, Any]:
-        """The metadata, with the flagged sentences where there are any."""
+        """The metadata, plus the flagged sentences, if any."""
         content = {"flagged_sentences": list(self.flagged)} if self.flagged else {}
         return {**self.metadata, **content}
 
 
 class Observer(Protocol):
-    """Pushes findings to a tool. Derive from it, or have the same methods."""
+    """Pushes findings to a tool. Subclass it, or provide the same methods."""
 
     def place(self) -> Place | None:
-        """Return what is current where an answer was given. It must be quick.
+        """Return the current place in the context of an answer. It must be quick.
 
-        By default the current OpenTelemetry span; where there is none, that of the check itself.
+        The default is the current OpenTelemetry span, or the check's own span if there is none.
 
         Returns:
-            The place; None for nothing, and the verdict is not pushed.
+            The place, or None not to push the verdict.
         """
         ids = traced()
         return Place(*ids) if ids else None
 
     def send(self, findings: Sequence[tuple[Place, Finding]], /) -> None:
-        """Push findings, in a thread that waits for nobody. What it raises counts as a loss.
+        """Push findings from the background thread. If it raises, they count as lost.
 
         Args:
-            findings: At most 100, with the place of each.
+            findings: At most 100 findings, each with its place.
         """
         ...
 
     def flush(self) -> None:
-        """Wait until what was sent has left the process. By default `send` has seen to that."""
+        """Wait until all sent findings have left the process. By default, `send` waits itself."""
 
 
 class Delivery:
-    """What waits for one observer, and the thread that pushes it.
+    """The queue of one observer, and the thread that pushes its findings.
 
     Args:
-        config: Its settings.
+        config: The observer's settings.
         observer: The observer.
     """
 
@@ -136,28 +136,28 @@ class Delivery:
 
     @property
     def sent(self) -> int:
-        """How many findings were handed over to the observer."""
+        """The number of findings handed over to the observer."""
         return self._done - self._lost
 
     @property
     def lost(self) -> int:
-        """How many findings were dropped, because too many waited or `send` failed."""
+        """The number of findings dropped because the queue was full or `send` failed."""
         return self._lost
 
     @property
     def unplaced(self) -> int:
-        """How many verdicts belonged to no trace, and were not pushed."""
+        """The number of verdicts that belonged to no trace and were not pushed."""
         return self._unplaced
 
     def observe(self, verdict: Verdict, action: Action, *, model: str | None, policy: str) -> None:
-        """Have a verdict pushed. It waits for nothing, and whatever fails harms no answer.
+        """Queue a verdict. It does not block, and no failure affects the answer.
 
         Args:
-            verdict: The verdict. What was skipped is not pushed, unless an abstention replaced the
-                answer.
-            action: What was done with the answer.
-            model: The model that wrote it, where that is known.
-            policy: What the policy is called.
+            verdict: The verdict. Skipped verdicts are not pushed, unless an abstention replaced
+                the answer.
+            action: The action applied to the answer.
+            model: The model that wrote the answer, if known.
+            policy: The policy's name.
         """
         if verdict.decision == "skipped" and verdict.regeneration is None:
             return
@@ -167,21 +167,21 @@ class Delivery:
                 self._miss()
             else:
                 self._put(where, self._finding(verdict, action, model, policy))
-        # The answer is there already, and what went wrong may hold words of it.
+        # The answer exists already. The error's message may quote it, so only its type is logged.
         except Exception as error:
             self._lose(1, f"finding its place failed with {type(error).__name__}", taken=1)
 
     def flush(self, timeout_s: float = _PATIENCE_S) -> bool:
-        """Wait until what was taken so far has left the process, or is lost.
+        """Wait until all findings accepted so far have left the process or are lost.
 
         Args:
-            timeout_s: How long at most; a client of a tool may never come to an end.
+            timeout_s: The timeout in seconds, since a tool's client may hang forever.
 
         Returns:
-            Whether nothing is left of it.
+            Whether none of them is pending.
         """
         with self._changed:
-            # Nothing was taken yet.
+            # Nothing was accepted yet.
             if self._thread is None:
                 return True
             self._flushes += 1
@@ -238,14 +238,14 @@ class Delivery:
         self._thread = thread
         if self._pid != os.getpid():
             self._pid = os.getpid()
-            # After the client has registered its own end, so that this comes before it.
+            # Registered after the client's own exit handler, so that it runs before that.
             atexit.register(self._end, self._pid)
 
     def renew(self) -> None:
-        """Begin anew in a fork: it has no thread, a lock that may be held, and others' verdicts."""
+        """Reset after a fork: the child has no thread, but a held lock and the parent's queue."""
         self._changed = threading.Condition()
         self._thread = None
-        # The parent sends them.
+        # The parent sends these.
         self._waiting.clear()
         self._taken, self._flushes = self._done, self._flushed
 
@@ -264,8 +264,8 @@ class Delivery:
     def _send(self, batch: Sequence[tuple[Place, Finding]]) -> None:
         try:
             self._observer.send(batch)
-        # Whatever the tool's client raises, or the thread would end; its message may hold keys, or
-        # words.
+        # Any exception of the tool's client would end the thread. Its message may hold keys or
+        # content, so only its type is logged.
         except BaseException as error:
             self._lose(len(batch), f"sending failed with {type(error).__name__}")
         else:
@@ -293,7 +293,7 @@ class Delivery:
             self._done += count
             self._taken += taken
             self._changed.notify_all()
-        # Each time the number doubles: in trouble there is one for every answer.
+        # Warn only each time the count doubles: during an outage every answer loses a verdict.
         if self._lost.bit_length() > before.bit_length():
             self._warn(f"lost {self._lost} verdicts so far; the last because {reason}")
 
@@ -309,18 +309,18 @@ class Delivery:
 
 
 _living: weakref.WeakSet[Delivery] = weakref.WeakSet()
-# What makes an observer may make a guard, too.
+# Reentrant because creating an observer may create a guard.
 _lock = threading.RLock()
-# Guards with the same settings share one.
+# Guards with the same settings share a delivery.
 _deliveries: dict[ObserverConfig, Delivery] = {}
 
 
 def deliveries_of(configs: Sequence[ObserverConfig]) -> tuple[Delivery, ...]:
-    """Return what delivers to these observers, the same for all guards of the process.
+    """Return the deliveries to these observers, shared by all guards of the process.
 
     Raises:
-        ConfigurationError: An observer cannot be had.
-        MissingDependencyError: Its client is not installed.
+        ConfigurationError: An observer cannot be created.
+        MissingDependencyError: An observer's client is not installed.
     """
     with _lock:
         for config in configs:

@@ -1,4 +1,4 @@
-"""Where trusted text is found, and what a policy can say about it."""
+"""Retrievers of trusted text, and their configuration in policies."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ MetadataFilter: TypeAlias = Mapping[
     Annotated[str, Field(min_length=1)],
     MetadataValue | Annotated[tuple[MetadataValue, ...], Field(min_length=1, strict=False)],
 ]
-"""What metadata must be: for each key a value, or any of several."""
+"""The required metadata: for each key a value, or a list of which any matches."""
 
 
 class FolderConfig(Strict):
-    """Search the files of a folder by their words."""
+    """Search the files of a folder by keywords."""
 
     kind: Literal["folder"] = Field(
         default="folder",
@@ -83,7 +83,7 @@ class FolderConfig(Strict):
 
 
 class EmbeddingConfig(Strict):
-    """An embedding model of a provider's, asked through litellm."""
+    """A provider's embedding model, called through litellm."""
 
     model: str = Field(
         min_length=1,
@@ -111,7 +111,7 @@ class EmbeddingConfig(Strict):
 
 
 class QdrantConfig(Strict):
-    """Search a collection of Qdrant's by meaning."""
+    """Search a Qdrant collection by meaning."""
 
     kind: Literal["qdrant"] = Field(
         default="qdrant",
@@ -172,7 +172,7 @@ class QdrantConfig(Strict):
 
 
 class FunctionConfig(Strict):
-    """Ask a function or an object of the application's."""
+    """Call a function or an object of the application."""
 
     kind: Literal["function"] = Field(
         default="function", description="Call a function or a retriever of the application."
@@ -195,7 +195,7 @@ def _part_configs() -> Mapping[str, type[BaseModel]]:
 
 
 class HybridConfig(Strict):
-    """Search with several retrievers, and put together what they find."""
+    """Search with several retrievers, and merge their results."""
 
     kind: Literal["hybrid"] = Field(
         default="hybrid",
@@ -255,27 +255,27 @@ _retrievers: dict[str, Retriever] = {}
 
 
 def retriever_configs() -> Mapping[str, type[BaseModel]]:
-    """Return what a policy's `retriever` can be, by its kind."""
+    """Return the configuration classes of a policy's `retriever`, by kind."""
     return {**_part_configs(), "hybrid": HybridConfig}
 
 
 def open_retriever(config: RetrieverConfig) -> Retriever:
-    """Return the retriever a policy describes.
+    """Return the retriever for a configuration.
 
-    There is one for equal descriptions in a process. Nothing is opened or read before it is used,
-    except that a function, or a folder, is looked for at once.
+    Equal configurations share one retriever per process. Nothing is opened or read before its first
+    use, but a function is imported, and a folder must exist, at once.
 
     Raises:
-        ConfigurationError: It cannot be had as described.
-        MissingDependencyError: What it needs is not installed.
+        ConfigurationError: The retriever cannot be created as configured.
+        MissingDependencyError: A package that it needs is not installed.
     """
     key = config.model_dump_json()
     found = _retrievers.get(key)
-    # No lock is held meanwhile: what is imported may make a guard with the same retriever.
+    # Without a lock, because the imported code may create a guard with the same retriever.
     return found or _retrievers.setdefault(key, _opened(config))
 
 
-# Imported where they are wanted, because most want none of them.
+# Imported on demand, because most policies use none of them.
 def _opened(config: RetrieverConfig) -> Retriever:
     if isinstance(config, FunctionConfig):
         from resay.retrieval.function import find_retriever
@@ -284,8 +284,7 @@ def _opened(config: RetrieverConfig) -> Retriever:
     if isinstance(config, FolderConfig):
         from resay.retrieval.folder import FolderRetriever
 
-        # A policy that names a folder which is not there is mistaken, and nobody is to learn of it
-        # from answers that are not repaired.
+        # Fail at once if the folder is missing: otherwise answers would silently not be repaired.
         if config.refresh and not Path(config.path).expanduser().is_dir():
             raise ConfigurationError(f"no folder {config.path!r}; set `path` to an existing one")
         return FolderRetriever(
@@ -340,7 +339,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Loaded on first use: policies are read by many who search no folder, and some have no SQLite.
+    # Loaded on first use: most policies search no folder, and some Pythons lack SQLite.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""What a retriever is."""
+"""The protocols that retrievers implement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias, TypeGuard, get_args, runtime_ch
 from resay.core.references import Document
 
 MetadataValue: TypeAlias = str | bool | int | float
-"""A value that metadata may be searched for."""
+"""A metadata value to filter by."""
 
 Language: TypeAlias = Literal[
     "auto",
@@ -50,42 +50,42 @@ def is_language(text: str) -> TypeGuard[Language]:
 
 
 def id_of(text: str) -> str:
-    """Return an id for a text: always the same one, and another for another text."""
+    """Return an id for a text, derived from its hash."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Finds trusted text. It may be used from any number of concurrent requests.
+    """Finds trusted text. It must support concurrent requests.
 
-    Where `retrieve` takes a keyword `tenant` too, it is given on whose behalf the request is, or
-    None: for collections with documents that not everybody may see.
+    If `retrieve` also takes a keyword `tenant`, it receives the tenant of the request or None, for
+    collections with documents that not everybody may see.
     """
 
     async def retrieve(self, query: str, *, k: int) -> Sequence[Document]:
         """Find documents.
 
         Args:
-            query: What to search for, in words.
-            k: How many documents are wanted at the most, at least 1.
+            query: The query in natural language.
+            k: The maximum number of documents, at least 1.
 
         Returns:
-            The documents that fit best, best first; none where nothing fits.
+            The best matches, best first; empty if nothing matches.
 
         Raises:
-            Exception: The search failed; whoever asked goes on without it.
+            Exception: The search failed; the caller continues without it.
         """
         ...
 
 
 @runtime_checkable
 class PreparesRetrieval(Protocol):
-    """A retriever that has something to open or to read before its first use."""
+    """A retriever with something to open or load before its first use."""
 
     async def prepare(self) -> None:
-        """Do what the first search would otherwise wait for.
+        """Do the work that the first search would otherwise wait for.
 
         Raises:
-            ConfigurationError: It cannot be had as configured.
+            ConfigurationError: The retriever does not work as configured.
         """
         ...

@@ -1,4 +1,4 @@
-"""Searching the files of a folder by their words."""
+"""A retriever that searches the files of a folder by keywords."""
 
 from __future__ import annotations
 
@@ -23,25 +23,24 @@ _log = logging.getLogger(__name__)
 
 
 class FolderRetriever:
-    """Searches text, Markdown, reStructuredText and PDF files by their words, with BM25.
+    """Searches text, Markdown, reStructuredText and PDF files by keywords, with BM25.
 
-    The words of a search are looked for in the text, the headings above it and the names of the
-    files; documents with rarer words, and with more of them, come first. The ranking is Robertson &
-    Zaragoza's, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), as SQLite's FTS5
-    has it. It may be used from any number of threads, event loops and processes.
+    The words of a query are matched in the text, the headings above it and the names of the files;
+    documents with more, and rarer, of them rank higher. The ranking is that of Robertson and
+    Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), as implemented in
+    SQLite's FTS5. It is safe to use from any number of threads, event loops and processes.
 
     Args:
-        path: The folder; its subfolders belong to it, hidden files do not. `~` is the home folder.
-        index: The file of the index, on a local disk; `.resay-index.sqlite` in the folder if None.
-        refresh: Whether to bring the index up to date before the first search; if not, there must
-            be one, and `index_folder` or `resay index` keeps it up to date.
-        language: What language the files are in, for an index that is brought up to date here; see
-            `index_folder`.
-        filter: What the metadata at the top of a file must be for it to be found: for each key a
-            value, or any of several.
+        path: The folder, including subfolders but not hidden files. `~` is the home folder.
+        index: The index file, on a local disk; `.resay-index.sqlite` in the folder if None.
+        refresh: Whether to update the index before the first search; if not, an index must exist,
+            and `index_folder` or `resay index` keeps it up to date.
+        language: The language of the files, for updates of the index; see `index_folder`.
+        filter: The metadata that a file must have at its top to be found: for each key a value, or
+            a list of which any matches.
 
     Raises:
-        MissingDependencyError: What finds inflected words of the language is not installed.
+        MissingDependencyError: The language's stemmer is not installed.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class FolderRetriever:
         index: str | os.PathLike[str] | None = None,
         refresh: bool = True,
         language: Language = "auto",
-        filter: MetadataFilter | None = None,  # noqa: A002 - what policies call it
+        filter: MetadataFilter | None = None,  # noqa: A002 - its name in policies
     ) -> None:
         if refresh and language not in ("auto", "none"):
             require_stems(language)
@@ -67,29 +66,29 @@ class FolderRetriever:
         return f"FolderRetriever({str(self._folder)!r})"
 
     async def prepare(self) -> None:
-        """Bring the index up to date, unless that was done or is not wanted.
+        """Update the index, unless that was done already or is disabled.
 
-        It goes on when it is no longer waited for, so that the next search finds it done.
+        The update continues if the caller is cancelled, so that the next search finds it done.
 
         Raises:
-            ConfigurationError: The folder cannot be read, or the index cannot be written, is
-                damaged, or is something else.
+            ConfigurationError: The folder cannot be read; or the index cannot be written, is
+                damaged, or is another kind of file.
         """
         if self._refresh:
             await asyncio.shield(asyncio.wrap_future(self._refreshed()))
 
     async def retrieve(self, query: str, *, k: int) -> Sequence[Document]:
-        """Find the documents with the words of a search.
+        """Find the documents with the words of a query.
 
         Args:
-            query: Any text; nothing in it is an operator.
-            k: How many documents at the most, at least 1.
+            query: Any text, without operators.
+            k: The maximum number of documents, at least 1.
 
         Returns:
-            The documents that fit best, best first. A document's `id` is the path of its file with
-            its number in there, its `score` is positive and to be compared within one search only,
-            its `metadata` has what stands at the top of the file, `title`, `path`, `start` and
-            `end` (in code points of the file's text, or of its page's), and `page` for PDF files.
+            The best matches, best first. A document's `id` is the path of its file and its number
+            in it. Its `score` is positive and comparable within one search only. Its `metadata` has
+            that from the top of the file, `title`, `path`, `start` and `end` (in code points of the
+            file's text, or of its page's), and `page` for PDF files.
 
         Raises:
             ConfigurationError: `k` is less than 1, there is no index, or see `prepare`.
@@ -101,14 +100,14 @@ class FolderRetriever:
         return await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
 
     def _refreshed(self) -> Future[None]:
-        """Return what tells when the index is up to date; after a failure, try again."""
+        """Return the future of the index update, and start one at first or after a failure."""
         with self._lock:
             done = self._refreshing
             if done is None or (done.done() and done.exception() is not None):
                 done = self._refreshing = Future()
                 done.set_running_or_notify_cancel()
-                # It may take long: not one of the threads that everything else has to share, and
-                # none that keeps the process from ending. What it has not finished is undone.
+                # A thread of its own, since it may take long, and a daemon, not to keep the process
+                # alive. An unfinished update is rolled back.
                 threading.Thread(target=self._index_into, args=(done,), daemon=True).start()
             return done
 

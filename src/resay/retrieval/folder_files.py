@@ -1,4 +1,4 @@
-"""The searchable files of a folder, and the chunks they are divided into."""
+"""Find and read the searchable files of a folder, and split them into chunks."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _FRONT_MATTER = re.compile(
     r"---[ \t]*\r?\n(?P<body>[\w-]+:.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE
 )
 _TITLE = re.compile(r"^title:[ \t]*(?P<title>.*)$", re.MULTILINE)
-# More than that is no description of a file, and what is nested deeply takes a parser's stack.
+# Longer text is not a file's metadata, and deep nesting could exhaust the parser's stack.
 _MOST_METADATA = 16_384
 _NESTING = re.compile(r"[\[{]|- |\? ")
 _MOST_NESTING = 500
-# The same in C where PyYAML was built with it, at a tenth of the time.
+# The C implementation, if PyYAML has it, takes a tenth of the time.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 MetadataValue: TypeAlias = str | int | float
 Metadata: TypeAlias = Mapping[str, MetadataValue | tuple[MetadataValue, ...]]
-"""What a file says of itself; booleans are integers here as everywhere in Python."""
+"""A file's metadata; booleans are integers here, as everywhere in Python."""
 _ANCHOR = re.compile(r"(?<!\s)\s*\{#[^{}]*\}\s*\Z")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-# A title in the first line; what may be a heading, or the line below one; and a letter or digit.
+# A heading in the first line; a possible heading, or the line below one; a letter or digit.
 _FIRST_HEADING = re.compile(
     r"(?:[ \t]*\r?\n)*(?P<heading>#{1,6} [^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+)\n"
 )
@@ -52,8 +52,8 @@ class Heading:
     """A heading.
 
     Attributes:
-        level: How deep it is; 1 is a title, 0 is above all headings.
-        text: What it says, without markup.
+        level: Its depth; 1 is a title, 0 is above all headings.
+        text: Its text, without markup.
     """
 
     level: int
@@ -65,10 +65,10 @@ class FrontMatter:
     """YAML between two lines of dashes at the top of a file.
 
     Attributes:
-        end: Where it ends (exclusive), in code points; 0 where there is none.
-        title: The title it gives; empty where it gives none.
-        metadata: The rest of what it says in numbers, texts and lists of them; None where there is
-            none, or what is there is no YAML that can be read: that is text like any other.
+        end: Its end offset (exclusive), in code points; 0 if there is none.
+        title: Its title; empty if it has none.
+        metadata: Its numbers, strings and lists of them; None if there is no front matter, or it
+            is not valid YAML and therefore treated as text.
     """
 
     end: int
@@ -77,7 +77,7 @@ class FrontMatter:
 
 
 def front_matter(text: str) -> FrontMatter:
-    """Find the metadata a file begins with."""
+    """Parse the front matter of a file."""
     match = _FRONT_MATTER.match(text)
     if match is None:
         return FrontMatter(0, "")
@@ -94,7 +94,7 @@ def _metadata(body: str) -> Metadata | None:
         return None
     try:
         loaded: object = yaml.load(body, _Loader)  # noqa: S506 - either of them is a safe one
-    # A date that there is not is no error of YAML's, and neither is a number with too many digits.
+    # Impossible dates and overlong numbers raise other errors than YAML's.
     except (yaml.YAMLError, ValueError, OverflowError):
         return None
     if not isinstance(loaded, dict):
@@ -109,7 +109,7 @@ def _metadata(body: str) -> Metadata | None:
 
 
 def _plain_value(value: Any) -> Any:
-    """What JSON has no form for becomes text: a date is written `2024-03-01`."""
+    """Convert a value without a JSON form to text: a date becomes `2024-03-01`."""
     if isinstance(value, date):
         return value.isoformat()
     return _encodable(value) if isinstance(value, str) else value
@@ -124,7 +124,7 @@ def _encodable(text: str) -> str:
 
 
 def heading_of(block: str) -> Heading:
-    """Read a block that is a heading: `## Title`, or a title with a line of `=` or `-` below."""
+    """Parse a heading block: `## Title`, or a title with a line of `=` or `-` below."""
     lines = block.strip().splitlines()
     first = lines[0].strip()
     marks = len(first) - len(first.lstrip("#"))
@@ -139,7 +139,7 @@ def _plain(markup: str) -> str:
 
 
 MAX_CHARS = 1200
-# A longer one is a paragraph that somebody drew a line below.
+# Anything longer is a paragraph above a line of dashes.
 _MAX_HEADING = 200
 _PATH = " > "
 _NO_SPACE = re.compile(r"\S")
@@ -147,12 +147,12 @@ _NO_SPACE = re.compile(r"\S")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stretch of a text that neither begins nor ends with white space.
+    """A span of a text that neither begins nor ends with white space.
 
     Attributes:
-        start: Where it begins, in code points.
-        end: Where it ends (exclusive), in code points; at most `MAX_CHARS` further.
-        title: The headings above it, outermost first, or what the text is called.
+        start: The start offset, in code points.
+        end: The end offset (exclusive), in code points; at most `start + MAX_CHARS`.
+        title: The headings above it, outermost first, or the text's name.
     """
 
     start: int
@@ -161,17 +161,17 @@ class Chunk:
 
 
 def split_text(text: str, *, title: str, start: int = 0) -> list[Chunk]:
-    """Divide plain text: at blank lines where possible, else between sentences, else anywhere.
+    """Split plain text: at blank lines if possible, else between sentences, else anywhere.
 
     Args:
         text: Any text.
-        title: What it is called.
-        start: Where to begin.
+        title: The text's name.
+        start: The offset to start at.
 
     Returns:
-        The chunks, which hold every character but white space once, in order.
+        The chunks, which contain every character but white space once, in order.
     """
-    # Most are short: what fits into one chunk is not divided first to be joined again.
+    # A fast path, since most texts fit into one chunk.
     if len(text) - start <= MAX_CHARS:
         return [Chunk(first, end, title) for first, end in _trimmed(text, start, len(text))]
     blocks = _blocks(text, start)
@@ -180,19 +180,18 @@ def split_text(text: str, *, title: str, start: int = 0) -> list[Chunk]:
 
 
 def split_markdown(text: str, *, title: str, matter: FrontMatter | None = None) -> list[Chunk]:
-    """Divide Markdown: like plain text, and at every heading.
+    """Split Markdown: like plain text, and at every heading.
 
-    A heading is in one chunk with what follows it. One that nothing follows is in none: it says
-    nothing by itself.
+    A heading is in one chunk with the text below it. A heading without text below it is dropped,
+    since it says nothing by itself.
 
     Args:
         text: Any text.
-        title: What it is called where it does not say.
-        matter: The metadata it begins with, where they were found already. They are in no chunk,
-            unless they cannot be read.
+        title: The text's name, if the text itself has no title.
+        matter: The front matter, if it was parsed already. It is in no chunk, unless it is invalid.
 
     Returns:
-        The chunks, which hold every other character but white space once, in order.
+        The chunks, which contain every other character but white space once, in order.
     """
     matter = matter or front_matter(text)
     path = [Heading(0, matter.title)] if matter.title else []
@@ -212,7 +211,7 @@ def split_markdown(text: str, *, title: str, matter: FrontMatter | None = None) 
                 chunks += _titled(pieces, path, title)
                 pieces, unread = [], False
             path = _below(path, heading)
-        # So much less goes beside the headings, which are worth nothing without what follows.
+        # Leave room for the headings above, which are worth nothing without the text below them.
         taken = block.start - pieces[0][0] if pieces and only_headings else 0
         pieces += _pieces(text, block, max(MAX_CHARS - taken, MAX_CHARS // 2))
         short = heading is not None and block.end - block.start <= _MAX_HEADING
@@ -226,7 +225,7 @@ def _blocks(text: str, start: int) -> Iterator[Block]:
 
 
 def _is_one_section(text: str, matter: FrontMatter) -> bool:
-    """Return whether it is seen at a glance that a text is one chunk, as that of most files is."""
+    """Return whether a text is obviously one chunk, like that of most files."""
     if len(text) - matter.end > MAX_CHARS or (matter.end and matter.metadata is None):
         return False
     first = _FIRST_HEADING.match(text, matter.end)
@@ -253,7 +252,7 @@ def _titled(
 
 
 def _packed(pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Join neighbours as long as they fit."""
+    """Join adjacent spans as long as they fit into a chunk."""
     first: int | None = None
     last = 0
     for start, end in pieces:
@@ -267,7 +266,7 @@ def _packed(pieces: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _pieces(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
-    """Divide a block into stretches that fit, without white space around them."""
+    """Split a block into spans that fit, without white space around them."""
     for start, end in _trimmed(text, block.start, block.end):
         if end - start <= room:
             yield start, end
@@ -277,7 +276,7 @@ def _pieces(text: str, block: Block, room: int) -> Iterator[tuple[int, int]]:
 
 
 def _divided(text: str, block: Block) -> Iterator[tuple[int, int]]:
-    """Divide prose between sentences and everything else between lines."""
+    """Split prose between sentences, and everything else between lines."""
     start = block.start
     for end in _ends(text[block.start : block.end], block.kind):
         yield start, block.start + end
@@ -291,7 +290,7 @@ def _ends(text: str, kind: Kind) -> Iterable[int]:
 
 
 def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Divide at white space where a stretch is still too long, and anywhere where there is none."""
+    """Split a span that is too long at white space, or anywhere if there is none."""
     for first, last in _trimmed(text, start, end):
         while last - first > MAX_CHARS:
             cut = _cut(text, first)
@@ -302,14 +301,14 @@ def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _cut(text: str, first: int) -> int:
-    """Where to end a stretch that goes on: after the last white space, unless that is far back."""
+    """Return where to cut a long span: at the last white space, unless that is far back."""
     stretch = text[first : first + MAX_CHARS + 1]
     head = stretch.rsplit(None, 1)[0].rstrip() if not stretch[-1].isspace() else stretch
     return first + (len(head) if MAX_CHARS // 2 <= len(head) <= MAX_CHARS else MAX_CHARS)
 
 
 def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Leave out the white space around a stretch; nothing remains of one that is only that."""
+    """Strip the white space around a span; return no span if nothing else is left."""
     stretch = text[start:end]
     left = len(stretch) - len(stretch.lstrip())
     return [(start + left, start + len(stretch.rstrip()))] if left < len(stretch) else []
@@ -319,22 +318,22 @@ _MARKDOWN = (".md", ".markdown")
 _TEXT = (".txt", ".rst")
 _PDF = ".pdf"
 _SUFFIXES = (*_MARKDOWN, *_TEXT, _PDF)
-# Fonts have one glyph for several letters, and PDF files then say which glyph.
+# Fonts may have one glyph for several letters, and PDF files then contain that ligature.
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 )
-# Two changes within one tick of a file system's clock look the same; the coarsest ticks in 2 s.
+# Two changes within one tick of a file system's clock look the same; the coarsest tick is 2 s.
 _TICK_NS = 2_000_000_000
 _UNSETTLED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that is not searched.
+    """A file that cannot be searched.
 
     Attributes:
-        path: Where it is, seen from the folder.
-        reason: Why.
+        path: Its path relative to the folder.
+        reason: The reason.
     """
 
     path: str
@@ -343,13 +342,13 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file that may be searched.
+    """A file to search.
 
     Attributes:
-        path: Where it is, seen from the folder, with forward slashes.
-        file: Where it is.
-        size: How many bytes it has.
-        mtime_ns: When it was changed, in nanoseconds since the epoch.
+        path: Its path relative to the folder, with forward slashes.
+        file: Its path.
+        size: Its size in bytes.
+        mtime_ns: The time of its last change, in nanoseconds since the epoch.
     """
 
     path: str
@@ -363,10 +362,10 @@ class Excerpt:
     """A chunk with its text.
 
     Attributes:
-        chunk: Where it is.
-        text: What it says.
-        page: The page of a PDF file it is on, from 1, in whose text the chunk's offsets count; None
-            for other files.
+        chunk: The chunk.
+        text: Its text.
+        page: The page of a PDF file, from 1, to whose text the chunk's offsets refer; None for
+            other files.
     """
 
     chunk: Chunk
@@ -376,11 +375,11 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Excerpts:
-    """What is searched of a file.
+    """The searchable content of a file.
 
     Attributes:
         parts: Its chunks, in order.
-        metadata: What it says of itself at its top.
+        metadata: The metadata at its top.
     """
 
     parts: tuple[Excerpt, ...]
@@ -392,10 +391,10 @@ class Content:
     """The bytes of a file.
 
     Attributes:
-        data: They.
-        size: How many.
-        mtime_ns: When they were changed last; -1 where that is so short ago that a later change
-            could bear the same time.
+        data: The bytes.
+        size: Their number.
+        mtime_ns: The time of the last change; -1 if it is so recent that a later change could have
+            the same time.
         digest: Their SHA-256.
     """
 
@@ -406,10 +405,10 @@ class Content:
 
 
 class UnreadableError(Exception):
-    """There is no text to be had from a file.
+    """No text can be read from a file.
 
     Attributes:
-        lasting: Whether it will be so until the file changes.
+        lasting: Whether that will be so until the file changes.
     """
 
     def __init__(self, reason: str, *, lasting: bool) -> None:
@@ -418,20 +417,20 @@ class UnreadableError(Exception):
 
 
 def find_files(folder: Path, leave_out: Path) -> tuple[list[Found], list[Skipped]]:
-    """Find the files of a folder and its subfolders.
+    """Find the searchable files of a folder and its subfolders.
 
-    Hidden ones are none of them. A link counts where it leads to something in the folder that is
-    not found under its own name.
+    Hidden files are ignored. A link is followed if its target is inside the folder and not found
+    under its own name.
 
     Args:
         folder: The folder.
-        leave_out: A file that is none of them.
+        leave_out: A file to ignore.
 
     Returns:
-        The files, by path, and what cannot be looked at.
+        The files, sorted by path, and those that cannot be accessed.
 
     Raises:
-        ConfigurationError: There is no such folder, or it cannot be read.
+        ConfigurationError: The folder does not exist or cannot be read.
     """
     root = Path(os.path.realpath(folder))
     search = _Search(root, seen={os.path.realpath(leave_out)})
@@ -442,14 +441,14 @@ def find_files(folder: Path, leave_out: Path) -> tuple[list[Found], list[Skipped
             f"cannot search the folder {str(folder)!r}: {error.strerror}; name one that exists"
             " and can be read"
         ) from error
-    # Only then the links, so that what they lead to keeps its own name.
+    # Links last, so that files are found under their own names first.
     while search.links:
         search.follow(search.links.pop(0))
     return sorted(search.found, key=lambda found: found.path), search.skipped
 
 
 class _Search:
-    """One walk through a folder, which asks the disk about each file once."""
+    """One walk through a folder, which accesses each file once."""
 
     def __init__(self, root: Path, seen: set[str]) -> None:
         self._root = root
@@ -459,7 +458,7 @@ class _Search:
         self.skipped: list[Skipped] = []
 
     def enter(self, folder: Path) -> None:
-        """Look at what is in a folder, and in those below it."""
+        """Walk a folder and its subfolders."""
         place = os.path.realpath(folder)
         self._seen.add(place)
         with os.scandir(folder) as entries:
@@ -474,7 +473,7 @@ class _Search:
                 self._try(entry.path, self._add, entry.path, target, entry.stat)
 
     def follow(self, link: Path) -> None:
-        """Look at what a link leads to, if that is in the folder and was not seen before."""
+        """Follow a link if its target is in the folder and was not seen before."""
         target = os.path.realpath(link)
         if target in self._seen or not Path(target).is_relative_to(self._root):
             return
@@ -503,7 +502,7 @@ class _Search:
             self.skipped.append(Skipped(name, "its name is not valid Unicode"))
 
     def _name(self, path: str) -> tuple[str, bool]:
-        """Return what to call a file, and whether that is its name."""
+        """Return a file's relative path as valid Unicode, and whether that is its real name."""
         inside = path[len(str(self._root)) :].lstrip(os.sep).replace(os.sep, "/")
         name = os.fsencode(inside).decode(errors="replace")
         return name, name == inside
@@ -517,7 +516,7 @@ def read(found: Found, now_ns: int) -> Content:
         now_ns: The time, in nanoseconds since the epoch.
 
     Raises:
-        UnreadableError: It cannot be read.
+        UnreadableError: The file cannot be read.
     """
     try:
         with io.FileIO(found.file) as file:
@@ -535,14 +534,14 @@ def read(found: Found, now_ns: int) -> Content:
 
 
 def excerpts(path: str, data: bytes) -> Excerpts:
-    """Divide the bytes of a file into chunks.
+    """Split the content of a file into chunks.
 
     Args:
-        path: What the file is called.
-        data: What is in it.
+        path: The path of the file, whose suffix determines its format.
+        data: The content.
 
     Raises:
-        UnreadableError: There is no text to be had from it.
+        UnreadableError: The file contains no readable text.
     """
     name, _, suffix = path.rpartition("/")[2].rpartition(".")
     suffix = f".{suffix.lower()}"
@@ -593,11 +592,11 @@ def _page_texts(data: bytes) -> list[str]:
     except pypdf.errors.FileNotDecryptedError as error:
         raise UnreadableError("it is protected by a password", lasting=True) from error
     except Exception as error:
-        # A damaged file makes the reader fail in any way there is.
+        # On a damaged file, the reader may raise anything.
         raise UnreadableError("it is damaged, or no PDF file", lasting=True) from error
 
 
 def _tidied(text: str) -> str:
-    # Halves of characters, which damaged fonts give, are not text that can be kept.
+    # Damaged fonts yield lone surrogates, which cannot be stored as text.
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return whole.translate(_LIGATURES)

@@ -1,12 +1,11 @@
-"""The full-text index of a folder: its tables, its words, and bringing it up to date.
+"""The full-text index of a folder: its tables, its terms, and incremental updates.
 
-The index divides text at whatever is no letter, mark or digit, which finds no words in scripts that
-are written without spaces. Stretches of those are therefore also indexed as overlapping pieces of a
-few characters, and searched for by such pieces: two characters where a character is about a
-syllable, three where it is a letter.
+The tokenizer splits text at anything but letters, marks and digits, which finds no words in scripts
+without spaces. Text in those scripts is therefore also indexed as overlapping n-grams, and searched
+by them: two characters if a character is about a syllable, three if it is a letter.
 
-Beside the words stand their stems, marked as such, so that a search for one form of a word finds
-the others; the form that was searched for counts for itself too, and therefore comes first.
+Stems, marked as such, are indexed beside the words, so that a query with one form of a word finds
+the others. The form in the query also counts itself, and therefore ranks first.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from resay.retrieval.folder_stems import (
 )
 
 MetadataFilter: TypeAlias = Mapping[str, MetadataValue | Sequence[MetadataValue]]
-"""What metadata must be: for each key a value, or any of several."""
+"""The required metadata: for each key a value, or a list of which any matches."""
 
 _SYLLABIC = (
     r"\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
@@ -57,7 +56,7 @@ _SYLLABIC = (
 )
 # Thai, Lao, Myanmar, Khmer.
 _ALPHABETIC = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f"
-# Wide letters and narrow kana, which have their usual forms by the side of the others.
+# Full-width letters and half-width kana, whose usual forms are indexed as well.
 _WIDTHS = r"\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f"
 _UNSPACED = re.compile(rf"[{_SYLLABIC}{_ALPHABETIC}{_WIDTHS}]")
 _TOKEN = re.compile(rf"(?:[^\W_]|[{_ALPHABETIC}])+")
@@ -69,13 +68,13 @@ _LENGTHS = {"syllabic": 2, "alphabetic": 3}
 
 
 def pieces_of_unspaced(text: str) -> str:
-    """Return what to index beside a text, so that its parts without spaces can be found.
+    """Return the n-grams to index beside a text, so that its parts without spaces can be found.
 
     Args:
         text: The text.
 
     Returns:
-        The pieces, and what touches them, with spaces between; empty for text with spaces.
+        The n-grams, and words adjacent to them, separated by spaces; empty if there are none.
     """
     pieces: list[str] = []
     if text.isascii() or _UNSPACED.search(text) is None:
@@ -84,21 +83,21 @@ def pieces_of_unspaced(text: str) -> str:
         if _UNSPACED.search(token) is None:
             continue
         for stretch, length in _stretches(_usual_form(token)):
-            # The last ones are shorter, so that every character begins one.
+            # Every character begins an n-gram; the last ones are shorter.
             begins = range(len(stretch)) if length else ()
             pieces += [stretch[i : i + length] for i in begins] or [stretch]
     return " ".join(pieces)
 
 
 def phrases_of(query: str, languages: Sequence[str] = ()) -> dict[str, str]:
-    """Return what to look for in the index for a search.
+    """Return the phrases to look up in the index for a query.
 
     Args:
-        query: Any text; nothing in it is taken for an operator.
-        languages: Whose stems to look for as well.
+        query: Any text, without operators.
+        languages: The languages whose stems to look up as well.
 
     Returns:
-        The phrases of full-text expressions, each with the word as it stands in the index.
+        The phrases for full-text expressions, each with the word in its indexed form.
     """
     found: dict[str, str] = {}
     for word in _words(query):
@@ -112,13 +111,13 @@ def phrases_of(query: str, languages: Sequence[str] = ()) -> dict[str, str]:
 
 
 def _folded(word: str) -> str:
-    """A word as the tokenizer writes it, nearly: it is asked only for how frequent a word is."""
+    """Return about the tokenizer's form of a word; it only serves to look up its frequency."""
     letters = unicodedata.normalize("NFKD", word.lower())
     return "".join(c for c in letters if not unicodedata.combining(c))
 
 
 def _words(query: str) -> list[str]:
-    """Divide a search as the tokenizer divides a text."""
+    """Split a query as the tokenizer splits a text."""
     return "".join(c if _is_in_word(c) else " " for c in query).split()
 
 
@@ -145,16 +144,16 @@ def _terms(word: str) -> Iterator[str]:
 
 
 def _stretches(token: str) -> Iterator[tuple[str, int]]:
-    """Divide a token by script; yield the parts and how long their pieces are, 0 if whole."""
+    """Split a token by script; yield the parts, each with the length of its n-grams or 0."""
     for match in _STRETCH.finditer(token):
         yield match.group(), _LENGTHS.get(match.lastgroup or "", 0)
 
 
 _APPLICATION_ID = 0x52657361
-# To be raised with every change of the tables, and of how text is divided into chunks and words.
+# Raise it with every change of the tables, or of how text is split into chunks and words.
 _VERSION = 2
-# Readers wait while a finished run is written down, which takes as long as the disk does; whoever
-# indexes waits for the others who do.
+# Readers wait only for the commit of a finished run, which takes as long as the disk does; writers
+# wait for the whole runs of other writers.
 _READER_PATIENCE_S = 60.0
 _WRITER_PATIENCE_S = 1800.0
 _TABLES = (
@@ -171,7 +170,8 @@ _TABLES = (
     "CREATE VIRTUAL TABLE words USING fts5 (path, title, text, pieces, stems,"
     f' tokenize = "{TOKENIZER}")',
     "INSERT INTO words (words, rank) VALUES ('rank', 'bm25(1.0, 2.0, 1.0, 1.0, 0.5)')",
-    # Written down at once instead of in many parts that are merged time and again.
+    # A large buffer, to write the terms at once instead of in many segments that are merged again
+    # and again.
     "INSERT INTO words (words, rank) VALUES ('hashsize', 16777216)",
     "CREATE VIRTUAL TABLE terms USING fts5vocab (words, row)",
     "CREATE TABLE frequent (term TEXT PRIMARY KEY, documents INTEGER NOT NULL) WITHOUT ROWID",
@@ -187,14 +187,14 @@ _SEARCH = """
     JOIN files ON files.id = chunks.file
     ORDER BY score, found
 """
-# Asked only of those that have the words, however many files are labelled so.
+# Evaluated only for chunks with the words, however many files have the label.
 _LABELLED = """
     AND EXISTS (
         SELECT 1 FROM chunks JOIN labels USING (file) WHERE chunks.id = words.rowid
         AND key = ? AND value IN (SELECT value FROM json_each(?))
     )
 """
-# A word that fewer documents have counts as being in so many.
+# Words in fewer documents count as being in this many.
 _FEW = 50
 _SUMMARIES = (
     "DELETE FROM frequent",
@@ -204,34 +204,33 @@ _SUMMARIES = (
     " json_group_array(DISTINCT language) FILTER (WHERE stemmed) FROM files"
     " WHERE language IS NOT NULL)",
 )
-# What a search costs is how many documents it ranks. In a folder with more documents than the first
-# figure, it ranks those that have the rarest of its words, about as many as the second says.
+# The cost of a search is the number of documents it ranks. In folders with more documents than the
+# first limit, it ranks only those with the query's rarest words, about as many as the second.
 _MANY_DOCUMENTS = 2000
 _MOST_RANKED = 1000
 _making = threading.Lock()
 
 
 class NoIndexError(ConfigurationError):
-    """There is no index, or none that this version can read."""
+    """The index does not exist, or this version cannot read it."""
 
 
 @contextmanager
 def opened(
     path: Path, mode: Literal["read", "write"], *, folder: Path
 ) -> Generator[sqlite3.Connection]:
-    """Open an index, and undo what was not committed at the end.
+    """Open an index in a transaction, which is rolled back on errors.
 
-    For reading, it shows one state for as long as it is open. For writing, nobody else writes
-    until it is closed.
+    A reader sees one state while the index is open. A writer excludes other writers.
 
     Args:
-        path: The file; made where it is missing and to be written.
-        mode: What for.
-        folder: The folder it is the index of.
+        path: The file; a writer creates it if it is missing.
+        mode: Whether to read or write.
+        folder: The folder that is indexed.
 
     Raises:
-        NoIndexError: There is none to read, or it is of another version.
-        ConfigurationError: It cannot be opened, is damaged, or is something else.
+        NoIndexError: There is no index to read, or it has another version.
+        ConfigurationError: It cannot be opened, is damaged, or is another kind of file.
     """
     if mode == "write":
         _make(path, folder)
@@ -246,13 +245,13 @@ def opened(
         raise _explained(error, path) from error
 
 
-# A rollback journal, which is SQLite's default, and not a write-ahead log: that needs files beside
-# the index which even readers must be able to write, so an index in a read-only folder or image
-# could not be read. The price is that readers wait while a transaction is written down, but not
-# while it is put together: it stays in memory until then, which is what `cache_spill` is for.
+# A rollback journal, SQLite's default, instead of a write-ahead log: that needs files beside the
+# index which even readers must be able to write, so an index in a read-only folder or image could
+# not be read. The price is that readers wait while a transaction is committed. They do not wait
+# while it is prepared, because `cache_spill` keeps it in memory until then.
 def _connect(path: Path, mode: Literal["read", "write"]) -> sqlite3.Connection:
-    # Also opened to be written by readers, who may have to undo what a process that died began;
-    # SQLite is content with less where it is not allowed to.
+    # Readers also open it for writing, because they may have to roll back the transaction of a
+    # process that died; SQLite falls back to read-only without the permission.
     uri = f"{path.absolute().as_uri()}?mode=rw"
     patience_s = _READER_PATIENCE_S if mode == "read" else _WRITER_PATIENCE_S
     connection = sqlite3.connect(uri, uri=True, timeout=patience_s, isolation_level=None)
@@ -270,9 +269,9 @@ def _connect(path: Path, mode: Literal["read", "write"]) -> sqlite3.Connection:
 
 
 def _make(path: Path, folder: Path) -> None:
-    """Make the file where it is missing, so that whoever cannot read the folder cannot read it."""
-    # Closing a file drops the locks that SQLite has on it in the same process: nobody else opens
-    # this one before it is closed again.
+    """Create the file if missing, with the folder's permissions, since it repeats its content."""
+    # Closing a file drops SQLite's locks on it in the same process, so no other thread may open
+    # this one before it is closed.
     with _making:
         if path.exists():
             return
@@ -292,7 +291,7 @@ def _make(path: Path, folder: Path) -> None:
 def _check(
     connection: sqlite3.Connection, path: Path, folder: Path, mode: Literal["read", "write"]
 ) -> None:
-    """See that it is an index of ours, and make one of an empty file, or of an older version."""
+    """Check that a file is an index; create the tables if it is empty or of an older version."""
     application, version = _mark(connection)
     if application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         version = 0
@@ -313,7 +312,7 @@ def _check(
 
 
 def _rebuild(connection: sqlite3.Connection, path: Path, folder: Path) -> None:
-    """Make the tables anew."""
+    """Drop and create the tables."""
     for name in _NAMES:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     for statement in _TABLES:
@@ -326,10 +325,10 @@ def _rebuild(connection: sqlite3.Connection, path: Path, folder: Path) -> None:
 
 
 def belongs_to(connection: sqlite3.Connection, path: Path, folder: Path) -> None:
-    """See that an index is of a folder, and of no other.
+    """Check that an index belongs to a folder.
 
     Raises:
-        ConfigurationError: It is of another.
+        ConfigurationError: It belongs to another folder.
     """
     (kept,) = connection.execute("SELECT folder FROM about").fetchone()
     if kept != _whereabouts(path, folder):
@@ -342,22 +341,23 @@ def belongs_to(connection: sqlite3.Connection, path: Path, folder: Path) -> None
 def search(
     path: Path, folder: Path, query: str, k: int, matching: MetadataFilter | None = None
 ) -> list[Document]:
-    """Find the chunks with the words of a search, by BM25.
+    """Find the chunks with the words of a query, ranked by BM25.
 
     Args:
         path: The index.
-        folder: The folder it is the index of.
+        folder: The folder that is indexed.
         query: Any text.
-        k: How many chunks at the most.
-        matching: What the metadata of their files must be: for each key a value, or any of several.
+        k: The maximum number of chunks.
+        matching: The metadata that their files must have: for each key a value, or a list of which
+            any matches.
 
     Returns:
-        The best chunks, best first. Their scores are positive and can be compared within one search
+        The best chunks, best first. Their scores are positive and comparable within one search
         only.
 
     Raises:
-        NoIndexError: There is none, or it is of another version.
-        ConfigurationError: It cannot be read, is damaged, or is something else.
+        NoIndexError: There is no index, or it has another version.
+        ConfigurationError: It cannot be read, is damaged, or is another kind of file.
     """
     wanted: list[str] = []
     for key, value in (matching or {}).items():
@@ -375,16 +375,16 @@ def search(
 
 
 def label_of(value: MetadataValue) -> str:
-    """Return what a value of metadata is compared by: 2024, 2024.0 and "2024" are the same."""
+    """Normalize a metadata value for comparison: 2024, 2024.0 and "2024" are the same."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _expressions(connection: sqlite3.Connection, query: str) -> Iterator[tuple[str, int]]:
-    """Yield what finds the documents with the words of a search: if too few, with the next one.
+    """Yield full-text expressions for a query, each as a fallback if the last found too few.
 
-    With each comes how often it counts every word.
+    Each comes with the number of times that it counts every word.
     """
     documents, *lists = connection.execute(
         "SELECT documents, languages, stemmed FROM about"
@@ -403,8 +403,8 @@ def _expressions(connection: sqlite3.Connection, query: str) -> Iterator[tuple[s
     if documents <= _MANY_DOCUMENTS or sum(counts.values()) <= _MOST_RANKED:
         yield " OR ".join(counts), 1
         return
-    # To look up what many documents have takes long, and tells next to nothing of any: what half of
-    # them have weighs nothing in BM25.
+    # Frequent words are slow to look up and hardly discriminate: a word in half of the documents
+    # has no weight in BM25.
     common = frozenset[str]().union(*(STOP_WORDS.get(one, ()) for one in languages))
     rarest = sorted(counts, key=lambda phrase: (phrases[phrase] in common, counts[phrase]))
     telling = [
@@ -416,7 +416,7 @@ def _expressions(connection: sqlite3.Connection, query: str) -> Iterator[tuple[s
     few = sum(total <= _MOST_RANKED for total in totals) or 1
     rare, others = " OR ".join(telling[:few]), " OR ".join(telling[few:])
     if others:
-        # Whatever stands in both parts counts twice, and so everything has to.
+        # The rare words count twice, since they are in both parts, so the others must as well.
         yield f"({rare}) AND ({rare} OR {others} OR {others})", 2
     yield " OR ".join(telling), 1
 
@@ -437,7 +437,7 @@ def _mark(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 def _whereabouts(path: Path, folder: Path) -> str:
-    """Where the folder is, seen from the index: the two may be moved together."""
+    """Return the folder's path relative to the index, since the two may be moved together."""
     there, here = os.path.realpath(folder), os.path.realpath(path.parent)
     try:
         return Path(os.path.relpath(there, here)).as_posix()
@@ -483,7 +483,7 @@ _FORGET = (
     "DELETE FROM files WHERE id = ?",
 )
 _LAST = "SELECT (SELECT ifnull(max(id), 0) FROM files), (SELECT ifnull(max(id), 0) FROM chunks)"
-# So many rows are written at once.
+# The number of chunks written at once.
 _BATCH = 1000
 # The words of a file from which its language is guessed.
 _GUESSED_FROM = 200
@@ -491,15 +491,15 @@ _GUESSED_FROM = 200
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What was done to bring an index up to date.
+    """The result of an update of an index. Paths are relative to the folder.
 
     Attributes:
-        added: The files that were not in it, by their paths seen from the folder.
-        changed: Those with other text than before.
-        removed: Those that are gone, or can no longer be read.
-        unchanged: Those that are as they were.
-        skipped: Those that cannot be searched, and why.
-        documents: How many documents are in the index now.
+        added: The files that were not in the index before.
+        changed: The files whose text changed.
+        removed: The files that are gone or can no longer be read.
+        unchanged: The files that did not change.
+        skipped: The files that cannot be searched, with the reasons.
+        documents: The number of documents in the index now.
     """
 
     added: tuple[str, ...]
@@ -511,7 +511,7 @@ class IndexReport:
 
 
 def index_path(folder: Path, index: str | os.PathLike[str] | None) -> Path:
-    """Return which file is the index of a folder."""
+    """Return the path of the index file of a folder."""
     return folder / INDEX_NAME if index is None else Path(index).expanduser().absolute()
 
 
@@ -521,26 +521,26 @@ def index_folder(
     *,
     language: Language = "auto",
 ) -> IndexReport:
-    """Bring the index of a folder up to date, or make it.
+    """Update or create the index of a folder.
 
-    Files of the same size and time as before are not read. All changes are made at once: who
-    searches meanwhile, here or in another process, finds what was there before. Where nothing has
+    Files whose size and time did not change are not read. All changes are committed at once:
+    concurrent searches, here or in another process, see the previous state. If nothing has
     changed, nothing is written.
 
     Args:
         path: The folder; `~` is the home folder.
-        index: The file of the index, on a local disk; `.resay-index.sqlite` in the folder if None.
-        language: What language the files are in, by its code, so that a search finds inflected
-            words; auto to tell it for each file by its stop words, none to find words as they
-            stand. An index that was made for another is made anew.
+        index: The index file, on a local disk; `.resay-index.sqlite` in the folder if None.
+        language: The code of the files' language, so that a search finds inflected words; auto to
+            detect it for each file by its stop words, none to match exact words. An index for
+            another language is rebuilt.
 
     Returns:
-        What was done.
+        The changes made.
 
     Raises:
-        ConfigurationError: The folder cannot be read, or the index cannot be written, is damaged,
-            or is something else.
-        MissingDependencyError: What finds inflected words of the language is not installed.
+        ConfigurationError: The folder cannot be read; or the index cannot be written, is damaged,
+            or is another kind of file.
+        MissingDependencyError: The language's stemmer is not installed.
     """
     if language not in ("auto", "none"):
         require_stems(language)
@@ -552,8 +552,8 @@ def index_folder(
     try:
         return _go_over(folder, file, language, "write")
     except ConfigurationError as error:
-        # The times of copies differ from those of the files they were made from: what is in a
-        # read-only image may be up to date all the same.
+        # Copied files have other times than the originals, so an index in a read-only image may be
+        # up to date all the same.
         try:
             return _go_over(folder, file, language, "compare", listing)
         except (NoIndexError, _OutdatedError):
@@ -565,12 +565,12 @@ _Listing = tuple[Sequence[Found], Sequence[Skipped]]
 
 
 class _OutdatedError(Exception):
-    """The index is not up to date, and not to be written."""
+    """The index is outdated, and was opened for reading only."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A file as the index has it."""
+    """The index's record of a file."""
 
     id: int
     stamp: tuple[int, int]
@@ -588,19 +588,19 @@ def _go_over(
                 raise _OutdatedError
             _rebuild(connection, file, folder)
             connection.execute("UPDATE about SET language = ?", (language,))
-        # A list from before the wait for others who write may lack what they have found.
+        # A writer lists the files again: while it waited, other writers may have indexed new ones.
         return _Run(connection, language, how).over(listing or find_files(folder, file))
 
 
 def _is_stemmed(connection: sqlite3.Connection, language: Language, how: _How) -> bool:
-    """Return whether an index has the stems that are wanted, as far as they can be made here."""
+    """Return whether an index has the right stems, as far as the stemmers are installed."""
     made_for, *lists = connection.execute(
         "SELECT language, languages, stemmed FROM about"
     ).fetchone()
     told, stemmed = map(json.loads, lists)
     if made_for != language:
         return False
-    # What was installed since is no reason to do without an index that cannot be written.
+    # An index that cannot be written stays usable if a stemmer was installed since.
     return how == "compare" or all(one in stemmed for one in told if has_stems(one))
 
 
@@ -609,9 +609,9 @@ class _Run:
 
     Args:
         connection: The index.
-        language: What language the files are in.
-        how: Whether to take all files of other times for changed (stamps), to read these (compare),
-            or also to write down what has changed.
+        language: The language of the files.
+        how: Whether to treat every file with another time as changed (stamps), to read those
+            (compare), or also to write the changes (write).
     """
 
     def __init__(self, connection: sqlite3.Connection, language: Language, how: _How) -> None:
@@ -628,7 +628,7 @@ class _Run:
         self._labels: list[tuple[object, ...]] = []
         self._chunks: list[tuple[object, ...]] = []
         self._texts: list[tuple[object, ...]] = []
-        # By language: which of the texts, and its words.
+        # By language: the index of a text in `_texts`, and its words.
         self._to_stem: dict[str, list[tuple[int, list[str]]]] = {}
         self._last_file, self._last_chunk = connection.execute(_LAST).fetchone()
 

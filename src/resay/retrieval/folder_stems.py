@@ -1,4 +1,4 @@
-"""The words of texts and their stems, so that a search for one form of a word finds the others."""
+"""Split text into words, and stem them, so that a search for one form of a word finds the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from resay.errors import MissingDependencyError
 _WORD = re.compile(r"[^\W_]+")
 _NO_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
-# Marks belong to words: without them, those of most Indic scripts fall apart at their vowels.
+# Marks belong to words: otherwise, words of most Indic scripts would be split at their vowels.
 TOKENIZER = "unicode61 remove_diacritics 2 categories 'L* N* M* Co'"
 
 _PURPOSE = "finding inflected words of the language {!r}"
@@ -49,20 +49,20 @@ SNOWBALL: Mapping[str, str] = MappingProxyType(
         "tr": "turkish",
     }
 )
-"""What the languages beside English are called by the package that has their stems."""
+"""The names of the languages except English in the package `snowballstemmer`."""
 
 
 @cache
 def has_stems(language: str) -> bool:
-    """Return whether stems of a language can be made here."""
+    """Return whether a language's stemmer is installed."""
     return language == "en" or find_spec("snowballstemmer") is not None
 
 
 def require_stems(language: str) -> None:
-    """See that stems of a language can be made here.
+    """Check that a language's stemmer is installed.
 
     Raises:
-        MissingDependencyError: The package with them is not installed.
+        MissingDependencyError: It is not installed.
     """
     if not has_stems(language):
         raise MissingDependencyError("snowballstemmer", "stemming", _PURPOSE.format(language))
@@ -73,7 +73,7 @@ class _Algorithm(Protocol):
 
 
 class _Porter:
-    """Porter's stemmer as SQLite's FTS5 has it: the only way there is to call it."""
+    """The Porter stemmer of SQLite's FTS5, which can only be called through an index."""
 
     def __init__(self) -> None:
         self._connection = sqlite3.connect(
@@ -108,20 +108,20 @@ class _Snowball:
 
 
 MARK = "\ue000"
-"""What stems begin with: for private use, and a letter to the tokenizer, so no word does."""
+"""The prefix of stems. Private-use characters occur in no word, but the tokenizer keeps them."""
 
-# Enough for the words of a large folder; what is forgotten is only made again.
+# Enough for the words of a large folder; evicted stems are merely computed again.
 _MOST_KEPT = 300_000
 
 
 class Stemmer:
-    """The stems of a language's words, each made once.
+    """A language's stemmer, with a cache.
 
     Args:
-        language: The language, by its code of two letters.
+        language: The language's two-letter code.
 
     Raises:
-        MissingDependencyError: The package with its stems is not installed.
+        MissingDependencyError: The language's stemmer is not installed.
     """
 
     def __init__(self, language: str) -> None:
@@ -131,12 +131,12 @@ class Stemmer:
         self._lock = threading.Lock()
 
     def stems(self, texts: Sequence[Sequence[str]]) -> list[str]:
-        """Return the stems of the words of texts, with spaces between, in order.
+        """Return each text's stems, in order, separated by spaces.
 
         Stop words have none.
 
         Args:
-            texts: For each text its words, in small letters.
+            texts: The words of each text, in lower case.
         """
         with self._lock:
             if len(self._kept) > _MOST_KEPT:
@@ -153,16 +153,16 @@ class Stemmer:
 
 @cache
 def stemmer(language: str) -> Stemmer:
-    """Return the stemmer of a language, one in a process.
+    """Return a language's stemmer, one per process.
 
     Raises:
-        MissingDependencyError: The package with its stems is not installed.
+        MissingDependencyError: It is not installed.
     """
     return Stemmer(language)
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in small letters, accents as one character with their letter."""
+    """Return the words of a text in lower case, with composed accents."""
     if text.isascii():
         return text.translate(_NO_WORDS).lower().split()
     return _WORD.findall(unicodedata.normalize("NFC", text).lower())

@@ -1,4 +1,4 @@
-"""Functions and objects of the application's that find documents and references."""
+"""Adapt the application's functions and objects to find documents and references."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ _Ask = Callable[[str, int, str | None], Awaitable[Any]]
 
 
 def as_retriever(found: object) -> AdaptedRetriever:
-    """Make a retriever of what can find documents.
+    """Make a retriever of an object or a function that finds documents.
 
     Args:
-        found: An object with `retrieve(query, *, k)`, or a function that takes the query, and `k`
-            if it likes. Where it takes `tenant` it gets the tenant of the request, or None.
-            Either may be asynchronous; what is not runs in a thread. It returns texts,
-            `Document`s, or mappings with `text` and whichever of `id`, `score` and `metadata` there
-            are; other keys are metadata too.
+        found: An object with `retrieve(query, *, k)`, or a function that takes the query and
+            optionally `k`. If it takes `tenant`, it receives the tenant of the request or None.
+            Either may be asynchronous; synchronous code runs in a thread. It returns texts,
+            `Document`s, or mappings with `text` and optionally `id`, `score` and `metadata`; other
+            keys count as metadata too.
 
     Returns:
-        A retriever that gives at most k documents, none of them empty, each with an id: one without
-        gets one that is made of its text. Asking it raises what the function raises, and TypeError
-        where it returns something else; guards inside it do nothing.
+        A retriever that returns at most k documents, without empty ones. A document without an id
+        gets one derived from its text. Its `retrieve` raises any error of the function, and
+        TypeError for an invalid result. Guards inside the function are inactive.
 
     Raises:
-        ConfigurationError: It is nothing of that kind.
+        ConfigurationError: `found` is neither.
     """
     return _made(found, name_of(found))
 
 
 def find_retriever(name: str) -> AdaptedRetriever:
-    """Import what finds documents, and make a retriever of it.
+    """Import an object or a function, and make a retriever of it.
 
     Args:
-        name: Where it is, `package.module:name`; see `as_retriever` for what it may be.
+        name: The import path, `package.module:name`, of an argument for `as_retriever`.
 
     Raises:
-        ConfigurationError: It cannot be imported, or cannot be asked for documents.
+        ConfigurationError: It cannot be imported, or cannot be used as a retriever.
     """
     return _made(import_named(name), name)
 
@@ -107,11 +107,11 @@ def _calling(
 
 
 async def _found(function: Callable[..., Any], call: Callable[[], Any]) -> Any:
-    """Return what a call of a function finds, in a thread of its own unless it is asynchronous."""
+    """Call a function, in a thread unless it is asynchronous, and return its result."""
     if is_async(function):
         found = call()
     else:
-        # Abandoned, so that a function that hangs does not hold up a deadline.
+        # Abandoned on cancellation, so that a function that hangs cannot delay a deadline.
         found = await anyio.to_thread.run_sync(_listed, call, abandon_on_cancel=True)
     return await found if inspect.isawaitable(found) else found
 
@@ -125,7 +125,7 @@ def _without_k(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _listed(call: Callable[[], Any]) -> Any:
     found = call()
-    # What is made one by one is made here, where it holds up nobody.
+    # Run generators here, in the thread, where they do not block the event loop.
     return list(cast("Iterator[Any]", found)) if inspect.isgenerator(found) else found
 
 
@@ -136,7 +136,7 @@ def _can_be_called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> b
     except TypeError:
         return False
     except ValueError:
-        pass  # Some functions written in C do not say what they take.
+        pass  # Some functions written in C have no signature.
     return True
 
 
@@ -148,7 +148,7 @@ def _takes(function: Callable[..., Any], name: str) -> bool:
 
 
 class AdaptedRetriever:
-    """A retriever that asks something of the application's; made by `as_retriever`."""
+    """A retriever around the application's code; created by `as_retriever`."""
 
     def __init__(self, ask: _Ask, name: str, found: object) -> None:
         self._ask = ask
@@ -159,7 +159,7 @@ class AdaptedRetriever:
         return f"as_retriever({self._name!r})"
 
     async def prepare(self) -> None:
-        """Prepare what is asked, where it can be prepared."""
+        """Prepare the wrapped object, if it can be prepared."""
         if isinstance(self._found, PreparesRetrieval):
             await self._found.prepare()
 
@@ -167,7 +167,7 @@ class AdaptedRetriever:
         self, query: str, *, k: int, tenant: str | None = None
     ) -> Sequence[Document]:
         """Find documents; see `Retriever`."""
-        # It may ask models that are guarded, which would look for documents again.
+        # It may call guarded models, which would retrieve documents again.
         with marked():
             found: object = await self._ask(query, k, tenant)
         if isinstance(found, (str, bytes, Mapping)) or not isinstance(found, Iterable):
@@ -215,7 +215,7 @@ def _kind(value: object) -> str:
     return f"something of the type {type(value).__module__}.{type(value).__qualname__}"
 
 
-# What is found may be made one by one; nobody reads more.
+# The maximum number of references taken from a function.
 _MOST = 1_000
 
 
@@ -223,7 +223,7 @@ class ReferenceFunction:
     """A function that a policy names in `references.from`.
 
     Args:
-        path: Where it is, `package.module:function`.
+        path: The import path, `package.module:function`.
 
     Raises:
         ConfigurationError: There is no such function, or it does not take one argument.
@@ -241,18 +241,18 @@ class ReferenceFunction:
                 f"{path!r} must take one argument, the request as a mapping"
             ) from error
         except ValueError:
-            pass  # Some functions written in C do not say what they take.
+            pass  # Some functions written in C have no signature.
         self._function = cast("Callable[[Mapping[str, Any]], Any]", found)
 
     async def find(self, query: Query) -> Sequence[Reference]:
-        """Ask it, in a thread of its own unless it is asynchronous.
+        """Call the function, in a thread unless it is asynchronous.
 
         Args:
-            query: What is asked. The function gets a copy of what the client sent.
+            query: The query. The function receives a copy of the client's request.
 
         Raises:
-            TypeError: It returns something else than texts and mappings with a text.
-            Exception: Whatever it raises.
+            TypeError: The function returns anything but texts and mappings with a text.
+            Exception: Any error of the function.
         """
         found = await _found(self._function, partial(self._function, _copied(query.request)))
         if isinstance(found, (str, bytes, Mapping)) or not isinstance(found, Iterable):
@@ -265,16 +265,16 @@ class ReferenceFunction:
 
 
 def reference_functions(places: Iterable[str]) -> tuple[ReferenceFunction, ...]:
-    """Return the functions among the places that references are taken from.
+    """Return the functions among the sources of references.
 
     Raises:
-        ConfigurationError: One cannot be imported, or not be called with a request.
+        ConfigurationError: A function cannot be imported, or cannot be called with a request.
     """
     return tuple(ReferenceFunction(place) for place in places if is_import_path(place))
 
 
 def _copied(value: Any) -> Any:
-    """Return what a function may change without changing the request."""
+    """Return a deep copy of a request's mappings and lists, which a function may modify."""
     if isinstance(value, Mapping):
         return {k: _copied(item) for k, item in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, (list, tuple)):

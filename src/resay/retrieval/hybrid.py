@@ -1,4 +1,4 @@
-"""Several retrievers searched at the same time, put together, and put into order by a model."""
+"""Search with several retrievers concurrently, merge their results, and rerank them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from resay.retrieval.function import as_retriever
 _log = logging.getLogger(__name__)
 
 _RANK_OFFSET = 60
-# Less is no part of a document that a model could tell anything of.
+# With less room, a part of a document would be too short to judge.
 _LEAST_ROOM = 16
-# A long document is read in so many parts, from its beginning.
+# The maximum number of parts of a long document to score, from its beginning.
 _MOST_PARTS = 8
 
 
 def fused(rankings: Sequence[Sequence[Document]]) -> list[Document]:
-    """Put several rankings together, by the sum of 1 / (60 + rank) over them.
+    """Merge several rankings, by the sum of 1 / (60 + rank) over them.
 
     Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
     Learning Methods", SIGIR 2009.
 
     Args:
-        rankings: Documents, best first, of each search.
+        rankings: The documents of each search, best first.
 
     Returns:
-        Each document once, best first. Documents with the same id or the same text are one, as the
-        first ranking that has it gives it.
+        Each document once, best first. Documents with the same id or the same text are merged; the
+        first one is returned.
     """
     return [document for document, _ in _fused(rankings, [1.0] * len(rankings))]
 
@@ -44,7 +44,7 @@ def fused(rankings: Sequence[Sequence[Document]]) -> list[Document]:
 def _fused(
     rankings: Sequence[Sequence[Document]], weights: Sequence[float]
 ) -> list[tuple[Document, float]]:
-    """Return each document with its sum."""
+    """Return each document with its fusion score."""
     sums: dict[int, float] = {}
     documents: list[Document] = []
     by_id: dict[str, int] = {}
@@ -65,17 +65,16 @@ def _fused(
 
 
 class Reranker:
-    """A cross-encoder: it reads a search and a document together, and says how well they fit.
+    """A cross-encoder, which scores the relevance of a document to a query.
 
-    A document that is longer than the model reads is read in parts, and counts as much as the best
-    of them.
+    A document that exceeds the model's window is scored in parts, and gets the score of the best.
 
     Args:
         model: A folder, a model on the Hugging Face hub, or its settings. It has one output.
 
     Raises:
-        ConfigurationError: The settings are not valid.
-        MissingDependencyError: What the model needs is not installed.
+        ConfigurationError: The settings are invalid.
+        MissingDependencyError: A package that the model needs is not installed.
     """
 
     def __init__(self, model: str | Mapping[str, Any] | ModelConfig) -> None:
@@ -87,8 +86,8 @@ class Reranker:
         """Load the model.
 
         Raises:
-            ConfigurationError: It cannot be had, or has more than one output.
-            ScorerError: Its server does not answer.
+            ConfigurationError: The model cannot be loaded, or has more than one output.
+            ScorerError: The model's server does not answer.
         """
         await self._model.prepare()
         labels = await self._model.labels()
@@ -99,11 +98,11 @@ class Reranker:
             )
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return how well each text fits a search, from 0 to 1.
+        """Return each text's relevance to a query, from 0 to 1.
 
         Raises:
             ConfigurationError: See `prepare`.
-            ScorerError: The search is too long for the model, or the model failed.
+            ScorerError: The query is too long for the model, or the model failed.
         """
         await self.prepare()
         parts = await self._parts(query, texts)
@@ -132,24 +131,23 @@ class Reranker:
 
 
 class HybridRetriever:
-    """Searches with several retrievers at the same time, and puts together what they find.
+    """Searches with several retrievers concurrently, and merges their results.
 
-    The rankings are put together by reciprocal rank fusion; see `fused`. With a reranker, the best
-    of that are put into the order that it gives. A retriever that fails, or takes too long, does
-    not lose what the others found, and a reranker that does leaves the order as it was; both are
-    logged, without what was searched for.
+    The rankings are merged by reciprocal rank fusion; see `fused`. A reranker then reorders the
+    best documents. If a retriever fails or times out, the results of the others are used; if the
+    reranker does, the order of the fusion is. Both are logged, without the query.
 
     Args:
-        parts: The retrievers, at least one: whatever `as_retriever` takes.
-        fetch_k: How many documents each is asked for, and how many the reranker reads; at least as
-            many as are wanted.
-        reranker: Who puts the documents into order; None = the fusion alone.
-        weights: How much the ranking of each part counts; all the same where there are none.
-        timeout_s: How many seconds the parts may take, and then the reranker.
+        parts: The retrievers, at least one: any arguments for `as_retriever`.
+        fetch_k: The number of documents from each retriever and for the reranker; raised to the
+            number requested.
+        reranker: The reranker; None = the fusion alone.
+        weights: The weight of each retriever's ranking; equal weights if empty.
+        timeout_s: The time limit in seconds for the retrievers, and again for the reranker.
 
     Raises:
-        ConfigurationError: There are no parts, or not as many weights as parts, or one is nothing
-            that finds documents.
+        ConfigurationError: There are no retrievers, a different number of weights, or a part that
+            cannot be used as a retriever.
     """
 
     def __init__(
@@ -180,7 +178,7 @@ class HybridRetriever:
         """Prepare all parts and the reranker.
 
         Raises:
-            ConfigurationError: One of them cannot be had as configured.
+            ConfigurationError: One of them does not work as configured.
             ResayError: A server does not answer.
         """
         for part in self._parts:
@@ -194,16 +192,16 @@ class HybridRetriever:
         """Find documents.
 
         Args:
-            query: What to search for, in words.
-            k: How many documents are wanted at the most, at least 1.
-            tenant: On whose behalf; the parts that take it get it.
+            query: The query in natural language.
+            k: The maximum number of documents, at least 1.
+            tenant: The tenant of the request, passed to the retrievers that take it.
 
         Returns:
             The documents, best first, each once. The score is the reranker's, from 0 to 1, or else
-            the sum of the fusion.
+            that of the fusion.
 
         Raises:
-            Exception: All parts failed; it is the error of the first.
+            Exception: All retrievers failed; it is the error of the first.
         """
         count = max(k, self._fetch_k)
         found = _fused(await self._searched(query, count, tenant), self._weights)[:count]
@@ -222,7 +220,7 @@ class HybridRetriever:
                 with anyio.fail_after(self._timeout_s):
                     part = self._parts[place]
                     rankings[place] = await part.retrieve(query, k=count, tenant=tenant)
-            # Whatever it is, it must not cost what the others find.
+            # Any failure here must not lose the results of the others.
             except Exception as error:
                 failures[place] = error
 
@@ -255,5 +253,5 @@ class HybridRetriever:
                 type(error).__name__,
             )
             return found
-        # Stable: where the model makes no difference, the fusion does.
+        # A stable sort: ties keep the order of the fusion.
         return sorted(zip(documents, scores, strict=True), key=lambda pair: -pair[1])

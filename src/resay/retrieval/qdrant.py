@@ -1,4 +1,4 @@
-"""Documents found by meaning, in the vector database Qdrant."""
+"""A retriever that searches the vector database Qdrant by meaning."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from resay.models import ModelConfig, SentenceEmbedder, config_of, sentence_embe
 from resay.providers import LiteLLMEmbedder
 from resay.retrieval.base import MetadataValue
 
-# What waits for a search has a time limit of its own; this one is for what does not.
+# Callers limit the time of searches themselves; this is the limit for everything else.
 _PATIENCE_S = 60
 _FIXES = {
     401: "check `api_key`",
@@ -35,37 +35,37 @@ _FIXES = {
 
 
 class Store(Protocol):
-    """A place with collections. It may be used from any thread and event loop."""
+    """A database with collections. It may be used from any thread and event loop."""
 
     async def ask(self, method: str, **arguments: Any) -> Any:
         """Call a method of Qdrant's client.
 
         Raises:
-            ConfigurationError: The place or the key cannot be used.
-            ResayError: Anything else that went wrong. What Qdrant says about it is left out, since
-                it may repeat what it was sent.
+            ConfigurationError: The database or the key cannot be used.
+            ResayError: Any other failure. Qdrant's message is left out, since it may repeat the
+                request.
         """
         ...
 
     async def has(self, collection: str) -> bool:
-        """Return whether there is a collection of this name; raises what `ask` does."""
+        """Return whether a collection exists; raise the same errors as `ask`."""
         ...
 
     async def aclose(self) -> None:
-        """Close what is open; it is opened again when it is asked again."""
+        """Close the database; the next call opens it again."""
         ...
 
 
 def store_at(path: str | None, url: str | None, api_key: str | None) -> Store:
-    """Return the place with collections, the same one for the same arguments.
+    """Return the database at a path or URL, the same one for the same arguments.
 
     Args:
-        path: The folder of a database without a server.
-        url: The address of a server; one of the two is given.
+        path: The folder of a local database.
+        url: The URL of a server; exactly one of the two must be given.
         api_key: The server's key.
 
     Raises:
-        ConfigurationError: Neither is given, or both, or what is given cannot be used.
+        ConfigurationError: Neither or both are given, or the one given cannot be used.
     """
     if path is not None and url is None:
         return _folder(Path(path).resolve())
@@ -74,9 +74,9 @@ def store_at(path: str | None, url: str | None, api_key: str | None) -> Store:
     raise ConfigurationError("set either `path` (a folder) or `url` (a server)")
 
 
-# A folder can be opened once: everybody in the process shares one client, whose methods block.
+# A folder can be opened only once, so the process shares one client, whose methods block.
 class _Folder:
-    """A folder, opened when it is first asked, and closed when the process ends."""
+    """A local database, opened on first use, and closed when the process ends."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -85,13 +85,13 @@ class _Folder:
         self._pid: int | None = None
 
     async def ask(self, method: str, **arguments: Any) -> Any:
-        # Abandoned, so that whoever waits for the lock can leave.
+        # Abandoned on cancellation, since the thread may have to wait for the lock.
         return await anyio.to_thread.run_sync(
             partial(self._ask, method, **arguments), abandon_on_cancel=True
         )
 
     async def has(self, collection: str) -> bool:
-        # Opening would make the folder.
+        # Opening would create the folder.
         if not self._path.is_dir():
             return False
         return await self.ask("collection_exists", collection_name=collection)
@@ -122,11 +122,11 @@ class _Folder:
                 f"the Qdrant folder {str(self._path)!r} cannot be opened ({type(error).__name__});"
                 " see that it is one, and that this process may write to it"
             ) from error
-        # Sooner than the interpreter would, which leaves files open behind it.
+        # Earlier than by the client's finalizer, which leaves files open.
         atexit.register(self._close)
         return opened
 
-    # Qdrant would find out by itself, and leave the file open in which it looked.
+    # Qdrant checks the lock too, but leaves the lock file open if it fails.
     def _is_locked(self) -> bool:
         lock = self._path / ".lock"
         if not lock.is_file():
@@ -150,7 +150,7 @@ class _Folder:
         if client is not None:
             client.close()
 
-    # A forked process has a copy, and must not use or unlock what its parent has open.
+    # A forked process has a copy of the client, and must not use or unlock its parent's database.
     def _forked(self) -> bool:
         return self._client is not None and self._pid != os.getpid()
 
@@ -162,7 +162,7 @@ class _Folder:
 
 
 class _Server:
-    """A server, with connections for each event loop, closed when the loop shuts down."""
+    """A server, with a client per event loop, closed when the loop shuts down."""
 
     def __init__(self, url: str, api_key: str | None) -> None:
         self._url = _checked(url)
@@ -176,14 +176,14 @@ class _Server:
 
     async def ask(self, method: str, **arguments: Any) -> Any:
         if "qdrant_client" not in sys.modules:
-            # Importing it takes longer than an event loop should stand still.
+            # In a thread, because the import would block the event loop for too long.
             await anyio.to_thread.run_sync(_client_module)
         client = await self._clients.get()
         try:
             return await getattr(client, method)(**arguments)
         except Exception as error:
             failure = _failure(error, method)
-        # Without its cause, which knows the address and repeats what was sent.
+        # Without its cause, which contains the address and the request.
         raise failure
 
     async def has(self, collection: str) -> bool:
@@ -197,9 +197,9 @@ class _Server:
             url=self._url,
             api_key=self._api_key,
             timeout=_PATIENCE_S,
-            # It would ask the server for its version, in a thread, and print what it thinks of it.
+            # The check would request the server's version in a thread, and print warnings.
             check_compatibility=False,
-            # Reading certificates takes long, and plain HTTP has none.
+            # Loading certificates is slow, and plain HTTP needs none.
             verify=self._url.startswith("https:"),
         )
 
@@ -208,7 +208,7 @@ async def _disconnect(client: Any) -> None:
     await client.close()
 
 
-# Not the retrievers' own: a folder takes one client, and connections are there to be shared.
+# Shared by all retrievers: a folder permits only one client, and connections can be reused.
 _folder = cache(_Folder)
 _server = cache(_Server)
 
@@ -230,7 +230,7 @@ def _checked(url: str) -> str:
             return parts.geturl()  # with its scheme in lower case
     except ValueError:
         pass
-    # Not what was given, which may have a password in it.
+    # Without the given URL, which may contain a password.
     raise ConfigurationError(
         "`url` is not the address of a server; give one like 'http://localhost:6333'"
     )
@@ -259,38 +259,38 @@ def _failure(error: Exception, method: str) -> ResayError:
 
 _PURPOSE = "the retriever 'qdrant'"
 _ID = "resay_id"
-"""Where the payload of a point keeps its document's id: Qdrant takes only UUIDs and numbers."""
+"""The payload key of the document's id, since Qdrant's own ids must be UUIDs or numbers."""
 _AT_ONCE = 64
 
 
 class QdrantRetriever:
-    """Finds the documents of a collection whose embeddings are most like the query's.
+    """Finds the documents of a collection whose embeddings are most similar to the query's.
 
-    The collection is in a folder, which one process at a time can open, or on a server. Everybody
-    in the process who uses the same folder or server shares one client; for a server there is one
-    for each event loop, closed when the loop shuts down.
+    The collection is in a local folder, which only one process at a time can open, or on a server.
+    All retrievers of the process with the same folder or server share one client; for a server,
+    there is one per event loop, closed when the loop shuts down.
 
     Args:
         collection: The collection.
-        model: The embedding model it was filled with: a folder, a model on the Hugging Face hub, or
-            its settings. Or else give `embedding`.
-        embedding: The embedding model it was filled with, where it is a provider's: its name in
-            litellm's notation, or what asks it.
-        path: The folder of a database without a server.
-        url: The address of a server; one of the two is given.
+        model: The embedding model that the collection was filled with: a folder, a model on the
+            Hugging Face hub, or its settings. Alternatively, pass `embedding`.
+        embedding: The provider's embedding model that the collection was filled with: its name as
+            litellm names it, or an embedder.
+        path: The folder of a local database.
+        url: The URL of a server; exactly one of the two must be given.
         api_key: The server's key.
-        text_key: Where the payload of a point has its text. A point without one is not found.
-        query_prefix: What the model wants before a query.
-        tenant_key: Where the payload of a point says whose it is. Only what is the request's
-            tenant's is found then, and nothing without one.
-        filter: What the payload of a point must have to be found: for each key a value, or any of
-            several. Numbers are found by numbers, and texts by the same text.
+        text_key: The payload key of the text. Points without text are not returned.
+        query_prefix: A prefix that the model needs before a query.
+        tenant_key: The payload key of the tenant. If set, a request finds only its own tenant's
+            documents, and must have a tenant.
+        filter: The payload that a point must have to be found: for each key a value, or a list of
+            which any matches. Numbers match numbers, and texts match the same text.
 
     Raises:
-        ConfigurationError: Neither a folder nor a server is given, or both are, or neither of the
-            two kinds of models, or both; or the address or the key cannot be used, or the filter
-            has no values for a key.
-        MissingDependencyError: What it needs is not installed.
+        ConfigurationError: Not exactly one of `path` and `url` is given, or of `model` and
+            `embedding`; or the URL or the key cannot be used, or the filter has no values for a
+            key.
+        MissingDependencyError: A package that it needs is not installed.
     """
 
     def __init__(
@@ -322,10 +322,10 @@ class QdrantRetriever:
         return f"QdrantRetriever({self._collection!r})"
 
     async def prepare(self) -> None:
-        """Load the model, and see that the collection is there and goes with it.
+        """Load the model, and check that the collection exists and matches it.
 
         Raises:
-            ConfigurationError: The model or the collection cannot be had, or do not go together.
+            ConfigurationError: The model or the collection is not available, or they do not match.
             ResayError: A server does not answer.
         """
         await self._model.prepare()
@@ -337,17 +337,17 @@ class QdrantRetriever:
         """Find documents.
 
         Args:
-            query: What to search for, in words.
-            k: How many documents are wanted at the most, at least 1.
-            tenant: Whose documents are searched, where there is a `tenant_key`.
+            query: The query in natural language.
+            k: The maximum number of documents, at least 1.
+            tenant: The tenant whose documents to search, if there is a `tenant_key`.
 
         Returns:
-            The documents, best first. The id is that of the document where `add` put it there, else
-            the point's; the score is Qdrant's, for the collections that `add` makes the cosine.
+            The documents, best first. The id is the document's if `add` added it, else the point's.
+            The score is Qdrant's: the cosine for collections created by `add`.
 
         Raises:
-            ConfigurationError: The collection cannot be had, its points have no text, or it is not
-                said for which tenant of several to search.
+            ConfigurationError: The collection is not available, its points have no text, or the
+                tenant is missing.
             ResayError: The search failed.
         """
         await self._check()
@@ -383,20 +383,20 @@ class QdrantRetriever:
         return models.Filter(must=must) if must else None
 
     async def add(self, documents: Iterable[Document], *, prefix: str = "") -> None:
-        """Add documents to the collection, which is made where there is none.
+        """Add documents to the collection, which is created if it does not exist.
 
-        A document takes the place of one with the same id. Empty ones are left out. A title is
-        embedded with its text, since a section seldom says what its page is about.
+        A document replaces one with the same id. Empty documents are skipped. The title is embedded
+        with the text, since a section seldom says what its page is about.
 
         Args:
             documents: Any number of documents; their metadata must be JSON. Their scores are not
-                kept.
-            prefix: What the model wants before a text that is to be found: `passage: `, say.
+                stored.
+            prefix: A prefix that the model needs before a document, such as `passage: `.
 
         Raises:
-            ConfigurationError: The model or the collection cannot be had, or do not go together; or
-                metadata is under the key of the text.
-            ResayError: A document could not be added. Those before it may have been.
+            ConfigurationError: The model or the collection is not available, or they do not match;
+                or a metadata key is reserved, such as that of the text.
+            ResayError: A document could not be added. Earlier ones may have been.
         """
         if not await self._store.has(self._collection):
             await self._make()
@@ -412,8 +412,7 @@ class QdrantRetriever:
     async def aclose(self) -> None:
         """Close the folder, or the connections of the running event loop.
 
-        The next search opens them again. Others in the process who use the same ones lose them too,
-        for as long.
+        The next search opens them again. They are also closed for all other users in the process.
         """
         await self._store.aclose()
 
@@ -437,7 +436,7 @@ class QdrantRetriever:
         self._is_checked = True
 
     def _only(self, vectors: Any) -> tuple[str | None, int]:
-        """Return the name of a collection's vectors, None where they have none, and their size."""
+        """Return the name of a collection's vectors, or None, and their size."""
         if not isinstance(vectors, Mapping):
             return None, getattr(vectors, "size", 0)
         named = cast("Mapping[str, Any]", vectors)
@@ -489,7 +488,7 @@ class QdrantRetriever:
 def _embedding_model(
     model: str | Mapping[str, Any] | ModelConfig | None, embedding: str | LiteLLMEmbedder | None
 ) -> tuple[str, SentenceEmbedder | LiteLLMEmbedder]:
-    """Return what to call the model that embeds, and the model."""
+    """Return the embedding model's name for messages, and the model."""
     if model is not None and embedding is None:
         config = config_of(model)
         return config.called, sentence_embedder(config)
@@ -502,19 +501,19 @@ def _embedding_model(
 def _listed(key: str, wanted: MetadataValue | Sequence[MetadataValue]) -> tuple[MetadataValue, ...]:
     values = (wanted,) if isinstance(wanted, (str, bool, int, float)) else tuple(wanted)
     if not values:
-        # To Qdrant a condition without values is one that everything meets.
+        # In Qdrant, everything meets a condition without values.
         raise ConfigurationError(f"`filter` has no values for {key!r}; give some, or leave it out")
     return values
 
 
 def _any_of(models: Any, key: str, wanted: Sequence[MetadataValue]) -> Any:
-    """Return a condition that the payload has any of some values under a key."""
+    """Return the condition that a payload has any of some values under a key."""
     conditions = [_equals(models, key, value) for value in wanted]
     return conditions[0] if len(conditions) == 1 else models.Filter(should=conditions)
 
 
 def _equals(models: Any, key: str, value: MetadataValue) -> Any:
-    # Qdrant compares fractions by range only.
+    # Qdrant matches floats by range only.
     if isinstance(value, float):
         return models.FieldCondition(key=key, range=models.Range(gte=value, lte=value))
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))

@@ -1,4 +1,4 @@
-"""The published methods, one to a file, and the registry that finds them by name."""
+"""The published methods, one per file, and the registry that finds them by name."""
 
 from __future__ import annotations
 

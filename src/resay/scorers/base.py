@@ -1,4 +1,4 @@
-"""What a scorer is."""
+"""The interface of scorers, and the base classes of their settings."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from resay.core.verdict import Contradiction
 
 Need = Literal["samples", "judge", "references", "logprobs", "sample_logprobs", "query", "scores"]
-"""What a scorer must find in the evidence. One that needs `scores` corrects what the steps before
-it found, and sees every sentence of the passage, settled or not. One that needs `sample_logprobs`
-has samples drawn with the probabilities of their tokens."""
+"""Evidence that a scorer requires. A scorer that needs `scores` corrects the scores of the previous
+steps, and sees every sentence of the passage, settled or not. For one that needs `sample_logprobs`,
+samples are drawn with the probabilities of their tokens."""
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 
 
 class Settle(BaseModel):
-    """The scores a step may settle for good; the sentences between them go on to the next step."""
+    """The scores that a step settles; sentences with scores in between go on to the next step."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class Settle(BaseModel):
 
     @property
     def edges(self) -> tuple[float, ...]:
-        """The scores at which the fate of a sentence changes, ascending."""
+        """The scores at which the treatment of a sentence changes, ascending."""
         return tuple(edge for edge in (self.below, self.above) if edge is not None)
 
     def settles(self, score: float | None) -> bool:
@@ -55,7 +55,7 @@ class Settle(BaseModel):
 
 
 class ScorerConfig(BaseModel):
-    """The base of every step in a policy's chain.
+    """Base class of the steps in a policy's chain.
 
     A scorer's own `Config` adds a `method` field, a literal with its name, and its settings.
     """
@@ -73,7 +73,7 @@ class ScorerConfig(BaseModel):
 
     @property
     def method_name(self) -> str:
-        """The method's name, as in the policy and in verdicts."""
+        """The method's name, as in policies and verdicts."""
         return type(self).model_fields["method"].default
 
     @property
@@ -88,7 +88,7 @@ class ScorerConfig(BaseModel):
 
 
 class SampleConfig(ScorerConfig):
-    """The base of steps that compare the passage with samples."""
+    """Base class of steps that compare the passage with samples."""
 
     evidence: Literal["auto", "samples", "references"] = Field(
         default="auto",
@@ -102,8 +102,8 @@ class Scorer(Protocol):
     """One published method.
 
     A class registered as a scorer also has a `Config`, a `ScorerConfig` whose `method` is its
-    name, and is built from it: `MyScorer(MyScorer.Config(...))`. It keeps no state between calls:
-    one scorer serves concurrent checks.
+    name, and is built from it: `MyScorer(MyScorer.Config(...))`. It keeps no state between calls,
+    because one scorer serves concurrent checks.
     """
 
     name: str
@@ -113,35 +113,35 @@ class Scorer(Protocol):
         """Score `passage.sentences`.
 
         Args:
-            passage: The text; only its `sentences` are to be scored, the rest is context.
+            passage: The text; score only its `sentences`, the rest is context.
             evidence: Samples, references and judges.
 
         Returns:
             Scores with one entry per sentence, or a passage score, or both.
 
         Raises:
-            ScorerError: The method cannot say anything at all.
+            ScorerError: The method cannot score anything.
         """
         ...
 
 
 @runtime_checkable
 class Prepares(Protocol):
-    """A scorer that has something to load before its first use."""
+    """A scorer that loads something before its first use."""
 
     async def prepare(self) -> None:
-        """Load what the first check would otherwise wait for.
+        """Load models and the like now, so that the first check need not wait for them.
 
         Raises:
-            ConfigurationError: It cannot be had as configured.
-            ScorerError: It does not answer.
+            ConfigurationError: They cannot be loaded as configured.
+            ScorerError: They do not respond.
         """
         ...
 
 
 @runtime_checkable
 class Corrects(Protocol):
-    """A correction that can tell what it would make of scores, without asking anybody."""
+    """A correction that can be computed from scores alone, without any calls."""
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
         """Return the corrected scores, one for each sentence of the whole passage."""
@@ -150,19 +150,19 @@ class Corrects(Protocol):
 
 @runtime_checkable
 class Contradicts(Protocol):
-    """A scorer that knows better than a comparison of words what contradicts a sentence."""
+    """A scorer that finds contradictions of a sentence better than a comparison of words."""
 
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
     ) -> Contradiction | None:
-        """Find what contradicts a flagged sentence most.
+        """Find the strongest contradiction of a flagged sentence.
 
         Args:
             sentence: The sentence.
-            evidence: What it was compared with, in `samples`.
-            scores: Its entries in the columns this scorer gave, one for each sample in order.
+            evidence: The evidence, with the texts it was compared with in `samples`.
+            scores: Its entries in this scorer's columns, one for each sample in order.
 
         Returns:
-            What is said instead; None where nothing contradicts it.
+            The contradiction; None if nothing contradicts the sentence.
         """
         ...

@@ -8,20 +8,19 @@ Generative Large Language Models", EMNLP 2023, section 5.1: with B the BERTScore
 over the sentences s_k^n of each sample.
 
 B is F1 of a greedy matching (Zhang et al., "BERTScore: Evaluating Text Generation with BERT", ICLR
-2020, section 3): each token of one sentence is matched with the token of the other whose contextual
-embedding is most like its own; precision and recall are the means of those similarities, and F1
+2020, section 3): each token of one sentence is matched with the token of the other that has the
+most similar contextual embedding; precision and recall are the means of those similarities, and F1
 their harmonic mean. Rarer tokens weigh no more than others (no idf), as in the code released with
-the paper. Special tokens are left out on both sides, where the `bert_score` package lets a word be
-matched with one. With a baseline b, what two unrelated sentences have on average, B is rescaled to
+the paper. Special tokens are left out on both sides, whereas the `bert_score` package lets a word
+match one. With a baseline b, the mean for unrelated sentences, B is rescaled to
 (F1 - b) / (1 - b).
 
 A rescaled B can be below 0: `raw` keeps S as it is, the score is clipped to [0, 1]. Sample
-sentences of three tokens or fewer, their full stop among them, are left out, as in the released
-code.
+sentences of three tokens or fewer, the full stop included, are left out, as in the released code.
 
 Cost: no calls; each distinct sentence is embedded once. Good at: speed among the neural methods,
-paraphrase. Bad at: names and numbers that differ little, negation; it is the weakest of the
-published methods at finding made-up sentences.
+paraphrase. Bad at: names and numbers that differ little, negation; of the published methods, it is
+the weakest at finding made-up sentences.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
 _SHORTEST = 4
 
-# The layer whose embeddings agree best with people, as published with BERTScore.
+# The layer whose embeddings correlate best with human judgement, as published with BERTScore.
 _LAYERS: Mapping[str, int] = {
     "bert-base-multilingual-cased": 9,
     "bert-base-uncased": 9,
@@ -123,8 +122,8 @@ class Bertscore(SampleScorer):
         """Load the model.
 
         Raises:
-            ConfigurationError: It cannot be had.
-            ScorerError: Its server does not answer.
+            ConfigurationError: It cannot be loaded.
+            ScorerError: Its server does not respond.
         """
         await self._model.prepare()
 
@@ -137,11 +136,11 @@ class Bertscore(SampleScorer):
             evidence: Not used.
 
         Returns:
-            For each sentence 1 - max_k B, as it is in `raw`, and clipped to [0, 1]; None for all
-            where the sample has no sentence of more than three tokens.
+            For each sentence 1 - max_k B, unbounded in `raw`, and clipped to [0, 1]; None for all
+            if the sample has no sentence of more than three tokens.
 
         Raises:
-            ConfigurationError: The model cannot be had.
+            ConfigurationError: The model cannot be loaded.
             ScorerError: The model failed.
         """
         texts = [sentence.text for sentence in passage.sentences]

@@ -1,4 +1,4 @@
-"""The sum of the standardised values of several methods (`combination`).
+"""Weighted sum of the standardised values of several methods (`combination`).
 
 Manakul, Liusie and Gales, "SelfCheckGPT", the first version of the paper, section 3.4: "a simple
 combination of the standardised scores" of its BERTScore, question answering and n-gram methods.
@@ -7,25 +7,25 @@ Here it takes any methods:
     z(i) = sum_m w_m (x_m(i) - mean_m) / deviation_m
     score(i) = 1 / (1 + exp(-intercept - (1 - lean) z(i) - lean mean_j z(j)))
 
-x_m is the method's own unbounded value where it has one (`ngram`), else its score; or with `scale:
-log_odds` the logarithm of the odds of its score, which tells a sentence that 20 of 20 samples
-contradict from one that 19 do. With equal weights, `intercept: 0` and `lean: 0` sentences are in
-the order of the paper's mean.
+x_m is the method's own unbounded value if it has one (`ngram`), else its score; or with `scale:
+log_odds` the log-odds of its score, which distinguish a sentence that 20 of 20 samples contradict
+from one that 19 contradict. With equal weights, `intercept: 0` and `lean: 0`, sentences are ranked
+as by the paper's mean.
 
-The mean and deviation of x_m belong to the model and the domain, as do weights, intercept and lean;
-a policy must say the first two, for no default would be right. `resay calibrate` learns them
-all, by logistic regression, so that the score is the probability that a sentence is wrong in texts
-like those learned from. `lean` is how far each sentence leans on its passage: what is said next to
-wrong sentences is more often wrong. It needs the whole passage, and never changes the order of
+The mean and deviation of x_m depend on the model and the domain, as do weights, intercept and lean;
+a policy must set the first two, because no default would be right. `resay calibrate` learns all of
+them by logistic regression, so that the score is the probability that a sentence is wrong in texts
+like those it learned from. `lean` is how far each sentence leans on its passage: sentences next to
+wrong ones are more often wrong. It needs the whole passage, and never changes the order of
 sentences within one.
 
-A method that scores only passages says the same of every sentence. A part that has nothing to say
-about a sentence counts as its mean. The passage score is the mean of its sentences' (SelfCheckGPT,
+A method that scores only passages gives every sentence the same value. A part without a score for a
+sentence counts as its mean. The passage score is the mean of the sentence scores (SelfCheckGPT,
 Eq. 12).
 
-Cost: that of its parts, which run at the same time. Good at: parts whose scores mean different
-things at the same value. Bad at: texts unlike those the numbers are from. Do not put `snowballing`
-behind one that leans: the passage would count twice.
+Cost: that of its parts, which run concurrently. Good at: parts whose scores mean different things
+at the same value. Bad at: texts unlike those it was calibrated on. Do not put `snowballing` after a
+combination that leans: the passage would count twice.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from resay.scorers.evidence import Evidence
 
 Scale = Literal["raw", "log_odds"]
 
-# Keeps the odds of 0 and 1 finite. From 0.5 to 5 % the share makes no difference to speak of.
+# Keeps the odds of 0 and 1 finite. Values from 0.5 % to 5 % give much the same results.
 _MARGIN = 0.02
 
 
 class Standard(Protocol):
-    """What the values of one part are like, and how much they count."""
+    """The distribution of one part's values, and their weight."""
 
     @property
     def mean(self) -> float:
@@ -63,12 +63,12 @@ class Standard(Protocol):
 
     @property
     def weight(self) -> float:
-        """What a standardised value is multiplied by."""
+        """The factor of a standardised value."""
         ...
 
 
 class StandardisedPart(Part):
-    """A method with what its values are like."""
+    """A method with the distribution of its values."""
 
     mean: float = Field(description="The mean of its values over sentences like those to check.")
     deviation: Annotated[float, Field(gt=0)] = Field(
@@ -82,7 +82,7 @@ class StandardisedPart(Part):
 
 
 class Combination:
-    """Adds up the standardised values of several methods."""
+    """Adds the weighted standardised values of several methods."""
 
     name: ClassVar[str] = "combination"
 
@@ -117,7 +117,7 @@ class Combination:
         self.by_text = self._parts.by_text
 
     async def prepare(self) -> None:
-        """Load what the parts would otherwise load at their first use."""
+        """Load the resources of the parts now instead of on first use."""
         await self._parts.prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
@@ -125,13 +125,13 @@ class Combination:
 
         Args:
             passage: The passage; its `sentences` are scored.
-            evidence: What the parts need.
+            evidence: The evidence that the parts need.
 
         Returns:
-            Sentence scores, or a passage score where no part scores sentences.
+            Sentence scores, or a passage score if no part scores sentences.
         """
         results = await self._parts.score(passage, evidence)
-        # Where no part scores sentences, the passage stands as the only one.
+        # If no part scores sentences, the passage counts as a single sentence.
         rows = [
             [
                 _scaled(part.scale, result.of_sentence(i), result.value_of_sentence(i))
@@ -154,7 +154,7 @@ def weighted_sum(standards: Sequence[Standard], values: Sequence[float | None]) 
         values: The values of one sentence; None counts as the mean.
 
     Returns:
-        The sum, or None where there is no value at all.
+        The sum, or None if all values are None.
     """
     parts = zip(standards, values, strict=True)
     terms = [p.weight * (x - p.mean) / p.deviation for p, x in parts if x is not None]
@@ -165,7 +165,7 @@ def combine(z: Sequence[float | None], *, intercept: float, lean: float) -> list
     """Return the scores of a passage's sentences from their sums z.
 
     Args:
-        z: One sum per sentence; None where no part had anything to say.
+        z: One sum per sentence; None if no part scored it.
         intercept: Added to each.
         lean: How far each leans on the mean of all, in [0, 1).
 
@@ -180,7 +180,7 @@ def combine(z: Sequence[float | None], *, intercept: float, lean: float) -> list
 
 
 def log_odds(score: float) -> float:
-    """Return the logarithm of the odds of a score, with 0 and 1 kept 2 % off certainty."""
+    """Return the log-odds of a score, first scaled to [0.02, 0.98] to keep them finite."""
     inside = _MARGIN + (1 - 2 * _MARGIN) * score
     return log(inside / (1 - inside))
 
@@ -192,5 +192,5 @@ def _scaled(scale: Scale, score: float | None, value: float | None) -> float | N
 
 
 def _logistic(x: float) -> float:
-    # The form that cannot overflow, whatever weights a policy has.
+    # This form cannot overflow, whatever the policy's weights.
     return 1 / (1 + exp(-x)) if x >= 0 else exp(x) / (1 + exp(x))

@@ -4,15 +4,15 @@ Cohen, Hamri, Geva and Globerson, "LM vs LM: Detecting Factual Errors via Cross 
 2023, as revised by Yang, Sun and Wan, "A New Benchmark and Reverse Validation Method for
 Passage-level Hallucination Detection", Findings of EMNLP 2023, section 5.
 
-An examiner is given the response as a claim and asks questions about it. An examinee, the same
-model, answers each set of questions with neither the claim nor the history before it (that is the
+An examiner gets the response as a claim and asks questions about it. An examinee, the same model,
+answers each set of questions with neither the claim nor the conversation before it (this is the
 revision: with them it repeats the claim). The examiner may ask again, up to `turns` sets, and
 concludes whether the claim is correct. Incorrect scores 1, correct 0.
 
 Cost: 3 calls for each set of questions (the questions, the answers, "anything else?") and 1 for
-the conclusion, each waiting for the one before. After the last set nobody asks whether there is
-anything else: at most 3 x `turns` calls, 9 by default. Good at: precision; what it calls incorrect
-mostly is (75 % in the paper). Bad at: recall (15 %), cost and time.
+the conclusion, all in sequence. The last set skips "anything else?": at most 3 x `turns` calls, 9
+by default. Good at: precision; 75 % of the claims it calls incorrect are (in the paper). Bad at:
+recall (15 %), cost and time.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _NEGATED = re.compile(r"\bnot (?:\w+ )?(?:incorrect|inaccurate|false|wrong)\b", 
 
 
 class CrossExamination:
-    """Lets an examiner question an examinee about the response."""
+    """Has an examiner question an examinee about the response."""
 
     name: ClassVar[str] = "cross_examination"
     by_text: ClassVar[bool] = True
@@ -93,13 +93,13 @@ class CrossExamination:
 
         Args:
             passage: The passage; all of it is the claim.
-            evidence: Who answers for the judge.
+            evidence: The judge's provider.
 
         Returns:
             A passage score of 0 or 1.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         judge = judge_for(self.config.judge, evidence)
         examination = _Examination(judge, passage.text, self.config.restate)
@@ -122,7 +122,7 @@ class CrossExamination:
 
 
 class _Examination:
-    """One examination: the examiner's conversation grows, the examinee has none."""
+    """One examination: the examiner's conversation grows, the examinee's does not."""
 
     def __init__(self, judge: Judge, claim: str, restate: bool) -> None:
         self._judge = judge
@@ -130,7 +130,7 @@ class _Examination:
         self._said: list[Message] = [_user(_OPENING.format(claim=claim))]
 
     async def run(self, turns: int) -> int:
-        """Ask and answer; return how many sets of questions were asked."""
+        """Ask and answer; return the number of sets of questions."""
         for turn in range(1, turns):
             answers = await self._question()
             self._said.append(_user(_MORE.format(answers=answers)))
@@ -159,7 +159,7 @@ class _Examination:
         return await self._judge.ask(_EXAMINEE.format(questions=questions))
 
     async def _wants_more(self) -> bool:
-        # Whatever is not a clear yes ends the questions; it costs a turn, not the conclusion.
+        # Anything but a clear yes ends the questions; that costs a turn, not the conclusion.
         return read_yes_no(await self._examiner()) is True
 
     async def _examiner(self) -> str:
@@ -173,14 +173,14 @@ def _user(text: str) -> Message:
 
 
 def read_conclusion(text: str) -> bool | None:
-    """Read whether an examiner calls the claim wrong.
+    """Parse whether an examiner calls the claim wrong.
 
-    "Incorrect" and "correct" count as the first word, or as what is said of the claim: "Based on
-    the answers, the claim is incorrect." A claim that is correct only in part is wrong. Anything
-    else, a refusal among it, cannot be read.
+    "Incorrect" and "correct" count as the first word, or as a statement about the claim: "Based on
+    the answers, the claim is incorrect." A claim that is only partly correct is wrong. Anything
+    else, including a refusal, cannot be parsed.
 
     Args:
-        text: What the examiner wrote.
+        text: The examiner's answer.
 
     Returns:
         True for incorrect, False for correct, None for anything else.

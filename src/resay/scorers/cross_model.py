@@ -1,34 +1,34 @@
 """A second opinion by another model (`cross_model`, the policy's `second`).
 
-A model that is wrong the same way each time agrees with itself. Another model seldom shares the
+A model that makes the same mistake each time agrees with itself. Another model seldom shares the
 mistake:
 
 Xue, Greenewald, Mroueh and Mirzasoleiman, "Verify when Uncertain: Beyond Self-Consistency in Black
-Box Hallucination Detection", arXiv 2502.15845, 2025. In two stages: self-consistency first; the
-second model only where the score s of a claim lies between `doubtful.above` and `doubtful.below`.
-Published, its score c then decides. Here
+Box Hallucination Detection", arXiv 2502.15845, 2025. It has two stages: self-consistency first; the
+second model only if the score s of a claim lies between `doubtful.above` and `doubtful.below`. As
+published, its score c then decides. Here
 
     score = max(c, (1 - weight) s + weight c)
 
-so that a contradiction counts in full, and support takes only the share `weight` of the doubt away;
+so that a contradiction counts in full, and support removes only the share `weight` of the doubt;
 `weight: 1` is the published rule. Mistakes that a model makes each time look confident, and are
-found only where confident answers are looked at too: a share of them (`share`), drawn by a hash of
+found only if confident answers are checked too: a share of them (`share`), selected by a hash of
 the conversation, so that the same request is always treated alike. An answer with a claim in doubt
-is asked about as a whole, without the claims whose score is over `doubtful.below`.
+is checked as a whole, without the claims whose score is over `doubtful.below`.
 
-`ask: verification` is one call: the second model sees the claims and the conversation, and says of
-each claim whether it is right (c = 0), wrong (c = 1, with what is right instead) or unknown to it
-(no c). `ask: samples` is Goel, Schwartz and Qi, "Zero-knowledge LLM hallucination detection and
-mitigation through fine-grained cross-model consistency" (Finch-Zk), arXiv 2508.14314, 2025: the
-second model answers the same request, and the chain's own method compares the claims with that; a
-sample that does not mention a claim says nothing about it. Requests that may call tools, and those
-that cannot be repeated, are always verified.
+`ask: verification` is one call: the second model sees the claims and the conversation, and decides
+for each claim whether it is right (c = 0), wrong (c = 1, with the right answer instead) or unknown
+to it (no c). `ask: samples` is Goel, Schwartz and Qi, "Zero-knowledge LLM hallucination detection
+and mitigation through fine-grained cross-model consistency" (Finch-Zk), arXiv 2508.14314, 2025: the
+second model answers the same request, and the chain's own method compares the claims with its
+answers; a sample that does not mention a claim says nothing about it. Requests that may call tools,
+and those that cannot be repeated, are always verified.
 
-A claim that was to have a second opinion and has none, because the call failed, or the second model
-is the one that wrote the response, is not decided, unless it is flagged already.
+A claim that needs a second opinion and gets none, because the call failed, or the second model is
+the one that wrote the response, is undecided unless it is already flagged.
 
-Cost: 1 call, or for each sample 1 call and those of the comparison. Good at: what one model is sure
-of and wrong about. Bad at: what both believe wrongly, and what only one of them can know.
+Cost: 1 call, or for each sample 1 call and those of the comparison. Good at: errors that one model
+is sure of. Bad at: errors that both believe, and facts that only one of them can know.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _WORDS: Mapping[str, float | None] = {
     "false": 1.0,
     "unknown": None,
 }
-# Two names of one model, or the same name elsewhere, are told apart by where it is asked.
+# With one of these parameters, equal names may be different models.
 _PLACES = frozenset({"api_base", "base_url", "custom_llm_provider"})
 
 
@@ -117,7 +117,7 @@ class Doubtful(Strict):
 
 
 class Second(Strict):
-    """The second model, and when it is asked what."""
+    """The second model, and when and how to ask it."""
 
     model: str = Field(
         min_length=1,
@@ -125,7 +125,7 @@ class Second(Strict):
     )
     params: dict[str, Any] = Field(
         default_factory=dict,
-        repr=False,  # it may hold a key
+        repr=False,  # may contain a key
         description="What its provider takes: api_base, api_key, temperature, max_tokens, …",
     )
     ask: Literal["verification", "samples"] = Field(
@@ -165,11 +165,11 @@ class Second(Strict):
 
 @dataclass(frozen=True, slots=True)
 class _Opinion:
-    """What the second model says of a claim.
+    """The second model's opinion of a claim.
 
     Attributes:
-        score: 0 for right, 1 for wrong; None where it does not know, or says nothing of it.
-        instead: What is right instead, in its words; empty where it does not say.
+        score: 0 for right, 1 for wrong; None if it does not know, or does not mention the claim.
+        instead: The right answer in its words; empty if it gives none.
     """
 
     score: float | None = None
@@ -178,7 +178,7 @@ class _Opinion:
 
 @dataclass(frozen=True, slots=True)
 class _Opinions:
-    """What came of asking; None for a claim about which there is no answer."""
+    """The second model's opinions; None for a claim without an answer."""
 
     of: tuple[_Opinion | None, ...]
     failures: tuple[str, ...] = ()
@@ -187,11 +187,11 @@ class _Opinions:
 
 
 class CrossModel:
-    """Asks another model about claims that are in doubt, and about some that are not.
+    """Asks another model about claims in doubt, and about a share of the confident ones.
 
     Args:
-        config: Whom to ask, and when.
-        compare: The step of the chain that compares claims with samples; None where there is none.
+        config: Which model to ask, and when.
+        compare: The step of the chain that compares claims with samples, if any.
     """
 
     name: ClassVar[str] = "cross_model"
@@ -199,7 +199,7 @@ class CrossModel:
     source: ClassVar[EvidenceKind] = "second"
 
     class Config(ScorerConfig):
-        """A step that asks the second model of a policy."""
+        """Settings of the step that asks the second model of a policy."""
 
         method: Literal["cross_model"] = "cross_model"
         second: Second
@@ -231,18 +231,18 @@ class CrossModel:
         return [i for i, s in enumerate(scores) if s is None or s < below]
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Ask the second model, and correct the scores of the steps before by what it says.
+        """Ask the second model, and correct the scores of the previous steps by its opinions.
 
         Args:
             passage: The claims.
-            evidence: Their scores, the query, and who answers for models that are named.
+            evidence: Their scores, the query, and the provider for named models.
 
         Returns:
-            One score for each claim that it was asked about and says something of; and which
-            claims it was to be asked about in vain.
+            One score for each claim on which it has an opinion; and in `lost` the claims for which
+            no opinion was received.
 
         Raises:
-            ScorerError: Nobody can be asked.
+            ScorerError: No provider is available.
         """
         second = self.config.second
         chosen = self._chosen(evidence.scores)
@@ -263,7 +263,7 @@ class CrossModel:
 
         def read(answer: Completion) -> Sequence[_Opinion | None]:
             found = read_numbered(answer.text, count, _read)
-            # Asked about one claim, models leave its number out.
+            # Asked about a single claim, models omit its number.
             return [_read(answer.text)] if found == [None] else found
 
         reading = await ask(
@@ -284,7 +284,7 @@ class CrossModel:
         provider, count = evidence.judge_provider, len(passage.sentences)
         if query is None or provider is None:
             return _Opinions((None,) * count, problem="could not be asked")
-        # Without the model, so that its keys stay behind even where both have one name.
+        # Without the model, so that its keys are dropped even if both models have one name.
         asked = replace(query, model=None).for_sampling(model=second.model, params=second.params)
         found, compared = Scores(), False
         async with anyio.create_task_group() as tasks:
@@ -345,7 +345,7 @@ class CrossModel:
         )
 
     def _remark(self, found: _Opinions) -> str:
-        """Return what the verdict's reason says, without content."""
+        """Return a remark for the verdict's reason, without any content."""
         who = f"another model, {self.config.second.model},"
         known = [opinion for opinion in found.of if opinion is not None]
         if not known:
@@ -362,14 +362,14 @@ class CrossModel:
 
 
 def render(claims: Sequence[str], conversation: str = "") -> str:
-    """Return the question about all claims of an answer.
+    """Return the prompt about all claims of an answer.
 
     Args:
-        claims: The claims, which are numbered from 1.
-        conversation: What they answer; empty where that is not known.
+        claims: The claims, to be numbered from 1.
+        conversation: The conversation they answer; empty if unknown.
     """
     listed = "\n".join(f"{n}. {' '.join(claim.split())}" for n, claim in enumerate(claims, 1))
-    # Nobody can write a text that holds the code of all texts it will stand beside.
+    # No text can contain the hash of all the texts it appears among.
     mixed = "\0".join((conversation, listed)).encode("utf-8", "replace")
     code = hashlib.sha256(mixed).hexdigest()[:16]
     talk = f"<conversation-{code}>\n{conversation}\n</conversation-{code}>\n\n"
@@ -377,15 +377,15 @@ def render(claims: Sequence[str], conversation: str = "") -> str:
 
 
 def drawn(share: float, passage: Passage, evidence: Evidence) -> bool:
-    """Return whether a confident answer belongs to the share that is looked at.
+    """Return whether a confident answer belongs to the share to check.
 
-    The same conversation does each time, on every machine. Where it is not known, the response
-    stands for it.
+    The result is the same for the same conversation, on every machine. If the conversation is
+    unknown, the response takes its place.
 
     Args:
         share: The share, in [0, 1].
         passage: The response.
-        evidence: Knows the query.
+        evidence: The evidence, with the query.
     """
     query = evidence.asked or evidence.query
     known: object = list(query.messages) if query and query.messages else passage.text
@@ -394,7 +394,7 @@ def drawn(share: float, passage: Passage, evidence: Evidence) -> bool:
 
 
 def _repeatable(evidence: Evidence) -> bool:
-    """Return whether another model can be asked the same."""
+    """Return whether the same request can be sent to another model."""
     query = evidence.query
     return query is not None and not query.has_side_effects and query.unrepeatable is None
 
@@ -409,13 +409,13 @@ def _read(answer: str) -> _Opinion | None:
 
 
 def _says_nothing(sample: Passage, question: str) -> bool:
-    """Return whether a sample is a refusal, or says only that something is not known."""
+    """Return whether a sample only refuses, or says that something is unknown."""
     sentences = sample.sentences
     return all(claims_nothing(s.text, is_open=True, asked=question) for s in sentences)
 
 
 def _cross(found: Scores, i: int) -> float | None:
-    """Return what samples say of a claim; None where none of them speaks of it."""
+    """Return the mean score of a claim over the samples that mention it; None if none does."""
     if not found.silent:
         return found.sentences[i] if found.sentences else None
     quiet = frozenset(found.silent[i])

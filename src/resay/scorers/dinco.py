@@ -1,32 +1,32 @@
-"""Verbalised confidence, normalised by distractors (`dinco`).
+"""Verbalised confidence, normalised by that in distractors (`dinco`).
 
 Wang and Stengel-Eskin, "Calibrating Verbalized Confidence with Self-Generated Distractors",
-arXiv 2509.25532, ICLR 2026 (DiNCo). A model that knows little of a matter finds whatever it is
-shown believable. So it is asked how sure it is of a claim, and, each for itself, of alternatives to
-the claim that it wrote itself, which cannot be true as well. With p(c) its confidence in the claim,
-p(d) in a distractor, and the entailment between them from a classifier or a judge,
+arXiv 2509.25532, ICLR 2026 (DiNCo). A model that knows little about a matter believes whatever it
+is shown. So it is asked for its confidence in a claim and, separately, in alternatives that it
+wrote itself and that exclude the claim. With p(c) its confidence in the claim, p(d) in a
+distractor, and the entailment between them from a classifier or a judge,
 
     beta = p(c) + sum_d p(d) w_c(d) w_u(d)
     w_c(d) = the mean of P(contradiction) of c and d in both directions
     w_u(d) = 1 / (1 + the sum of P(entailment) of d by the other distractors)
     NVC    = p(c) / max(1, beta)
 
-so that distractors count as far as they contradict the claim, and those that say the same count
-once. The confidence is the mean of NVC and the claim's self-consistency, its mean P(entailment) by
-the samples; the score is 1 - that. `consistency: false` leaves the samples out, and `distractors:
-0` the distractors: then it is plain verbalised confidence.
+so that distractors count as far as they contradict the claim, and distractors with the same meaning
+count once. The confidence is the mean of NVC and the claim's self-consistency, its mean
+P(entailment) by the samples; the score is 1 minus the confidence. `consistency: false` leaves out
+the samples, and `distractors: 0` the distractors: then it is plain verbalised confidence.
 
-p is P(Yes) of the answer's first token relative to Yes and No, as published; where the provider
-returns no token probabilities, the share of Yes among `votes` answers. The prompts are the paper's
-for biographies, of any topic: "a fact" stands for "a fact about a person", and the topic is the
-question. The paper finds distractors by beam search; here they are `distractors` answers to one
-prompt, equal ones once.
+p is P(Yes) of the answer's first token relative to Yes and No, as published; if the provider
+returns no token probabilities, it is the share of Yes among `votes` answers. The prompts are the
+paper's for biographies, generalised: "a fact" replaces "a fact about a person", and the topic is
+the question. The paper finds distractors by beam search; here they are `distractors` answers to one
+prompt, without duplicates.
 
-Cost, of each claim: 1 call for distractors where the provider takes `n`, else as many as
-`distractors`; 1 for the claim and 1 for each distractor, `votes` times as many without token
-probabilities and `n`; at most `max_calls` in all, for which distractors are left out. To that come
-the classifications, or calls of `by: judge`. Good at: claims that a model
-repeats although it does not know. Bad at: cost, and claims that have no near alternative.
+Cost, per claim: 1 call for distractors if the provider supports `n`, else `distractors` calls; 1
+for the claim and 1 for each distractor, `votes` times as many without token probabilities and `n`;
+at most `max_calls` in total, beyond which distractors are dropped. The classifications, or the
+calls of `by: judge`, are extra. Good at: claims that a model repeats without knowing. Bad at: cost,
+and claims without a close alternative.
 """
 
 from __future__ import annotations
@@ -96,12 +96,12 @@ _MOST_CHARS = 1000
 
 
 def render_distractor(topic: str, claim: str) -> str:
-    """Return the request for an alternative to a claim."""
+    """Return the prompt that asks for an alternative to a claim."""
     return _DISTRACTOR.format(topic=topic, claim=claim)
 
 
 def render_confidence(topic: str, claim: str) -> str:
-    """Return the question whether a claim is correct."""
+    """Return the prompt that asks whether a claim is correct."""
     return _CONFIDENCE.format(topic=topic, claim=claim)
 
 
@@ -115,11 +115,11 @@ def normalised(
     """Return the normalised verbalised confidence in a claim, in [0, 1].
 
     Args:
-        confidence: That in the claim.
-        distractors: That in each distractor.
-        claim_to: What the claim says of each distractor.
-        to_claim: What each says of the claim.
-        between: What distractor i says of distractor j.
+        confidence: The confidence in the claim.
+        distractors: The confidence in each distractor.
+        claim_to: The relation of the claim to each distractor.
+        to_claim: The relation of each distractor to the claim.
+        between: The relation of distractor i to distractor j.
     """
     beta = confidence
     for j, p in enumerate(distractors):
@@ -131,7 +131,7 @@ def normalised(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What was said of one claim: its confidence, its distractors with theirs."""
+    """The confidence in one claim, and in each of its distractors."""
 
     confidence: Reading[float]
     distractors: Mapping[str, Reading[float]]
@@ -139,7 +139,7 @@ class _Asked:
 
 
 class Dinco:
-    """Asks a model how sure it is of claims and of alternatives to them."""
+    """Asks a model for its confidence in claims and in alternatives to them."""
 
     name: ClassVar[str] = "dinco"
     by_sentence: ClassVar[bool] = True
@@ -204,11 +204,11 @@ class Dinco:
         self.needs = frozenset(wanted)
 
     async def prepare(self) -> None:
-        """Load the model, where there is one.
+        """Load the classifier, if one is used.
 
         Raises:
-            ConfigurationError: It cannot be had, or has no labels for entailment and contradiction.
-            ScorerError: Its server does not answer.
+            ConfigurationError: It cannot be loaded, or lacks labels for both classes.
+            ScorerError: Its server does not respond.
         """
         await self._entailing.prepare()
 
@@ -217,14 +217,14 @@ class Dinco:
 
         Args:
             passage: The response; its `sentences` are asked about.
-            evidence: The query, who answers for the model, and the samples.
+            evidence: The query, the model's provider, and the samples.
 
         Returns:
-            Sentence scores; None where there was no readable answer about the claim itself.
+            Sentence scores; None if there was no readable answer about the claim itself.
 
         Raises:
-            ConfigurationError: The classifier cannot be had, or has the wrong labels.
-            ScorerError: The classifier failed, or there is nobody to ask.
+            ConfigurationError: The classifier cannot be loaded, or has the wrong labels.
+            ScorerError: The classifier failed, or no model is available.
         """
         judge = judge_for(self.config.asked, evidence)
         topic = evidence.query.question if evidence.query else ""
@@ -281,7 +281,7 @@ class Dinco:
 
         mine = await sure_of(claim)
         used = meter.usage.calls
-        # Each takes as many calls as the claim did.
+        # Each takes as many calls as the claim.
         asked = list(texts.values())[: (config.max_calls - used) // max(used - before, 1)]
         others = await ask_each(asked, sure_of)
         failures = tuple(kind for r in (*drawn, mine, *others) for kind in r.failures)
@@ -300,12 +300,12 @@ class Dinco:
         of: Mapping[Pair, Entailment | None],
     ) -> tuple[float | None, str | None]:
         sure = asked.confidence.slots[0]
-        # Without a distractor because calls failed, nothing is normalised.
+        # If failed calls left no distractor, there is nothing to normalise by.
         if sure is None or (asked.failures and self.config.distractors and not asked.distractors):
             return None, None
         texts = [claim, *asked.distractors]
         between = [(one, other) for one in texts for other in texts if one != other]
-        # A distractor of which it is not known what it contradicts is left out.
+        # Distractors with an unknown relation to the other texts are dropped.
         texts = [texts[i] for i in complete(texts, between, Entailed(of))][1:]
         if asked.distractors and not texts:
             return None, None
@@ -330,7 +330,7 @@ class Dinco:
 
 
 def _known(of: Mapping[Pair, Entailment | None], premise: str, hypothesis: str) -> Entailment:
-    # As in the measures of meaning, what cannot be read is neutral.
+    # As in the measures of meaning, an answer that cannot be parsed is neutral.
     return of.get((premise, hypothesis)) or NEUTRAL
 
 
@@ -345,7 +345,7 @@ def _folded(text: str) -> str:
 
 
 def _read(answer: Completion) -> list[str | None]:
-    """Read a distractor: the first line, without its label."""
+    """Parse a distractor: the first line, without its label."""
     line = next((line for line in answer.text.splitlines() if line.strip()), "")
     text = strip_decoration(line)
     text = text[len(_LABEL) :] if text.casefold().startswith(_LABEL) else text

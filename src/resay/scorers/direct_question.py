@@ -4,16 +4,16 @@
 Large Language Models", section 3.2 and appendix E.4.
 
 The judge is asked about one sentence at a time, from its prior knowledge alone and with the query
-as the context, so that nothing the response says before can mislead it:
+as the context, so that nothing earlier in the response can mislead it:
 
     H_D(i) = 1 - known(r_i, P)
 
 known is 1 for Yes and 0 for No. With `logprobs: true` it is the probability p_1 of the first token
 for Yes and 1 - p_1 for No. Anything else counts 0, as published: the sentence scores 1.
 
-Cost: |R| calls, all at the same time. Good at: sentences that are wrong on their own, and errors
-that drew others after them. Bad at: what the judge never knew, and what it believes wrongly; it
-asks for no second opinion.
+Cost: |R| calls, all concurrent. Good at: sentences that are wrong by themselves, and errors that
+caused later ones. Bad at: facts the judge never knew, and its own errors; it asks for no second
+opinion.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _RESTATED = "Answer with one word, Yes or No. Is the claim true?"
 
 
 def render(claim: str, question: str = "", language: str = "en") -> str:
-    """Return the question about one sentence, with the query's question as the context."""
+    """Return the prompt about one sentence, with the query's question as the context."""
     context = f"{question}\n" if question else ""
     prompt = WORDINGS[language].direct if language in WORDINGS else _PROMPT
     return prompt.format(context=context, claim=" ".join(claim.split()))
 
 
 class DirectQuestion:
-    """Asks a judge whether each sentence is so."""
+    """Asks a judge whether each sentence is true."""
 
     name: ClassVar[str] = "direct_question"
     by_sentence: ClassVar[bool] = True
@@ -75,13 +75,13 @@ class DirectQuestion:
 
         Args:
             passage: The passage; its `sentences` are asked about.
-            evidence: The query, for its question, and who answers for the judge.
+            evidence: The query, for its question, and the judge's provider.
 
         Returns:
-            Sentence scores; None where the call failed.
+            Sentence scores; None if the call failed.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         judge = judge_for(self.config.judge, evidence)
         if self.config.logprobs:
@@ -146,7 +146,7 @@ def _why_inconclusive(
     lost = sum(not reading.answered for reading in readings)
     if lost * 2 > len(readings):
         return f"{lost} of {len(readings)} questions failed ({tally(failures)})"
-    # Published, an unreadable answer counts as hallucination; but a judge that refuses most of
+    # As published, an unreadable answer counts as hallucination; but a judge that refuses most of
     # the questions has said nothing about the response.
     if undetermined * 2 > len(readings):
         return f"{undetermined} of {len(readings)} judge answers were neither yes nor no"

@@ -1,20 +1,20 @@
-"""The clipped weighted sum of several methods (`ensemble`).
+"""Clipped weighted sum of the scores of several methods (`ensemble`).
 
 "A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
 Large Language Models", section 3.4.
 
     H_+(i) = clip(sum_m C_m H_m(i))
 
-with a weight C_m for each method and clip the restriction to [0, 1]. The paper takes 0.5 for FIBE
-and SelfCheckGPT-Prompt together, 1 for either of them alone, and 0.2 for Direct Question. The
-composition with Snowballing Correction is a chain: this step, then `snowballing`.
+with a weight C_m for each method and clip the restriction to [0, 1]. The paper weights FIBE and
+SelfCheckGPT-Prompt 0.5 each if used together, 1 if used alone, and Direct Question 0.2. For the
+composition with Snowballing Correction, chain this step and `snowballing`.
 
-A method that scores only passages says the same of every sentence. Where a part has nothing to say
-about a sentence, the weights of the others are scaled up to the sum of all.
+A method that scores only passages gives every sentence the same score. If a part has no score for a
+sentence, the weights of the others are scaled up to the sum of all.
 
-Cost: that of its parts, which run at the same time. Good at: methods that err on different
-sentences. Bad at: parts whose scores mean different things at the same value; `combination`
-standardises them first.
+Cost: that of its parts, which run concurrently. Good at: methods that err on different sentences.
+Bad at: parts whose scores mean different things at the same value; `combination` standardises them
+first.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from resay.scorers.evidence import Evidence
 
 
 class Ensemble:
-    """Adds up the weighted scores of several methods."""
+    """Adds the weighted scores of several methods."""
 
     name: ClassVar[str] = "ensemble"
 
@@ -55,18 +55,18 @@ class Ensemble:
         self.by_text = self._parts.by_text
 
     async def prepare(self) -> None:
-        """Load what the parts would otherwise load at their first use."""
+        """Load the resources of the parts now instead of on first use."""
         await self._parts.prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Score with every part and add up.
+        """Score with every part and add the results.
 
         Args:
             passage: The passage; its `sentences` are scored.
-            evidence: What the parts need.
+            evidence: The evidence that the parts need.
 
         Returns:
-            Sentence scores, or a passage score where no part scores sentences.
+            Sentence scores, or a passage score if no part scores sentences.
         """
         results = await self._parts.score(passage, evidence)
         if only_passages(results):
@@ -87,7 +87,7 @@ def clipped_sum(weights: Sequence[float], scores: Sequence[float | None]) -> flo
         scores: Its scores; the weight of a part without one goes to the others.
 
     Returns:
-        The sum, in [0, 1]; None where no part that counts has a score.
+        The sum, in [0, 1]; None if no part with a weight has a score.
     """
     known = [(w, s) for w, s in zip(weights, scores, strict=True) if s is not None]
     weight = sum(w for w, _ in known)

@@ -1,4 +1,4 @@
-"""Everything a scorer may look at: samples on demand, references, token logprobs, and a judge."""
+"""The evidence available to scorers: samples on demand, references, token logprobs, and a judge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Pair: TypeAlias = tuple[str, str]
 """A premise and a hypothesis."""
 
 SPLITTING = 5
-"""As many characters take as long as one of a text that is split into sentences."""
+"""Cost of splitting one character of text into sentences, in characters; see `compute`."""
 
 T = TypeVar("T")
 
@@ -35,10 +35,10 @@ class Sample:
     """Another response to the same query.
 
     Attributes:
-        index: Its place among the samples, from 0, in order of arrival.
-        text: What the model wrote this time.
-        runs: What splits it into words, shared with the other samples of a pool.
-        logprobs: Its tokens, where they were asked for and the provider returned them.
+        index: Its position among the samples, from 0, in order of arrival.
+        text: The response.
+        runs: Splits it into words; shared with the other samples of a pool.
+        logprobs: Its tokens, if they were requested and the provider returned them.
     """
 
     def __init__(
@@ -62,38 +62,38 @@ class Sample:
         return Passage.of(self.text, splitter=self._splitter)
 
     async def split(self) -> Passage:
-        """Return `passage`, split off the event loop where that takes time."""
+        """Return `passage`, split off the event loop if that takes long."""
         return await compute(lambda: self.passage, chars=SPLITTING * len(self.text))
 
     def derived(self, make: Callable[[str], T]) -> T:
-        """Return what is made of the text, made once for all who want it.
+        """Return a value derived from the text, computed once for all callers.
 
         Args:
-            make: What makes it.
+            make: Computes the value; also its cache key.
         """
         if make not in self._derived:
             self._derived[make] = make(self.text)
         return cast("T", self._derived[make])
 
 
-# As long may an answer be that independent samples give in the same words.
+# Independent samples may give answers up to this length in the same words.
 _SHORT_CHARS = 60
 
 
 class Samples:
     """A growing pool of samples, shared by all scorers of one check.
 
-    Nothing is drawn before somebody wants it, and each sample is drawn once, whoever wants it.
-    Iterating wants all there can be; `first` wants so many.
+    Nothing is drawn until a caller needs it, and each sample is drawn once for all callers.
+    Iterating draws all samples; `first` draws as many as requested.
 
     Args:
-        texts: Samples that are there from the start.
+        texts: Initial samples.
         splitter: How samples are split into sentences.
 
     Attributes:
-        failures: The errors of requests for samples that failed for good.
-        chars: How many characters those are that are there.
-        runs: What splits all of them into words.
+        failures: The errors of sample requests that finally failed.
+        chars: Total number of characters of the existing samples.
+        runs: Splits all of them into words.
     """
 
     def __init__(self, texts: Sequence[str] = (), *, splitter: Splitter = "builtin") -> None:
@@ -124,19 +124,19 @@ class Samples:
     def draw_from(
         self, tasks: TaskGroup, provider: Provider, query: Query, *, most: int, ahead: int = 0
     ) -> None:
-        """Say where samples come from; none is drawn yet.
+        """Set the source of samples, without drawing any yet.
 
         Args:
-            tasks: The task group the drawing lives in; cancelling it ends the drawing.
-            provider: Who is asked.
-            query: What is asked.
-            most: How many samples may be asked for, those included that do not come.
-            ahead: How many more than wanted are drawn.
+            tasks: The task group that draws; cancelling it stops the drawing.
+            provider: The provider to ask.
+            query: The query to send.
+            most: Maximum number of samples to request, failed requests included.
+            ahead: Number of samples to draw beyond those wanted.
         """
         self._source = _Source(tasks, provider, query, most, ahead)
 
     def want(self, count: int) -> None:
-        """Have samples drawn until there are so many, or no more can be had."""
+        """Start drawing until this many samples exist, or no more can be drawn."""
         source = self._source
         if source is None:
             return
@@ -158,7 +158,7 @@ class Samples:
 
         try:
             await draw(source.provider, query, len(wave), land, self.failures.append)
-        # A provider that breaks in an unforeseen way costs its samples, not the user's answer.
+        # A provider that raises an unforeseen error costs its samples, not the user's answer.
         except Exception as error:
             self.failures.append(error)
         except anyio.get_cancelled_exc_class():
@@ -169,7 +169,7 @@ class Samples:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Draw in place of what did not come, and wake who waits."""
+        """Draw replacements for failed samples, and wake the waiters."""
         self.want(0)
         self._changed.set()
         self._changed = anyio.Event()
@@ -182,14 +182,14 @@ class Samples:
             yield sample
 
     async def first(self, count: int, *, after: int = 0) -> AsyncIterator[Sample]:
-        """Yield the first samples, each as soon as it is there.
+        """Yield the first samples, each as soon as it arrives.
 
         Args:
-            count: How many are wanted.
-            after: How many of them to leave out.
+            count: Number of samples wanted.
+            after: Number of leading samples to skip.
 
         Yields:
-            At most `count - after` samples; fewer where no more can be had.
+            At most `count - after` samples; fewer if no more can be drawn.
         """
         self.want(count)
         position = after
@@ -204,25 +204,25 @@ class Samples:
 
     @property
     def most(self) -> int:
-        """How many there would be if everything that may be drawn came."""
+        """Number of samples if every remaining request succeeded."""
         source = self._source
         return len(self._items) + (source.coming + source.left if source else 0)
 
     @property
     def drawn(self) -> bool:
-        """Whether any were asked for."""
+        """Whether any samples were requested."""
         return self._source is not None and self._source.asked > 0
 
     @property
     def landed(self) -> tuple[Sample, ...]:
-        """The samples that are there now."""
+        """The samples that have arrived."""
         return tuple(self._items)
 
     def derived(self, make: Callable[[Sequence[Sample]], T]) -> T:
-        """Return what is made of the samples that are there now, made once for the same ones.
+        """Return a value derived from the samples so far, computed once until more arrive.
 
         Args:
-            make: What makes it.
+            make: Computes the value; also its cache key.
         """
         if not self._has(make):
             landed = self.landed
@@ -230,14 +230,14 @@ class Samples:
         return cast("T", self._derived[make][1])
 
     async def derive(self, make: Callable[[Sequence[Sample]], T], *, chars: float) -> T:
-        """Return what `derived` does, made off the event loop where that takes time.
+        """Return the same as `derived`, computed off the event loop if that takes long.
 
         Args:
-            make: What makes it.
-            chars: As many characters take as long; see `compute`.
+            make: Computes the value; also its cache key.
+            chars: Cost of computing it, in characters; see `compute`.
         """
         if not self._has(make):
-            # Those who want the same at the same time wait for it, in place of making it too.
+            # Concurrent callers wait for the same value instead of computing it again.
             async with self._deriving:
                 await compute(partial(self.derived, make), chars=0 if self._has(make) else chars)
         return self.derived(make)
@@ -246,7 +246,7 @@ class Samples:
         return self._derived.get(make, (-1,))[0] == len(self._items)
 
     async def all(self) -> tuple[Sample, ...]:
-        """Draw all there can be and return them."""
+        """Draw all remaining samples and return every sample."""
         self.want(self.most)
         while self._source is not None and self._source.coming:
             await self._changed.wait()
@@ -254,10 +254,10 @@ class Samples:
 
     @property
     def copies(self) -> bool:
-        """Whether there are several samples and all of them are copies of one answer.
+        """Whether there are several samples and all are copies of one answer.
 
-        They are where all are the same text, and were drawn at a temperature of 0 or with a seed,
-        or are long: independent answers of more than a few words never repeat byte for byte, but
+        They are if all have the same text, and were drawn at a temperature of 0 or with a seed, or
+        are long: independent answers of more than a few words never repeat byte for byte, but
         "Paris." does.
         """
         if len(self._items) < 2 or self._differ:
@@ -269,7 +269,7 @@ class Samples:
 
 @dataclass(slots=True)
 class _Source:
-    """Where samples come from, and how many were asked for."""
+    """The source of samples, and the number of samples requested from it."""
 
     tasks: TaskGroup
     provider: Provider
@@ -285,7 +285,7 @@ class _Source:
         return self.most - self.asked
 
     def take(self, there: int) -> range:
-        """Return which samples are to be asked for now."""
+        """Return the indexes of the samples to request now."""
         if not self.wanted:
             return range(0)
         short = self.wanted + self.ahead - there - self.coming
@@ -298,7 +298,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class Entailment:
-    """What a premise says of a hypothesis, as probabilities that sum to 1."""
+    """How a premise relates to a hypothesis, as probabilities that sum to 1."""
 
     entails: float
     neutral: float
@@ -306,31 +306,31 @@ class Entailment:
 
 
 NEUTRAL = Entailment(0.0, 1.0, 0.0)
-"""What a premise says of something else."""
+"""The relation of a premise to an unrelated hypothesis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entailed:
-    """What premises say of hypotheses.
+    """How premises relate to hypotheses.
 
     Attributes:
-        of: By pair; None where the answer could not be read. Pairs whose call failed are missing.
-        failures: Kinds of calls that failed.
+        of: By pair; None if the answer could not be parsed. Pairs whose call failed are missing.
+        failures: Kinds of failed calls.
     """
 
     of: Mapping[Pair, Entailment | None]
     failures: tuple[str, ...] = ()
 
     def undetermined(self, pairs: Iterable[Pair]) -> int:
-        """Return of how many pairs the answer could not be read."""
+        """Return for how many pairs the answer could not be parsed."""
         return sum(pair in self.of and self.of[pair] is None for pair in pairs)
 
 
 class Entailments:
-    """The matrix of what texts of a check say of each other: each entry is found once.
+    """Matrix of entailments between the texts of a check, in which each entry is computed once.
 
-    Whoever wants entries gets those that are known; the others are found together, in one batch.
-    Methods that run at the same time wait for each other's.
+    Callers get the known entries; the missing ones are computed together, in one batch. Methods
+    that run concurrently wait for each other's entries.
     """
 
     def __init__(self) -> None:
@@ -343,18 +343,17 @@ class Entailments:
         pairs: Iterable[Pair],
         ask: Callable[[Sequence[Pair]], Awaitable[Entailed]],
     ) -> Entailed:
-        """Return what premises say of hypotheses.
+        """Return how premises relate to hypotheses.
 
-        A text entails itself. What could not be found because a call failed is tried again for
-        the next who wants it.
+        A text entails itself. An entry whose call failed is computed again for the next caller.
 
         Args:
-            source: Who says so; entries of different sources are different.
-            pairs: What is wanted, in any order.
-            ask: Finds what is not known yet, all at once.
+            source: The model or judge that decides; each source has its own entries.
+            pairs: The wanted entries, in any order.
+            ask: Computes the missing entries, all at once.
 
         Returns:
-            At least the entries wanted that could be had, with the failures of this time.
+            At least those wanted entries that could be computed, with the failures of this call.
         """
         known = self._known.setdefault(source, {})
         failures: tuple[str, ...] = ()
@@ -384,7 +383,7 @@ class Judge:
             prompt: The question, or a conversation that ends with one.
 
         Raises:
-            ProviderError: No answer could be had.
+            ProviderError: No answer was received.
         """
         return (await self.complete(prompt)).first.text
 
@@ -393,13 +392,13 @@ class Judge:
 
         Args:
             prompt: The question, or a conversation that ends with one.
-            n: How many answers are wanted, at least 1.
+            n: Number of answers, at least 1.
 
         Returns:
-            The answers that could be had, at least one, with the failures of the others attached.
+            At least one answer, with the failures of the others attached.
 
         Raises:
-            ProviderError: No answer could be had.
+            ProviderError: No answer was received.
         """
         query = replace(self.query, messages=as_messages(prompt))
         asked = self.provider if n == 1 else FanOut(self.provider)
@@ -407,20 +406,20 @@ class Judge:
             return await asked.complete(query, n=n)
         except ProviderError:
             raise
-        # Providers written elsewhere raise what they like; it costs this one answer.
+        # Third-party providers may raise anything; it costs only this answer.
         except Exception as error:
             raise ProviderError(f"the judge failed with {type(error).__name__}") from error
 
     def at(self, index: int) -> Judge:
-        """Return the same judge asked for another of several answers to the same."""
+        """Return the same judge for another of several answers to the same question."""
         return replace(self, query=replace(self.query, index=index))
 
     def with_params(self, **params: Any) -> Judge:
-        """Return the same judge asked with further parameters."""
+        """Return the same judge with additional parameters."""
         return replace(self, query=replace(self.query, params={**self.query.params, **params}))
 
     def varied(self, temperature: float | None = None) -> Judge:
-        """Return the same judge asked for answers that differ.
+        """Return the same judge for answers that vary.
 
         Its queries are marked as `varied`, for providers that know the judge's own settings.
 
@@ -438,21 +437,21 @@ def prober_of(
     temperature: float | None,
     params: Mapping[str, Any],
 ) -> Judge:
-    """Return who gives short answers to questions about claims, asked as for samples.
+    """Return the model that gives short answers to questions about claims, set up as for samples.
 
     Args:
-        provider: Who answers.
-        query: What the response answers.
-        model: Who draws the samples; None for the model of the query.
+        provider: The provider to ask.
+        query: The query that the response answers.
+        model: The model that draws the samples; None for the model of the query.
         temperature: Their temperature; None for the query's.
-        params: Further parameters for samples.
+        params: Additional parameters of samples.
     """
     sample = query.for_sampling(model=model, temperature=temperature, params=params)
-    # What else the main call asked for, tools or a long answer, is not for a few words.
+    # Other parameters of the main call, such as tools or a long limit, do not suit a few words.
     kept = {**sample.connection, **params}
     if "temperature" in sample.params:
         kept["temperature"] = sample.params["temperature"]
-    # The application's instructions hold for them too.
+    # The application's instructions apply to short answers too.
     told = tuple(m for m in query.messages if m.get("role") in ("system", "developer"))
     return Judge(provider, Query(told, sample.model, kept, tenant=query.tenant, varied=True))
 
@@ -466,32 +465,32 @@ def as_messages(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a check has to go by.
+    """The evidence of a check.
 
     Attributes:
         samples: The pool of samples.
-        references: Trusted texts supplied by the user or a retriever, in the form of a pool
-            that methods can compare with as they do with samples.
-        query: The query the response answers, where it is known.
-        asked: The user's own query where `query` is another: one with documents, say.
-        judge_provider: Who answers for judges, or None when nobody can be asked.
-        prober: Who gives short answers to questions about claims, as samples are drawn; None where
-            nobody can be asked. The messages of its query are those that stand before a question.
-        calls_left: How many more calls the check may make; None for any number.
-        judge_source: What distinguishes that provider's answers from those of others, for a cache.
-        logprobs: The tokens of the response with their probabilities; empty where there are none.
-        scores: What the steps before this one say, one entry per sentence of the passage; for
+        references: Trusted texts supplied by the user or a retriever, as a pool that methods can
+            compare with like samples.
+        query: The query the response answers, if known.
+        asked: The user's own query if `query` is another, such as one with documents added.
+        judge_provider: The provider for judges, or None if there is none.
+        prober: The model that gives short answers to questions about claims, set up as for samples;
+            None if it cannot be asked. The messages of its query precede each question.
+        calls_left: Returns how many more calls the check may make; None for any number.
+        judge_source: Distinguishes the answers of the judges' provider from others in a cache.
+        logprobs: The tokens of the response with their probabilities; empty if unknown.
+        scores: The scores of the previous steps, one entry per sentence of the passage; for
             corrections.
-        stopping: When a method that compares with one sample at a time has seen enough; None to
-            look at all samples there can be.
-        unfinished: Where a method that is cancelled leaves what it has so far.
-        sources: The references one by one, with where they are from, where they are compared with
-            before anything else.
-        citations: What the provider attached to the answer to cite them.
-        writer: The model that wrote the response, where that is known.
-        second: The samples of another model, where one is asked for any.
-        entailments: What the response, its claims and the samples say of each other, as far as a
-            method has asked; shared by all methods of the check.
+        stopping: The rule that tells a method that compares with one sample at a time when to
+            stop; None to compare with all samples.
+        unfinished: Receives the partial result of a method that is cancelled.
+        sources: The references one by one, with their origins, if they are compared with before
+            anything else.
+        citations: The citations the provider attached to the answer.
+        writer: The model that wrote the response, if known.
+        second: The samples of another model, if the policy asks one.
+        entailments: Known entailments between the response, its claims and the samples; shared by
+            all methods of the check.
     """
 
     samples: Samples = field(default_factory=Samples)

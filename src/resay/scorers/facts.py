@@ -1,46 +1,44 @@
-"""The facts of each sentence among the samples (`facts`): numbers, dates, names and rare words.
+"""Checks the facts of each sentence against samples (`facts`): numbers, dates, names, rare words.
 
-What a sentence says is taken apart into items: quantities (numbers, measures, dates), names, and
-its other words without the commonest. What the question says already is no item. Each item i has a
-share v_i of samples that do not say it, and a weight w_i by its kind: 6 for a quantity, which can
-hardly be said otherwise, and for a name in code; 4 for a name, shared by its words; up to 1 for
-another word, which may be paraphrased, by its length, since short words are mostly grammar. The
-score is the weighted quadratic mean
+A sentence is split into items: quantities (numbers, measures, dates), names, and its other words
+without the commonest. Anything the question already says is not an item. Each item i has the share
+v_i of samples that do not say it, and a weight w_i by its kind: 6 for a quantity, which can hardly
+be paraphrased, and for a name in code; 4 for a name, divided among its words; up to 1 for another
+word, which may be paraphrased, by its length, since short words are mostly grammar. The score is
+the weighted quadratic mean
 
     score = sqrt(sum_i w_i v_i^2 / (2 + sum_i w_i))
 
-so that one wrong fact weighs more than a few words that are worded otherwise. The 2 stands for
-more that nobody doubts: a sentence of one common word says little (in an item of a list or a row
-of a table, 0.5). The other words together
-weigh 3 at most.
+so that one wrong fact outweighs a few paraphrased words. The 2 stands for undoubted content: a
+sentence of one common word says little (in a list item or a table row, 0.5). The other words weigh
+3 at most in total.
 
-Quantities are compared by what they mean: "5 km" is "5,000 m", "about 42,000" is 41,870, and
-1932-03-19 is 19 March 1932 (`resay.core.quantities`). One counts in full where a sample says it in
-a sentence that shares a word with the one to be scored, and half elsewhere. Yes or no, where a
-question asks for that, is an item of 12, since it is the whole answer.
+Quantities are compared by value: "5 km" is "5,000 m", "about 42,000" is 41,870, and 1932-03-19 is
+19 March 1932 (`resay.core.quantities`). A quantity counts in full if a sample has it in a sentence
+that shares a word with the scored one, and half elsewhere. The yes or no that a question asks for
+is an item of weight 12, since it is the whole answer.
 
-A sample that does not speak of the matter, in which no sentence shares 40 % of the words, counts as
-one that says a fifth of it: it is weaker evidence than one that says something else. A sample of
-one or two sentences always speaks of it. Of a quantity or a name that c samples confirm, and d
-deny, one that says nothing of it says c / (c + d + 1). The words of short samples count by how many
-of them the samples repeat among themselves, since who says it otherwise each time tells little by
-words.
+A sample that is silent on the matter, because no sentence of it shares 40 % of the words, counts as
+one that says a fifth of it: silence is weaker evidence than saying something else. A sample of one
+or two sentences is never silent. If c samples confirm a quantity or a name, and d deny it, one that
+does not mention it counts as saying c / (c + d + 1) of it. Words weigh less if short samples share
+few of them: answers that are worded differently each time are poorly compared by words.
 
-The same words may say the opposite. Where a share o of the samples says it, by what
-`resay.scorers.common.contrast` knows of opposites and of who does it to whom, or has two values in
-each other's place, or another word between the same two words, the score is 0.75 o at least.
+The same words may say the opposite. If a share o of the samples contradicts the sentence, by the
+opposites and roles that `resay.scorers.common.contrast` knows, by two values swapped, or by another
+word between the same two words, the score is at least 0.75 o.
 
 A sample of a few words supports what it says: "Paris." supports "The capital is Paris." In scripts
-without capitals every word is looked at as a word, and in those without spaces pairs of characters.
-With `evidence: references` an item counts as said where any of the references says it.
+without capitals no word counts as a name, and in those without spaces pairs of characters count as
+words. With `evidence: references` an item counts as said if any of the references says it.
 
-Every sentence is scored by itself. `disagreement` mixes in how little of what the samples say they
-repeat among themselves, which tells how well the model knows the matter at all. `lean` mixes the
-passage's mean in, since what is said next to wrong sentences is more often wrong; that needs the
-whole answer, so a stream is held to its end.
+Every sentence is scored by itself. `disagreement` mixes in how little the samples repeat each
+other, which shows how well the model knows the matter at all. `lean` mixes in the passage's mean,
+since sentences next to wrong ones are more often wrong; that needs the whole answer, so a stream is
+held to its end.
 
 Cost: no calls, no model. Good at: numbers, dates and names that samples do not repeat, short
-answers. Bad at: paraphrase, and relations that the rules do not read ("only if", "all but").
+answers. Bad at: paraphrase, and relations beyond its rules ("only if", "all but").
 """
 
 from __future__ import annotations
@@ -94,61 +92,61 @@ from resay.scorers.evidence import Evidence
 
 _QUANTITY_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT, _WORDS_AT_MOST = 6.0, 4.0, 1.0, 3.0
 _UNDOUBTED = 2.0
-# Of an item or a row there is little more than its value.
+# A list item or table row says little besides its value.
 _UNDOUBTED_OF_ITEM = 0.5
-# Yes or no is the whole answer.
+# A yes or no is the whole answer.
 _STANCE_WEIGHT = 12.0
 _LONG_WORD = 6
 _CASELESS = 1.5
-# What a quantity counts that a sample says of something else.
+# Support for a quantity that a sample mentions in another context.
 _ELSEWHERE = 0.5
-# What a sample counts that does not speak of the matter.
+# Support from a sample that is silent on the matter.
 _SILENT = 0.2
-# The share of their words that short samples repeat from which words count in full.
+# Words count in full if short samples share at least this much of their words.
 _REPEATED = 0.6
-# Of fewer samples it is chance how much they repeat.
+# With fewer samples, how much they repeat is down to chance.
 _ENOUGH = 4
-# What a sentence scores of which all samples say the opposite.
+# Score of a sentence that all samples contradict.
 _OPPOSITE = 0.75
-# The share of a sentence's words from which a sample's sentence speaks of the matter.
+# A sample's sentence is on the matter if it has this share of the sentence's words.
 _SPEAKS = 0.4
-# What another form of a word counts in a name.
+# Support for a word of a name in another form.
 _OTHER_FORM = 0.5
-# What an answer to yes or no counts that says neither, and more than was asked.
+# Support from an answer to a yes-or-no question that says neither, and more than was asked.
 _EVASIVE = 0.25
-# The share of common words from which two sentences are about the same.
+# Two sentences are about the same matter if they share this much of their words.
 _SAME_MATTER = 0.5
 _COMMON: Final = STOP | {""}
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
 _LONGEST_NAME = 8
-# How many digits the prefix of a country has at most.
+# Maximum number of digits in a country prefix.
 _LONGEST_PREFIX = 3
-# So many places where a quantity is said are looked at.
+# Maximum number of positions of a quantity to examine.
 _MOST_PLACES = 256
-# Each is held against each that is bound in a sample; a longer list is not looked at.
+# Each quantity is compared with each bound in a sample; longer lists are not compared.
 _BOUND_AT_MOST = 24
-# As many characters take as long as one of a sample that is taken apart.
+# Cost of indexing one character of a sample, in characters; see `compute`.
 _READING = 8
 
-# Names in code; the arguments of a call are anybody's.
+# Names in code, without the arguments of calls, which vary.
 _CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
-# Addresses and versions are none of the numbers that quantities are, and are quoted as they are.
+# Addresses and versions are not parsed as quantities, and are compared verbatim.
 _DOTTED = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """Something that a sentence says.
+    """One fact that a sentence states.
 
     Attributes:
         text: Its words.
-        weight: How much it counts.
-        support: By sample, how much of it that one says.
-        quantity: It, where it is one.
-        instead: What samples say in its place, where that is known.
-        against: What a sample says against it, where that is known.
+        weight: Its weight.
+        support: By sample, how much of it the sample says, in [0, 1].
+        quantity: The quantity, if it is one.
         decides: Whether the sentence is wrong if this is, whatever else it says.
+        instead: What samples say in its place, if known.
+        against: A sample's sentence against it, if known.
     """
 
     text: str
@@ -190,23 +188,24 @@ class Facts:
         self.by_sentence = self.config.lean == 0
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Score sentences and passage; see the module's text.
+        """Score sentences and passage; see the module docstring.
 
         Args:
             passage: The text; its `sentences` are scored.
-            evidence: The samples, and the question, whose words are no facts of the answer.
+            evidence: The samples, and the question, whose words are not facts of the answer.
 
         Returns:
-            Scores in [0, 1] with a column for each sample; none where there are no samples.
+            Scores in [0, 1] with a column for each sample; none without samples.
+            Scores in [0, 1] with a column for each sample; none without samples.
         """
         await evidence.samples.all()
         return await self.look(passage, evidence)
 
     async def look(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Score by the samples that are there, as `score` does once all are."""
+        """Score by the samples that have arrived, as `score` does once all have."""
         query = evidence.asked or evidence.query
         indexing = Indexing(*_texts(query)) if query else Indexing("", "")
-        # Once for all sentences of a streamed response, each of which is scored by itself.
+        # Built once for all sentences of a streamed response, each of which is scored alone.
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
         if not index.count:
             return Scores(sentences=(None,) * len(passage.sentences))
@@ -215,15 +214,15 @@ class Facts:
         return await compute(work, chars=_READING * chars * (1 + index.count / 5))
 
     async def denials(self, passage: Passage, evidence: Evidence) -> Sequence[Mapping[int, str]]:
-        """Return for each sentence what the texts that are there say otherwise.
+        """Return for each sentence the texts that say otherwise.
 
         Args:
-            passage: The text; its `sentences` are looked at.
-            evidence: The texts, as `look` has them.
+            passage: The text; its `sentences` are compared.
+            evidence: The evidence, as for `look`.
 
         Returns:
-            By the place of a text, its sentence on the same matter that has another number or
-            date, or denies what is said.
+            By position of the text, its sentence on the same matter that has another number or
+            date, or denies the sentence.
         """
         query = evidence.asked or evidence.query
         indexing = Indexing(*_texts(query)) if query else Indexing("", "")
@@ -267,10 +266,10 @@ class Facts:
 
 
 def _texts(query: Query) -> tuple[str, str]:
-    """The question, and the end of the conversation up to it.
+    """Return the question, and the conversation that precedes it.
 
-    A long message brings its own documents, whose facts are not taken for granted: of that only
-    what is asked counts, its last sentence with a question mark or its end.
+    A long message includes its own documents, whose facts are not taken for granted: only the
+    question counts, which is its last sentence with a question mark or else its end.
     """
     question = query.question
     if len(question) <= _QUESTION_CHARS:
@@ -281,13 +280,13 @@ def _texts(query: Query) -> tuple[str, str]:
 
 
 def _doubts(items: Sequence[_Item], *, any_of: bool) -> list[float]:
-    """Return for each item the share of samples that do not say it."""
+    """Return the share of samples that do not say each item."""
     best = max if any_of else fmean
     return [1 - best(item.support) for item in items]
 
 
 def _by_sample(items: Sequence[_Item], count: int, undoubted: float) -> list[float]:
-    """Return the score that each sample alone would give."""
+    """Return the score that each sample would give by itself."""
     weights = [item.weight for item in items]
     most = undoubted + sum(weights)
     supports = zip(*(item.support for item in items), strict=True) if items else [()] * count
@@ -310,14 +309,14 @@ def _pooled(items: Sequence[_Item], doubts: Sequence[float], undoubted: float) -
 
 
 class _Claim:
-    """A sentence that is compared with the samples.
+    """A sentence to compare with the samples.
 
     Args:
         text: The sentence.
-        index: What there is to compare with.
-        with_answers: Whether these are answers to the same question, and no documents, which say
-            neither yes nor no and much besides.
-        standalone: What it says with what it belongs to, such as the heads of a cell.
+        index: The index of the samples.
+        with_answers: Whether these are answers to the same question; documents answer neither yes
+            nor no, and say much else.
+        standalone: The sentence with its context, such as a cell with its headers.
     """
 
     def __init__(
@@ -342,7 +341,7 @@ class _Claim:
             if not any(_is_as_asked(quantity, other) for other in asked.quantities)
         ]
         self._all = frozenset(stems_of(self._text))
-        # A name in code is compared as it is written.
+        # Names in code are compared verbatim.
         self._codes = [m.group(1) for m in _CODE.finditer(self._text) if m.group(1).strip()]
         counted = {q.start for q in self._found}
         self._codes += [m[0] for m in _DOTTED.finditer(self._text) if m.start() not in counted]
@@ -350,7 +349,7 @@ class _Claim:
         self._own = frozenset(self._names) | frozenset(self._words)
 
     def _sort_words(self) -> tuple[dict[str, tuple[str, int]], dict[str, str]]:
-        """Return the words of names, each with how many its name has, and the other words."""
+        """Return the words of names, each with the size of its name, and the other words."""
         text, names, words = self._text, dict[str, tuple[str, int]](), dict[str, str]()
         spans = [(q.start, q.end) for q in self._found]
         spans += self._long
@@ -383,7 +382,7 @@ class _Claim:
         return names, words
 
     def items(self) -> list[_Item]:
-        """What the sentence says, and how far each sample says it."""
+        """Return the facts that the sentence states, with the support of each sample."""
         found = [self._quantity(q) for q in self._quantities]
         found += [_Item(code, _QUANTITY_WEIGHT, self._quoting(code)) for code in self._codes]
         for start, end in self._long:
@@ -406,9 +405,9 @@ class _Claim:
 
     @property
     def _telling(self) -> float:
-        """What words count: short answers that are worded each time otherwise tell little by them.
+        """The factor of words: lower if short answers word the same thing differently each time.
 
-        In scripts without capitals a word may be a name.
+        It is 1 in scripts without capitals, where any word may be a name.
         """
         index = self._index
         has_case = self._text.lower() != self._text.upper()
@@ -417,7 +416,7 @@ class _Claim:
         return min(1.0, index.repetition / _REPEATED)
 
     def _silent(self) -> list[int]:
-        """The samples in which no sentence is about the same."""
+        """Return the samples without a sentence on the same matter."""
         speaks = set(self._index.short)
         for place, shared in self._beside.items():
             if shared >= _SPEAKS * len(self._own):
@@ -425,7 +424,7 @@ class _Claim:
         return [k for k in range(self._index.count) if k not in speaks] if self._own else []
 
     def _naming(self, stem: str, word: str) -> list[float]:
-        """How far each sample has a word of a name: in full as it is, in part in another form."""
+        """Return each sample's support for a word of a name: full, or partial in another form."""
         small, index = word.lower(), self._index
         support = [
             1.0 if small in written else _OTHER_FORM * (stem in words)
@@ -440,9 +439,9 @@ class _Claim:
         return [float(code.lower() in text) for text in self._index.texts]
 
     def _numbering(self, number: str) -> list[float]:
-        """How far each sample has a long number, were it grouped otherwise."""
+        """Return each sample's support for a long number, however it is grouped."""
         plain = ungrouped(number)
-        # A sample may leave out the prefix of a country, or the 0 before an area.
+        # A sample may omit a country prefix, or the 0 before an area code.
         forms = {plain, plain.lstrip("0")}
         if number.startswith("+"):
             forms |= {plain[k:] for k in range(1, _LONGEST_PREFIX + 1)}
@@ -450,10 +449,10 @@ class _Claim:
         return [float(any(form in text for form in forms)) for text in self._index.ungrouped]
 
     def _substituted(self, said: Sequence[tuple[int, int]]) -> Iterator[_Item]:
-        """The words that no sample has, and which stand where most samples have another.
+        """Yield the words that no sample has, if most have another word in the same place.
 
         Args:
-            said: Where quantities are that samples do say, were it in other words.
+            said: The spans of quantities that samples do support, possibly in another form.
         """
         index = self._index
         matches = list(words_of(self._text).finditer(self._text))
@@ -467,8 +466,8 @@ class _Claim:
                 continue
             around = words[i - 1], words[i + 1]
             named = match.group()[0].isupper() or word[0].isdigit()
-            # Between common words many others may stand and mean the same; a document, which is
-            # no second answer, says much in its own words.
+            # Different words between common words may mean the same; and a document, which is not
+            # a second answer, is worded differently throughout.
             common = sum(one in _COMMON for one in around)
             if not named and common > (1 if self._with_answers else 0):
                 continue
@@ -507,7 +506,7 @@ class _Claim:
         return _Item(written, _QUANTITY_WEIGHT, support, quantity)
 
     def _excuse(self, support: list[float], silent: Sequence[int]) -> None:
-        """Let samples that say nothing of something follow those that do."""
+        """Let samples that do not mention an item follow those that do."""
         confirm = sum(support)
         deny = len(support) - len(silent) - confirm
         if confirm >= 1:
@@ -515,7 +514,7 @@ class _Claim:
                 support[k] = confirm / (confirm + deny + 1)
 
     def instead(self, quantity: Quantity) -> tuple[str, int] | None:
-        """What samples say most often in place of a quantity, and how many say it."""
+        """Return the value samples give most often instead of a quantity, and how many do."""
         said_by: defaultdict[Key, set[int]] = defaultdict(set)
         written: dict[Key, str] = {}
         alone = (k for k, said in enumerate(self._index.said) if said.alone)
@@ -533,13 +532,13 @@ class _Claim:
 
     @cached_property
     def _beside(self) -> dict[int, float]:
-        """The places of sentences that share its own words, with how many."""
+        """The number of its own words that each sentence shares, by position in the index."""
         return self._near(self._own)
 
     def denied(self) -> dict[int, str]:
-        """By sample, the sentence on the same matter that says otherwise, where it has one."""
+        """Return, by sample, its sentence on the same matter that says otherwise, if any."""
         index = self._index
-        # Where it says no more than was asked about, what was asked about is its matter.
+        # If it says no more than the question, its matter is the question's topic.
         matter = self._own or index.asked.topic
         support = [self._quantity(q).support for q in self._quantities]
         negated = bool(negations(self._text))
@@ -562,13 +561,13 @@ class _Claim:
         return {sample: text for sample, (_, text) in found.items()}
 
     def _near(self, words: frozenset[str]) -> dict[int, float]:
-        """The places of sentences that share words, with how many."""
+        """Return how many words each sentence shares, by position in the index."""
         return self._index.shared.with_any(words)[0]
 
     def _polarity(self) -> _Item | None:
-        """What the sentence answers to yes or no."""
+        """Return the sentence's answer to a yes-or-no question as an item, or None."""
         asked = self._index.asked
-        # "No" in a cell is no answer to a question.
+        # "No" in a table cell does not answer a question.
         mine = None if self._standalone not in ("", self._text) else stance(self._text)
         polar = asked.is_polar or mine is not None
         if polar and (mine or share(asked.topic, self._all) >= _SAME_MATTER):
@@ -584,7 +583,7 @@ class _Claim:
         return None
 
     def _answers(self, k: int, *, negative: bool, limited: bool) -> float:
-        """How far a sample answers yes or no as this sentence does."""
+        """Return how far a sample gives the same yes or no as this sentence."""
         stance, place = self._index.stances[k], self._index.topical[k]
         if place is None:
             return float((stance == "no") == negative)
@@ -602,7 +601,7 @@ class _Claim:
         return _EVASIVE if limited and not restricts(nearest.text) else 1.0
 
     def _contradiction(self) -> _Item | None:
-        """Whether samples say the opposite of the sentence."""
+        """Return the sentence as an item if samples say the opposite, or None."""
         index = self._index
         verdicts: list[bool | None] = [None] * index.count
         against = None
@@ -621,7 +620,7 @@ class _Claim:
                 verdicts[k] = verdicts[k] or found
         if True not in verdicts:
             return None
-        # A sample that says nothing of it counts as those that do, and one more that agrees.
+        # A silent sample follows the others, with one more that agrees.
         agree, oppose = verdicts.count(False), verdicts.count(True)
         rest = (agree + 1) / (agree + oppose + 1)
         support = [rest if v is None else float(not v) for v in verdicts]
@@ -632,7 +631,7 @@ class _Claim:
         return Wording(self._text, self._index.language)
 
     def _compared(self) -> Iterator[tuple[int, bool]]:
-        """The places of sentences that say the same or the opposite, and whether the opposite."""
+        """Yield the positions of comparable sentences, and whether each says the opposite."""
         index = self._index
         places = {
             place
@@ -654,10 +653,10 @@ class _Claim:
         return bound
 
     def _exchanges(self, said: Sequence[Bound]) -> bool | None:
-        """Whether a sample has one of its quantities elsewhere, and another in its place.
+        """Return whether a sample has one of its quantities elsewhere, and another in its place.
 
-        Another is in its place if the words around that say more of what this one says: all that
-        it has in common with the words around the same quantity, and others.
+        Another quantity is in its place if the words around that one share more with the words
+        here: all that the words around the same quantity share, and others.
         """
         found = None
         theirs = sum(len(one.quantities) for one in said)
@@ -680,15 +679,15 @@ class _Claim:
 
 def _word_weight(word: str) -> float:
     weight = _WORD_WEIGHT * min(len(word), _LONG_WORD) / _LONG_WORD
-    # In scripts without capitals any word may be a name.
+    # In scripts without capitals, any word may be a name.
     return weight if word.lower() != word.upper() else _CASELESS * weight
 
 
 def _is_name(text: str, written: Sequence[re.Match[str]], i: int, *, nouns: bool) -> bool:
-    """Whether a capitalised word is a part of a name.
+    """Return whether a capitalised word is part of a name.
 
-    The first word of a sentence is one only beside another, or alone. Where nouns have capitals,
-    as in German, a name is what stands beside another capitalised word.
+    The first word of a sentence is one only next to another capitalised word, or alone. If nouns
+    are capitalised, as in German, every name needs another capitalised word next to it.
     """
 
     def capital(k: int) -> bool:
@@ -706,7 +705,7 @@ def _is_name(text: str, written: Sequence[re.Match[str]], i: int, *, nouns: bool
 
 
 def _distinct(found: Sequence[Quantity]) -> Iterator[Quantity]:
-    """Leave out what is said before, were it with a unit or without: "12, so 12 euros"."""
+    """Yield quantities not given before, with or without a unit: "12, so 12 euros"."""
     seen = set[Key]()
     for q in found:
         said = (q.kind, q.plain, q.year, q.month, q.day)
@@ -717,18 +716,18 @@ def _distinct(found: Sequence[Quantity]) -> Iterator[Quantity]:
 
 
 def _is_as_asked(quantity: Quantity, asked: Quantity) -> bool:
-    """Whether a quantity repeats one of the question, in its unit: a conversion is an answer."""
+    """Whether a quantity repeats the question's in the same unit: a conversion is an answer."""
     return quantity.agrees(asked) and (quantity.kind == "date" or quantity.plain == asked.plain)
 
 
 def _differs(quantity: Quantity, others: Sequence[Quantity]) -> bool:
-    """Whether others are of the same kind, and none of them can be the same."""
+    """Return whether others are of the same kind, but none can be the same."""
     comparable = [other for other in others if quantity.comparable(other)]
     return bool(comparable) and not any(quantity.agrees(other) for other in comparable)
 
 
 def _why(claim: _Claim, items: Sequence[_Item], samples: int) -> str | None:
-    """Return which item is most in doubt, in how many samples it is, and what they say instead."""
+    """Explain the most doubtful item: in how many samples it is, and what they say instead."""
     if not items:
         return None
     deciding = [item for item in items if item.decides and fmean(item.support) < _ELSEWHERE]

@@ -3,27 +3,27 @@
 "A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
 Large Language Models", section 3.1 and appendices E.3.1 to E.3.3.
 
-Samples of a long response soon tell another story, and then cannot be compared with it. An exam
-keeps the story and asks for the facts: the judge names the concrete objects after the subject of
-each sentence (create), they are replaced by variables, the judge fills them in N = `answers` times
-(answer), and gives each answer 0 to 100 points for agreeing with the sentence (score):
+Samples of a long response soon diverge from it, and then cannot be compared with it. An exam keeps
+the story and asks for the facts: the judge lists the concrete expressions after the subject of each
+sentence (create), they are replaced by variables, the judge fills in the variables N = `answers`
+times (answer), and gives each answer 0 to 100 points for agreeing with the sentence (score):
 
     H_F(i) = 1 - 1/(100 N) * sum over j of score(a_i^j, r_i)
 
-A sentence without such objects has no score.
+A sentence without such expressions has no score.
 
-Cost: 1 + N + |R| calls at most, 1 + 1 + |R| where the provider takes `n`; an answer that is the
-sentence itself has 100 points without being asked about, and a sentence without blanks costs
-nothing. The answers are asked for at the same time, and so are the points. In the paper
-temperatures are 0.5 for the answers and 0 for the other two.
+Cost: at most 1 + N + |R| calls, or 1 + 1 + |R| if the provider supports `n`; an answer identical to
+the sentence gets 100 points without a call, and a sentence without blanks costs nothing. All exam
+answers are requested concurrently, and so are the points. In the paper temperatures are 0.5 for the
+answers and 0 for the other two.
 
 Good at: names, dates and numbers in the middle and at the end of long responses. Bad at: sentences
-that are wrong in their subject or their verb, and errors that drew others after them, which the
-exam repeats (`direct_question` and `snowballing` are the paper's cure).
+that are wrong in their subject or verb, and errors that caused later ones, which the exam repeats
+(the paper's remedy is `direct_question` and `snowballing`).
 
-What the judge is asked, and the form of its answers, are the published ones, in words and with
-examples of our own. Which characters the blanks are, and what a student sees in their place, is
-decided here and always the same way.
+The prompts ask what the published ones ask, and for the same form of answer, in words and with
+examples of our own. Which characters are blanked, and what a student sees in their place, is
+decided here and deterministic.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ from resay.scorers.evidence import Evidence, Judge
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """An expression students are to fill in.
+    """An expression for students to fill in.
 
     Attributes:
         value: The expression, as it appears in the sentence.
-        hypernym: What kind of thing it is; the hint students get.
+        hypernym: The kind of thing it is; the hint students get.
     """
 
     value: str
@@ -68,11 +68,11 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a judge says of one sentence.
+    """A judge's list of expressions for one sentence.
 
     Attributes:
         subject: Its subject; nothing up to the end of it is blanked.
-        blanks: What to blank; what does not appear in the sentence is passed over.
+        blanks: The expressions to blank; those that do not appear in the sentence are ignored.
     """
 
     subject: str = ""
@@ -87,7 +87,7 @@ class Exam:
         questions: The sentences as students see them.
         variables: For each sentence the variables in it, in order, each once. A variable is
             written with its quotes: `"$year_0"`.
-        values: What stood in the place of each variable.
+        values: The words that each variable replaces.
     """
 
     questions: tuple[str, ...]
@@ -101,19 +101,19 @@ class Exam:
 
 
 def build_exam(sentences: Sequence[str], listings: Sequence[Listing | None]) -> Exam:
-    """Blank what a judge listed.
+    """Replace the expressions that a judge listed by variables.
 
-    Only what comes after the first occurrence of a sentence's subject is blanked, so that students
-    write about the same thing (section 3.1); without the subject in it, all of the sentence. There
-    every occurrence of a blank as whole words becomes a variable, longer blanks before shorter
-    ones. Equal strings share a variable in all sentences, with the hypernym of the first.
+    Only text after the first occurrence of a sentence's subject is blanked, so that students write
+    about the same thing (section 3.1); if the subject does not occur, the whole sentence is. Every
+    occurrence of a blank as whole words becomes a variable, longer blanks before shorter ones.
+    Equal strings share a variable in all sentences, with the hypernym of the first.
 
     Args:
         sentences: The sentences.
-        listings: What to blank in each; None leaves a sentence as it is.
+        listings: The expressions to blank in each; None leaves a sentence as it is.
 
     Returns:
-        The exam. Putting the values back in the place of the variables gives the sentences.
+        The exam. Replacing the variables by their values restores the sentences.
     """
     variables = _Variables(sentences)
     questions: list[str] = []
@@ -131,7 +131,7 @@ def build_exam(sentences: Sequence[str], listings: Sequence[Listing | None]) -> 
 
 
 class _Variables:
-    """Hands out one variable for each value."""
+    """Assigns one variable to each value."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
         self._written = "\n".join(sentences)
@@ -144,7 +144,7 @@ class _Variables:
         return self._names[value]
 
     def _new(self, hint: str) -> str:
-        # A sentence may talk about variables itself; ours must not be mistaken for its.
+        # A sentence may itself mention variables; ours must be distinct from those.
         names = (f"${hint}_{number}" for number in self._numbers)
         return next(name for name in names if name not in self._written)
 
@@ -153,7 +153,7 @@ class _Variables:
 
 
 def _masks(sentence: str, listing: Listing) -> list[tuple[int, int, str]]:
-    """Where the blanks of a sentence stand, in order, each with its hypernym."""
+    """Return the spans of a sentence's blanks in order, each with its hypernym."""
     start = _end_of(listing.subject, sentence)
     taken = bytearray(len(sentence))
     masks: list[tuple[int, int, str]] = []
@@ -166,7 +166,7 @@ def _masks(sentence: str, listing: Listing) -> list[tuple[int, int, str]]:
 
 
 def _end_of(subject: str, sentence: str) -> int:
-    # Judges write "he" for "He"; only where there is no "he" as well can it be meant.
+    # Judges write "he" for "He", so case is ignored if there is no exact match.
     for flags in (0, re.IGNORECASE):
         for _, end in _occurrences(subject, sentence, 0, flags):
             return end
@@ -189,7 +189,7 @@ def _occurrences(
 
 
 def _inside_word(text: str, at: int) -> bool:
-    """Whether cutting a text there would cut a word or a number."""
+    """Whether cutting a text at this offset would split a word or a number."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -203,8 +203,8 @@ def _inside_word(text: str, at: int) -> bool:
 
 
 def _joins(character: str) -> bool:
-    # Letters without case ("Lo") are those of scripts that leave no space between words, or that
-    # write particles onto names: there the edge of a word cannot be seen.
+    # Letters without case ("Lo") are those of scripts that put no space between words, or attach
+    # particles to names, so that word boundaries cannot be seen.
     if _is_mark(character):
         return True
     return character.isalnum() and unicodedata.category(character) != "Lo"
@@ -215,7 +215,7 @@ def _is_mark(character: str) -> bool:
 
 
 def _hint(value: str, hypernym: str) -> str:
-    # A hypernym with the value in it would give the answer away.
+    # A hypernym that contains the value would give the answer away.
     if set(_words(value)) <= set(_words(hypernym)):
         return "term"
     return "_".join(_words(hypernym)) or "term"
@@ -242,19 +242,19 @@ _PARAGRAPH_END = re.compile(r"\n\s*\n")
 
 
 def read_listings(text: str, sentences: int) -> list[Listing | None]:
-    """Read a judge's list of subjects and blanks.
+    """Parse a judge's list of subjects and blanks.
 
-    Takes the three lines per sentence that are asked for (`Text=[s0] …`, `Subject=<Alice:person>`,
-    `Blanks=<21:day>, <March:month>`), in any order of sentences, with decoration, and without the
-    text. Without any number, the lists count in their order when there is one for each sentence.
-    Of two lists for one sentence the first counts.
+    Accepts the three lines per sentence that are asked for (`Text=[s0] …`,
+    `Subject=<Alice:person>`, `Blanks=<21:day>, <March:month>`), with sentences in any order, with
+    decoration, and without the text. Without any numbers, lists are matched in order if there is
+    one for each sentence. Of two lists for one sentence, the first counts.
 
     Args:
-        text: What the judge wrote.
-        sentences: How many sentences it was given, numbered from 0.
+        text: The judge's answer.
+        sentences: Number of sentences it was given, numbered from 0.
 
     Returns:
-        One entry per sentence; None where nothing could be read.
+        One entry per sentence; None if it could not be parsed.
     """
     parts = _numbered_parts(text) or _parts_in_order(text, sentences)
     found: dict[int, Listing] = {}
@@ -266,15 +266,15 @@ def read_listings(text: str, sentences: int) -> list[Listing | None]:
 
 
 def read_exam_answers(text: str, exam: Exam) -> list[str | None]:
-    """Read a student's answers.
+    """Parse a student's answers.
 
     Args:
-        text: What the student wrote: each sentence after its number, `[s0] …`.
-        exam: What was asked.
+        text: The student's answer: each sentence after its number, `[s0] …`.
+        exam: The exam.
 
     Returns:
-        One entry for each sentence of `exam.examined`, on one line; None where it is missing, or
-        still has one of its variables in it.
+        One entry for each sentence of `exam.examined`, on one line; None if it is missing, or still
+        contains one of its variables.
     """
     found: dict[int, str] = {}
     for number, part in _numbered_parts(text):
@@ -285,7 +285,7 @@ def read_exam_answers(text: str, exam: Exam) -> list[str | None]:
 
 
 def _is_filled(sentence: str, variables: Sequence[str]) -> bool:
-    # Students may leave the quotes away.
+    # Students may omit the quotes.
     return not any(re.search(re.escape(v.strip('"')) + r"(?![0-9])", sentence) for v in variables)
 
 
@@ -301,7 +301,7 @@ def _parts_in_order(text: str, sentences: int) -> list[tuple[int, str]]:
 
 
 def _parts(mark: re.Pattern[str], text: str) -> list[tuple[str, str]]:
-    """What each mark says, and the text from there to the next."""
+    """Return the group of each mark, with the text up to the next mark."""
     marks = list(mark.finditer(text))
     ends = [following.start() for following in marks[1:]]
     return [(m[1], text[m.end() : e]) for m, e in zip_longest(marks, ends)]
@@ -320,7 +320,7 @@ def _listing(part: str) -> Listing | None:
 
 
 def _blanks(field: str) -> tuple[Blank, ...] | None:
-    """Read `<value:hypernym>, …`; None for what is neither that nor a word for nothing."""
+    """Parse `<value:hypernym>, …`; None if it is neither that nor a word such as "none"."""
     items = _bracketed(field)
     if items:
         return tuple(map(_blank, items))
@@ -330,7 +330,7 @@ def _blanks(field: str) -> tuple[Blank, ...] | None:
 
 def _bracketed(field: str) -> list[str]:
     start, end = field.find("<"), field.rfind(">")
-    # Between two items there is anything but these brackets; inside of one there may be a bracket.
+    # Anything but these brackets may separate items; an item may contain a single bracket.
     items = re.split(r">[^<>]*<", field[start + 1 : end]) if 0 <= start < end else []
     return [item for item in items if item.strip()]
 
@@ -341,7 +341,7 @@ def _first_paragraph(text: str) -> str:
 
 def _blank(item: str) -> Blank:
     colon = _LAST_COLON.search(item)
-    # In `<10:30>` the colon is the value's own.
+    # In `<10:30>` the colon belongs to the value.
     if colon is None or not _LETTER.search(colon[1]):
         return Blank(_bare(item))
     return Blank(_bare(item[: colon.start()]), colon[1].strip())
@@ -355,7 +355,7 @@ STUDENTS = (
     *("Tom", "Amy", "Leo", "Ava", "Ben", "Eva", "Sam", "Zoe", "Ian", "Mia", "Kai", "Lea"),
     *("Jon", "Nia", "Tim", "Ida", "Dan", "Uma", "Ned", "Liz", "Roy", "Kim", "Gus", "Pia"),
 )
-"""Whose answers are scored, by name, as published. None of them is an English word as well."""
+"""Names of the students whose answers are scored, as published. None is also an English word."""
 _CREATE = (
     "You make up fill-in-the-blank questions that test what students know. For each numbered"
     " sentence of the texts, write down its subject and its blanks: the expressions that students"
@@ -440,11 +440,11 @@ _SCORE_RESTATED = (
 
 
 def render_create(sentences: Sequence[str], question: str = "") -> str:
-    """Return the question that asks for the blanks of sentences.
+    """Return the prompt that asks for the blanks of sentences.
 
     Args:
         sentences: The sentences, each on one line.
-        question: What the response answers; it is the context of the exam.
+        question: The question that the response answers; the context of the exam.
     """
     return _CREATE.format(
         context=_context(question),
@@ -454,16 +454,16 @@ def render_create(sentences: Sequence[str], question: str = "") -> str:
 
 
 def restate_create(sentences: int) -> str:
-    """Return what is said where the blanks of one of so many sentences could not be read."""
+    """Return the restated format, for when the blanks of a sentence could not be parsed."""
     return _CREATE_RESTATED.format(last=sentences - 1)
 
 
 def render_answer(questions: Sequence[str], question: str = "") -> str:
-    """Return the exam as a student gets it.
+    """Return the exam as a prompt for a student.
 
     Args:
-        questions: The sentences with variables in them, each on one line.
-        question: What the response answers; students get no other context (appendix E.3.2).
+        questions: The sentences with variables, each on one line.
+        question: The question that the response answers, the only context (appendix E.3.2).
     """
     return _ANSWER.format(
         context=_context(question), questions=_numbered(questions), last=len(questions) - 1
@@ -471,12 +471,12 @@ def render_answer(questions: Sequence[str], question: str = "") -> str:
 
 
 def restate_answer(examined: Iterable[int]) -> str:
-    """Return what is said where the answer to one of these sentences could not be read."""
+    """Return the restated format, for when an answer could not be parsed."""
     return _ANSWER_RESTATED.format(ids=_ids(examined))
 
 
 def render_score(correct: str, answers: Mapping[str, str]) -> str:
-    """Return the question that asks for the points of a sentence's answers.
+    """Return the prompt that asks for the points of a sentence's answers.
 
     Args:
         correct: The sentence as it is in the response, on one line.
@@ -487,7 +487,7 @@ def render_score(correct: str, answers: Mapping[str, str]) -> str:
 
 
 def restate_score(names: Collection[str]) -> str:
-    """Return what is said where the points of one of these students could not be read."""
+    """Return the restated format, for when the points of a student could not be parsed."""
     return _SCORE_RESTATED.format(names=", ".join(f"[{name}]" for name in names))
 
 
@@ -511,9 +511,9 @@ class _Graded:
     """The points of one sentence's answers.
 
     Attributes:
-        answers: What each student answered; None where there is no answer.
-        points: The points of each, in [0, 100]; None where there are none.
-        reading: What the judge was asked for; None where nothing was to ask.
+        answers: Each student's answer; None if there is none.
+        points: The points of each, in [0, 100]; None if there are none.
+        reading: The judge's parsed answer; None if no call was needed.
     """
 
     answers: tuple[str | None, ...]
@@ -542,7 +542,7 @@ class _Graded:
 
 
 class Fibe:
-    """Lets a judge sit an exam made of the response, and grades it."""
+    """Has a judge take an exam made from the response, and grades the answers."""
 
     name: ClassVar[str] = "fibe"
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
@@ -573,14 +573,13 @@ class Fibe:
 
         Args:
             passage: The passage; its `sentences` make up the exam.
-            evidence: The query, for its question, and who answers for the judge.
+            evidence: The query, for its question, and the judge's provider.
 
         Returns:
-            Sentence scores; None where a sentence has nothing to blank, or too little could be
-            read.
+            Sentence scores; None if a sentence has nothing to blank, or too little could be parsed.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         judge = judge_for(self.config.judge, evidence)
         question = evidence.query.question if evidence.query else ""
@@ -650,7 +649,7 @@ class Fibe:
                 restate_score(names) if self.config.restate else None,
             )
             given = {n: p for n, p in zip(names, reading.slots, strict=True) if p is not None}
-            # With no word on the answers that differ, those that do not are no fair sample.
+            # Without points for the differing answers, the identical ones would bias the mean.
             points = points | given if given else {}
         return _Graded(answers, tuple(points.get(name) for name in named), reading)
 
@@ -697,7 +696,7 @@ def _why_inconclusive(
         return f"the blanks of {unread} of {len(created.slots)} sentences could not be read"
     wanted = count * (len(graded) + unread)
     lost = wanted - sum(len(g.known) for g in graded.values())
-    # As with samples: with most answers gone, the mean of the rest is not the score of the method.
+    # As with samples: if most answers are lost, the mean of the rest is not the method's score.
     if lost * 2 <= wanted:
         return None
     kinds = tally(failures) if failures else "they could not be read"

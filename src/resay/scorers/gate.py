@@ -1,4 +1,4 @@
-"""Which responses are checked at all: the `when` of a policy and of its steps."""
+"""Selects the responses to check: the `when` of a policy and of its steps."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from resay.core.query import Query
 from resay.errors import ConfigurationError
 
 Decide = Callable[[Query | None, str], bool | Awaitable[bool]]
-"""Called with the query and the response's text; says whether to check it."""
+"""Called with the query and the response's text; returns whether to check the response."""
 
 
 def resolve(function: str | Decide) -> Decide:
-    """Find a function, and see that it can be called with a query and a text.
+    """Find a function, and verify that it accepts a query and a text.
 
     Args:
-        function: The function, or where it is, `package.module:name`. What is imported is
-            imported once.
+        function: The function, or its import path, `package.module:name`. Modules are imported
+            once.
 
     Returns:
         The function.
 
     Raises:
-        ConfigurationError: It cannot be imported, or not be called like that.
+        ConfigurationError: It cannot be imported, or does not accept these arguments.
     """
     found: Any = import_named(function) if isinstance(function, str) else function
     if not callable(found):
@@ -52,29 +52,29 @@ def resolve(function: str | Decide) -> Decide:
             f"{name_of(function)!r} must take two arguments, the query and the response's text"
         ) from error
     except ValueError:
-        pass  # Some functions written in C do not say what they take.
+        pass  # Some functions written in C have no signature.
     return cast("Decide", found)
 
 
 async def asks(function: Decide, query: Query | None, text: str) -> bool:
-    """Ask a function of the user's, in a thread of its own unless it is asynchronous.
+    """Call a user's function, in a worker thread unless it is asynchronous.
 
     Args:
-        function: What `resolve` found.
-        query: The query, where there is one.
+        function: The function that `resolve` returned.
+        query: The query, if there is one.
         text: The response's text.
 
     Returns:
-        What it says.
+        Its answer.
 
     Raises:
-        TypeError: It says nothing.
-        Exception: Whatever it raises.
+        TypeError: It returned None.
+        Exception: Anything the function raises.
     """
     if is_async(function):
         answer: Any = function(query, text)
     else:
-        # Abandoned, so that a function that hangs does not hold up a deadline.
+        # Abandoned on cancellation, so that a hanging function cannot delay a deadline.
         answer = await anyio.to_thread.run_sync(function, query, text, abandon_on_cancel=True)
     if inspect.isawaitable(answer):
         answer = await answer
@@ -109,9 +109,9 @@ Function = Annotated[
 
 
 class When(Strict):
-    """What must be so for a response to be checked. Without a rule every response is.
+    """Conditions for checking a response. Without any, every response is checked.
 
-    A rule that cannot be decided is no reason to skip a check.
+    A condition that cannot be evaluated does not skip the check.
     """
 
     min_chars: Count | None = Field(
@@ -153,22 +153,22 @@ class When(Strict):
         return self
 
     def load(self) -> None:
-        """Import the function of `call` now, which the first check would do otherwise.
+        """Import the function of `call` now instead of at the first check.
 
         Raises:
-            ConfigurationError: It cannot be imported, or not be called with a query and a text.
+            ConfigurationError: It cannot be imported, or does not accept a query and a text.
         """
         if self.call is not None:
             resolve(self.call)
 
     def before(self, query: Query | None) -> str | None:
-        """Say why not to check, as far as that is known before there is a response.
+        """Return why not to check, as far as the query alone decides.
 
         Args:
-            query: The query, where there is one.
+            query: The query, if there is one.
 
         Returns:
-            The reason, one line without content; None to check.
+            A one-line reason without any content of the query; None to check.
         """
         if self.roles is None or query is None or not query.messages:
             return None
@@ -179,14 +179,14 @@ class When(Strict):
         return f"the last message is from {shown}, not from `when.roles` ({', '.join(self.roles)})"
 
     async def after(self, query: Query | None, passage: Passage) -> str | None:
-        """Say why not to check a response.
+        """Return why not to check a response.
 
         Args:
-            query: The query, where there is one.
+            query: The query, if there is one.
             passage: The response.
 
         Returns:
-            The reason, one line without content; None to check. `before` is not asked again.
+            A one-line reason without any content; None to check. `before` is not evaluated again.
 
         Raises:
             ConfigurationError: The function of `call` cannot be imported or called.
@@ -219,7 +219,7 @@ class When(Strict):
         try:
             is_wanted = await asks(function, query, passage.text)
         except Exception as error:
-            # Whatever goes wrong in it must not lose the check.
+            # An error in the user's function must not skip the check.
             _log.warning(
                 "%s of `when.call` failed (%s); the response is checked", name, type(error).__name__
             )

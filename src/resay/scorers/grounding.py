@@ -1,30 +1,30 @@
-"""Models trained to tell whether documents support what an answer says (`grounding`).
+"""Scores claims by models trained to check answers against documents (`grounding`).
 
-Three families, each asked in the form in which it was published:
+Three families, each with its published input format:
 
 - MiniCheck: Tang, Laban and Durrett, "MiniCheck: Efficient Fact-Checking of LLMs on Grounding
-  Documents", EMNLP 2024, and the code released with it. A classifier of single texts reads
-  `DOCUMENT</s>CLAIM`, with its own token for the end of a text; the T5 reads
-  `predict: DOCUMENT</s>CLAIM`, and what its answer begins with, token 209 or token 3, says whether
-  the claim is supported. A long document is read in chunks of whole sentences (400 tokens; 500
-  words for the T5), and supports what one of its chunks supports.
-- HHEM: Vectara's HHEM-2.1-Open, its model card and code. A T5 encoder reads a premise and a
+  Documents", EMNLP 2024, and the code released with it. A classifier of single texts takes
+  `DOCUMENT</s>CLAIM`, with its own end-of-text token; the T5 takes `predict: DOCUMENT</s>CLAIM`,
+  and the first token of its answer, 209 or 3, decides whether the claim is supported. A long
+  document is divided into chunks of whole sentences (400 tokens; 500 words for the T5), and
+  supports a claim if one of its chunks does.
+- HHEM: Vectara's HHEM-2.1-Open, its model card and code. A T5 encoder takes a premise and a
   hypothesis in a fixed prompt and labels its first token. Its own code is not run.
 - LettuceDetect: Kovács and Recski, "LettuceDetect: A Hallucination Detection Framework for RAG
-  Applications", 2025, and the code released with it. A classifier of tokens reads a prompt with the
-  question and the passages, then the whole answer, and gives the probability that a token has no
-  support; neighbouring tokens over 0.5 are a span.
+  Applications", 2025, and the code released with it. A classifier of tokens takes a prompt with the
+  question and the passages, then the whole answer, and returns the probability that a token is
+  unsupported; adjacent tokens over 0.5 form a span.
 
-A claim's score is 1 - the greatest support that any chunk of any reference gives it; for a
-classifier of tokens the greatest probability among the claim's own words. Where the passages are
-too long to be read at once, a token counts as supported where one group of them supports it; the
-code released with LettuceDetect takes it for supported only where all groups do, and so flags
-whatever is not in each of them. Claims, and answers, that are longer than half of what the model
-reads are divided; a claim is as supported as its least supported part.
+A claim's score is 1 - the greatest support by any chunk of any reference; for a classifier of
+tokens, the greatest probability among the claim's own tokens. If the passages exceed the model's
+input, they are divided into groups, and a token counts as supported if one group supports it; the
+code released with LettuceDetect requires all groups to support it, and so flags everything that is
+not in each of them. Claims, and answers, longer than half of the model's input are divided; a claim
+is as supported as its least supported part.
 
-Cost: no calls; for the first two one text for each claim and chunk, for the third one for each
-answer. Good at: what an answer adds to its documents. Bad at: what follows only from several
-chunks together, and languages other than English, in which most of these models were trained.
+Cost: no calls; the first two process one text for each claim and chunk, the third one for each
+answer. Good at: statements that an answer adds to its documents. Bad at: conclusions from several
+chunks together, and languages other than English, the training language of most of these models.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 Format: TypeAlias = Literal["minicheck", "hhem", "lettucedetect"]
 
-# The beginnings of their names on the hub, in lower case.
+# Lower-case prefixes of their names on the hub.
 _KNOWN: Mapping[str, Format] = {
     "lytang/minicheck-": "minicheck",
     "vectara/hallucination_evaluation_model": "hhem",
@@ -62,13 +62,13 @@ _KNOWN: Mapping[str, Format] = {
 }
 _SUPPORTED = frozenset({"supported", "consistent", "entailment", "entailed", "faithful"})
 _UNSUPPORTED = frozenset({"unsupported", "hallucinated", "hallucination", "inconsistent"})
-# Of two labels without a telling name: to MiniCheck and HHEM 1 is supported, to LettuceDetect it is
-# hallucinated.
+# The meant one of two labels without a known name: label 1 means supported to MiniCheck and HHEM,
+# and hallucinated to LettuceDetect.
 _ONE = 1
 
 _CHUNK_TOKENS, _CHUNK_WORDS = 400, 500
 _LETTUCE_TOKENS = 4096
-# Which of a token's two labels is likelier.
+# The likelier of a token's two labels is the one over this probability.
 _OVER = 0.5
 
 _HHEM_PREMISE = "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: "
@@ -83,7 +83,7 @@ _SUMMARY = "Summarize the following text:\n{passages}\noutput:"
 
 
 class Grounding:
-    """Scores claims by what a model trained for it says of them and the references."""
+    """Scores claims by a model trained to check them against references."""
 
     name: ClassVar[str] = "grounding"
     needs: frozenset[Need] = frozenset({"references"})
@@ -92,7 +92,7 @@ class Grounding:
         """Settings of `grounding`."""
 
         method: Literal["grounding"] = "grounding"
-        # The settings are frozen, so that fewer values are no danger.
+        # The settings are frozen, so narrowing the allowed values is safe.
         evidence: Literal["references"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
             default="references",
             description="What the answer is compared with: always the references.",
@@ -121,36 +121,36 @@ class Grounding:
         self._format = _known_format(self.config.format, self._model)
         if self._format is None and at_hand:
             self._format = _format_of(self._model)
-        # A classifier of tokens reads the whole answer.
+        # A classifier of tokens needs the whole answer.
         self.by_sentence = self._format in ("minicheck", "hhem")
         self._reader: _Reader | None = None
         if at_hand or self._format in ("hhem", "lettucedetect"):
             self._reader = self._made()
         else:
-            # What is not installed is said now; what the model is, only the hub knows.
+            # Report missing packages now; only the hub knows the kind of the model.
             text_classifier(self._model, "classification")
 
     async def prepare(self) -> None:
         """Load the model.
 
         Raises:
-            ConfigurationError: It cannot be had, or is none that is trained for this.
-            ScorerError: Its server does not answer.
+            ConfigurationError: It cannot be loaded, or was not trained for this.
+            ScorerError: Its server does not respond.
         """
         await (await self._ready()).prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Score every claim by the references.
+        """Score every claim against the references.
 
         Args:
             passage: The passage; its `sentences` are scored.
             evidence: The references, and the query for its question.
 
         Returns:
-            Scores, for a classifier of tokens with the spans that have no support.
+            Scores, with the unsupported spans if the model classifies tokens.
 
         Raises:
-            ConfigurationError: The model cannot be had, or is none that is trained for this.
+            ConfigurationError: The model cannot be loaded, or was not trained for this.
             ScorerError: The model failed.
         """
         if not await evidence.references.all():
@@ -160,7 +160,7 @@ class Grounding:
 
     async def _ready(self) -> _Reader:
         if self._reader is None:
-            # A model on the hub is looked up over the network.
+            # Looking up a model on the hub uses the network.
             self._reader = await anyio.to_thread.run_sync(self._made)
         return self._reader
 
@@ -207,18 +207,18 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a document and a claim become one text.
+    """The format that joins a document and a claim to one text.
 
     Attributes:
-        before: What is before the document.
-        between: What is between the two.
+        before: Text before the document.
+        between: Text between the two.
     """
 
     before: str
     between: str
 
     def clean(self, text: str) -> str:
-        """Return a text that cannot be taken for more than one."""
+        """Return a text without separators, so that it cannot pass for several texts."""
         return text.replace(self.between, " ").replace("</s>", " ").replace("<pad>", " ")
 
     def joined(self, document: str, claim: str) -> str:
@@ -227,12 +227,12 @@ class _Form:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """A stretch of a reference.
+    """A chunk of a reference.
 
     Attributes:
-        text: The stretch.
-        tokens: How long it is.
-        reference: Which reference it is of, from 1.
+        text: The chunk.
+        tokens: Its length in tokens.
+        reference: The number of its reference, from 1.
     """
 
     text: str
@@ -241,13 +241,13 @@ class _Chunk:
 
 
 class _ByClaim:
-    """Asks of each claim and each chunk of the references whether the chunk supports the claim.
+    """Classifies each claim with each chunk of the references.
 
     Args:
-        model: Who is asked.
-        form: How.
-        chunk: How long a chunk may be; None = as long as the model reads.
-        measure: How long a chunk is.
+        model: The classifier.
+        form: Its input format.
+        chunk: Maximum length of a chunk; None = as long as the model's input.
+        measure: Measures the length of chunks.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ class _ByClaim:
         place = await self._place()
         texts = [self._form.joined(chunk.text, part) for _, part, chunk in asked]
         supports = (await self._model.classify(texts))[:, place]
-        # By claim, and by its parts, the chunk that supports it most.
+        # For each claim, the greatest support of each of its parts, and the reference giving it.
         best: list[dict[str, tuple[float, int]]] = [{} for _ in claims]
         for (i, part, chunk), support in zip(asked, supports, strict=True):
             found = (float(support), -chunk.reference)
@@ -291,12 +291,12 @@ class _ByClaim:
         )
 
     async def _room(self) -> int | None:
-        """Return how many tokens a chunk and a claim may have together."""
+        """Return how many tokens a chunk and a claim may have in total."""
         room = await self._model.room()
         if room is None:
             return None
         frame = (await self._model.lengths([self._form.joined("", "")]))[0]
-        # Where texts meet there may be other tokens than in each of them.
+        # Joining texts may change the tokens at the seams.
         left = room - frame - 2
         if left < 16:
             raise ScorerError(f"the model reads only {room!r} tokens, too few for this method")
@@ -317,7 +317,7 @@ class _ByClaim:
         return [_Chunk(t, n, i) for (t, i), n in zip(texts, lengths, strict=True)]
 
     async def _parts(self, claims: Sequence[str], room: int | None) -> list[list[tuple[str, int]]]:
-        """Return for each claim what it is asked about as, with how many tokens that has."""
+        """Return the parts of each claim that are classified separately, with their tokens."""
         lengths = await self._model.lengths(claims)
         parts: list[list[tuple[str, int]]] = []
         for claim, tokens in zip(claims, lengths, strict=True):
@@ -331,7 +331,7 @@ class _ByClaim:
     async def _fitting(
         self, chunks: Sequence[_Chunk], room: int | None, claim: int
     ) -> Sequence[_Chunk]:
-        """Return the chunks in parts that the model reads at once with a claim of that length."""
+        """Return the chunks, divided if they do not fit together with a claim of that length."""
         if room is None or all(chunk.tokens + claim <= room for chunk in chunks):
             return chunks
         fitting: list[_Chunk] = []
@@ -355,11 +355,11 @@ class _Token:
 
 
 class _ByToken:
-    """Asks of each token of the answer whether the references support it.
+    """Classifies each token of the answer as supported by the references or not.
 
     Args:
-        model: Who is asked.
-        most: How many tokens are read at once, if the model reads as many.
+        model: The classifier.
+        most: Maximum number of tokens per input, if the model allows as many.
     """
 
     def __init__(self, model: TokenClassifier, most: int) -> None:
@@ -406,13 +406,13 @@ class _ByToken:
         return tokens
 
     async def _stretches(self, passage: Passage, most: int) -> list[tuple[int, str]]:
-        """Divide the answer into what is read at once; with where each begins."""
+        """Divide the answer into parts that fit into one input, with the start of each."""
         whole = passage.text
         if (await self._model.lengths([whole]))[0] <= most:
             return [(0, whole)]
         pieces = [piece.text for piece in passage.pieces]
         lengths = await self._model.lengths(pieces)
-        # A character that alone is too long stays as it is: the model says that it cannot read it.
+        # A single character that is too long is kept, for the model to report the error.
         while any(n > most and len(p) > 1 for p, n in zip(pieces, lengths, strict=True)):
             pieces = [
                 half
@@ -440,7 +440,7 @@ class _ByToken:
         if frame > room // 2:
             question = ""
             frame = (await self._model.lengths([_prompt(question, [""])]))[0]
-        # Where texts meet there may be other tokens than in each of them.
+        # Joining texts may change the tokens at the seams.
         left = room - frame - 2
         if left < 16:
             raise ScorerError(
@@ -449,7 +449,7 @@ class _ByToken:
         passages: list[str] = []
         for reference in await evidence.references.all():
             passages += await windows(await reference.split(), left, self._model)
-        # A number and a line break before each.
+        # Allow for a number and a line break before each.
         lengths = [n + 5 for n in await self._model.lengths(passages)]
         groups: list[list[str]] = [[]]
         used = 0
@@ -473,7 +473,7 @@ def _prompt(question: str, passages: Sequence[str]) -> str:
 
 
 def _halves(text: str) -> tuple[str, str]:
-    """Divide a text before a space near its middle, or in the middle of a word."""
+    """Divide a text before a space near its middle, or else in the middle of a word."""
     space = text.rfind(" ", 1, len(text) // 2)
     middle = space if space > 0 else max(len(text) // 2, 1)
     return text[:middle], text[middle:]
@@ -482,7 +482,7 @@ def _halves(text: str) -> tuple[str, str]:
 def _of_claim(
     tokens: Sequence[_Token], start: int, end: int, text: str
 ) -> tuple[float | None, tuple[UnsupportedSpan, ...]]:
-    """Return the score of a stretch of the answer, and what of it has no support."""
+    """Return the score of a span of the answer, and the unsupported spans in it."""
     first = bisect_right(tokens, start, key=lambda token: token.end)
     own = list(takewhile(lambda token: token.start < end, islice(tokens, first, None)))
     if not own:
@@ -493,7 +493,7 @@ def _of_claim(
         a, b = max(found[0].start, start), min(found[-1].end, end)
         inside = text[a:b]
         if unsupported and inside.strip():
-            # Some tokenizers count the space before a word as its own.
+            # Some tokenizers count the space before a word as part of it.
             a += len(inside) - len(inside.lstrip())
             score = max(token.unsupported for token in found)
             spans.append(UnsupportedSpan(a, a + len(inside.strip()), score))
@@ -508,7 +508,7 @@ def _why(spans: Sequence[UnsupportedSpan], text: str) -> str:
 
 
 def _place(labels: Sequence[str], names: frozenset[str]) -> int:
-    """Return which of two labels is meant."""
+    """Return the index of the named one of two labels."""
     if len(labels) != 2:
         raise ConfigurationError(
             f"the model has the labels {', '.join(labels)!r}; `grounding` needs one of two labels:"
@@ -518,7 +518,7 @@ def _place(labels: Sequence[str], names: frozenset[str]) -> int:
 
 
 def _known_format(given: str, model: ModelConfig) -> Format | None:
-    """Return how a model is asked, where that can be said without looking at it."""
+    """Return a model's format if it is known without looking up the model."""
     if given != "auto":
         return cast("Format", given)
     name = (model.name or "").lower()
@@ -529,10 +529,10 @@ def _known_format(given: str, model: ModelConfig) -> Format | None:
 
 
 def _format_of(model: ModelConfig) -> Format:
-    """Return how a model is asked, by what its configuration says that it is.
+    """Return a model's format according to its configuration.
 
     Raises:
-        ConfigurationError: There is no such model, or it is none that is trained for this.
+        ConfigurationError: There is no such model, or it was not trained for this.
     """
     kind = kind_of(model)
     if kind == "token_classification":

@@ -1,25 +1,25 @@
-"""Scores that lean on their passage (`leaning`).
+"""Draws scores towards the mean of their passage (`leaning`).
 
-What is said next to wrong sentences is more often wrong, and what is said next to well-supported
-ones more often right. The scores of the steps before are therefore drawn towards their mean,
+Sentences next to wrong ones are more often wrong, and sentences next to well-supported ones more
+often right. The scores of the previous steps are therefore drawn towards their mean,
 
     H_L(i) = (1 - lean) H(i) + lean mean_j H(j)
 
-the sum that `combination` takes of its z, and the shape of the James-Stein estimator (James and
-Stein, "Estimation with Quadratic Loss", 1961). The mean over the passage stays as it is, and so
-does the order of its sentences; the only sentence of an answer has nothing to lean on.
+the sum that `combination` takes of its z, and the form of the James-Stein estimator (James and
+Stein, "Estimation with Quadratic Loss", 1961). It changes neither the mean of the passage nor the
+order of its sentences; a single-sentence answer has nothing to lean on.
 
-It decides where a score alone says little. A sentence that no sample mentions may be a true detail
-or an invention: beside sentences that the samples repeat it is taken for the first, beside others
-like it for the second. With a lean of at most (H - t) / H a score H stays over a threshold t
-whatever is said around it.
+It decides when a score alone says little. A sentence that no sample mentions may be a true detail
+or an invention: next to sentences that the samples repeat it is taken for the former, next to
+others like it for the latter. With a lean of at most (H - t) / H, a score H stays over a threshold
+t whatever the other sentences score.
 
-Sentences without a score count nowhere, and stay without one.
+Sentences without a score count nowhere, and remain without one.
 
-Cost: no calls. Good at: answers that are mostly right or mostly made up, as answers about what a
-model does not know are. Bad at: a single invention that no sample contradicts, in an answer that
-is otherwise right. Do not put it behind `snowballing` or a `combination` that leans: the passage
-would count twice.
+Cost: no calls. Good at: answers that are mostly right or mostly made up, such as those about
+matters a model does not know. Bad at: a single invention that no sample contradicts, in an answer
+that is otherwise right. Do not put it after `snowballing` or a `combination` that leans: the
+passage would count twice.
 """
 
 from __future__ import annotations
@@ -54,22 +54,22 @@ class Leaning:
         self.config = config or self.Config()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Correct the scores of the steps before.
+        """Correct the scores of the previous steps.
 
         Args:
             passage: The whole passage.
             evidence: Its `scores` are corrected.
 
         Returns:
-            One corrected score per sentence; None where there was none to correct.
+            One corrected score per sentence; None if there is none to correct.
         """
         scores = self.corrected(evidence.scores)
         return Scores(sentences=tuple(scores), why=tuple(map(_why, evidence.scores, scores)))
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
-        """Return the corrected scores; None where there was none to correct."""
+        """Return the corrected scores; None if there is none to correct."""
         mean, lean = mean_score(scores), self.config.lean
-        # As a step from the score, so that equal scores stay as they are to the last bit.
+        # Computed as an offset from the score, so that equal scores stay identical to the last bit.
         return [
             None if score is None or mean is None else score + lean * (mean - score)
             for score in scores

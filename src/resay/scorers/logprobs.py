@@ -3,9 +3,9 @@
 Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for
 Generative Large Language Models", EMNLP 2023, section 3.1, section 7.2 and appendix A.1.
 
-What a model knows it writes with probable tokens; where it makes something up, many tokens would do
-as well. With p_ij the probability of the j-th token of sentence i, and H_ij how open the choice of
-it was, a sentence of J tokens has (section 3.1)
+A model writes facts it knows with probable tokens; if it makes something up, many tokens would do
+as well. With p_ij the probability of the j-th token of sentence i, and H_ij the uncertainty of its
+choice, a sentence of J tokens has (section 3.1)
 
     Avg(-log p)   -1/J sum_j log p_ij        Avg(H)   1/J sum_j H_ij
     Max(-log p)    max_j (-log p_ij)         Max(H)    max_j H_ij
@@ -14,28 +14,28 @@ and the passage has the average over the tokens of all its sentences, or the mea
 maxima (section 7.2).
 
 H_ij is the perplexity of the distribution, as in the paper's experiments: two to the power of its
-entropy in bits (appendix A.1, Eq. 13), which is the number of equally probable tokens that would
-leave the choice as open. It is taken over the whole vocabulary where a model gives that, and else
-over the k most probable tokens; those, as in the released experiments, are made to sum to 1, so the
-probability that all other tokens have together is left out.
+entropy in bits (appendix A.1, Eq. 13), which is the number of equally probable tokens with the same
+uncertainty. It is computed over the whole vocabulary if the model returns that, and else over the k
+most probable tokens; as in the released experiments, these are normalised to sum to 1, so the total
+probability of all other tokens is left out.
 
 The values are unbounded: `raw` and `raw_passage` keep them, -log p in nats, H as a number of
 tokens. The score keeps their order:
 
     probability   1 - exp(-value)    1 minus the (geometric mean) probability; 0.5 at p = 0.5
-    entropy       1 - 1 / value      0.5 where the choice is as open as between two tokens
+    entropy       1 - 1 / value      0.5 for a choice as open as between two tokens
 
-The passage score is that of the average, or the mean of the sentences' scores. A probability is
-taken to be e^-100 at least.
+The passage score is that of the average, or the mean of the sentence scores. Probabilities have a
+lower bound of e^-100.
 
-What providers list as the tokens of a response is not quite the response: white space around it is
-stripped, reasoning comes before it, special tokens end it, and a character may be cut into several
-tokens, of which some providers show only a replacement character. The text is compared byte by
-byte, from its end; what does not fit to the last byte does not fit at all.
+A provider's list of tokens does not quite match the response: white space around the text is
+stripped, reasoning precedes it, special tokens end it, and a character may be split into several
+tokens, which some providers show as a replacement character. The text is compared byte by byte,
+from its end; a single mismatched byte rejects the tokens.
 
 Cost: no calls; the tokens come with the response. Good at: names and numbers that the model
 guesses. Bad at: errors the model is sure of, and open wording, which is as improbable as a guess:
-it sees no difference between not knowing what to say and not knowing how to say it.
+it cannot distinguish not knowing what to say from not knowing how to say it.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ _SPACE_BYTES = _SPACE.encode()
 # </s>, <|im_end|>, <end_of_turn>, <｜end▁of▁sentence｜>, [EOS]
 _SPECIAL = re.compile(rb"\s*(?:<[^<>\s]*>|\[/?[A-Z_]+\])\s*")
 _UNREADABLE = "\ufffd".encode()
-# A decoder puts one replacement character in the place of at most so many bytes.
+# A decoder replaces at most this many bytes by one replacement character.
 _LONGEST_UNREADABLE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Where the tokens of a text stand.
+    """The positions of tokens in a text.
 
     Attributes:
-        owners: For each token the index of its sentence in the passage, None for a token that
-            belongs to none.
-        texts: For each token the characters of the text that it has a part in, without white
-            space around them; empty for a token that is not in the text.
+        owners: For each token the index of its sentence in the passage, None for a token outside
+            all sentences.
+        texts: For each token the characters of the text that it is part of, without surrounding
+            white space; empty for a token that is not in the text.
     """
 
     owners: tuple[int | None, ...]
@@ -86,7 +86,7 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Bytes of the text; `shared` where several tokens have parts of them that cannot be told."""
+    """A range of bytes; `shared` if several tokens have indistinguishable parts of it."""
 
     start: int
     end: int
@@ -95,30 +95,30 @@ class _Span:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of a token: its bytes, or None for a character that could not be shown."""
+    """A part of a token: its bytes, or None for a replacement character."""
 
     token: int
     data: bytes | None
 
 
 def bytes_of(token: TokenLogprob) -> bytes:
-    """Return the bytes of a token, as the provider tells them or else those of its text."""
+    """Return the bytes of a token as the provider lists them, or else those of its text."""
     return token.token.encode(errors="surrogatepass") if token.bytes is None else bytes(token.bytes)
 
 
 def align(tokens: Sequence[TokenLogprob], passage: Passage) -> Alignment | None:
     """Find the tokens of a passage, and the sentence each belongs to.
 
-    A token belongs to the sentence that it has most bytes in, of two the earlier. One that has
-    more in anything else (a heading, code, a sentence that the passage leaves out) belongs to none.
+    A token belongs to the sentence with most of its bytes, of equal ones the earlier. A token with
+    more bytes in other text (a heading, code, a sentence left out of the passage) belongs to none.
 
     Args:
-        tokens: The tokens in order. Before those of the text there may be any others, after them
-            white space and special tokens only.
+        tokens: The tokens in order. Any tokens may precede those of the text; only white space and
+            special tokens may follow them.
         passage: The text and its sentences.
 
     Returns:
-        The alignment, or None where the tokens do not make up the text.
+        The alignment, or None if the tokens do not add up to the text.
     """
     spans = _spans([bytes_of(token) for token in tokens], passage.text)
     if spans is None:
@@ -159,7 +159,7 @@ def _spans(tokens: Sequence[bytes], text: str) -> list[_Span | None] | None:
 
 
 def _parts(tokens: Sequence[bytes]) -> list[_Part]:
-    """Return the parts of all tokens in order, without white space at their end."""
+    """Return the parts of all tokens in order, without trailing white space."""
     parts: list[_Part] = []
     for i, token in enumerate(tokens):
         for position, data in enumerate(token.split(_UNREADABLE)):
@@ -177,7 +177,7 @@ def _parts(tokens: Sequence[bytes]) -> list[_Part]:
 
 
 def _match(parts: list[_Part], core: bytes) -> dict[int, _Span] | None:
-    """Match parts with the text backwards, until the text is used up."""
+    """Match parts with the text backwards, until the whole text is matched."""
     found: dict[int, _Span] = {}
     end = len(core)
     while end > 0:
@@ -204,21 +204,21 @@ def _unreadable_run(parts: Sequence[_Part]) -> int:
 
 
 def _start(part: _Part, core: bytes, end: int) -> int | None:
-    """Return where a part begins that ends here, None where it does not appear here."""
+    """Return the start of a part that ends here, or None if it does not match."""
     data = part.data or b""
     if core.endswith(data, 0, end):
         return end - len(data)
-    # White space before the text is stripped, also from within its first token.
+    # White space at the start of the text is stripped, even from within its first token.
     return 0 if data.lstrip() == core[:end] else None
 
 
 def _before(parts: Sequence[_Part], core: bytes, end: int) -> int | None:
-    """Return where a run of unreadable characters begins, None where that is not certain.
+    """Return the start of a run of unreadable characters, or None if it is ambiguous.
 
     Args:
-        parts: The run, and the part before it where there is one.
+        parts: The run, preceded by the part before it, if any.
         core: The text.
-        end: Where the run ends.
+        end: The end of the run.
     """
     before = parts[0] if parts[0].data is not None else None
     count = len(parts) - (before is not None)
@@ -253,10 +253,10 @@ def _stretches(passage: Passage, starts: Sequence[int]) -> Iterator[tuple[int, i
 def _touched(
     span: _Span, stretches: Sequence[tuple[int, int, int | None]]
 ) -> Iterator[tuple[int, int | None]]:
-    """Yield how many bytes a token has in each stretch it touches, in order, and whose it is.
+    """Yield the number of bytes of a token in each range it touches, in order, and its owner.
 
-    A token without bytes, such as some providers show for parts of a character, touches what it is
-    inside of.
+    A token without bytes, as some providers list for parts of a character, touches the range around
+    it.
     """
     first = bisect_right(stretches, span.start, key=lambda stretch: stretch[0]) - 1
     for start, end, owner in stretches[max(first, 0) :]:
@@ -270,19 +270,19 @@ def _touched(
 def _text_at(span: _Span | None, starts: Sequence[int], text: str) -> str:
     if span is None or span.start == span.end:
         return ""
-    # From the beginning of the character that the first byte is in, to the end of that of the last.
+    # From the start of the character with the first byte to the end of the one with the last.
     first = bisect_right(starts, span.start) - 1
     last = bisect_right(starts, span.end - 1) - 1
     return text[first : last + 1].strip()
 
 
 _HIGHEST_SURPRISE = 100.0
-# Nothing in between is distinguished: a list filled up with -9999 or with -inf.
+# Lower values are not distinguished: providers pad lists with -9999 or -inf.
 _LOWEST = -9999.0
 
 
 class UncertaintyConfig(ScorerConfig):
-    """The base of steps that look at token probabilities."""
+    """Base class of the settings of methods that use token probabilities."""
 
     measure: Literal["probability", "entropy"] = Field(
         default="probability",
@@ -304,7 +304,7 @@ class UncertaintyConfig(ScorerConfig):
 
     @property
     def alternatives(self) -> int:
-        """How many of the most probable tokens are wanted at each place."""
+        """Number of most probable tokens needed at each position."""
         return self.top if self.measure == "entropy" else 0
 
 
@@ -317,30 +317,30 @@ class _Value:
 
 
 def surprise(token: TokenLogprob) -> float | None:
-    """Return -log p of a token in nats, in [0, 100]; None where p is not known."""
+    """Return -log p of a token in nats, in [0, 100]; None if p is unknown."""
     if token.logprob is None:
         return None
     return min(max(-token.logprob, 0.0), _HIGHEST_SURPRISE)
 
 
 def perplexity(token: TokenLogprob, top: int) -> float | None:
-    """Return how open the choice of a token was, at least 1.
+    """Return the perplexity of the choice of a token, at least 1.
 
     Args:
         token: The token.
-        top: How many of the most probable tokens to look at where the entropy of the whole
-            distribution is not known.
+        top: How many of the most probable tokens to use if the entropy of the whole distribution
+            is unknown.
 
     Returns:
-        The number of equally probable tokens that would leave the choice as open; None where not
-        even two alternatives are known.
+        The number of equally probable tokens with the same uncertainty; None if fewer than two
+        alternatives are known.
     """
     if token.entropy is not None:
         return exp(max(token.entropy, 0.0))
     logprobs = _most_probable(token, top)
     if len(logprobs) < 2:
         return None
-    # Relative to the greatest, so that the exponentials of very small ones do not all vanish.
+    # Relative to the greatest, so that very small probabilities do not all underflow.
     shifted = [max(logprob - logprobs[0], -_HIGHEST_SURPRISE) for logprob in logprobs]
     total = fsum(map(exp, shifted))
     shares = [exp(logprob) / total for logprob in shifted]
@@ -360,11 +360,11 @@ def score_tokens(
     Args:
         passage: The passage; its `sentences` are scored.
         tokens: The tokens of its text, see `align`.
-        settings: Which statistic.
+        settings: The statistic to compute.
 
     Returns:
         Sentence and passage scores with their unbounded values in `raw` and `raw_passage`;
-        inconclusive where the tokens are not those of the text, or have no such values.
+        inconclusive if the tokens are not those of the text, or lack the required values.
     """
     alignment = align(tokens, passage)
     if alignment is None:
@@ -460,7 +460,7 @@ class Logprobs:
 
         Returns:
             Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`; inconclusive
-            where there are no tokens, or not those of the response.
+            without tokens, or if they are not those of the response.
         """
         if not evidence.logprobs:
             return Scores(
@@ -470,13 +470,13 @@ class Logprobs:
 
 
 def alternatives_wanted(steps: Iterable[ScorerConfig]) -> int:
-    """Return how many of the most probable tokens to ask for at each place of the response.
+    """Return how many of the most probable tokens to request at each position of the response.
 
     Args:
         steps: The steps of a chain.
 
     Returns:
-        As many as the step needs that needs most; 0 where none needs any.
+        The greatest number that any step needs; 0 if none needs any.
     """
     return max(map(_alternatives, steps), default=0)
 

@@ -4,11 +4,11 @@ Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination 
 Generative Large Language Models", EMNLP 2023, section 5.2 and appendix B, equations 2 to 6 and 14
 to 21.
 
-From a sentence r_i of the response R a first model draws questions with their answers, and a second
-one, given R, other options (Eq. 14). A third model chooses among the options, from R (Eq. 3) and
-from each sample S^n (Eq. 4); a fourth says how probable it is that the text answers the question at
-all, alpha (Eq. 15). With N_m samples that choose as R does and N_n that do not, a question's score
-is, by `scoring`,
+A first model writes questions about a sentence r_i of the response R, with their answers, and a
+second one, given R, other options (Eq. 14). A third model chooses among the options, from R (Eq. 3)
+and from each sample S^n (Eq. 4); a fourth estimates the probability alpha that the text answers the
+question at all (Eq. 15). With N_m samples that choose as R does and N_n that do not, a question's
+score is, by `scoring`,
 
     counting      N_n / (N_m + N_n)
     bayes         gamma2^N_n / (gamma1^N_m + gamma2^N_n)                    (Eq. 19)
@@ -17,21 +17,21 @@ is, by `scoring`,
 where gamma1 = beta2 / (1 - beta1) and gamma2 = beta1 / (1 - beta2). A sentence's score is the mean
 over its questions (Eq. 6).
 
-For `counting` and `bayes` samples with alpha_n under `answerable` do not count, and questions that
+For `counting` and `bayes`, samples with alpha_n under `answerable` do not count, and questions that
 R itself does not answer are left out, as the paper says; the released code keeps those with a score
-of 0.5. `bayes_alpha` leaves out neither. Where no sample counts, a question's score is 0.5. The
-released code compares with four options, the last one repeated where there are fewer; here each is
-there once, which chooses the same, and a question with a single option is not asked.
+of 0.5. `bayes_alpha` leaves out neither. If no sample counts, a question's score is 0.5. The
+released code always compares four options, repeating the last one if there are fewer; here options
+are distinct, which gives the same choice, and a question with a single option is not asked.
 
 The models are those of the paper: T5-large, fine-tuned on SQuAD and on RACE, and Longformer-large,
-on RACE and SQuAD 2.0. Others must read and write as these do. Nothing is cut off: a text that is
-longer than the Longformers read is divided into windows of whole sentences, and a question is
+on RACE and SQuAD 2.0. Others need the same input and output format. Nothing is truncated: a text
+longer than the Longformers' input is divided into windows of whole sentences, and a question is
 answered from the window that most probably answers it.
 
-Cost: no calls. Per sentence, up to 2 x `questions` texts of up to 128 tokens to write; per question
-and per text, R and the N samples, up to 4 readings to choose and 1 to judge. Good at: saying what
-exactly the samples say otherwise. Bad at: speed, of all methods without calls the slowest;
-sentences without a fact to ask for; languages other than English.
+Cost: no calls. Per sentence, up to 2 x `questions` texts of up to 128 tokens to generate; per
+question and per text, R and the N samples, up to 4 forward passes to choose and 1 to judge. Good
+at: showing exactly what the samples say otherwise. Bad at: speed, the slowest of all methods
+without calls; sentences without a fact to ask for; languages other than English.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ if TYPE_CHECKING:
     from resay.models.generation import TextGenerator
 
 _SEPARATOR = "<sep>"
-# The second model learned to write both.
+# The second model was trained to write both.
 _SEPARATORS = re.compile(r"<sep>|<extra_id_\d+>")
 _DISTRACTORS = 3
 _LEAST_CONTEXT = 16
-# What T5 and Longformer take for something else than text.
+# Text that T5 and Longformer would read as special tokens.
 _SPECIAL = re.compile(r"<(?=(?:/?s|pad|unk|mask|sep|extra_id_\d+)>)")
 
 
@@ -81,9 +81,9 @@ class Question:
     """A question about a sentence.
 
     Attributes:
-        sentence: Which, from 0.
+        sentence: Index of the sentence, from 0.
         text: The question.
-        options: What to choose from: at least two, all different, the expected answer first.
+        options: At least two different options, the expected answer first.
     """
 
     sentence: int
@@ -92,7 +92,7 @@ class Question:
 
 
 def cleaned(passage: Passage) -> Passage:
-    """Return a passage in which a model sees nothing but text: no tokens that steer it."""
+    """Return a passage without special tokens that would steer a model."""
     text = _plain(passage.text)
     return passage if text == passage.text else Passage.of(text)
 
@@ -102,10 +102,10 @@ def _plain(text: str) -> str:
 
 
 def read_question(written: str) -> tuple[str, str] | None:
-    """Read a question and its answer.
+    """Parse a question and its answer.
 
     Args:
-        written: What the first model wrote.
+        written: The text that the first model wrote.
 
     Returns:
         Both; None unless there are exactly two parts and neither is blank.
@@ -117,18 +117,18 @@ def read_question(written: str) -> tuple[str, str] | None:
 
 
 def read_options(answer: str, written: str) -> tuple[str, ...] | None:
-    """Read what a question can be answered with.
+    """Parse the options of a question.
 
     The released code repeats the last option until there are four. A repeated option is never
-    chosen before its first mention, so it is left out here.
+    chosen over its first mention, so it is left out here.
 
     Args:
         answer: The expected answer.
         written: The other options as the second model wrote them.
 
     Returns:
-        The answer and up to three others, each once; None where there are no others, because then
-        every text would give the same answer.
+        The answer and up to three other distinct options; None if there are no others, because
+        then every text would give the same answer.
     """
     others = [_plain(part.strip()) for part in _SEPARATORS.split(written) if part.strip()]
     options = tuple(dict.fromkeys([answer, *others[:_DISTRACTORS]]))
@@ -144,15 +144,15 @@ async def write_questions(
         passage: The passage; its `sentences` are asked about.
         first: Writes question and answer.
         second: Writes the other options.
-        count: How many questions to try for each sentence.
-        seed: What is written depends on it.
+        count: Number of questions to try for each sentence.
+        seed: Seed of the models' sampling.
 
     Returns:
-        The well-formed questions, in the sentences' order. The same question can be among them
-        several times, as often as it was drawn.
+        The well-formed questions, in the order of the sentences. A question that was drawn several
+        times appears as often.
 
     Raises:
-        ConfigurationError: A model cannot be had as configured.
+        ConfigurationError: A model cannot be loaded as configured.
         ScorerError: A model failed.
     """
     sentences = [_plain(sentence.text) for sentence in passage.sentences]
@@ -174,15 +174,15 @@ async def write_questions(
 
 
 _Asked: TypeAlias = "tuple[int, str, str]"
-"""The place of a sentence, a question about it, and the answer."""
+"""The index of a sentence, a question about it, and the answer."""
 
 
 async def _prompts(
     passage: Passage, sentences: Sequence[str], asked: Sequence[_Asked], model: TextGenerator
 ) -> tuple[list[_Asked], list[str]]:
-    """Return what the second model reads: question, answer and passage.
+    """Return the second model's input: question, answer and passage.
 
-    A question that leaves no room for the passage is no question about it, and is left out.
+    A question so long that it leaves no room for the passage is left out.
     """
     heads = [f"{question} {_SEPARATOR} {answer} {_SEPARATOR} " for _, question, answer in asked]
     context = cleaned(passage)
@@ -200,7 +200,7 @@ async def _prompts(
 
 
 def _around(sentence: str, contexts: Sequence[str]) -> str:
-    """Return the stretch of the passage that holds a sentence."""
+    """Return the part of the passage that contains a sentence."""
     return next((context for context in contexts if sentence in context), contexts[0])
 
 
@@ -209,11 +209,11 @@ Scoring: TypeAlias = Literal["counting", "bayes", "bayes_alpha"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a text answers to a question.
+    """A text's answer to a question.
 
     Attributes:
-        choice: Which of the options it chooses, from 0.
-        answerability: How probable it is that the text answers the question at all (Eq. 15).
+        choice: Index of the chosen option, from 0.
+        answerability: Probability that the text answers the question at all (Eq. 15).
     """
 
     choice: int
@@ -222,13 +222,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How answers become a score.
+    """Turns answers into a score.
 
     Attributes:
         scoring: `counting` is N_n / (N_m + N_n), `bayes` Eq. 19, `bayes_alpha` Eq. 21.
         beta1: P(another answer | the sentence is not factual), over 0.5.
         beta2: P(the same answer | the sentence is factual), over 0.5.
-        answerable: An answerability under this does not count, but for `bayes_alpha`.
+        answerable: Answers with a lower answerability do not count, except for `bayes_alpha`.
     """
 
     scoring: Scoring = "bayes_alpha"
@@ -237,7 +237,7 @@ class Rule:
     answerable: float = 0.5
 
     def asks(self, own: Answer) -> bool:
-        """Return whether a question is any good: whether the response itself answers it."""
+        """Return whether a question is usable: whether the response itself answers it."""
         return self.scoring == "bayes_alpha" or own.answerability >= self.answerable
 
     def score(self, own: Answer, others: Sequence[Answer]) -> float:
@@ -245,10 +245,10 @@ class Rule:
 
         Args:
             own: The answer from the response.
-            others: The answers from the texts compared.
+            others: The answers from the compared texts.
 
         Returns:
-            S_QA(i, q) in [0, 1]; 0.5 where no text counts.
+            S_QA(i, q) in [0, 1]; 0.5 if no text counts.
         """
         same = sum(self._weight(a) for a in others if a.choice == own.choice)
         another = sum(self._weight(a) for a in others if a.choice != own.choice)
@@ -256,7 +256,7 @@ class Rule:
             return another / (same + another) if same + another else 0.5
         gamma1 = self.beta2 / (1.0 - self.beta1)
         gamma2 = self.beta1 / (1.0 - self.beta2)
-        # gamma2^n / (gamma1^m + gamma2^n); the powers themselves soon leave the range of floats.
+        # gamma2^n / (gamma1^m + gamma2^n), in logarithms because the powers soon overflow.
         return _sigmoid(another * log(gamma2) - same * log(gamma1))
 
     def _weight(self, answer: Answer) -> float:
@@ -270,15 +270,15 @@ def _sigmoid(x: float) -> float:
     return 1.0 / (1.0 + power) if x >= 0 else power / (1.0 + power)
 
 
-# Where two texts meet, a space may be a token of its own.
+# Joining two texts may add a token for the space between them.
 _SEAMS = 4
-# The least room in which a text can be divided.
+# The least room into which a text can be divided, in tokens.
 _LEAST = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """Questions, and how long a text they can be asked about at once.
+    """Questions, with the longest text each can be asked about at once.
 
     Attributes:
         questions: The questions, at least one.
@@ -294,8 +294,8 @@ class Examinee:
     """The two models that answer.
 
     Attributes:
-        chooser: Gives one logit for an option, of which those of a question are compared.
-        judge: Gives one logit for whether a text answers a question.
+        chooser: Returns one logit per option, to be compared among the options of a question.
+        judge: Returns one logit for whether a text answers a question.
     """
 
     chooser: PairScorer
@@ -305,14 +305,14 @@ class Examinee:
         """Load the models.
 
         Raises:
-            ConfigurationError: One cannot be had, or is not made for this.
+            ConfigurationError: One cannot be loaded, or has the wrong outputs.
         """
         await self.chooser.prepare()
         await self.judge.prepare()
         await self._answerability([_judged("Who?", "Nobody.")])
 
     async def exam(self, questions: Sequence[Question]) -> Exam:
-        """Return questions with the room they leave for a text."""
+        """Return the questions with the room they leave for a text."""
         limits = [await self.chooser.room(), await self.judge.room()]
         known = [limit for limit in limits if limit is not None]
         if not known:
@@ -328,8 +328,8 @@ class Examinee:
     async def answer(self, exam: Exam, passage: Passage) -> list[Answer]:
         """Answer questions from a text.
 
-        A text that is longer than the models read is divided into windows of whole sentences, and
-        the one that most probably answers a question does so.
+        A text longer than the models' input is divided into windows of whole sentences, and the
+        window that most probably answers a question does so.
 
         Args:
             exam: The questions.
@@ -339,8 +339,8 @@ class Examinee:
             An answer to each question.
 
         Raises:
-            ConfigurationError: A model cannot be had, or is not made for this.
-            ScorerError: A model failed, or a question alone is longer than it reads.
+            ConfigurationError: A model cannot be loaded, or has the wrong outputs.
+            ScorerError: A model failed, or a question alone exceeds its input.
         """
         texts = await self._windows(exam, cleaned(passage))
         judged = [
@@ -363,13 +363,13 @@ class Examinee:
         ]
 
     async def _windows(self, exam: Exam, passage: Passage) -> list[list[str]]:
-        """Return for each question the stretches of a text it is asked about."""
+        """Return for each question the windows of a text to ask it about."""
         if exam.rooms is None:
             return [[passage.text.strip()]] * len(exam.questions)
         measure = _Longer(self.chooser, self.judge)
         found = {min(exam.rooms): await windows(passage, min(exam.rooms), measure)}
         for room in dict.fromkeys(exam.rooms):
-            # What fits beside the longest question fits beside all.
+            # A text that fits beside the longest question fits beside all.
             if room not in found and len(found[min(exam.rooms)]) > 1:
                 found[room] = await windows(passage, room, measure)
         return [found.get(room, found[min(exam.rooms)]) for room in exam.rooms]
@@ -390,28 +390,28 @@ class Examinee:
 
 @dataclass(frozen=True, slots=True)
 class _Longer:
-    """Counts tokens as that of two models does which finds more."""
+    """Counts tokens by the tokenizer, of two models, that yields more."""
 
     one: Measure
     other: Measure
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has."""
+        """Return the number of tokens of each text."""
         counts = zip(await self.one.lengths(texts), await self.other.lengths(texts), strict=True)
         return [max(pair) for pair in counts]
 
     async def room(self) -> int | None:
-        """Return None: it depends on the question."""
+        """Return None, because the room depends on the question."""
         return None
 
 
 def _asked(text: str, question: str) -> str:
-    """Return text and question as the answering model learned to read them."""
+    """Return text and question in the input format of the answering model."""
     return f"{text} <s> {question}"
 
 
 def _judged(question: str, text: str) -> str:
-    """Return question and text as the answerability model learned to read them."""
+    """Return question and text in the input format of the answerability model."""
     return f"{question} </s> {text}"
 
 
@@ -489,24 +489,24 @@ class Mqag:
         """Load the four models.
 
         Raises:
-            ConfigurationError: One cannot be had, or is not made for this.
+            ConfigurationError: One cannot be loaded, or has the wrong outputs.
         """
         await self._first.prepare()
         await self._second.prepare()
         await self._examinee.prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Write questions while samples are drawn, and ask each sample as it lands.
+        """Write questions while samples are drawn, and ask each sample as it arrives.
 
         Args:
             passage: The response; its `sentences` are asked about.
             evidence: The samples.
 
         Returns:
-            Sentence scores. A column holds what its sample alone would have given.
+            Sentence scores. Each column holds the scores that its sample alone would give.
 
         Raises:
-            ConfigurationError: A model cannot be had, or is not made for this.
+            ConfigurationError: A model cannot be loaded, or has the wrong outputs.
             ScorerError: A model failed.
         """
         await self.prepare()
@@ -552,14 +552,14 @@ class Mqag:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """What the answers to a question say.
+    """The answers to one question, with their score.
 
     Attributes:
         question: The question.
         own: The response's answer.
         others: The samples' answers.
-        score: Their score.
-        alone: The score of each.
+        score: The question's score.
+        alone: The score that each sample alone would give.
     """
 
     question: Question
@@ -569,7 +569,7 @@ class _Mark:
     alone: tuple[float, ...]
 
     def say(self) -> str:
-        """Return the answers in words."""
+        """Return a sentence that describes the answers."""
         options = self.question.options
         choice, times = Counter(other.choice for other in self.others).most_common(1)[0]
         count = f"{times} of {len(self.others)} texts compared"

@@ -4,7 +4,7 @@ Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination 
 Generative Large Language Models", EMNLP 2023, section 5.3, equations 7 and 8, Table 7.
 
 An n-gram model is counted over the response and its samples, lower-cased, with left padding at the
-start of each sentence; a token the samples do not repeat is improbable under it. With p the
+start of each sentence; a token that the samples do not repeat is improbable under it. With p the
 relative frequency of an n-gram among all n-grams counted, a sentence of J tokens has
 
     average   -1/J sum_j log p_ij        (Eq. 7)
@@ -12,17 +12,17 @@ relative frequency of an n-gram among all n-grams counted, a sentence of J token
 
 and the passage has the average over all its tokens, or the mean of its sentences' maxima.
 
-Counted like that, an answer supports itself: what it says twice, in a comment even, is less
-improbable. So by default (`counted: sentence`, which is ours) each sentence has a model of its own,
-over the samples and the sentence, in which each of its n-grams counts once: its score depends on
-nothing else in the response, and the passage has the mean of the sentences'. `counted: response` is
-the published form.
+Counted this way, an answer supports itself: anything it says twice becomes less improbable. So by
+default (`counted: sentence`, which is ours) each sentence has its own model, over the samples and
+the sentence, in which each of its n-grams counts once: its score depends on nothing else in the
+response, and the passage has the mean of its sentences' scores. `counted: response` is the
+published form.
 
-Those values grow with the amount of text counted. `raw` keeps them; the score places them between
+These values grow with the amount of text counted. `raw` keeps them; the score scales them between
 two fixed points of the same model: 1 at log T, the value of an n-gram that appears once among the T
-counted and so only in the response itself; and 0 at log T - log(N + 1), the value of one that
-appears once in each of the N samples too (for `average`, which common words pull down, 0 at the
-value 0).
+counted and so only in the response itself; and 0 at log T - log(N + 1), the value of one that also
+appears once in each of the N samples (for `average`, which common words pull down, 0 at the value
+0).
 
 Cost: no calls. Good at: speed, names and numbers that no sample repeats. Bad at: paraphrase, and
 texts of rare words; of all methods it needs the most samples.
@@ -74,7 +74,7 @@ class _Counting:
 
 @dataclass(frozen=True, slots=True)
 class _CountingEach:
-    """Counts the n-grams of each text by itself, with the response where that counts too."""
+    """Counts the n-grams of each text separately, adding the response if that counts too."""
 
     n: int
     response: Passage | None
@@ -90,30 +90,30 @@ class _CountingEach:
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """Counts of n-grams; an n-gram is its tokens joined by spaces."""
+    """Counts of n-grams; an n-gram is a string of its tokens joined by spaces."""
 
     n: int
     counts: Counter[str]
     total: int
 
     def look_up(self, tokens: Sequence[str], *, adds: bool) -> _Found:
-        """Look a sentence's n-grams up.
+        """Look up the counts of a sentence's n-grams.
 
         Args:
             tokens: Its tokens.
-            adds: Whether the sentence is not counted yet, and each of its n-grams counts once.
+            adds: Whether the sentence is not yet counted, so that each of its n-grams adds one.
         """
         grams = _grams(tokens, self.n)
         if adds:
             counted = [self.counts.get(gram, 0) + 1 for gram in grams]
             return _Found(grams, counted, self.total + len(set(grams)))
-        # A sentence split elsewhere can begin with an n-gram that was never counted.
+        # A sentence split differently can begin with an n-gram that was never counted.
         return _Found(grams, [self.counts.get(gram, 0) or 1 for gram in grams], self.total)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A sentence's n-grams, how often each was counted, and how many were counted in all."""
+    """A sentence's n-grams, the count of each, and the total number of n-grams counted."""
 
     grams: Sequence[str]
     counts: Sequence[int]
@@ -173,11 +173,11 @@ class Ngram:
         self.by_sentence = self.config.counted == "sentence"
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Score sentences and passage; see the module's text for the equations.
+        """Score sentences and passage; see the module docstring for the equations.
 
         Args:
-            passage: The text; its `sentences` are scored. All of it is counted as published.
-            evidence: The samples. With none, every n-gram is as improbable as can be.
+            passage: The text; its `sentences` are scored. The published form counts all of it.
+            evidence: The samples. Without any, every n-gram is maximally improbable.
 
         Returns:
             Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`, in nats.
@@ -190,7 +190,7 @@ class Ngram:
             models = await evidence.samples.derive(each, chars=chars)
             return await compute(partial(self._best, passage, models), chars=chars)
         if self.by_sentence:
-            # Once for all sentences of a streamed response, each of which is scored by itself.
+            # Built once for all sentences of a streamed response, each of which is scored alone.
             model = await evidence.samples.derive(counting, chars=evidence.samples.chars)
         else:
             chars = len(passage.text) + evidence.samples.chars
@@ -221,7 +221,7 @@ class Ngram:
         )
 
     def _best(self, passage: Passage, models: Sequence[_Model]) -> Scores:
-        """Score by the document that each sentence is nearest to: any one is enough."""
+        """Score each sentence by the document nearest to it: one is enough."""
         found = [self._score(passage, model, 1) for model in models]
         rows = zip(*(scores.sentences for scores in found), strict=True)
         best = [min(range(len(row)), key=lambda k: _or_one(row[k])) for row in rows]
@@ -239,7 +239,7 @@ class Ngram:
         )
 
     def _place(self, raw: float, total: int, samples: int) -> float:
-        """Return the score of a raw value."""
+        """Scale a raw value to a score in [0, 1]."""
         highest = log(total)
         lowest = highest - log(samples + 1) if self.config.pool == "maximum" else 0.0
         if highest <= lowest:

@@ -2,25 +2,25 @@
 
 Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for
 Generative Large Language Models", EMNLP 2023, section 5.4, equations 9 and 10: a natural language
-inference classifier says whether a sample contradicts a sentence. With z_e and z_c its logits of
+inference classifier decides whether a sample contradicts a sentence. With z_e and z_c its logits of
 entailment and contradiction, the neutral class left out,
 
     P(contradict | r_i, S^n) = exp(z_c) / (exp(z_e) + exp(z_c))        (Eq. 9)
 
 and a sentence's score is the mean over the samples (Eq. 10).
 
-A sample that is longer than the model reads is divided into windows of whole sentences. Over the
-windows the greatest probabilities of entailment and of contradiction are taken, each by itself, and
-put into Eq. 9: what one window supports, another that is about something else does not disprove.
-With one window that is the paper's equation. A sentence that is itself too long is divided too, and
-is as contradicted as its most contradicted part.
+A sample longer than the model's input is divided into windows of whole sentences. The greatest
+probability of entailment and the greatest of contradiction over all windows go into Eq. 9: what one
+window supports, another window about something else does not disprove. With one window that is the
+paper's equation. A sentence that is itself too long is divided too, and is as contradicted as its
+most contradicted part.
 
 `premise: sentences` compares each sentence only with the nearest sentences of a sample: far fewer
-tokens to compute, and a premise of the length that such models were trained on. What a sample says
-of the matter in other sentences is not seen.
+tokens to compute, and a premise of the length such models were trained on. It ignores anything the
+sample's other sentences say on the matter.
 
-`Entailing` finds the same probabilities, by a classifier or by a judge, for methods that go by what
-texts say of each other.
+`Entailing` computes the same probabilities, by a classifier or by a judge, for methods based on
+entailment between texts.
 
 Cost: no calls; one classification per sentence and sample. Good at: plain contradictions of facts,
 at the best quality of the methods without a judge. Bad at: numbers and names that differ little,
@@ -65,10 +65,10 @@ if TYPE_CHECKING:
 
 
 class Nearest:
-    """The sentences of a text, ready to be searched.
+    """A text's sentences, indexed to find those nearest to another sentence.
 
-    Words weigh by how few of the text's sentences hold them, so that names and numbers count and
-    "the" hardly does; sentences are as near as the cosine of their weighted words says.
+    Words weigh more the fewer of the text's sentences contain them, so that names and numbers count
+    and "the" hardly does; nearness is the cosine of the weighted words.
 
     Args:
         sentences: The text's sentences.
@@ -82,14 +82,14 @@ class Nearest:
         self._lengths = [sqrt(self._shared.weight(words)) for words in self._words]
 
     def to(self, sentence: str, count: int) -> list[str]:
-        """Return the sentences that are nearest to a sentence.
+        """Return the sentences nearest to a sentence.
 
         Args:
-            sentence: What is compared.
-            count: How many are wanted, at least 1.
+            sentence: The sentence to compare with.
+            count: Number of sentences wanted, at least 1.
 
         Returns:
-            At most so many, in the text's order; the earlier where they are as near.
+            At most `count` sentences, in the text's order; of equally near ones, the earlier.
         """
         stop_if_abandoned()
         words = set(tokenize(sentence))
@@ -102,12 +102,12 @@ class Nearest:
         return [self._sentences[i] for i in sorted(best)]
 
     def _nearness(self, words: set[str], other: int) -> float:
-        """Return the cosine, but for the length of the one sentence that all are compared with."""
+        """Return the cosine times the constant norm of the sentence that all are compared with."""
         return self._shared.weight(words & self._words[other]) / self._lengths[other]
 
 
 _PUBLISHED = "potsawee/deberta-v3-large-mnli"
-# Trained, and asked by the code released with the paper, with the sentence first.
+# Trained with the sentence first, as is the input of the code released with the paper.
 _SENTENCE_FIRST = frozenset({_PUBLISHED})
 
 _ENTAILMENT = frozenset({"entailment", "entailed", "entails", "entail"})
@@ -115,11 +115,11 @@ _CONTRADICTION = frozenset({"contradiction", "contradictory", "contradicts", "co
 
 
 _Parts: TypeAlias = Mapping[str, Sequence[str]]
-"""A sentence, or the parts it is divided into, each with the windows of its premise."""
+"""A sentence, or the parts it is divided into, mapped to the windows of its premise."""
 
 
 class Nli(SampleScorer):
-    """Scores sentences by what a classifier says of them and each sample."""
+    """Scores sentences by the classifier's probability that each sample contradicts them."""
 
     name: ClassVar[str] = "nli"
 
@@ -159,8 +159,8 @@ class Nli(SampleScorer):
         """Load the model.
 
         Raises:
-            ConfigurationError: It cannot be had, or has no labels for entailment and contradiction.
-            ScorerError: Its server does not answer.
+            ConfigurationError: It cannot be loaded, or lacks labels for both classes.
+            ScorerError: Its server does not respond.
         """
         await self._model.prepare()
         await self._outputs()
@@ -177,7 +177,7 @@ class Nli(SampleScorer):
             P(contradict) of each sentence.
 
         Raises:
-            ConfigurationError: The model cannot be had, or has the wrong labels.
+            ConfigurationError: The model cannot be loaded, or has the wrong labels.
             ScorerError: The model failed.
         """
         wanted = await compute(partial(self._premises, passage, sample))
@@ -186,7 +186,7 @@ class Nli(SampleScorer):
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
     ) -> Contradiction | None:
-        """Find the sentence that contradicts most, in the sample that contradicts most.
+        """Return the strongest contradiction in the sample that contradicts the sentence most.
 
         Args:
             sentence: The flagged sentence.
@@ -194,11 +194,11 @@ class Nli(SampleScorer):
             scores: P(contradict) by sample.
 
         Returns:
-            That sentence; None where none contradicts it.
+            The contradicting sentence; None if there is none.
         """
         index = max(range(len(scores)), key=lambda i: scores[i] or 0.0)
         said = evidence.samples.landed[index].passage.sentences
-        # What a model says of two equal sentences is no contradiction to show.
+        # If a model finds two equal sentences contradictory, that is not worth showing.
         texts = [other.text for other in said if other.text != sentence]
         texts = await self._fitting(texts, sentence)
         found = await self._probabilities([(text, sentence) for text in texts])
@@ -212,17 +212,17 @@ class Nli(SampleScorer):
         return Contradiction("sample", index, max(contradicting, key=lambda pair: pair[0])[1])
 
     async def entailed(self, pairs: Sequence[Pair]) -> Entailed:
-        """Return what the model says of premises and hypotheses, for the matrix of a check.
+        """Return how the model relates premises to hypotheses, for the matrix of a check.
 
-        Over the windows of a long premise the greatest probabilities of entailment and of
-        contradiction are taken, as for scores. A hypothesis that is too long is entailed as far
-        as its least entailed part, and contradicted as far as its most contradicted one.
+        As for scores, the greatest probabilities of entailment and of contradiction over the
+        windows of a long premise count. A hypothesis that is too long is entailed as far as its
+        least entailed part, and contradicted as far as its most contradicted one.
 
         Args:
             pairs: The premises and hypotheses.
 
         Raises:
-            ConfigurationError: The model cannot be had, or has the wrong labels.
+            ConfigurationError: The model cannot be loaded, or has the wrong labels.
             ScorerError: The model failed.
         """
         texts = {premise for premise, _ in pairs}
@@ -238,7 +238,7 @@ class Nli(SampleScorer):
         )
 
     def _premises(self, passage: Passage, sample: Sample) -> list[tuple[str, Passage]]:
-        """Return each sentence with what it is compared with."""
+        """Return each sentence with its premise."""
         text, sentences = sample.passage, [sentence.standalone for sentence in passage.sentences]
         if self.config.premise == "passage" or not text.sentences:
             return [(sentence, text) for sentence in sentences]
@@ -246,7 +246,7 @@ class Nli(SampleScorer):
         return [(s, Passage.from_sentences(near.to(s, count))) for s in sentences]
 
     async def _plan(self, wanted: Sequence[tuple[str, Passage]]) -> list[_Parts]:
-        """Divide what the model cannot read at once."""
+        """Divide sentences and premises that exceed the model's input."""
         room = await self._model.room()
         if room is None:
             return [{sentence: [premise.text.strip()]} for sentence, premise in wanted]
@@ -279,12 +279,12 @@ class Nli(SampleScorer):
         return [t for t, size in zip(texts, lengths, strict=True) if size + length <= room]
 
     async def _contradicted(self, plan: Sequence[_Parts]) -> list[float]:
-        """Return P(contradict) of each sentence, from those of its parts and their windows."""
+        """Return P(contradict) of each sentence, the greatest over its parts."""
         found = await self._by_part(plan)
         return [max(_relative(e, c) for e, c in parts.values()) for parts in found]
 
     async def _by_part(self, plan: Sequence[_Parts]) -> list[dict[str, tuple[float, float]]]:
-        """Return the greatest P(entailment) and P(contradiction) of each part, over windows."""
+        """Return the greatest P(entailment) and P(contradiction) of each part over its windows."""
         pairs = [(w, part) for parts in plan for part, texts in parts.items() for w in texts]
         found = await self._probabilities(pairs)
         read: list[dict[str, tuple[float, float]]] = []
@@ -299,7 +299,7 @@ class Nli(SampleScorer):
         return read
 
     async def _probabilities(self, pairs: Sequence[Pair]) -> Doubles:
-        """Return P(entailment) and P(contradiction) of premises and hypotheses, side by side."""
+        """Return P(entailment) and P(contradiction) of each pair as two columns."""
         outputs = await self._outputs()
         read = [(b, a) for a, b in pairs] if self._sentence_first else list(pairs)
         return (await self._model.classify(read))[:, outputs]
@@ -317,14 +317,14 @@ class Nli(SampleScorer):
 
 
 def _relative(entails: float, contradicts: float) -> float:
-    """Return Eq. 9 of two probabilities."""
+    """Return Eq. 9 for two probabilities."""
     either = entails + contradicts
-    # A server's rounded probabilities can both be 0; then it has no opinion.
+    # Both probabilities can be 0 if a server rounds them; then it has no opinion.
     return contradicts / either if either else 0.5
 
 
 def _entailment(entails: float, contradicts: float) -> Entailment:
-    # Of different windows they may be over 1 together.
+    # The maxima may come from different windows and exceed 1 in total.
     total = max(entails + contradicts, 1.0)
     entails, contradicts = entails / total, contradicts / total
     return Entailment(entails, max(1.0 - entails - contradicts, 0.0), contradicts)
@@ -334,7 +334,7 @@ def _place(labels: Sequence[str], names: frozenset[str]) -> int:
     return next((i for i, label in enumerate(labels) if label in names), -1)
 
 
-# The matrix of a check: what texts say of each other, by a classifier or a judge.
+# The matrix of a check: entailment between texts, by a classifier or a judge.
 
 _PAIR = """\
 We are evaluating answers to the question "{question}"
@@ -356,12 +356,12 @@ _SAID: Mapping[Said, Entailment] = {
     "contradicted": Entailment(0.0, 0.0, 1.0),
     "not_mentioned": NEUTRAL,
 }
-# As much a judge is asked about at once.
+# Maximum number of hypotheses in one call of a judge.
 _MOST_AT_ONCE = 40
 
 
 class EntailingConfig(ScorerConfig):
-    """The base of steps that need to know what texts say of each other."""
+    """Base class of the settings of methods based on entailment between texts."""
 
     by: Literal["nli", "judge"] = Field(
         default="nli",
@@ -402,20 +402,20 @@ class EntailingConfig(ScorerConfig):
 
     @property
     def named_judge(self) -> str | None:
-        """The judge's model, or None for the one that wrote the response."""
+        """The judge's model, or None for the model that wrote the response."""
         if self.by != "judge":
             return None
         return self.judge.model if isinstance(self.judge, JudgeConfig) else self.judge
 
 
 class Entailing:
-    """Finds entries of the matrix of a check, each once.
+    """Computes entries of a check's entailment matrix, each once.
 
     Args:
-        config: Who says what texts say of each other.
+        config: The classifier or judge to use.
 
     Attributes:
-        needs: What the evidence must hold for that.
+        needs: The evidence this requires.
     """
 
     def __init__(self, config: EntailingConfig) -> None:
@@ -426,16 +426,16 @@ class Entailing:
         self._source = config.model_dump_json(include=asked)
 
     async def prepare(self) -> None:
-        """Load the model, where there is one."""
+        """Load the classifier, if one is used."""
         if self._nli is not None:
             await self._nli.prepare()
 
     async def find(self, pairs: Iterable[Pair], evidence: Evidence) -> Entailed:
-        """Return what premises say of hypotheses; see `Entailments.find`.
+        """Return how premises relate to hypotheses; see `Entailments.find`.
 
         Raises:
-            ConfigurationError: The model cannot be had, or has the wrong labels.
-            ScorerError: The model failed, or there is no judge to ask.
+            ConfigurationError: The model cannot be loaded, or has the wrong labels.
+            ScorerError: The model failed, or no judge is available.
         """
         ask_for = self._nli.entailed if self._nli else partial(self._ask, evidence=evidence)
         return await evidence.entailments.find(self._source, pairs, ask_for)
@@ -480,7 +480,7 @@ def render_pair(premise: str, hypothesis: str, question: str = "") -> str:
 
 
 def why_unknown(pairs: Sequence[Pair], entailed: Entailed) -> str | None:
-    """Return why too little is known of what texts say of each other, or None."""
+    """Return why too few entries of the matrix are known, or None."""
     failed = sum(pair not in entailed.of for pair in pairs)
     if failed * 2 > len(pairs):
         return f"{failed} of {len(pairs)} comparisons failed ({tally(entailed.failures)})"

@@ -1,20 +1,20 @@
-"""P(True) (`p_true`): how probable the model itself finds what it said.
+"""P(True) (`p_true`): the probability that the model itself gives to its claims.
 
 Kadavath et al., "Language Models (Mostly) Know What They Know", arXiv 2207.05221, 2022, sections 3
 and 4. The model is shown the question and a possible answer, and asked whether that is (A) true or
 (B) false. P(True) is the probability of (A), here relative to (A) and (B), since chat models may
 write anything; the score is 1 - P(True).
 
-`ideas` shows samples as brainstormed ideas before the possible answer, which the paper found to
-help. `of: response` asks about the whole response, as published; by default each sentence or claim
-is the possible answer.
+`ideas` shows samples as brainstormed ideas before the possible answer, which helped in the paper.
+`of: response` asks about the whole response, as published; by default each sentence or claim is the
+possible answer.
 
-Where the provider returns no token probabilities, P(True) is the share of (A) among `votes`
-answers, as Farquhar et al. (Nature 630, 2024) have it for models that show none.
+If the provider returns no token probabilities, P(True) is the share of (A) among `votes` answers,
+as Farquhar et al. (Nature 630, 2024) do for models without them.
 
-Cost: one call for each sentence or claim, or `votes` without token probabilities (1 where the
-provider takes `n`). Good at: short answers, large models. Bad at: what the model firmly believes,
-and small models, which call everything true.
+Cost: one call for each sentence or claim, or `votes` without token probabilities (1 if the provider
+supports `n`). Good at: short answers, large models. Bad at: errors the model firmly believes, and
+small models, which call everything true.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Is the possible answer:
 The possible answer is:"""
 _IDEAS = "Here are some brainstormed ideas: {ideas}\n"
 _RESTATED = "Answer with (A) or (B) and nothing else. The possible answer is:"
-# The article begins with an A too.
+# A lone "A" counts, but not an answer that begins with the article.
 _OPTION = re.compile(
     r"[\s*_`\"']*\(?\s*(?:(?P<letter>[AB])\s*\)?[\s.:*_`\"')-]*(?:true|false)?"
     r"|(?P<word>true|false)\b(?!\s+or\b).*)[\s.*_`\"')]*",
@@ -56,10 +56,10 @@ _OPTION = re.compile(
 
 
 def render(question: str, answer: str, ideas: Sequence[str] = ()) -> str:
-    """Return the question about a possible answer.
+    """Return the prompt about a possible answer.
 
     Args:
-        question: What it answers.
+        question: The question it answers.
         answer: The possible answer.
         ideas: Other answers, shown before it.
     """
@@ -72,7 +72,7 @@ def render(question: str, answer: str, ideas: Sequence[str] = ()) -> str:
 
 
 def read_option(text: str) -> bool | None:
-    """Read (A) or True as True, (B) or False as False, and anything else as None."""
+    """Parse (A) or True as True, (B) or False as False, and anything else as None."""
     found = _OPTION.fullmatch(text)
     if found is None:
         return None
@@ -80,7 +80,7 @@ def read_option(text: str) -> bool | None:
 
 
 class PTrue:
-    """Asks the model how probable it finds its own claims."""
+    """Asks the model how probable its own claims are."""
 
     name: ClassVar[str] = "p_true"
 
@@ -122,13 +122,13 @@ class PTrue:
 
         Args:
             passage: The response; its `sentences` are asked about.
-            evidence: The query, who answers for the judge, and samples to show.
+            evidence: The query, the judge's provider, and samples to show as ideas.
 
         Returns:
-            Sentence scores, or a passage score; None where there was no readable answer.
+            Sentence scores, or a passage score; None if there was no readable answer.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         config, judge = self.config, judge_for(self.config.judge, evidence)
         question = evidence.query.question if evidence.query else ""

@@ -4,19 +4,19 @@ Verga et al., "Replacing Judges with Juries: Evaluating LLM Generations with a P
 Models", arXiv 2404.18796, 2024: several models of different families judge, and their verdicts are
 pooled, by the mean or by a vote. Each is asked the question of Chen and Mueller, "Quantifying
 Uncertainty in Answers from any Language Model", arXiv 2308.16175, 2023: whether the proposed answer
-is (A) correct, which scores 0, (B) incorrect, 1, or (C) whether the judge is not sure, 1/2.
+is (A) correct, which scores 0, (B) incorrect, 1, or (C) the judge is not sure, 1/2.
 
     mean       the mean of the judges' scores
-    majority   1 where more judges say incorrect than correct, 0 where fewer do, 1/2 else
+    majority   1 if more judges say incorrect than correct, 0 if fewer do, 1/2 otherwise
     any        the greatest score: one judge that calls it incorrect is enough
     all        the least score
 
 `form: together`, which is ours, asks each judge about all claims in one call. `form: published`
 asks about one claim at a time, with an explanation before the answer, as the paper does.
 
-A judge that cannot be asked, or says nothing that can be read, is left out and counted; a claim
-about which fewer than half of the judges say something has no score. Where judges say the opposite
-of each other, the verdict's reason says which.
+A judge that cannot be asked, or whose answer cannot be parsed, is left out and counted; a claim
+with verdicts from fewer than half of the judges has no score. If judges contradict each other, the
+verdict's reason names them.
 
 Cost: one call for each judge, or one for each judge and claim. Good at: errors that only one model
 family makes. Bad at: errors that all of them make, and cost.
@@ -74,7 +74,7 @@ Question: {question}, Proposed Answer: {answer}. Is the proposed answer: (A) Cor
 analysis], answer: [choose one letter from among choices A through C]"""
 _PUBLISHED_AGAIN = "answer: [choose one letter from among choices A through C]"
 _ANSWER = re.compile(r"\banswer\s*[:：]\s*(.*)", re.IGNORECASE | re.DOTALL)
-# The article begins with an A too.
+# A letter must be followed by a mark, its meaning or the end: "A" may also be the article.
 _LETTER = re.compile(
     r"[\s*_`\"'(\[]*([ABC])(?:\s*[)\]:,;*_`]|\s+(?:correct|incorrect|i am not sure)\b|[\W_]*\Z)",
     re.IGNORECASE,
@@ -85,19 +85,19 @@ _SAID = {0.0: "correct", 0.5: "not sure", 1.0: "incorrect"}
 
 
 def render_published(question: str, answer: str) -> str:
-    """Return the published question about one claim."""
+    """Return the published prompt about one claim."""
     return _PUBLISHED.format(question=question, answer=" ".join(answer.split()))
 
 
 def render_together(claims: Sequence[str], conversation: str = "") -> str:
-    """Return the question about all claims.
+    """Return the prompt about all claims.
 
     Args:
-        claims: The claims, which are numbered from 1.
-        conversation: What they are from; empty where that is not known.
+        claims: The claims, to be numbered from 1.
+        conversation: The conversation they come from; empty if unknown.
     """
     listed = "\n".join(f"{n}. {' '.join(claim.split())}" for n, claim in enumerate(claims, 1))
-    # Nobody can write a text that holds the code of all texts it will stand beside.
+    # No text can contain the hash of all the texts it appears among.
     mixed = f"{conversation}\0{listed}".encode("utf-8", "replace")
     code = hashlib.sha256(mixed).hexdigest()[:16]
     talk = f"<conversation-{code}>\n{conversation}\n</conversation-{code}>\n\n"
@@ -105,7 +105,7 @@ def render_together(claims: Sequence[str], conversation: str = "") -> str:
 
 
 class Panel:
-    """Asks several judges about each claim, and pools what they say."""
+    """Asks several judges about each claim, and pools their verdicts."""
 
     name: ClassVar[str] = "panel"
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
@@ -168,13 +168,13 @@ class Panel:
 
         Args:
             passage: The response; its `sentences` are asked about.
-            evidence: Who answers for the judges, and the query.
+            evidence: The judges' providers, and the query.
 
         Returns:
             Sentence scores, and in `remark` which judges disagree.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         claims = [sentence.standalone for sentence in passage.sentences]
         names = [_name(judge) for judge in self.config.judges]
@@ -204,7 +204,7 @@ class Panel:
 
             def read_all(answer: Completion) -> Sequence[float | None]:
                 found = read_numbered(answer.text, len(claims), _read)
-                # Asked about one claim, judges leave its number out.
+                # Asked about a single claim, judges omit its number.
                 return [_read(answer.text)] if len(claims) == 1 and found == [None] else found
 
             again = _TOGETHER_AGAIN.format(count=len(claims)) if config.restate else None
@@ -228,11 +228,11 @@ class Panel:
 def pooled(
     row: Sequence[float | None], pool: Literal["mean", "majority", "any", "all"]
 ) -> float | None:
-    """Return what judges say of a claim together; None where fewer than half say anything.
+    """Return the pooled score of a claim; None if fewer than half of the judges have one.
 
     Args:
         row: The score of each judge.
-        pool: How.
+        pool: How to pool.
     """
     known = [score for score in row if score is not None]
     if len(known) * 2 < len(row):
@@ -275,7 +275,7 @@ def _why(row: Sequence[float | None], names: Sequence[str]) -> str | None:
 
 
 def _disagreement(rows: Sequence[Sequence[float | None]], names: Sequence[str]) -> str | None:
-    """Return which judges call correct what others call incorrect, by how often they do."""
+    """Return which judges call a claim correct that others call incorrect, and how often."""
     split = [
         sides for row in rows if {"correct", "incorrect"} <= (sides := _sides(row, names)).keys()
     ]

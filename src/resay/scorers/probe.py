@@ -8,19 +8,19 @@ each claim of the response
    before it (its last 4,000 characters), with the answer that the claim gives, `draws` times over;
 2. the model that wrote the response answers each question `answers` times, in as few words as
    possible;
-3. these answers and the claim's are put into meanings: two are the same where one entails the other
-   and neither contradicts it;
+3. these answers and the claim's are clustered by meaning: two mean the same if one entails the
+   other and neither contradicts it;
 4. the entropy of the meanings of a question is averaged over its questions.
 
-The score is the entropy divided by its greatest value, log of the number of answers; 1 where
-answers that are not known (unknown, unclear, not available, not provided) are half of them, as
-released. The method `prompt` has a cheaper form for claims that samples do not mention
-(`probe: n`), which compares answers with the claim's by what numbers, dates and words mean.
+The score is the entropy divided by its maximum, the log of the number of answers; it is 1 if half
+the answers, rounded down, are unknown (unknown, unclear, not available, not provided), as released.
+The method `prompt` has a cheaper form for claims that samples do not mention (`probe: n`), which
+compares answers with the claim's by the values of numbers and dates, and by words.
 
-Cost, of each claim: `draws` calls for questions, and draws x questions x answers short ones (draws
-x questions where the provider takes `n`), and the classifications of its answers, or calls of `by:
-judge`. The paper has 2, 3 and 3: 20 calls. Good at: single facts of long texts, without samples of
-the whole. Bad at: cost, and claims that answer no question with one answer.
+Cost, per claim: `draws` calls for questions, draws x questions x answers short ones (draws x
+questions if the provider supports `n`), and the classifications of its answers, or calls of `by:
+judge`. The paper uses 2, 3 and 3: 20 calls. Good at: single facts of long texts, without samples of
+the whole. Bad at: cost, and claims that answer no question with a single answer.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _BEFORE_CHARS = 4_000
 
 
 def _is_unknown(answer: str) -> bool:
-    """Return whether an answer says that it is not known."""
+    """Return whether an answer says that something is unknown."""
     said = any(word in answer.casefold() for word in _NOT_KNOWN)
     return said or claims_nothing(answer, is_open=False) is not None
 
@@ -112,12 +112,12 @@ class Question:
 
 
 def render_questions(claim: str, before: str, count: int) -> str:
-    """Return the request for questions about a claim.
+    """Return the prompt that asks for questions about a claim.
 
     Args:
         claim: The claim.
-        before: The text before it; empty for the first one.
-        count: How many.
+        before: The text before it; empty for the first claim.
+        count: Number of questions.
     """
     return _QUESTIONS.format(
         before=_FOLLOWING.format(text=before) if before else _ALONE,
@@ -127,11 +127,11 @@ def render_questions(claim: str, before: str, count: int) -> str:
 
 
 def render_answer(asked: str, before: str, question: str) -> str:
-    """Return a question as the model is asked it.
+    """Return the prompt that asks the model a question.
 
     Args:
         asked: The user's question.
-        before: The text before the claim; empty for the first one.
+        before: The text before the claim; empty for the first claim.
         question: The question.
     """
     return _ANSWER.format(
@@ -142,8 +142,8 @@ def render_answer(asked: str, before: str, question: str) -> str:
 
 
 def read_questions(text: str, count: int) -> list[Question | None]:
-    """Read lines such as `1. In which year did it open? -- 1932`, so many of them at most."""
-    # The pattern takes time with the square of the length.
+    """Parse at most `count` lines such as `1. In which year did it open? -- 1932`."""
+    # Longer lines are skipped: the pattern takes time quadratic in their length.
     lines = (_LINE.fullmatch(line) for line in text.splitlines() if len(line) <= _MOST_CHARS)
     found = [
         Question(line["question"].strip(), line["answer"].strip().rstrip("."))
@@ -154,7 +154,7 @@ def read_questions(text: str, count: int) -> list[Question | None]:
 
 
 class Probe:
-    """Asks the model about each claim, several times, and takes the entropy of what it says."""
+    """Asks the model about each claim several times, and computes the entropy of its answers."""
 
     name: ClassVar[str] = "probe"
     by_sentence: bool = False
@@ -200,11 +200,11 @@ class Probe:
         self.needs = frozenset(wanted)
 
     async def prepare(self) -> None:
-        """Load the model, where there is one.
+        """Load the classifier, if one is used.
 
         Raises:
-            ConfigurationError: It cannot be had, or has no labels for entailment and contradiction.
-            ScorerError: Its server does not answer.
+            ConfigurationError: It cannot be loaded, or lacks labels for both classes.
+            ScorerError: Its server does not respond.
         """
         await self._entailing.prepare()
 
@@ -213,15 +213,15 @@ class Probe:
 
         Args:
             passage: The response; its `sentences` are asked about.
-            evidence: The query, who writes questions, and who answers them, as samples are drawn.
+            evidence: The query, the writer's provider, and the prober that answers the questions.
 
         Returns:
-            Sentence scores with the entropies in `raw` where all have one; None where no question
-            could be read, or no answer came.
+            Sentence scores, with the entropies in `raw` if all have one; None if no question could
+            be parsed, or no answer was received.
 
         Raises:
-            ConfigurationError: The classifier cannot be had, or has the wrong labels.
-            ScorerError: The classifier failed, or there is nobody to ask.
+            ConfigurationError: The classifier cannot be loaded, or has the wrong labels.
+            ScorerError: The classifier failed, or no model is available.
         """
         model = evidence.prober
         if model is None:
@@ -232,12 +232,12 @@ class Probe:
         text = " ".join(claims)
         ends = list(accumulate((len(claim) + 1 for claim in claims), initial=0))
         left = evidence.calls_left()
-        # Each takes a call at least. One is always begun, so that the budget can say why not.
+        # Each claim takes a call or more. At least one starts, so that the budget reports why not.
         begun = len(claims) if left is None else min(len(claims), max(left, 1))
         unpaid = _Claim({}, 0, (BudgetExceededError.__name__,))
 
         async def ask_about(i: int) -> _Claim:
-            # Whole claims.
+            # The context starts at the beginning of a claim.
             start = ends[bisect_left(ends, ends[i] - _BEFORE_CHARS)]
             before = text[start : ends[i]].strip()
             return await self._ask(writer, model, asked, claims[i], before)
@@ -330,7 +330,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """What was asked about one claim, with the claim's own answer first, and what was not read."""
+    """The answers about one claim, its own first, and the number of unparsed lists of questions."""
 
     answers: dict[Question, list[str]]
     unread: int
@@ -349,7 +349,7 @@ _SAME = Entailment(1.0, 0.0, 0.0)
 
 def _known(entailed: Entailed, one: str, other: str) -> Entailment:
     pair: Pair = (one, other)
-    # As in the measures of meaning, what cannot be read is neutral.
+    # As in the measures of meaning, an answer that cannot be parsed is neutral.
     return _SAME if one == other else entailed.of.get(pair) or NEUTRAL
 
 

@@ -6,30 +6,30 @@ Generative Large Language Models", EMNLP 2023, section 5.5, equation 11.
 A judge is asked whether sample S^n, given as the context, supports sentence r_i. Yes counts 0, No
 counts 1, anything else 0.5; the sentence score is the mean over the samples.
 
-`form: published` asks just that. By default (`form: claims`, which is ours) the judge also reads
-the end of the conversation, so that "31." or "He was born there." can be understood, and says of
-each claim whether the sample supports it (0), contradicts it (`weights.contradicted`, 1) or does
-not mention it (`weights.not_mentioned`: 0.6, or by the score of `facts`): that one sample says
-nothing of a matter is weaker evidence than that it says something else. All that is quoted stands
-between marks that hold a code its authors cannot know. The scores are not those of the paper.
+`form: published` asks just that. By default (`form: claims`, which is ours) the judge also sees the
+end of the conversation, so that it understands "31." or "He was born there.", and decides for each
+claim whether the sample supports it (0), contradicts it (`weights.contradicted`, 1) or does not
+mention it (`weights.not_mentioned`: 0.6, or by the score of `facts`): a sample that does not
+mention a matter is weaker evidence than one that says something else. Quoted text is enclosed in
+tags with a code that its authors cannot know. The scores are not those of the paper.
 
 `mode: per_pair` asks once for each claim and sample: |R| x N calls. `mode: per_sample` asks once
-for each sample about all claims together: N calls, which read the sample once instead of |R| times.
+for each sample about all claims: N calls, which contain each sample once instead of |R| times.
 
-`probe: n` asks about claims that most samples do not mention: one question for each, of which the
+`probe: n` asks about claims that most samples do not mention: one question for each, to which the
 model that wrote the response gives n short answers. See `resay.scorers.common.probing`. It is not
 in the paper.
 
-With `order: nearest` all samples are drawn, and each sentence is asked about with those samples
-first that share most of its words, until its decision is settled; what the judge would say of the
-others is estimated. See `resay.scorers.common.nearest_first`. It is not in the paper. What is not
-mentioned counts 1 there: the estimate knows support and its absence.
+With `order: nearest` all samples are drawn, and each sentence is checked first against the samples
+that share most of its words, until its decision is settled; the judge's answers for the others are
+estimated. See `resay.scorers.common.nearest_first`. It is not in the paper. A claim that is not
+mentioned counts 1 there: the estimate distinguishes only support and its absence.
 
-With `task` set it is another published method, which judges the whole passage with a context made
+With `task` set it is another published method, which judges the whole passage by a context made
 for the task; see below.
 
-Good at: paraphrase, and sentences whose words are all common. Bad at: cost, and judges that say
-yes to everything.
+Good at: paraphrase, and sentences of common words only. Bad at: cost, and judges that say yes to
+everything.
 
 Task prompts (`task: definition`, `paraphrase` or `translation`):
 
@@ -37,19 +37,19 @@ Markchom, Jung and Liang, "NU-RU at SemEval-2024 Task 6: Hallucination and Relat
 Overgeneration Mistake Detection Using Hypothesis-Target Similarity and SelfCheckGPT", SemEval 2024,
 section 4.2, Table 1, equation 3.
 
-A judge is asked whether a context supports the response as a whole, where the context is made for
-what the response was to be:
+A judge is asked whether a context supports the response as a whole. The context depends on the
+task:
 
-    definition    the source, and what the term in it means by the target
+    definition    the source, and the meaning of the term in it according to the target
     paraphrase    the source
     translation   the source and the target
 
-The source is the query's question, the target the references. The same question is put N = `votes`
-times at the judge's own temperature, and the score is the share of answers that are not Yes: an
-undetermined answer counts as hallucination (section 5.1). A score over 0.5 is the majority.
+The source is the query's question, the target the references. The same question is asked N =
+`votes` times at the judge's own temperature, and the score is the share of answers that are not
+Yes: an undetermined answer counts as hallucination (section 5.1). A score over 0.5 is the majority.
 
-Cost: N calls, or 1 where the provider takes `n`. Good at: short outputs with a known source. Bad
-at: anything for which there is neither source nor target, and judges that do not vary.
+Cost: N calls, or 1 if the provider supports `n`. Good at: short outputs with a known source. Bad
+at: responses with neither source nor target, and judges whose answers do not vary.
 """
 
 from __future__ import annotations
@@ -96,12 +96,12 @@ from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.facts import Facts
 
 Task = Literal["definition", "paraphrase", "translation"]
-# How the term stands in the sources of the shared task, and how a person asks.
+# How the shared task's sources, and people's questions, mark the term.
 _QUOTES = "[\"'“”‘’]?"
 _TERMS = tuple(
     re.compile(pattern.replace("Q", _QUOTES), re.IGNORECASE | re.DOTALL)
     for pattern in (
-        # No term is longer, and what is not closed is not looked through again and again.
+        # No term is longer; the limit also keeps an unclosed tag from causing repeated scans.
         r"<define>(.{1,400}?)</define>",
         r"\bmeaning of (?:the (?:word|term|phrase) )?Q(.{1,400}?)Q\s*\?",
         r"\bwhat does Q(.{1,400}?)Q mean\b",
@@ -112,11 +112,11 @@ _TERMS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a response is judged by.
+    """The context by which a response is judged.
 
     Attributes:
-        text: The context as the judge reads it.
-        term: The term a definition is of.
+        text: The context as shown to the judge.
+        term: The term that is defined, if any.
     """
 
     text: str
@@ -124,25 +124,25 @@ class Context:
 
 
 def needs(task: Task) -> frozenset[Need]:
-    """Return what the evidence must hold for a task."""
+    """Return the evidence that a task requires."""
     if task == "paraphrase":
         return frozenset({"judge", "query"})
     return frozenset({"judge", "query", "references"})
 
 
 async def context_of(task: Task, evidence: Evidence, term: str | None) -> Context:
-    """Make the context of Table 1.
+    """Return the context of Table 1.
 
     Args:
-        task: What the response was to be.
+        task: The task of the response.
         evidence: The query, whose question is the source, and the references, the target.
-        term: The term a definition is of; None to find it in the source.
+        term: The term that is defined; None to find it in the source.
 
     Returns:
         The context.
 
     Raises:
-        ScorerError: There is no source, no target where one is needed, or no term can be found.
+        ScorerError: The source, a required target, or the term is missing.
     """
     source = evidence.query.question if evidence.query else ""
     if not source:
@@ -161,7 +161,7 @@ async def context_of(task: Task, evidence: Evidence, term: str | None) -> Contex
 
 
 def _term_in(source: str) -> str | None:
-    # The question comes last; before it the text in question may speak of meanings itself.
+    # The question comes last; the text before it may itself mention meanings.
     found = ([*pattern.finditer(source)] for pattern in _TERMS)
     return next((matches[-1][1].strip() for matches in found if matches), None)
 
@@ -178,14 +178,14 @@ async def vote(
     """Ask several times whether the context supports the passage (Eq. 3).
 
     Args:
-        judge: Who is asked, at its own temperature.
-        context: What the passage is judged by.
+        judge: The judge, asked at its own temperature.
+        context: The context by which the passage is judged.
         passage: The passage.
-        votes: How many answers are wanted.
-        restate: Whether an answer that cannot be read is asked for once more.
+        votes: Number of answers.
+        restate: Whether to ask once more for an answer that cannot be parsed.
 
     Returns:
-        A passage score: the share of answers that were not Yes. Failed calls are left out.
+        A passage score: the share of answers other than Yes. Failed calls are left out.
     """
     readings = await ask_together(
         judge.varied(),
@@ -210,8 +210,8 @@ async def vote(
 def _why_inconclusive(votes: int, answered: int, undetermined: int) -> str | None:
     if answered * 2 < votes:
         return f"{votes - answered} of {votes} votes failed"
-    # Published, an unreadable answer counts as hallucination; a judge that never answers readably
-    # says nothing about the response.
+    # As published, an unreadable answer counts as hallucination; but a judge that gives no readable
+    # answer at all says nothing about the response.
     if undetermined == answered:
         return f"none of {answered} judge answers was a yes or a no"
     return None
@@ -257,16 +257,16 @@ def render(sentence: str, sample: str) -> str:
 def render_all(
     claims: Sequence[str], context: str, conversation: str = "", wording: Wording | None = None
 ) -> str:
-    """Return the question about all claims of an answer and one other text.
+    """Return the prompt about all claims of an answer and one other text.
 
     Args:
-        claims: The claims, which are numbered from 1.
+        claims: The claims, to be numbered from 1.
         context: The text.
-        conversation: What both answer; empty where that is not known.
-        wording: How it is said in another language than English.
+        conversation: The conversation that both answer; empty if unknown.
+        wording: The prompts of another language; None for English.
     """
     listed = "\n".join(f"{i}. {_flat(claim)}" for i, claim in enumerate(claims, 1))
-    # Nobody can write a text that holds the code of all texts it will stand beside.
+    # No text can contain the hash of all the texts it appears among.
     mixed = "\0".join((conversation, context, listed)).encode("utf-8", "replace")
     code = hashlib.sha256(mixed).hexdigest()[:16]
     talk = f"<conversation-{code}>\n{conversation}\n</conversation-{code}>\n\n"
@@ -291,15 +291,15 @@ async def ask_about(
     restate: bool,
     wording: Wording | None = None,
 ) -> Reading[Said]:
-    """Ask a judge what a text says of claims, in one call.
+    """Ask a judge how a text relates to claims, in one call.
 
     Args:
-        judge: Who is asked.
+        judge: The judge.
         claims: The claims.
         context: The text.
-        conversation: What both answer; empty where that is not known.
-        restate: Whether what cannot be read is asked for once more.
-        wording: How it is said in another language than English.
+        conversation: The conversation that both answer; empty if unknown.
+        restate: Whether to ask once more for an answer that cannot be parsed.
+        wording: The prompts of another language; None for English.
     """
     count = len(claims)
 
@@ -308,7 +308,7 @@ async def ask_about(
 
     def read_all(answer: Completion) -> Sequence[Said | None]:
         found = read_numbered(answer.text, count, read)
-        # Asked about one claim, judges leave its number out.
+        # Asked about a single claim, judges omit its number.
         return [read(answer.text)] if count == 1 and found == [None] else found
 
     numbered = wording.numbered if wording else _NUMBERED
@@ -320,20 +320,20 @@ async def ask_about(
     )
 
 
-# What not mentioned counts until `facts` has looked.
+# Entry of a claim that is not mentioned, until `facts` has scored it.
 _SILENCE = 0.6
-# What an answer counts that cannot be read.
+# Entry for an answer that cannot be parsed.
 _UNREAD = 0.5
-# How much `facts` looks at the samples alone where no judge's answer says more of the claim.
+# The `disagreement` setting of `facts` for claims that the judge finds not mentioned.
 _DISAGREEMENT = 0.3
 
 
 class Between(BaseModel):
-    """A weight that the words decide, by the score of `facts`.
+    """A weight between two bounds, set by the score of `facts`.
 
-    A judge that finds a matter not mentioned leaves open whether it is a true detail or an
-    invention. `facts` tells more: whether other samples have the claim's numbers and names, and
-    how far the samples agree among themselves.
+    If a judge finds a claim not mentioned, it may be a true detail or an invention. `facts` knows
+    more: whether other samples have the claim's numbers and names, and how far the samples agree
+    among themselves.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -383,11 +383,11 @@ class Weights(BaseModel):
 
     @property
     def silence(self) -> float:
-        """What not mentioned counts until more is known."""
+        """The entry of a claim that is not mentioned, until more is known."""
         return _SILENCE if isinstance(self.not_mentioned, Between) else self.not_mentioned
 
 
-# Published, a judge knows Yes and No.
+# In the published form, a judge answers only Yes or No.
 _PUBLISHED = Weights()
 
 
@@ -498,20 +498,20 @@ class Prompt(SampleScorer):
         self._facts = Facts(Facts.Config(disagreement=_DISAGREEMENT))
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Compare with every sample as it lands, or judge by the task's own context.
+        """Compare with every sample as it arrives, or judge by the context of the task.
 
         Args:
             passage: The passage; its `sentences` are scored.
-            evidence: Samples and who answers for the judge; the query and references for a task.
+            evidence: Samples and the judge's provider; for a task, the query and references.
 
         Returns:
-            Sentence scores and the columns they are the means of; for a task a passage score.
+            Sentence scores and the columns they average; for a task, a passage score.
 
         Raises:
-            ScorerError: There is no judge to ask, or the task's source is not there.
+            ScorerError: No judge is available, or the task's source is missing.
         """
         config = self.config
-        # Estimates are of the mean, and one document is enough.
+        # Estimates are of the mean, whereas one supporting document is enough.
         if config.task is None and config.order == "nearest" and not self.any_of:
             return await self._nearest_first(passage, evidence)
         if config.task is None:
@@ -523,12 +523,12 @@ class Prompt(SampleScorer):
         return await vote(judge, context, passage, config.votes, config.restate)
 
     async def _weighed(self, found: Scores, passage: Passage, evidence: Evidence) -> Scores:
-        """Return scores in which what is not mentioned counts as much as the words say."""
+        """Weight the entries of claims that are not mentioned by the score of `facts`."""
         between = self.config.weights.not_mentioned
         if not isinstance(between, Between) or self.config.form == "published":
             return found
         by_words: Sequence[float | None] = (None,) * len(passage.sentences)
-        # What a trusted text does not mention, it does not support.
+        # A claim that trusted texts do not mention is not supported.
         if self.config.evidence != "references":
             by_words = (await self._facts.look(passage, evidence)).sentences
 
@@ -552,7 +552,7 @@ class Prompt(SampleScorer):
         return replace(found, sentences=means or found.sentences, columns=columns)
 
     async def _probed(self, found: Scores, passage: Passage, evidence: Evidence) -> Scores:
-        """Return scores in which answers to questions about open claims count too."""
+        """Add the answers to questions about open claims to the scores."""
         config = self.config
         if not config.probe or config.evidence == "references" or found.inconclusive:
             return found
@@ -589,7 +589,7 @@ class Prompt(SampleScorer):
         said = [sample.text for sample in samples]
         shared = await compute(partial(overlaps, texts, said), chars=sum(map(len, said)))
         rule = evidence.stopping
-        # What a correction would make of estimates nobody has looked into.
+        # Corrections of estimates have not been studied, so they do not stop early.
         plan = NearestFirst(
             shared, self.config.estimate, None if rule and rule.aim.outcome else rule
         )
@@ -615,14 +615,14 @@ class Prompt(SampleScorer):
         Args:
             passage: The passage; its `sentences` are asked about.
             sample: The context.
-            evidence: Holds the judge's provider.
+            evidence: The evidence, with the judge's provider.
 
         Returns:
             A column of 0 (supported), 1 (not supported, contradicted) or a weight between, 0.5 (no
-            readable answer), or None where the call failed.
+            readable answer), or None if the call failed.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         claims, weights = [s.standalone for s in passage.sentences], self.config.weights
         wording = self._wording(passage, evidence)
@@ -652,7 +652,7 @@ class Prompt(SampleScorer):
         evidence: Evidence,
         wording: Wording | None,
     ) -> Reading[Said]:
-        """Ask about claims together; about one alone where the published question is asked."""
+        """Ask about claims together; the published question takes only one."""
         config, judge = self.config, judge_for(self.config.judge, evidence)
         if config.form == "published":
             restated = RESTATED if config.restate else None
@@ -676,7 +676,7 @@ def _read(answer: str, wording: Wording | None = None) -> Said | None:
     if said_yes is None:
         choices: Mapping[str, Said] = {**_CHOICES, **(wording.said if wording else {})}
         return first_choice(answer, choices)
-    # No says that it is not supported, and not that the sample says otherwise.
+    # "No" says that the claim is not supported, not that the sample contradicts it.
     return "supported" if said_yes else "not_mentioned"
 
 
@@ -686,8 +686,8 @@ def _read_published(answer: Completion) -> list[Said | None]:
 
 
 def _flat(text: str) -> str:
-    # The released code flattens the context: with the blank lines of the template left as the
-    # only ones, judges confuse context and sentence less.
+    # The released code flattens the context: if the template's blank lines are the only ones,
+    # judges confuse context and sentence less.
     return " ".join(text.splitlines())
 
 
@@ -695,7 +695,7 @@ def _scores(plan: NearestFirst, readings: Sequence[Reading[Said]]) -> Scores:
     failures = tuple(failure for reading in readings for failure in reading.failures)
     undetermined = sum(reading.undetermined for reading in readings)
     rows = [[None if r.answered is False else 0.0 for r in readings]]
-    # Each of them takes a sum over a grid.
+    # Computed once: each score takes a sum over a grid.
     scores = tuple(plan.scores)
     return Scores(
         sentences=scores,
@@ -720,10 +720,10 @@ def _values(reading: Reading[Said], weights: Weights) -> list[float | None]:
 
 
 def _with_probes(found: Scores, probed: Mapping[int, Probed], weights: Weights) -> Scores:
-    """Return scores of which the open claims' are those of the answers about them.
+    """Replace the scores of open claims by those that the answers about them give.
 
-    Samples that do not mention a claim make way for the answers; an answer that says nothing counts
-    as much as they did.
+    The answers take the place of samples that do not mention the claim; an answer that says nothing
+    counts as much as one of those samples.
     """
     scores, why = list(found.sentences), list(found.why)
     for i, one in probed.items():

@@ -1,18 +1,18 @@
 """Another model's token probabilities (`proxy_logprobs`).
 
 Manakul, Liusie and Gales, "SelfCheckGPT: Zero-Resource Black-Box Hallucination Detection for
-Generative Large Language Models", EMNLP 2023, section 4, "Proxy LLMs": where the model that wrote
-the response does not give the probabilities of its tokens, another one reads the response and gives
-its own. `resay.scorers.logprobs` has the equations, and how their values become scores.
+Generative Large Language Models", EMNLP 2023, section 4, "Proxy LLMs": if the model that wrote the
+response does not return its token probabilities, another one reads the response and returns its
+own. `resay.scorers.logprobs` has the equations, and how their values become scores.
 
 The paper's proxies read the response alone (`context: none`). With `context: question` they read it
 as the answer to the question, which is what the model that wrote it did.
 
-Cost: one request to the proxy's server, or one pass of a local model. It is no LLM call that a
-provider bills, and is not among the calls and tokens of the verdict's usage. Good at: texts whose
-model can be asked for nothing; it needs neither samples nor a judge. Bad at: telling what is wrong
-from what is merely unlike the proxy's own style. In the paper it is the weakest method, and its
-entropies, which depend less on the words that were chosen, do better than its probabilities.
+Cost: one request to the proxy's server, or one pass of a local model. No provider bills it as an
+LLM call, so it is not in the verdict's usage. Good at: texts whose model cannot be asked anything;
+it needs neither samples nor a judge. Bad at: distinguishing errors from text that is merely unlike
+the proxy's own style. In the paper it is the weakest method, and its entropies, which depend less
+on the chosen words, do better than its probabilities.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from resay.scorers.logprobs import UncertaintyConfig, score_tokens
 
 
 class LanguageModel(Protocol):
-    """A language model that reads a text and says how probable each token of it was."""
+    """A language model that returns the probability of each token of a given text."""
 
     async def score_text(self, prompt: str, text: str) -> Sequence[TokenLogprob]:
-        """Return the tokens of a text behind a prompt.
+        """Return the tokens of a text that follows a prompt.
 
         Args:
-            prompt: What is in front of the text; may be empty.
+            prompt: The text before it; may be empty.
             text: The text.
 
         Returns:
-            The tokens of the text, in order, after those of the prompt or without them. Each has
-            its alternatives in `top`, or the entropy of the whole distribution in `entropy`, as far
-            as they are known. A first token that nothing precedes has no log-probability.
+            The tokens of the text, in order, with or without those of the prompt before them. Each
+            has its alternatives in `top`, or the entropy of the whole distribution in `entropy`, if
+            known. A first token without a predecessor has no log-probability.
 
         Raises:
             ScorerError: The model failed.
@@ -59,7 +59,7 @@ class ProxyLogprobs:
 
     Args:
         config: The settings.
-        proxy: Who reads the response; None for what the settings say.
+        proxy: The model that reads the response; None for the one in the settings.
     """
 
     name: ClassVar[str] = "proxy_logprobs"
@@ -108,17 +108,17 @@ class ProxyLogprobs:
             Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`.
 
         Raises:
-            ConfigurationError: The model cannot be had as configured.
+            ConfigurationError: The model cannot be loaded as configured.
             ScorerError: The model failed.
         """
         tokens = await self._proxy.score_text(self._prompt(evidence), passage.text)
         return await compute(partial(score_tokens, passage, tokens, self.config))
 
     async def prepare(self) -> None:
-        """Load the model, where it runs in this process.
+        """Load the model if it runs in this process.
 
         Raises:
-            ConfigurationError: It cannot be had as configured.
+            ConfigurationError: It cannot be loaded as configured.
         """
         if isinstance(self._proxy, Prepares):
             await self._proxy.prepare()
@@ -136,7 +136,7 @@ def _proxy(config: ProxyLogprobs.Config) -> LanguageModel:
         from resay.models.language import RemoteLanguageModel
 
         return RemoteLanguageModel(model, api=config.api, top=config.alternatives)
-    # Says what to install, before the next module misses numpy.
+    # Reports what to install before the next import fails for lack of numpy.
     text_model(model)
     from resay.models.language import LocalLanguageModel
 

@@ -1,26 +1,26 @@
-"""Claims against the documents of a request (`references`).
+"""Compares claims with the documents of a request (`references`).
 
-One call asks a judge about all claims of an answer and all documents together: which documents say
-a claim, which say something else about the same matter, and in which words. A claim that any
-document supports scores 0; one that a document contradicts, and none supports, scores 1, and so
+One call asks a judge about all claims of an answer and all documents together: which documents
+support a claim, which say something else about the same matter, and in which words. A claim that
+any document supports scores 0; one that a document contradicts, and none supports, scores 1, and so
 does one that a newer edition contradicts; one that no document mentions scores `unmentioned`, or
-has no score, so that the next step looks at it. The judge knows the question, so that a page about
-another product supports nothing. What it quotes must stand in a document that it names, or its
-answer is not believed.
+has no score, so that the next step handles it. The judge knows the question, so that a page about
+another product supports nothing. Its quotes must appear in a document that it names, or its answer
+is rejected.
 
-With `by: words` nobody is asked: the numbers, names and words of a claim are compared with each
-document that speaks of its subject, by the method `facts`.
+With `by: words` there is no judge: the numbers, names and words of a claim are compared with each
+document that mentions its subject, by the method `facts`.
 
-Citations in the answer, such as [2], are held against what was found: one of a document that is not
-there, or that does not say so, is wrong however true the claim, and so is a link that neither the
-documents nor the conversation have.
+Citations in the answer, such as [2], are checked against the result: one of a document that does
+not exist, or does not support the claim, is wrong however true the claim, and so is a link that
+appears neither in the documents nor in the conversation.
 
-The judge reads at most `max_chars` of the documents: of longer ones the passages that share most
+The judge sees at most `max_chars` of the documents: of longer ones the passages that share most
 words with the claims and the question (BM25, Robertson and Zaragoza, "The Probabilistic Relevance
 Framework", 2009, equation 3.15).
 
-Cost: one call for an answer; none with `by: words`. Good at: answers that are written from
-documents. Bad at: claims that take several documents together, `by: words` also at paraphrase.
+Cost: one call per answer; none with `by: words`. Good at: answers written from documents. Bad at:
+claims that need several documents together, `by: words` also at paraphrase.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _AGAIN = (
 _CITED = re.compile(r"\[(\w{1,12}(?:\s?[,;]\s?\w{1,12}){0,9})\]")
 _LINK = re.compile(r"https?://[^\s<>()\[\]\"'“”«»]{3,400}")
 _NAME = re.compile(r"[^\W\d_][\w’'-]*")
-# Capitalised words in a row, numbers among them.
+# Runs of capitalised words, possibly with numbers.
 _RUN = re.compile(r"(?<!\w)[^\W\d_a-z][\w’-]*(?:[ \u00a0](?:[^\W\d_a-z][\w’-]*|\d[\w’-]*))*")
 _ARTICLE = re.compile(
     r"(?:The|An?|Der|Die|Das|Dem|Den|Des|Le|La|Les|Un|Une|El|Los|Las|Il|Lo|Gli|O|Os|As|De|Het|Een"
@@ -98,7 +98,7 @@ _ARTICLE = re.compile(
 _DIGITS = re.compile(r"\d+")
 _CHUNK = 1_200
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-# A reference that is no longer is compared as a whole.
+# References up to this length are compared as a whole.
 _SHORT = 1_500
 _STEM = 4
 _K1, _B = 1.2, 0.75
@@ -107,7 +107,7 @@ _SUPPORTED = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What a judge says of one claim: the places of documents for and against it, and a quote."""
+    """A judge's verdict on one claim: indexes of documents for and against it, and a quote."""
 
     supports: tuple[int, ...]
     contradicts: tuple[int, ...]
@@ -161,15 +161,15 @@ class References:
 
         Args:
             passage: The claims, as its `sentences`.
-            evidence: The references with where they are from, the conversation, and who answers
-                for the judge.
+            evidence: The references with their origins, the conversation, and the judge's
+                provider.
 
         Returns:
-            Scores with a column for each reference, 0 where it supports the claim, 1 where it
+            Scores with a column for each reference, 0 if it supports the claim, 1 if it
             contradicts it, and the grounds of each claim.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         references = evidence.sources or tuple(
             Reference(sample.text, f"references[{i}]")
@@ -241,7 +241,7 @@ class References:
         read = partial(_Subjects, references, query.question if query else "")
         subjects = await compute(read, chars=chars)
         about = [subjects.of(_bare(claim)) for claim in passage.sentences]
-        # Only these are taken apart, and what of them bears on a claim: that is what takes time.
+        # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.
         wanted = sorted({place for places in about for place in places})
         said = " ".join([*map(_bare, passage.sentences), query.question if query else ""])
         shorten = partial(_bearing_on, said, [references[place].text for place in wanted])
@@ -252,7 +252,7 @@ class References:
         for i, places in enumerate(about):
             for place in places:
                 columns[place][i] = looked.columns[wanted.index(place)][i]
-        # The places of the documents that say it, the nearest first.
+        # The indexes of the supporting documents, the nearest first.
         saying = [
             sorted(
                 (k for k in places if _is_said(columns[k][i])),
@@ -260,7 +260,7 @@ class References:
             )
             for i, places in enumerate(about)
         ]
-        # What is said may be out of date.
+        # A supported claim may be out of date.
         open_to_doubt = [
             i
             for i, places in enumerate(saying)
@@ -311,16 +311,16 @@ def _is_said(score: float | None) -> bool:
 def render(
     claims: Sequence[str], documents: Sequence[tuple[int, str]], conversation: str = ""
 ) -> str:
-    """Return the question about the claims of an answer and documents.
+    """Return the prompt about the claims of an answer and documents.
 
     Args:
-        claims: The claims, which are numbered from 1.
-        documents: The places of the documents, which are numbered from 1, with what is shown.
-        conversation: What the answer is to; empty where that is not known.
+        claims: The claims, to be numbered from 1.
+        documents: The index of each document, which the prompt shows plus 1, with its excerpt.
+        conversation: The conversation the answer belongs to; empty if unknown.
     """
     listed = "\n".join(f"{i}. {' '.join(claim.split())}" for i, claim in enumerate(claims, 1))
     texts = [text for _, text in documents]
-    # Nobody can write a text that holds the code of all texts it will stand beside.
+    # No text can contain the hash of all the texts it appears among.
     mixed = "\0".join((conversation, listed, *texts)).encode("utf-8", "replace")
     code = hashlib.sha256(mixed).hexdigest()[:16]
     shown = "\n".join(
@@ -340,15 +340,15 @@ def render(
 def excerpts(
     references: Sequence[Reference], wanted: Sequence[str], max_chars: int
 ) -> list[tuple[int, str]]:
-    """Return what a judge is shown of references: all, or the passages that bear on the claims.
+    """Return the text of references to show a judge: all, or the passages relevant to the claims.
 
     Args:
         references: The references.
         wanted: The claims, and the question.
-        max_chars: How much may be shown.
+        max_chars: Maximum number of characters in total.
 
     Returns:
-        The place of each reference of which something is shown, in order, and its text.
+        The index of each reference with an excerpt, in order, and the excerpt.
     """
     if sum(len(reference.text) for reference in references) <= max_chars:
         return [(i, reference.text) for i, reference in enumerate(references)]
@@ -370,7 +370,7 @@ def excerpts(
 
 
 def _chunks(text: str) -> Iterator[str]:
-    """Yield a text in pieces of at most so many characters, cut at paragraphs, lines or spaces."""
+    """Yield a text in chunks of limited length, cut at paragraphs, lines, sentences or spaces."""
     position = 0
     while position < len(text):
         end = min(position + _CHUNK, len(text))
@@ -385,7 +385,7 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def _ranked(texts: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return the places of texts by how much they share with what is wanted, the most first."""
+    """Return the indexes of texts by their BM25 score for the wanted texts, highest first."""
     counts = [Counter(tokenize(text)) for text in texts]
     lengths = [sum(count.values()) for count in counts]
     mean = sum(lengths) / max(len(lengths), 1) or 1.0
@@ -413,7 +413,7 @@ def _read(
     shown: Sequence[tuple[int, str]],
     references: Sequence[Reference],
 ) -> list[_Said | None]:
-    """Read an answer into one slot for each claim; None where it cannot be read or believed."""
+    """Parse an answer into one slot per claim; None if it cannot be parsed or is rejected."""
     found: dict[int, _Said] = {}
     places = {place for place, _ in shown}
     for entry in _objects(answer.text):
@@ -448,7 +448,7 @@ def _numbers(value: object, places: set[int]) -> tuple[int, ...]:
 
 
 def _believed(said: _Said | None, references: Sequence[Reference]) -> _Said | None:
-    """Return what was said where its quote stands in a reference that it names."""
+    """Return a verdict if its quote appears in a reference that it names, else None."""
     if said is None or not said.quote.strip():
         return said
     named = (*said.supports, *said.contradicts)
@@ -458,7 +458,7 @@ def _believed(said: _Said | None, references: Sequence[Reference]) -> _Said | No
 
 
 def _place_of(quote: str, text: str) -> tuple[int | None, int | None]:
-    """Return where a quote is in a text, whatever its spaces and capitals; None where it is not."""
+    """Return the span of a quote in a text, ignoring spaces and case; None if it is missing."""
     words = re.findall(r"\w+", quote)
     if not words:
         return None, None
@@ -476,7 +476,7 @@ def _named(places: Sequence[int]) -> str:
 def _is_newer(
     places: Sequence[int], others: Sequence[int], references: Sequence[Reference]
 ) -> bool:
-    """Return whether some references tell their edition, and it is newer than that of others."""
+    """Return whether some references have an edition newer than those of others."""
     editions = [references[place].edition for place in places]
     known = [newness(edition) for edition in editions if edition]
     older = [newness(edition) for place in others if (edition := references[place].edition)]
@@ -491,8 +491,8 @@ def _columns(
 
 
 def _bearing_on(said: str, texts: Sequence[str]) -> list[str]:
-    """Return of each text the sentences that share the beginning of a word, or a number."""
-    # Where words are not set apart by spaces, all of it.
+    """Return the sentences of each text that share the beginning of a word, or a number."""
+    # If spaces do not separate words, return the whole text.
     words = {word[:_STEM] for word in said.casefold().split() if len(word) >= _STEM}
     numbers = frozenset(_DIGITS.findall(said))
 
@@ -510,7 +510,7 @@ def _bearing_on(said: str, texts: Sequence[str]) -> list[str]:
 
 
 def _bare(claim: Sentence) -> str:
-    """Return a claim without the marks of its sources."""
+    """Return a claim without its citation marks."""
     return _CITED.sub("", claim.standalone).strip() or claim.standalone
 
 
@@ -520,9 +520,9 @@ def _follow_reasons(
     why: list[str | None],
     grounds: list[tuple[Grounds, ...]],
 ) -> None:
-    """Give a bare "Yes." or "No.", which has no words to compare, what the sentence behind it has.
+    """Give a bare "Yes." or "No.", which has no words to compare, the score of the next sentence.
 
-    A yes with a reason that denies, or a no with one that does not, is left as it is.
+    A yes followed by a negated reason, or a no by one that is not, is left as it is.
     """
     for i, (claim, reason) in enumerate(pairwise(passage.sentences)):
         said = stance(claim.text)
@@ -540,7 +540,7 @@ def _check_citations(
     why: list[str | None],
     grounds: Sequence[Sequence[Grounds]],
 ) -> None:
-    """Hold the citations and links of claims against the references; what is wrong scores 1."""
+    """Check the citations and links of claims against the references; wrong ones score 1."""
     _check_attached(passage, references, evidence, scores, why, grounds)
     labels = {reference.label: i for i, reference in enumerate(references) if reference.label}
     query = evidence.query
@@ -571,7 +571,7 @@ def _check_attached(
     why: list[str | None],
     grounds: Sequence[Sequence[Grounds]],
 ) -> None:
-    """Hold the citations that a provider attached to an answer against the references."""
+    """Check the citations that a provider attached to an answer against the references."""
     of_claim: dict[int, list[tuple[str, frozenset[int]]]] = {}
     for citation in evidence.citations:
         cited = _cited_by(citation, references)
@@ -592,10 +592,10 @@ def _check_attached(
 def _cited_by(
     citation: Citation, references: Sequence[Reference]
 ) -> tuple[str, frozenset[int]] | None:
-    """Return what a citation names, and which references that are; None where nobody can tell.
+    """Return the name of a cited document and the matching references; None if undecidable.
 
-    Nobody can where no reference is called by an id, a title or an address as it gives, or its
-    words are of a document that cannot be read, such as a scan.
+    It is if no reference has an id, title or address to compare with the citation's, or if its
+    quote is from a document that cannot be read, such as a scan.
     """
     quote = citation.quote
     if quote:
@@ -617,7 +617,7 @@ def _cited_by(
 
 
 def _behind(passage: Passage, citation: Citation) -> list[int]:
-    """Return the claims that a citation belongs to: those it spans, or the sentence before it."""
+    """Return the claims a citation belongs to: those it spans, or the sentence before it."""
     start, end = citation.start, citation.end
     spanned = [i for i, s in enumerate(passage.sentences) if s.start < end and start < s.end]
     if spanned and start < end:
@@ -631,11 +631,11 @@ def _names(cited: str) -> list[str]:
 
 
 class _Subjects:
-    """Finds the references that speak of what a claim is about, by the names in it.
+    """Finds the references about the subject of a claim, by the names in it.
 
     Args:
         references: All references.
-        question: What was asked, for claims that name nobody.
+        question: The question, for claims without a name.
     """
 
     def __init__(self, references: Sequence[Reference], question: str) -> None:
@@ -644,9 +644,9 @@ class _Subjects:
         self._asked = _names_in(question)
 
     def of(self, claim: str) -> list[int]:
-        """Return the places of the references to compare a claim with.
+        """Return the indexes of the references to compare a claim with.
 
-        What has a number in its name is not what has another: where all speak of an X110, none is
+        Names with different numbers are different: if all references are about an X110, none is
         about the X100.
         """
         claimed = _names_in(claim)
@@ -662,7 +662,7 @@ class _Subjects:
         ]
         for names in (asked, claimed):
             words = {word.casefold() for name in names for word in _NAME.findall(name)}
-            # A word that all of them have tells nothing apart, and one that none has is invented.
+            # A word that all of them have does not discriminate; one that none has is invented.
             telling = {w for w in words if 0 < sum(w in self._words[k] for k in about) < len(about)}
             if places := [k for k in about if telling & self._words[k]]:
                 return places

@@ -1,8 +1,8 @@
-"""Uncertainty from meaning (`semantic`): measures on one matrix of entailments.
+"""Measures of semantic uncertainty (`semantic`) on one matrix of entailments.
 
 The response and the samples are n texts that answer the same question. A classifier, or a judge,
-says of texts i and j with which probabilities i entails j (e_ij), contradicts it (c_ij), or does
-neither (u_ij). All measures of a check share this matrix, whatever methods ask for it.
+estimates the probabilities that text i entails text j (e_ij), contradicts it (c_ij), or does
+neither (u_ij). All methods and measures of a check share this matrix.
 
 Of the whole response:
 
@@ -42,21 +42,20 @@ Of each sentence or claim s of the response; the passage score is the mean but f
                   NeurIPS 2024. Claims and texts are a graph with an edge where the text entails the
                   claim with at least `edge`. Score: 1 - the closeness centrality of the claim.
 
-`luq` and `closeness` also look at what the samples say, as published: the claims of all texts are
-the nodes, equal ones once, where the paper has a model merge them. `units: response` leaves the
-samples' own sentences out, which is n times cheaper; the passage score of `luq` is then 1 - the
-confidence of the response alone.
+`luq` and `closeness` also include the samples' own sentences or claims, as published: the claims of
+all texts are nodes, without duplicates, where the paper has a model merge them. `units: response`
+leaves the samples' own units out, which is n times cheaper; the passage score of `luq` is then
+1 - the confidence of the response alone.
 
-Where the judge's answer cannot be read, entailment is neutral in the measures of whole texts, as in
-the code released with semantic entropy, and left out of means. Where a call failed, the sample in
-question is left out; with half of the texts gone, nothing is said.
+An answer of the judge that cannot be parsed counts as neutral in the measures of whole texts, as in
+the code released with semantic entropy, and is left out of means. If a call failed, the affected
+sample is left out; if half of the texts are lost, the result is inconclusive.
 
-Cost: n (n - 1) classifications for the measures of whole texts, at most so many for `entropy` and
-`sets`, n - 1 for `density`, N |R| for `entailment`, n^2 |R| for `luq` and `closeness`; with `by:
-judge` one call for each text that others are held against, n in all, or one for each pair with
-`form: published`. Good at: short answers
-that are worded differently. Bad at: long ones, whole texts of which hardly ever entail each other:
-take the measures of claims there.
+Cost: n (n - 1) classifications for the measures of whole texts, at most as many for `entropy` and
+`sets`, n - 1 for `density`, N |R| for `entailment`, n^2 |R| for `luq` and `closeness`; with
+`by: judge` one call for each premise, n in all, or one for each pair with `form: published`. Good
+at: short answers that are worded differently. Bad at: long answers, which hardly ever entail each
+other as a whole: use the measures of claims for them.
 """
 
 from __future__ import annotations
@@ -90,20 +89,20 @@ from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
 Equivalence = Literal["both", "lax", "either"]
 Affinity = Literal["entailment", "contradiction"]
 Matrix = Sequence[Sequence[Entailment]]
-"""What text i says of text j, by i and j."""
+"""The relation of text i to text j, by i and j."""
 Grid = list[list[float]]
 
 
 def meanings(matrix: Matrix, equivalence: Equivalence = "both") -> list[int]:
     """Return the meaning of each text, numbered from 0 (Kuhn et al., algorithm 1).
 
-    A text has the meaning of the first text before it that began one and is equivalent to it.
+    A text has the meaning of the first earlier text that began a meaning and is equivalent to it.
 
     Args:
-        matrix: What texts say of each other.
-        equivalence: Which texts mean the same: those that entail each other (`both`); those of
-            which one entails the other and none contradicts it (`lax`, Farquhar et al. for short
-            answers about long texts); or those of which one entails the other (`either`, uqlm).
+        matrix: The entailments between the texts.
+        equivalence: Which texts mean the same: those that entail each other (`both`); pairs in
+            which one entails the other and neither contradicts (`lax`, Farquhar et al. for short
+            answers about long texts); or pairs in which one entails the other (`either`, uqlm).
     """
     found: list[int] = []
     firsts: list[int] = []
@@ -126,7 +125,7 @@ def _equivalent(one: Entailment, other: Entailment, equivalence: Equivalence) ->
 
 
 def label(entailment: Entailment) -> Literal["contradicts", "neutral", "entails"]:
-    """Return the most probable of the three; of equal ones the one further from entailment."""
+    """Return the most probable class; of equal ones, the one further from entailment."""
     entails, neutral = entailment.entails, entailment.neutral
     if entails > max(neutral, entailment.contradicts):
         return "entails"
@@ -138,7 +137,7 @@ def entropy(found: Sequence[int], weights: Sequence[float] | None = None) -> flo
 
     Args:
         found: The meaning of each text.
-        weights: How probable each text is; None for all alike.
+        weights: The probability of each text; None for equal weights.
     """
     shares: dict[int, float] = {}
     for meaning, weight in zip(found, weights or [1.0] * len(found), strict=True):
@@ -190,7 +189,7 @@ def kernel_entropy(matrix: Matrix, heat: float = 0.3) -> float:
     """Return the kernel language entropy with the heat kernel, in nats.
 
     Args:
-        matrix: What texts say of each other.
+        matrix: The entailments between the texts.
         heat: t.
     """
     n = range(len(matrix))
@@ -209,8 +208,8 @@ def density(row: Sequence[Entailment], weights: Sequence[float] | None = None) -
     """Return the semantic density of a response, in [0, 1].
 
     Args:
-        row: What it says of each sample.
-        weights: How probable each sample is; None for all alike.
+        row: The relation of the response to each sample.
+        weights: The probability of each sample; None for equal weights.
     """
     weights = weights or [1.0] * len(row)
     kernels = [1.0 - (one.contradicts + one.neutral / 2) for one in row]
@@ -228,7 +227,7 @@ def closeness(edges: Sequence[Sequence[bool]]) -> list[float]:
     """
     claims, texts = range(len(edges)), range(len(edges[0]) if edges else 0)
     total = len(claims) + len(texts)
-    # The claims of each text, as the bits of a number: sets would take too long.
+    # The claims of each text as a bit mask: sets would be too slow.
     entailed = [sum(1 << i for i in claims if edges[i][j]) for j in texts]
     found: list[float] = []
     for start in claims:
@@ -256,7 +255,7 @@ _SWEEPS = 60
 
 
 def eigen(matrix: Grid) -> tuple[list[float], Grid]:
-    """Return eigenvalues and their unit vectors of a symmetric matrix, by Jacobi's rotations."""
+    """Return eigenvalues and unit eigenvectors of a symmetric matrix, by Jacobi rotations."""
     n = len(matrix)
     a = [list(row) for row in matrix]
     vectors = [[float(i == j) for j in range(n)] for i in range(n)]
@@ -272,7 +271,7 @@ def eigen(matrix: Grid) -> tuple[list[float], Grid]:
 
 
 def _rotate(a: Grid, vectors: Grid, p: int, q: int) -> None:
-    """Make one entry off the diagonal 0."""
+    """Make one off-diagonal entry 0."""
     theta = (a[q][q] - a[p][p]) / (2 * a[p][q])
     t = (1.0 if theta >= 0 else -1.0) / (abs(theta) + hypot(theta, 1.0))
     c = 1.0 / hypot(t, 1.0)
@@ -303,7 +302,7 @@ _WEIGHABLE = frozenset({"entropy", "density"})
 
 
 class Semantic:
-    """Measures how far the response and the samples mean the same."""
+    """Measures how far the response and the samples have the same meaning."""
 
     name: ClassVar[str] = "semantic"
 
@@ -378,27 +377,27 @@ class Semantic:
         self.needs = frozenset(wanted)
 
     async def prepare(self) -> None:
-        """Load the model, where there is one.
+        """Load the classifier, if one is used.
 
         Raises:
-            ConfigurationError: It cannot be had, or has no labels for entailment and contradiction.
-            ScorerError: Its server does not answer.
+            ConfigurationError: It cannot be loaded, or lacks labels for both classes.
+            ScorerError: Its server does not respond.
         """
         await self._entailing.prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Measure.
+        """Compute the measure.
 
         Args:
             passage: The response; its `sentences` are scored by the measures of claims.
-            evidence: The samples, and who says what texts say of each other.
+            evidence: The samples, the entailments, and the judge's provider.
 
         Returns:
             A passage score, or sentence scores; the measure's own value in `raw_passage`.
 
         Raises:
-            ConfigurationError: The model cannot be had, or has the wrong labels.
-            ScorerError: The model failed, or there is no judge to ask.
+            ConfigurationError: The model cannot be loaded, or has the wrong labels.
+            ScorerError: The model failed, or no judge is available.
         """
         await evidence.samples.all()
         if not len(evidence.samples):
@@ -438,7 +437,7 @@ class Semantic:
         weights = weights and [weights[i] for i in kept]
         texts = [texts[i] for i in kept]
         rows = [[entailed.of.get((a, b)) or NEUTRAL for b in texts] for a in texts]
-        # Each sweep of rotations takes the cube of their number.
+        # Each sweep of rotations takes time cubic in their number.
         found = await compute(partial(self._measured, rows, weights), chars=50 * len(texts) ** 3)
         return Scores(
             passage=min(max(found.score, 0.0), 1.0),
@@ -449,14 +448,14 @@ class Semantic:
         )
 
     async def _found(self, texts: Sequence[str], evidence: Evidence) -> tuple[list[Pair], Entailed]:
-        """Find the entries that the measure needs; return which these are, and all entries."""
+        """Compute the entries that the measure needs; return their pairs, and all entries."""
         config, n = self.config, range(len(texts))
         together = config.by == "judge" and config.form == "together"
         if config.measure not in {"entropy", "sets"} or together:
             places = [0] if config.measure == "density" else n
             pairs = [(texts[i], texts[j]) for i in places for j in n if i != j]
             return pairs, await self._entailing.find(pairs, evidence)
-        # A text is only held against the first of each meaning, until it has one.
+        # Until a text has a meaning, it is compared only with the first text of each meaning.
         pairs, failures, left, found = list[Pair](), tuple[str, ...](), list(n), Entailed({})
         while len(left) > 1:
             first, *others = (texts[i] for i in left)
@@ -525,7 +524,7 @@ class Semantic:
         texts = [passage.text, *(sample.text for sample in samples)]
         if config.measure == "closeness":
             return await self._closeness(said, texts, evidence)
-        # Of each unit, what all texts but its own say of it.
+        # For each unit, its relation to every text but its own.
         pairs = [
             [(text, unit) for j, text in enumerate(texts) if j != i]
             for i, units in enumerate(said)
@@ -537,10 +536,10 @@ class Semantic:
         means = [mean_score([trust(entailed.of.get(pair)) for pair in row]) for row in pairs]
         passage_score = None
         if config.measure != "entailment":
-            # Of each text the mean over its units, and of all texts the mean of these.
+            # Average over the units of each text, then over the texts.
             starts, of_texts = 0, list[float | None]()
             for units in said:
-                # Of several claims of one sentence, `luq` asks about that sentence once.
+                # `luq` asks once about a sentence with several claims.
                 own = dict(zip(units, means[starts : starts + len(units)], strict=True))
                 of_texts.append(mean_score([*own.values()]))
                 starts += len(units)
@@ -561,7 +560,7 @@ class Semantic:
         pairs = [(text, claim) for claim in claims for text in texts]
         entailed = await self._entailing.find(pairs, evidence)
 
-        # A text of which something is not known is no node.
+        # A text with an unknown entry is not a node.
         kept = [text for text in texts if all((text, claim) in entailed.of for claim in claims)]
 
         def measured() -> list[float]:
@@ -610,14 +609,14 @@ def _of_units(
 
 
 def complete(texts: Sequence[str], pairs: Iterable[Pair], entailed: Entailed) -> list[int]:
-    """Return the places of texts between which all is known, the first among them.
+    """Return the indexes of texts with all entries between them known; the first is always kept.
 
-    A call that failed says nothing; as an entry of the matrix it would look like doubt.
+    A failed call says nothing; as an entry of the matrix it would look like doubt.
 
     Args:
         texts: The texts.
-        pairs: What was wanted of them.
-        entailed: What is known.
+        pairs: The wanted entries.
+        entailed: The known entries.
     """
     failed = {pair for pair in pairs if pair not in entailed.of}
     kept = list(range(len(texts)))
@@ -637,7 +636,7 @@ def _texts(evidence: Evidence) -> list[str]:
 
 
 def _sentences(passage: Passage) -> list[str]:
-    """Return for each unit of a passage the sentence that it is from."""
+    """Return for each unit of a passage the sentence that contains it."""
     whole = Passage.of(passage.text).sentences
     starts = [sentence.start for sentence in whole]
     found: list[str] = []
@@ -649,7 +648,7 @@ def _sentences(passage: Passage) -> list[str]:
 
 
 def _units(passage: Passage, question: str, atomic: bool) -> list[str]:
-    """Return the sentences of a sample, or what they claim."""
+    """Return the sentences of a sample, or its claims."""
     if not atomic:
         return [sentence.text for sentence in passage.sentences]
     rules = Rules(question)
@@ -666,7 +665,7 @@ def _support(entailment: Entailment | None) -> float | None:
 
 
 def _contrasted(entailment: Entailment | None) -> float | None:
-    """Return P(entailment) with the neutral class left out; 1/2 where nothing else is left."""
+    """Return P(entailment) relative to contradiction; 1/2 if both are 0."""
     if entailment is None:
         return None
     either = entailment.entails + entailment.contradicts

@@ -8,8 +8,8 @@ when
     s(e_h, e_t) < delta        (Eq. 1)
 
 The paper takes sigma(s) for the probability of hallucination (Eq. 2), which grows with the
-similarity: as printed it is upside down. The score here falls with the similarity, and is 0.5 where
-s is delta, so that flagging scores over 0.5 is Eq. 1:
+similarity: as printed it is inverted. The score here falls with the similarity, and is 0.5 if s is
+delta, so that flagging scores over 0.5 is Eq. 1:
 
     score = 1 / 2 * (1 - s) / (1 - delta)            for s >= delta
     score = 1 - 1 / 2 * (1 + s) / (1 + delta)        for s < delta
@@ -17,8 +17,8 @@ s is delta, so that flagging scores over 0.5 is Eq. 1:
 Any falling function of s has the same rank correlation.
 
 A passage score compares the whole texts, as published. A sentence is compared with each sentence
-of the other text and takes the most similar; with several references or samples, sentences and
-passage take the mean over them.
+of the other text, and the most similar counts; with several references or samples, sentences and
+passage get the mean over them.
 
 Cost: no calls; one embedding of each distinct text and sentence. Good at: speed; short outputs with
 a target, such as definitions, paraphrases and translations. Bad at: facts: two sentences with
@@ -39,10 +39,10 @@ from resay.scorers.evidence import Evidence, Sample
 
 
 class Similarity(SampleScorer):
-    """Scores texts by how little their embeddings are like those of other texts."""
+    """Scores texts by how dissimilar their embeddings are to those of other texts."""
 
     name: ClassVar[str] = "similarity"
-    # The passage's score is of the whole text, which is there at the end.
+    # The passage score needs the whole text, which a stream has only at its end.
     by_sentence: bool = False
 
     class Config(SampleConfig):
@@ -75,8 +75,8 @@ class Similarity(SampleScorer):
         """Load the model.
 
         Raises:
-            ConfigurationError: It cannot be had.
-            ScorerError: Its server does not answer.
+            ConfigurationError: It cannot be loaded.
+            ScorerError: Its server does not respond.
         """
         await self._model.prepare()
 
@@ -92,7 +92,7 @@ class Similarity(SampleScorer):
             The scores of the sentences and of the passage.
 
         Raises:
-            ConfigurationError: The model cannot be had.
+            ConfigurationError: The model cannot be loaded.
             ScorerError: The model failed.
         """
         texts = [passage.text, *(s.text for s in passage.sentences)]
@@ -102,7 +102,7 @@ class Similarity(SampleScorer):
         from resay.models.arrays import cosines
 
         likeness = cosines(rows[: len(texts)], rows[len(texts) :])
-        # A text without a sentence, a heading say, is compared as it stands.
+        # A text without sentences, such as a heading, is compared as a whole.
         likest = likeness[1:, 1 if len(others) > 1 else 0 :].max(axis=1)
         return Column(
             tuple(self._score(float(s)) for s in likest),

@@ -3,28 +3,27 @@
 "A Multiple-Fill-in-the-Blank Exam Approach for Enhancing Zero-Resource Hallucination Detection in
 Large Language Models", section 3.3.
 
-A model that has said something false over-commits to it: sentences behind a hallucination are more
-likely hallucinated too. The scores of the steps before are therefore corrected,
+A model that has said something false over-commits to it: sentences after a hallucination are more
+likely hallucinated too. The scores of the previous steps are therefore corrected,
 
     H_S(i) = clip(H(i) + max(0, sum_{k<i} H(k) - theta) / |R|)        i = 0 .. |R| - 1
 
 with |R| the number of sentences and clip the restriction to [0, 1].
 
-That sum grows with the place in the passage, the faster the more a judge doubts in general: behind
-a few sentences nearly every score is 1, and the order of the sentences is lost. `normalise: true`,
+That sum grows with the position in the passage, faster the more a judge doubts in general: after a
+few sentences nearly every score is 1, and the ranking of the sentences is lost. `normalise: true`,
 which is not in the paper, divides the corrected score by the greatest value it can take there:
 
     H_S(i) = (|R| H(i) + max(0, sum_{k<i} H(k) - theta)) / (|R| + max(0, i - theta))
 
 Nothing is clipped. With theta = 0 it is a weighted mean of H(i) and the scores before it, so that
-a passage of equal scores stays as it is whatever the judge's base rate, and supported sentences
-lower the score of what follows them. `resay bench wikibio --methods snowballing` measures both.
+a passage of equal scores is unchanged whatever the judge's base rate, and supported sentences
+lower the scores that follow them. `resay bench wikibio --methods snowballing` measures both.
 
-Sentences without a score count neither in the sum, nor in i or |R|, and stay without one.
+Sentences without a score count neither in the sum, nor in i or |R|, and remain without one.
 
-Cost: no calls. Good at: long passages in which one error draws others after it. Bad at: as
-published, judges that doubt much; in either form, passages whose errors have nothing to do with
-each other.
+Cost: no calls. Good at: long passages in which one error causes others. Bad at: as published,
+judges that doubt much; in either form, passages whose errors are unrelated to each other.
 """
 
 from __future__ import annotations
@@ -65,14 +64,14 @@ class Snowballing:
         self.config = config or self.Config()
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Correct the scores of the steps before.
+        """Correct the scores of the previous steps.
 
         Args:
             passage: The whole passage.
             evidence: Its `scores` are corrected.
 
         Returns:
-            One corrected score per sentence; None where there was none to correct.
+            One corrected score per sentence; None if there is none to correct.
         """
         scores = self.corrected(evidence.scores)
         return Scores(
@@ -81,7 +80,7 @@ class Snowballing:
         )
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
-        """Return the corrected scores; None where there was none to correct."""
+        """Return the corrected scores; None if there is none to correct."""
         theta, normalise = self.config.theta, self.config.normalise
         known = [score for score in scores if score is not None]
         values = iter(correct(known, theta=theta, normalise=normalise))
@@ -93,7 +92,7 @@ def correct(scores: Sequence[float], *, theta: float = 0.1, normalise: bool = Fa
 
     Args:
         scores: H(i) of each sentence in order, in [0, 1].
-        theta: How much of the sum before a sentence is forgiven, at least 0.
+        theta: How much of the sum before a sentence to ignore, at least 0.
         normalise: Divide by the greatest value instead of clipping.
 
     Returns:
@@ -103,7 +102,7 @@ def correct(scores: Sequence[float], *, theta: float = 0.1, normalise: bool = Fa
     for i, score in enumerate(scores):
         before = max(0.0, sum(scores[:i]) - theta)
         most = max(0.0, i - theta) if normalise else 0.0
-        # The same as the quotient in the docstring, but exact where nothing is to be corrected.
+        # Equal to the quotient in the module docstring, but exact if nothing needs correction.
         value = score + (before - most * score) / (len(scores) + most)
         corrected.append(min(max(value, 0.0), 1.0))
     return corrected

@@ -1,8 +1,8 @@
-"""Scorers by their names in a policy, and a scorer with its place in one.
+"""Looks up scorers by method name, and wraps a scorer as a step of a policy.
 
-A third party adds a method with an entry point in the group `resay.scorers`: its name is the
-method's, its value the scorer class, which has a `Config` as `Scorer` describes. A policy may also
-name a class by where it is, `package.module:Class`.
+Third parties add methods by entry points in the group `resay.scorers`: the name is the method's,
+the value is the scorer class, which has a `Config` as `Scorer` describes. A policy may also name a
+class by its import path, `package.module:Class`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from resay.scorers.base import (
 from resay.scorers.evidence import Evidence
 
 _GROUP = "resay.scorers"
-# By name, because some of them are made of others and find them here.
+# Class names, imported on demand: some methods combine others, which they look up here.
 _BUILT_IN: Mapping[str, str] = {
     "ngram": "Ngram",
     "facts": "Facts",
@@ -70,12 +70,12 @@ _log = logging.getLogger(__name__)
 
 @cache
 def registry() -> Mapping[str, type[Any]]:
-    """Return the scorer classes by method name, built-in and installed.
+    """Return the built-in and installed scorer classes by method name.
 
-    What is built in is imported when it is looked up.
+    Built-in classes are imported when they are looked up.
 
-    A plug-in that cannot be loaded is left out with a warning in the log: it must not take down
-    an application whose policy does not use it.
+    A plug-in that cannot be loaded is skipped with a warning in the log: it must not take down an
+    application whose policy does not use it.
     """
     installed: dict[str, type[Any]] = {}
     for point in entry_points(group=_GROUP):
@@ -95,7 +95,7 @@ def _load(point: EntryPoint) -> type[Any] | None:
     try:
         scorer: type[Any] = point.load()
         _check(scorer, point.name)
-    # Anything can go wrong in somebody else's module.
+    # A third-party module may raise anything.
     except Exception as error:
         _log.warning(
             "scorer plug-in %r is left out: %s: %s", point.name, type(error).__name__, error
@@ -117,13 +117,13 @@ def _check_config(scorer: type[Any], name: str) -> None:
 
 
 class ImportedConfig(ScorerConfig):
-    """The base of the settings of scorers that a policy names by where they are.
+    """Base class of the settings of scorers that a policy names by import path.
 
-    `imported_config` makes a subclass for each, of this class and the scorer's own `Config`.
+    `imported_config` creates a subclass for each, of this class and the scorer's own `Config`.
     """
 
     model_config = ConfigDict(
-        # For the JSON Schema alone: the scorer's own `Config` has the last word.
+        # For the JSON Schema only: the scorer's own `Config` decides which settings are allowed.
         extra="allow",
         title="package.module:Class",
         json_schema_extra={"required": ["method"]},
@@ -141,7 +141,7 @@ class ImportedConfig(ScorerConfig):
         """The scorer's own name, which verdicts show."""
         return self.scorer.name
 
-    # The class was made at run time, and pickle looks for classes in modules.
+    # The class is created at run time, so pickle cannot find it in its module.
     def __reduce__(self) -> tuple[Any, ...]:
         return _without_values, (self.method,), self.__getstate__()
 
@@ -153,10 +153,10 @@ def _without_values(path: str) -> ImportedConfig:
 
 @cache
 def imported_config(path: str) -> type[ImportedConfig]:
-    """Import a scorer that a policy names by where it is.
+    """Import a scorer that a policy names by import path.
 
     Args:
-        path: Where its class is, `package.module:Class`.
+        path: The import path of its class, `package.module:Class`.
 
     Returns:
         The type of its settings, whose `method` is the path.
@@ -187,7 +187,7 @@ def imported_config(path: str) -> type[ImportedConfig]:
 
 
 def _check_attributes(scorer: type[Any], path: str) -> None:
-    """Check the name that verdicts show, which must be no other method's, and the needs."""
+    """Check that the scorer's name is valid and not another method's, and check its needs."""
     name = getattr(scorer, "name", None)
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         raise ConfigurationError(
@@ -202,11 +202,11 @@ def _check_attributes(scorer: type[Any], path: str) -> None:
 
 
 IMPORTED = Imported(ImportedConfig, imported_config)
-"""The steps that policies name by where their scorers are."""
+"""The steps whose scorers policies name by import path."""
 
 
 def scorer_class(config: ScorerConfig) -> type[Any]:
-    """Return the class of the scorer that a step describes.
+    """Return the scorer class for a step's settings.
 
     Raises:
         ConfigurationError: No registered scorer has this configuration.
@@ -221,7 +221,7 @@ def scorer_class(config: ScorerConfig) -> type[Any]:
 
 
 def build(config: ScorerConfig) -> Scorer:
-    """Make the scorer a step of a policy describes.
+    """Build the scorer for a step's settings.
 
     Args:
         config: The step, an instance of the scorer's `Config`.
@@ -230,8 +230,8 @@ def build(config: ScorerConfig) -> Scorer:
         The scorer.
 
     Raises:
-        ConfigurationError: No registered scorer has this configuration, or it does not say what it
-            needs.
+        ConfigurationError: No registered scorer has this configuration, or the scorer does not
+            declare its needs.
     """
     scorer = scorer_class(config)(config)
     if not isinstance(getattr(scorer, "needs", None), frozenset):
@@ -243,13 +243,13 @@ def build(config: ScorerConfig) -> Scorer:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A scorer and how the policy uses it.
+    """A scorer with its settings in a policy.
 
     Attributes:
-        config: What the policy says.
-        scorer: The scorer it describes.
-        contradicts: Whether that says what contradicts a sentence.
-        source: What the passage is compared with.
+        config: Its settings in the policy.
+        scorer: The scorer built from them.
+        contradicts: Whether the scorer finds contradictions of a sentence.
+        source: The kind of evidence the passage is compared with.
     """
 
     config: ScorerConfig
@@ -258,7 +258,7 @@ class Step:
     source: EvidenceKind = field(init=False)
 
     def __post_init__(self) -> None:
-        # Asked of every flagged sentence, and comparing with a protocol takes long.
+        # Checked for every flagged sentence, and `isinstance` with a protocol is slow.
         object.__setattr__(self, "contradicts", isinstance(self.scorer, Contradicts))
         only_references = "references" in self.needs and "samples" not in self.needs
         usual: EvidenceKind = "reference" if only_references else "sample"
@@ -266,7 +266,7 @@ class Step:
 
     @classmethod
     def of(cls, config: ScorerConfig) -> Step:
-        """Build the scorer a configuration describes.
+        """Build the step for a configuration.
 
         Raises:
             ConfigurationError: No registered scorer has this configuration.
@@ -300,34 +300,34 @@ class Step:
 
     @property
     def whole(self) -> bool:
-        """Whether it scores the passage as a whole, or sentences by what is around them.
+        """Whether it scores the passage as a whole, or sentences by their context.
 
-        Such a step has to wait for the end of a response that is still being written.
+        Such a step waits for the end of a response that is still being streamed.
         """
         return not getattr(self.scorer, "by_sentence", False)
 
     @property
     def by_text(self) -> bool:
-        """Whether its passage score is of the whole text, with what in it is no sentence."""
+        """Whether its passage score covers the whole text, including parts outside sentences."""
         return getattr(self.scorer, "by_text", False)
 
     @property
     def contradicts_at_once(self) -> bool:
-        """Whether it says what contradicts a sentence, and waits for nothing to do so."""
+        """Whether it finds contradictions without waiting for anything."""
         return self.contradicts and getattr(self.scorer, "contradicts_at_once", False)
 
     @property
     def foresees(self) -> bool:
-        """Whether it can tell beforehand what it would make of scores."""
+        """Whether its correction can be computed from scores in advance."""
         return isinstance(self.scorer, Corrects)
 
     def corrected(self, scores: list[float | None]) -> list[float | None]:
-        """Return what a correction would make of the scores of all sentences."""
+        """Return the scores of all sentences as a correction would change them."""
         return self.scorer.corrected(scores) if isinstance(self.scorer, Corrects) else scores
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What the scorer needs, references in place of samples where the policy says so."""
+        """The scorer's needs, with references in place of samples if the policy says so."""
         needs = set(self.scorer.needs)
         if self._uses_references:
             needs.discard("samples")
@@ -338,8 +338,8 @@ class Step:
         """Return the evidence as this step sees it.
 
         Args:
-            evidence: All there is.
-            judge: Who answers for this step's judges.
+            evidence: All the evidence.
+            judge: The provider for this step's judges.
         """
         samples = evidence.references if self._uses_references else evidence.samples
         if samples is evidence.samples and judge is evidence.judge_provider:
@@ -350,7 +350,7 @@ class Step:
         """Return why the policy's `when` leaves this step out, or None.
 
         Args:
-            query: What the response answers.
+            query: The query that the response answers.
             passage: The passage; its `sentences` are to be scored.
         """
         when = self.config.when
@@ -373,18 +373,18 @@ class Step:
         return reason and f"{self.name}: {reason}"
 
     async def run(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Score a passage; a scorer that breaks costs its scores and nothing else.
+        """Score a passage; a scorer that fails costs only its scores.
 
         Args:
             passage: The passage; its `sentences` are scored.
             evidence: The evidence as this step sees it.
 
         Returns:
-            The scores; empty ones that say why in `inconclusive` when the scorer failed.
+            The scores; if the scorer failed, empty ones with the reason in `inconclusive`.
         """
         try:
             scores = await self.scorer.score(passage, evidence)
-        # A method that breaks must not cost the user the answer, whoever wrote the method.
+        # A method that fails, third-party ones included, must not cost the user the answer.
         except Exception as error:
             return Scores(inconclusive=f"it failed ({_what(error)})")
         if scores.sentences and len(scores.sentences) != len(passage.sentences):
@@ -392,13 +392,13 @@ class Step:
         return scores
 
     async def prepare(self) -> None:
-        """Load what the scorer would otherwise load at its first use.
+        """Load the resources of the scorer now instead of on first use.
 
         Raises:
-            ConfigurationError: It cannot be had as configured.
-            ScorerError: It does not answer.
+            ConfigurationError: It cannot be loaded as configured.
+            ScorerError: It does not respond.
         """
-        # `isinstance` with a protocol takes as long as scoring a short answer.
+        # `isinstance` with a protocol is as slow as scoring a short answer.
         prepares: Callable[[], Awaitable[None]] | None = getattr(self.scorer, "prepare", None)
         if prepares is not None:
             await prepares()
@@ -406,13 +406,13 @@ class Step:
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
     ) -> Contradiction | None:
-        """Return what the scorer says contradicts a sentence; see `Contradicts`."""
+        """Return the scorer's contradiction of a sentence; see `Contradicts`."""
         if not self.contradicts:
             return None
         try:
             scorer = cast("Contradicts", self.scorer)
             found = await scorer.contradiction(sentence, self.view(evidence, None), scores)
-        # The verdict stands without it, and words are compared instead.
+        # The verdict does not depend on it; without it, words are compared instead.
         except Exception:
             return None
         return found and replace(found, source=self.source)
@@ -423,10 +423,10 @@ class Step:
 
 
 def _what(error: Exception) -> str:
-    # Task groups wrap what happened in them; the first error inside is the telling one.
+    # Task groups wrap errors in groups; report the first error inside.
     inner: BaseException = error
     while nested := getattr(inner, "exceptions", ()):
         inner = nested[0]
-    # Only our own messages are sure to hold no word of the response.
+    # Only our own messages are known to contain nothing of the response.
     told = isinstance(inner, (ConfigurationError, ScorerError))
     return f"{type(inner).__name__}: {inner}" if told else type(inner).__name__

@@ -1,31 +1,31 @@
-"""When to stop comparing with further samples: when the decision all of them would give is settled.
+"""Decides when further samples are unnecessary because the decision of all samples is settled.
 
-A method's score is the mean M_N of N entries, one for each sample; n of them are known, with the
-mean M_n. Samples are exchangeable, so the known entries are a simple random sample, drawn without
+A method's score is the mean M_N of N entries, one per sample; n of them, with mean M_n, are known.
+Samples are exchangeable, so the known entries are a simple random sample, drawn without
 replacement, of all N, and the error of M_n shrinks with the finite-population correction:
 
     Var(M_N - M_n) = (sigma^2 / n) (1 - n / N)
 
-The variance is not known, and after three equal entries it certainly is not 0. With a normal model,
-a flat prior on the mean and a scaled inverse chi-squared prior on sigma^2 (nu degrees of freedom,
-scale s0), M_N given the known entries follows Student's t (Gelman et al., "Bayesian Data Analysis",
-3rd ed., section 3.2, here with N - n entries to come):
+The variance is unknown, and three equal entries do not make it 0. With a normal model, a flat prior
+on the mean and a scaled inverse chi-squared prior on sigma^2 (nu degrees of freedom, scale s0), M_N
+given the known entries follows Student's t (Gelman et al., "Bayesian Data Analysis", 3rd ed.,
+section 3.2, here with N - n entries to come):
 
     (M_N - M_n) / (s sqrt((1 - n / N) / n))  ~  t(nu + n - 1)
     s^2 = (nu s0^2 + sum_i (x_i - M_n)^2) / (nu + n - 1)
 
 A decision "M_N > threshold" is settled when its probability, or that of the contrary, reaches the
-`confidence` asked for. It is looked at after every wave of samples; because it is a posterior
-probability and no p-value, looking often does not by itself raise its error. It is as right as the
-model, though: entries are not normal. `resay bench adaptive` measures the realised error. What no
-model is needed for is settled at once: where the entries to come could not change the decision even
-if all of them were 0, or 1. With a confidence of 1 only that counts, and no decision ever differs.
+required `confidence`. It is evaluated after every wave of samples; because it is a posterior
+probability and not a p-value, evaluating it often does not by itself raise its error. It is only as
+accurate as the model, though: entries are not normal. `resay bench adaptive` measures the realised
+error. A decision that the remaining entries cannot change, even if all are 0, or 1, is settled at
+once without the model. With a confidence of 1 only this counts, and no decision ever differs.
 
-How many samples come next is half of what it would take if those to come were like those known. For
-most decisions that is one or two; all in all it takes hardly more samples than one at a time does,
+The next wave is half of what would settle the decision if new samples were like the known ones. For
+most decisions that is one or two; in total it takes hardly more samples than drawing one at a time,
 in half as many waves.
 
-Where later steps correct the scores, so that a decision is no mean, the entries are the
+If later steps correct the scores, so that a decision is not about a mean, the entries are the
 jackknife's pseudo-values of the corrected score (Tukey, 1958), which for a mean are the entries.
 """
 
@@ -38,12 +38,12 @@ from statistics import fmean
 
 PRIOR_DEGREES = 2
 PRIOR_SCALE = 0.3
-"""The scale of the deviation between the entries of one sentence. Recorded judges have 0.23 (root
-mean square over sentences), but most sentences have none at all and others 0.5."""
+"""Prior scale of the deviation between the entries of one sentence. Recorded judges have 0.23 (root
+mean square over sentences), but most sentences have a deviation of 0 and others of 0.5."""
 
 PASSAGE_SCALE = 0.25
 """The same for means over k sentences, times the root of k, as if these were independent. Recorded
-judges have 0.26, and this is spread more evenly."""
+judges have 0.26, and it varies less."""
 
 _FEW = 2
 
@@ -53,16 +53,16 @@ Outcome = Callable[[Row], Row]
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What has to be decided.
+    """The decisions to settle.
 
     Attributes:
         edges: For each sentence the scores it must be known to lie above or not; empty for a
-            sentence on which nothing depends.
-        passage: The same for the mean over all sentences; None where nothing depends on it.
-        others: The scores of the sentences of the passage that were settled before.
+            sentence that no decision depends on.
+        passage: The same for the mean over all sentences; None if no decision depends on it.
+        others: The scores of the passage's sentences that were settled before.
         one_is_enough: Whether one sentence, or the passage, known to lie above its edge settles
             everything: the response is withheld then, whatever the others are.
-        outcome: What later steps make of the sentences' scores; None where they stay as they are.
+        outcome: Corrects the sentences' scores as later steps will; None if no step does.
     """
 
     edges: tuple[tuple[float, ...], ...]
@@ -74,11 +74,11 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is still to be done.
+    """The work that remains.
 
     Attributes:
-        sentences: Those that are to be compared with further samples; empty to stop.
-        more: How many samples to compare with before asking again.
+        sentences: The sentences to compare with further samples; empty to stop.
+        more: Number of samples to compare with before the next evaluation.
     """
 
     sentences: frozenset[int]
@@ -87,7 +87,7 @@ class Outlook:
 
 @dataclass(slots=True)
 class _Item:
-    """One thing to be decided: a value for each sample known, and the edges."""
+    """One value to decide on: its entry for each known sample, and its edges."""
 
     values: Sequence[float]
     edges: Sequence[float]
@@ -98,7 +98,7 @@ class _Item:
         return all(self._settles(edge, len(self.values), of, confidence) for edge in self.edges)
 
     def more(self, of: int, confidence: float) -> int:
-        """How many more values like those known it takes to settle what is not settled yet."""
+        """Return how many more values like the known ones would settle the open edges."""
         return max(self._more(edge, of, confidence) for edge in self.edges)
 
     def above(self, of: int, confidence: float) -> bool:
@@ -135,15 +135,15 @@ class _Item:
 
 
 class Stopping:
-    """Follows one run of one method and says which sentences need further samples.
+    """Follows one run of one method and reports which sentences need further samples.
 
-    What was settled once stays settled.
+    Once settled, a sentence stays settled.
 
     Args:
-        aim: What has to be decided.
-        confidence: With which probability, in (0.5, 1].
-        least: How many samples are looked at in any case.
-        of: How many samples there would be all in all.
+        aim: The decisions to settle.
+        confidence: The required probability, in (0.5, 1].
+        least: Minimum number of samples to compare with.
+        of: Total number of samples if all are drawn.
     """
 
     def __init__(self, aim: Aim, confidence: float, least: int, of: int) -> None:
@@ -157,16 +157,16 @@ class Stopping:
     def outlook(
         self, columns: Sequence[Row], passage: Row = (), *, bounded: bool = True
     ) -> Outlook:
-        """Say what further samples are needed for.
+        """Return which sentences need further samples.
 
         Args:
-            columns: For each sample compared with, the entries of the sentences; None for one that
-                was not compared or has none.
-            passage: For each sample the method's own value of the passage, where it has one.
+            columns: For each compared sample, the entries of the sentences; None for a sentence
+                that was not compared or has no entry.
+            passage: For each sample the method's own value of the passage, if it has one.
             bounded: Whether entries lie in [0, 1].
 
         Returns:
-            Nothing more to do once everything is settled.
+            The remaining work; none once everything is settled.
         """
         everything = frozenset(range(len(self.aim.edges)))
         if len(columns) < self.least:
@@ -187,7 +187,7 @@ class Stopping:
             i for i, item in enumerate(items) if item.settled(self.of, self.confidence)
         }
         left = everything - self._settled
-        # A passage is judged by columns of all its sentences, and a correction looks at all.
+        # A passage needs columns of all its sentences, and so does a correction.
         if not self._passage_settled or (left and self.aim.outcome):
             left = everything
         open_items = [items[i] for i in left - self._settled]
@@ -195,7 +195,7 @@ class Stopping:
             open_items.append(whole)
         more = max((item.more(self.of, self.confidence) for item in open_items), default=0)
         known = len(whole.values) or 1
-        # Few waves: no last one for a sample or two, and none longer than what is known.
+        # Keep waves few: include a remainder of one or two samples, and at most double each time.
         more = self.of - known if self.of - known <= _FEW else min(ceil(more / 2), known)
         return Outlook(left, more)
 
@@ -258,7 +258,7 @@ def _known(values: Iterable[float | None]) -> list[float]:
 def student_cdf(t: float, degrees: int) -> float:
     """Return the probability that Student's t is at most t.
 
-    The closed form for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+    Uses the closed form for integer degrees of freedom (Abramowitz and Stegun, 26.7.3, 26.7.4).
 
     Args:
         t: Any number.

@@ -1,16 +1,16 @@
-"""Structured answers: objects in place of prose, compared field by field with the samples' objects.
+"""Compares structured answers field by field with the objects of the samples.
 
-What self-consistency is for prose (Manakul, Liusie and Gales 2023, section 5), taken to objects: a
-field is supported by a sample whose object has the same value at the same place. A field's score is
-the share of the samples that do not support it, the passage's is the mean over its fields (their
-Eq. 12). It is our own, and has no published figures.
+This transfers self-consistency (Manakul, Liusie and Gales 2023, section 5) from prose to objects: a
+sample supports a field if its object has the same value at the same path. A field's score is the
+share of the samples that do not support it, the passage score is the mean over its fields (their
+Eq. 12). The method is ours, without published figures.
 
-Values agree when they are the same but for case and white space, numbers when they are equal, a
-scalar in a list when it is anywhere in the sample's list. Of a text of more than six words the
-share of its words counts that the sample's text does not have: no model says a sentence twice.
+Values agree if equal except for case and white space; numbers, if numerically equal; a scalar in a
+list, if it is anywhere in the sample's list. A text of more than six words scores the share of its
+words that the sample's text lacks, because no model words a sentence the same way twice.
 
-Cost: no calls beside the samples. Good at: names, numbers, choices. Bad at: free text in fields;
-have them left out with `structured.ignore`.
+Cost: no calls besides the samples. Good at: names, numbers, choices. Bad at: free text in fields;
+exclude it with `structured.ignore`.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from resay.scorers.evidence import Evidence, Sample
 _FENCE = re.compile(r"```[\w-]*[^\S\n]*\n")
 _DEEPEST = 100
 READING = 5
-"""As many characters take as long as one of an object that is read."""
+"""Cost of parsing one character of an object, in characters; see `compute`."""
 _PLAIN_KEY = re.compile(r"[^\W\d][\w$-]*\Z")
 
 
 def object_in(completion: Completion, query: Query) -> Any:
-    """Return the object that a structured answer holds.
+    """Return the object that a structured answer contains.
 
     Args:
-        completion: The answer. Where it calls one of `query.object_tools`, the arguments are the
-            object, as a list where there are several such calls; otherwise its text is read as
+        completion: The answer. If it calls one of `query.object_tools`, the arguments are the
+            object, as a list if there are several such calls; otherwise its text is parsed as
             JSON, in a code fence or not.
-        query: What it answers.
+        query: The query it answers.
 
     Returns:
-        A mapping or a list, as `json.loads` gives it; None where there is none.
+        A mapping or a list, as returned by `json.loads`; None if there is none.
     """
     calls = [call for call in completion.calls if call.name in query.object_tools]
     if calls:
@@ -63,17 +63,17 @@ def object_in(completion: Completion, query: Query) -> Any:
 
 
 def read_object(text: str) -> Any:
-    """Return the mapping or the list that a text is in JSON; None where it is none."""
+    """Parse a text as a JSON mapping or list; None if it is neither."""
     try:
         value: Any = json.loads(text)
-    # Deep nesting is refused with a RecursionError.
+    # Deep nesting raises a RecursionError.
     except (ValueError, RecursionError):
         return None
     return cast("Any", value) if isinstance(value, (dict, list)) and _is_shallow(value) else None
 
 
 def _is_shallow(value: Any) -> bool:
-    """Whether an object is nested no deeper than anybody nests one; paths grow with that."""
+    """Whether an object is nested no deeper than real ones are; paths grow with the depth."""
     level: list[Any] = [value]
     for _ in range(_DEEPEST):
         level = [item for inside in level for item in _items(inside)]
@@ -87,30 +87,30 @@ def _items(value: Any) -> Iterable[Any]:
 
 
 def rendered(value: Any) -> str:
-    """Return an object as text: one line for each value in it, `address.city: "Paris"`.
+    """Render an object as text: one line for each value in it, `address.city: "Paris"`.
 
     Args:
-        value: What JSON can hold. A value is a string, a number, a boolean, null, or an empty list
-            or object.
+        value: Any JSON value. The values in it are strings, numbers, booleans, null, and empty
+            lists or objects.
     """
     lines = ((path, json.dumps(leaf, ensure_ascii=False)) for path, leaf in _leaves(value))
     return "\n".join(f"{path}: {leaf}" for path, leaf in lines)
 
 
 def passage_of(value: Any) -> Passage:
-    """Return an object as a passage whose sentences are the lines that `rendered` gives."""
+    """Return an object as a passage whose sentences are the lines of `rendered`."""
     text = rendered(value)
     return Passage.of_lines(text) if text else Passage.of("")
 
 
 def fields_in(text: str) -> dict[str, Any]:
-    """Read what `rendered` wrote.
+    """Parse the output of `rendered`.
 
     Returns:
         The values by their paths, in order.
     """
     lines = [line.partition(": ") for line in text.split("\n") if line]
-    # One text is read much faster than many.
+    # Parsing one text is much faster than parsing many.
     values = json.loads(f"[{','.join(leaf for _, _, leaf in lines)}]")
     return {path: value for (path, _, _), value in zip(lines, values, strict=True)}
 
@@ -129,18 +129,18 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def _step(path: str, key: str) -> str:
     if _PLAIN_KEY.match(key):
         return f"{path}.{key}" if path else key
-    # So that the first ": " of a line ends its path, whatever a key is made of.
+    # Escaped so that the first ": " of a line ends its path, whatever characters a key has.
     quoted = json.dumps(key).replace(": ", ":\\u0020")
     return f"{path}[{quoted}]"
 
 
 class Comparable(Layer):
-    """Gives samples in the form in which they are compared.
+    """Converts samples to the form in which they are compared.
 
     Args:
-        inner: Who gives them.
-        keep: Returns what of one is compared; an empty text where it says nothing.
-        reads_objects: Whether that takes objects apart, which takes time.
+        inner: The provider of the samples.
+        keep: Returns the text of a sample to compare; empty if there is none.
+        reads_objects: Whether `keep` parses objects, which takes time.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Comparable(Layer):
         self._reads_objects = reads_objects
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask, and keep of the answers what is compared."""
+        """Ask, and reduce the answers to the text to compare."""
         answers = await self.inner.complete(query, n=n)
         texts = [t for a in answers.items for t in (a.text, *(c.arguments for c in a.calls))]
         chars = READING * sum(map(len, texts)) if self._reads_objects else 0
@@ -167,14 +167,14 @@ class Comparable(Layer):
 
 
 def compared(completion: Completion, query: Query) -> str:
-    """Return what of a sample is compared; an empty text where there is nothing.
+    """Return the text of a sample to compare; empty if there is none.
 
-    Where the query wants an object, that is the object, one line for each field; where it wants
-    words, one that calls tools instead says nothing.
+    If the query wants an object, it is the object, one line for each field; if the query wants
+    prose, a sample that calls tools instead has none.
 
     Args:
         completion: The sample.
-        query: What it answers.
+        query: The query it answers.
     """
     if not query.wants_object:
         return "" if completion.calls else completion.text
@@ -184,7 +184,7 @@ def compared(completion: Completion, query: Query) -> str:
 
 _LAST_INDEX = re.compile(r"\[\d+\]\Z")
 _FEW_WORDS = 6
-# As many characters take as long as one that is compared.
+# Cost of comparing one character, in characters; see `compute`.
 _COMPARING = 10
 
 
@@ -192,14 +192,14 @@ class Fields(SampleScorer):
     """Compares an object, rendered as one line for each field, with other objects.
 
     Attributes:
-        contradicts_at_once: Whether `contradiction` waits for nothing.
+        contradicts_at_once: Whether `contradiction` returns without waiting for anything.
     """
 
     name: ClassVar[str] = "fields"
     contradicts_at_once: ClassVar[bool] = True
 
     class Config(SampleConfig):
-        """Agreement on fields."""
+        """Settings of the comparison of fields."""
 
         method: Literal["fields"] = "fields"
         ignore: tuple[str, ...] = ()
@@ -215,7 +215,7 @@ class Fields(SampleScorer):
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
     ) -> Contradiction | None:
-        """Return the first other value that a sample has at the same place, as `Contradicts` says.
+        """Return the first different value that a sample has at the same path; see `Contradicts`.
 
         Args:
             sentence: The line of a field.
@@ -240,17 +240,17 @@ class Fields(SampleScorer):
         same_place = others.at(path)
         if same_place is not None:
             return same_place.least_disagreement(value)
-        # A sample that leaves out what is null, or empty, says the same.
+        # A sample that omits a null or empty value agrees.
         return float(not _is_nothing(value) or others.has_inside(path))
 
 
 def _matcher(pattern: str) -> re.Pattern[str]:
-    """Return what matches the paths at or under a pattern such as `items[].sku`."""
+    """Return a pattern for the paths at or under a path pattern such as `items[].sku`."""
     return re.compile(re.escape(pattern).replace(r"\[\]", r"\[\d+\]") + r"(?![\w$-])")
 
 
 class _Object:
-    """The fields of a sample's object, ready to be compared with.
+    """The fields of a sample's object, indexed for comparison.
 
     Attributes:
         lines: The line of each field, by its path.
@@ -271,7 +271,7 @@ class _Object:
         self._paths = sorted(values)
 
     def at(self, path: str) -> _Values | None:
-        """Return what is at a path; in a list, what is anywhere in it."""
+        """Return the value at a path; in a list, the values anywhere in it."""
         shelf = _shelf(path)
         return self._values.get(path) if shelf == path else self._shelves.get(shelf)
 
@@ -285,12 +285,12 @@ class _Object:
 
 
 def _shelf(path: str) -> str:
-    """Return where a value stands, or the list that it is in."""
+    """Return the path of a value, or of the list it is in."""
     return _LAST_INDEX.sub("", path)
 
 
 class _Values:
-    """What a sample has in one place, ready to be compared with."""
+    """The values that a sample has at one path, indexed for comparison."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._has_nothing = any(map(_is_nothing, values))
@@ -303,7 +303,7 @@ class _Values:
         self._numbers = sorted(n for n in map(_as_float, numbers) if not math.isnan(n))
 
     def least_disagreement(self, value: Any) -> float:
-        """Return how much a value differs from the one most like it, in [0, 1]."""
+        """Return how much a value differs from the most similar one, in [0, 1]."""
         if _is_nothing(value):
             return float(not self._has_nothing)
         if isinstance(value, bool):
@@ -321,7 +321,7 @@ class _Values:
         return (len(tokens) - self._most_shared(tokens)) / len(tokens)
 
     def _has_number(self, number: float) -> bool:
-        # What is close to any is close to the nearest on one side.
+        # A number close to any is close to the nearest on either side.
         place = bisect_left(self._numbers, number)
         nearest = self._numbers[max(place - 1, 0) : place + 1]
         return any(math.isclose(number, other) for other in nearest)
@@ -346,7 +346,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _counted(text: str) -> frozenset[str]:
-    """Return the tokens of a text, the second of a kind as another one than the first."""
+    """Return the tokens of a text, numbered so that repeated tokens are distinct."""
     counts: Counter[str] = Counter()
     tokens: list[str] = []
     for token in tokenize(text):

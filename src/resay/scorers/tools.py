@@ -1,16 +1,16 @@
-"""Calls of tools, compared with those of the samples, and with what the model could know.
+"""Compares tool calls with those of the samples, and with the texts given to the model.
 
-A call is compared as an object is: the tool's name and each of its arguments are a field, and its
-score is the share of the samples that have something else in its place (`structured`). A sample
-that calls no tool, or another one, has none of its arguments. Several calls of one tool are
-compared in their order. It is our own, and has no published figures.
+A call is compared like an object: the tool's name and each of its arguments are a field, whose
+score is the share of the samples with something else in its place (`structured`). A sample that
+calls no tool, or another one, has none of its arguments. Several calls of one tool are compared in
+order. The method is ours, without published figures.
 
-Beside that, values that the model can only have made up are named: numbers, dates, names,
-identifiers and longer texts that neither the conversation nor the result of a tool has, nor a
-reference, nor the definition of a tool. That changes no score, as values may be computed, or
-looked up in what the model knows: "tomorrow" becomes a date, "Paris" a code of an airport.
+In addition, it reports values that the model must have made up: numbers, dates, names, identifiers
+and longer texts that appear neither in the conversation nor in a tool's result, a reference or the
+definition of a tool. This changes no score, as values may be computed, or known to the model:
+"tomorrow" becomes a date, "Paris" an airport code.
 
-Cost: no calls beside the samples. No tool is run.
+Cost: no calls besides the samples. No tool is run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.structured import Fields, fields_in, read_object, rendered
 
 NOWHERE = "stands in neither the conversation nor a tool's result"
-"""What is said of a value that the model can only have made up."""
+"""The note on a value that the model must have made up."""
 
 _NAMES = re.compile(r"tools\[\d+\]\Z")
 _CODE = re.compile(r"[A-Z]{1,3}\Z")
@@ -41,10 +41,10 @@ _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"://|@")
 _LONG_WORDS = 7
 _CONTENT_CHARS = 4
-# A day and a month without the year say two thirds of a date.
+# Minimum support of a quantity: a date without its year is supported by two thirds.
 _SAID = 0.5
 _READING = 20
-# What a part of a message has beside its words, and what the model itself has given tools.
+# Fields of a message without text, and parts with what the model itself passed to tools.
 _NO_WORDS = frozenset(
     {"cache_control", "file_data", "function_call", "id", "image_url", "role", "tool_call_id"}
     | {"tool_calls", "tool_use_id", "type"}
@@ -53,10 +53,10 @@ _OF_THE_MODEL = frozenset({"custom_tool_call", "function_call", "tool_use"})
 
 
 def rendered_calls(calls: Sequence[ToolCall]) -> str:
-    """Return calls of tools as text: one line for each field, `get_weather.city: "Paris"`.
+    """Render tool calls as text: one line for each field, `get_weather.city: "Paris"`.
 
     Args:
-        calls: The calls, in order; without any, the line says so.
+        calls: The calls, in order; without any, the line shows an empty list of tools.
     """
     lines = [rendered({"tools": [call.name for call in calls]})]
     known: set[str] = set()
@@ -66,7 +66,7 @@ def rendered_calls(calls: Sequence[ToolCall]) -> str:
             count += 1
             key = f"{call.name} {count}"
         known.add(key)
-        # What is no JSON is what the tool is given as it is.
+        # Arguments that are not JSON are passed to the tool verbatim.
         given = read_object(call.arguments)
         if given is None:
             given = call.arguments.strip()
@@ -76,21 +76,21 @@ def rendered_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def compared_calls(completion: Completion) -> str:
-    """Return what of a sample is compared with calls; an empty text where it says nothing."""
+    """Return the text of a sample to compare with calls; empty if the sample is empty."""
     said = completion.calls or completion.text.strip()
     return rendered_calls(completion.calls) if said else ""
 
 
 def passage_of_calls(calls: Sequence[ToolCall]) -> Passage:
-    """Return calls of tools as a passage whose sentences are the lines of `rendered_calls`."""
+    """Return tool calls as a passage whose sentences are the lines of `rendered_calls`."""
     return Passage.of_lines(rendered_calls(calls))
 
 
 class Arguments(Fields):
-    """Compares calls of tools, rendered as one line for each field, with those of the samples."""
+    """Compares tool calls, rendered as one line for each field, with those of the samples."""
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Compare with the samples, and say of values that nobody gave that they are such."""
+        """Compare with the samples, and note the values that were never given."""
         scores = await super().score(passage, evidence)
         known = [*_texts_known(evidence)]
         find = partial(_made_up, [sentence.text for sentence in passage.sentences], known)
@@ -104,7 +104,7 @@ class Arguments(Fields):
 
 
 def _texts_known(evidence: Evidence) -> Iterator[str]:
-    """Yield what the model was told: the conversation, results and definitions, references."""
+    """Yield all texts given to the model: conversation, tool results, definitions, references."""
     query = evidence.query or Query(())
     yield from _texts_in(query.messages)
     for name in ("tools", "functions", "documents"):
@@ -132,7 +132,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _made_up(lines: Sequence[str], known: Sequence[str]) -> frozenset[int]:
-    """Return the places of the lines whose values stand nowhere in what is known."""
+    """Return the indexes of the lines whose values appear nowhere in the known texts."""
     told = _Told("\n".join(known))
     found: set[int] = set()
     for i, line in enumerate(lines):
@@ -144,17 +144,17 @@ def _made_up(lines: Sequence[str], known: Sequence[str]) -> frozenset[int]:
 
 
 class _Told:
-    """What the model was told, ready to be searched for values."""
+    """The texts given to the model, indexed to search for values."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def has(self, value: Any) -> bool:
-        """Whether a value stands in it, or is of a kind that need not."""
+        """Whether a value appears in them, or is of a kind that need not."""
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             return True
         if isinstance(value, (int, float)):
-            # These count, switch and begin.
+            # 0 and 1 are counts, switches and starting points.
             return value in (0, 1) or self._has_number(value)
         if not value.strip() or self._has_words(value):
             return True
@@ -162,14 +162,14 @@ class _Told:
             return self._has_most(value)
         if _DIGIT.search(value):
             return self._has_quantities(value)
-        # A word in small letters is a choice, such as "celsius".
+        # A lower-case word is a choice, such as "celsius".
         named = [word for word in value.split() if _looks_named(word)]
         return all(set(tokenize(word)) <= self._words for word in named)
 
     def _has_words(self, value: str) -> bool:
-        """Whether the words of a value stand in it in their order: "ORD 4711" has "ord-4711"."""
+        """Whether the words of a value appear in order: "ord-4711" appears in "ORD 4711"."""
         run = r"[\W_]*".join(_RUN.findall(value.casefold()))
-        # Where a script has no capitals it may have no spaces either.
+        # Scripts without capitals may not use spaces either.
         if not any(map(_is_caseless, value)):
             run = rf"(?<![^\W_])(?<!\d[.,]){run}(?![^\W_]|[.,]\d)"
         return bool(re.search(run, self._folded))
@@ -182,7 +182,7 @@ class _Told:
         )
 
     def _has_quantities(self, value: str) -> bool:
-        """Whether what a text with digits says is there; an identifier says nothing but itself."""
+        """Whether all quantities of a text are known; an identifier has none and must match."""
         said = quantities(value)
         bare = "".join(
             mark
@@ -194,7 +194,7 @@ class _Told:
         return all(any(one.supported_by(k) >= _SAID for k in self._quantities) for one in said)
 
     def _has_most(self, value: str) -> bool:
-        """Whether half of the longer words of a text are there, and all of its numbers."""
+        """Whether half of a text's longer words are known, and all of its numbers."""
         words = {word for word in tokenize(value) if len(word) >= _CONTENT_CHARS}
         if len(words & self._words) * 2 < len(words):
             return False

@@ -6,8 +6,8 @@ Detection", Findings of EMNLP 2023, section 5 (a baseline, after Li et al. and C
 The judge is asked once whether the whole response contains non-factual information. Non-factual
 scores 1, factual 0.
 
-Cost: 1 call. Good at: cost. Bad at: everything else; in the paper ChatGPT called each of 300
-passages factual, the 78 wrong ones among them. It is here to be compared with.
+Cost: 1 call. Good at: cost. Bad at: everything else; in the paper ChatGPT called all 300 passages
+factual, including the 78 wrong ones. It serves as a baseline.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CHOICES = {
 
 
 def render(claim: str) -> str:
-    """Return the question about a response."""
+    """Return the prompt about a response."""
     return _PROMPT.format(claim=claim)
 
 
@@ -62,14 +62,14 @@ class ZeroShot:
         """Ask about the response.
 
         Args:
-            passage: The passage; all of it is asked about.
-            evidence: Who answers for the judge.
+            passage: The passage, judged as a whole.
+            evidence: The judge's provider.
 
         Returns:
             A passage score of 0 or 1.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         reading = await ask(
             judge_for(self.config.judge, evidence),

@@ -1,8 +1,8 @@
-"""What tests of an application that uses Resay need: a provider that makes things up on purpose.
+"""Tools for testing applications that use Resay: a provider that hallucinates on purpose.
 
-`SimulatedProvider` serves OpenAI's chat completions on this machine (extra `server`). What it knows
-and makes up is a `World`; what goes wrong with it is a list of faults. It is its own judge. Shown
-documents to write a flagged answer again, it goes by them.
+`SimulatedProvider` serves OpenAI's chat completions on this machine (extra `server`). A `World`
+defines what it knows and makes up; a list of faults defines how it fails. It is its own judge. If
+shown documents to rewrite a flagged answer, it follows them.
 """
 
 from resay.testing.faults import (

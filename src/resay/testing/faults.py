@@ -1,4 +1,4 @@
-"""What can go wrong at a provider, as values: which requests are hit, and how."""
+"""Faults of a provider, as values: which requests they hit, and how."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Literal
 from resay.errors import ConfigurationError
 
 RequestKind = Literal["judge", "restated", "chat", "text"]
-"""What a request asks for: a judge's answer, that answer once more because the first could not be
-read, a completion of plain text, or anything else."""
+"""The kind of a request: a judge's question, that question repeated because the first answer could
+not be parsed, a plain-text completion, or anything else."""
 GarbledStyle = Literal["prose", "markdown", "foreign", "refusal", "empty"]
 
 
@@ -24,19 +24,19 @@ def _check(name: str, value: float | None, low: float, high: float | None = None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Something that goes wrong with requests for completions.
+    """A fault that affects requests for completions.
 
-    A request matches when it is of the kind in `only`. Matching requests are counted from the
-    moment the fault is set; the fault passes over the first `after` of them and may strike the
-    `first` ones that follow.
+    A request matches if it is of the kind in `only`. Matching requests are counted from the moment
+    the fault is set; the fault skips the first `after` of them and may strike the `first` ones that
+    follow.
 
     Attributes:
-        probability: The chance, in [0, 1], that it strikes a request it may strike. Drawn from the
+        probability: The chance, in [0, 1], of striking an eligible request. Drawn from the
             provider's seed.
-        first: How many matching requests it may strike; None for no end.
-        after: How many matching requests it lets pass before that.
+        first: Maximum number of matching requests that are eligible; None for no limit.
+        after: Number of matching requests to skip before that.
         only: `judge` for requests that ask a judge in a form that the provider knows, `text` for
-            completions of plain text, `chat` for all others, `any` for every kind.
+            plain-text completions, `chat` for all others, `any` for every kind.
     """
 
     probability: float = 1.0
@@ -53,14 +53,14 @@ class Fault:
             raise ConfigurationError(f"only is {self.only!r}; give {known}")
 
     def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
-        """Return whether it may strike a request of a kind that has these parameters."""
+        """Return whether it may strike a request of this kind, with these parameters."""
         del params
         return self.only in ("any", "judge" if kind == "restated" else kind)
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimited(Fault):
-    """429: too many requests, with so many seconds in the `Retry-After` header, if any."""
+    """429: too many requests, with a `Retry-After` header of `retry_after_s` seconds, if set."""
 
     retry_after_s: float | None = None
 
@@ -71,7 +71,7 @@ class RateLimited(Fault):
 
 @dataclass(frozen=True, slots=True)
 class ServerError(Fault):
-    """A failure on the provider's side, worth another try, with a status in [500, 599]."""
+    """A retryable failure on the provider's side, with a status in [500, 599]."""
 
     status: int = 500
 
@@ -82,9 +82,9 @@ class ServerError(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Refused(Fault):
-    """A plain no, not worth another try: a bad key, model or request.
+    """A refusal that must not be retried: a bad key, model or request.
 
-    The status is in [400, 499], without 429, which is `RateLimited`.
+    The status is in [400, 499], except 429, which is `RateLimited`.
     """
 
     status: int = 401
@@ -99,7 +99,7 @@ class Refused(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Slow(Fault):
-    """The answer comes so many seconds late, on top of the provider's latency."""
+    """The answer is late by `seconds`, in addition to the provider's latency."""
 
     seconds: float
 
@@ -110,12 +110,12 @@ class Slow(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Hang(Fault):
-    """No answer until `SimulatedProvider.release`, or until the client or the provider goes."""
+    """No answer until `SimulatedProvider.release`, a client disconnect, or the provider's stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stall(Fault):
-    """The first half of an answer or a stream, and no more of it until what ends a `Hang`."""
+    """The first half of an answer or a stream; the rest only after what would end a `Hang`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +130,12 @@ class MalformedJson(Fault):
 
 @dataclass(frozen=True, slots=True)
 class IgnoreN(Fault):
-    """One answer, whatever `n` says."""
+    """One answer, regardless of `n`."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdenticalSamples(Fault):
-    """The same text for the same conversation each time, as a cache would give."""
+    """The same text for the same conversation each time, as from a cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +164,16 @@ _GARBLE: Mapping[GarbledStyle, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Garbled(Fault):
-    """A judge's answer that says nothing that could be read; asked once more, it is as usual.
+    """A judge's answer that cannot be parsed; repeated requests get normal answers.
 
-    Methods that cannot read an answer ask for it again, with its form restated. Those requests the
-    fault neither strikes nor counts, unless `restated` says so: every first answer is garbled, and
-    every second one can be read.
+    Methods that cannot parse an answer repeat the request, with the form restated. The fault
+    neither strikes nor counts those requests, unless `restated` is set: every first answer is
+    garbled, and every second one can be parsed.
 
     Attributes:
-        style: What comes in the place of the answer: evasive `prose` or `markdown`, `foreign`
-            (evasive prose in French), a `refusal`, or an `empty` text.
-        restated: Whether it also strikes where the judge is asked once more.
+        style: The replacement of the answer: evasive `prose` or `markdown`, `foreign` (evasive
+            prose in French), a `refusal`, or an `empty` text.
+        restated: Whether it also strikes repeated requests.
     """
 
     style: GarbledStyle = "prose"
@@ -188,7 +188,7 @@ class Garbled(Fault):
 
     @property
     def text(self) -> str:
-        """What is said in the place of the answer."""
+        """The text that replaces the answer."""
         return _GARBLE[self.style]
 
     def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
@@ -198,14 +198,14 @@ class Garbled(Fault):
 
 @dataclass(slots=True)
 class FaultSchedule:
-    """Decides which fault, if any, strikes a request. Holds the counts, so use it from one thread.
+    """Decides which fault, if any, strikes a request. Stateful, so use it from one thread.
 
     Faults are tried in order. A request that one of them strikes is not seen, and not counted, by
-    those behind it: `[RateLimited(first=1), ServerError(first=1)]` gives a 429, then a 500.
+    later ones: `[RateLimited(first=1), ServerError(first=1)]` gives a 429, then a 500.
 
     Attributes:
         faults: The faults, in order.
-        seed: Where the probabilities are drawn from.
+        seed: The seed of the probabilities.
     """
 
     faults: Sequence[Fault]
@@ -220,7 +220,7 @@ class FaultSchedule:
         self._matched = [0] * len(self.faults)
 
     def strike(self, kind: RequestKind, params: Collection[str] = ()) -> Fault | None:
-        """Count one request and say what goes wrong with it; see `Fault.matches`."""
+        """Count one request and return the fault that strikes it; see `Fault.matches`."""
         for index, fault in enumerate(self.faults):
             if fault.matches(kind, params) and self._strikes(index, fault):
                 return fault
@@ -231,6 +231,6 @@ class FaultSchedule:
         self._matched[index] += 1
         if turn < 0 or (fault.first is not None and turn >= fault.first):
             return False
-        # The generator decides what a pretended provider does; nothing is secret about it.
+        # The generator controls a simulated provider; nothing about it is secret.
         roll = random.Random(f"fault {self.seed} {index} {turn}").random()  # noqa: S311 - see above
         return roll < fault.probability

@@ -1,13 +1,13 @@
 """A simulated provider for tests: chat completions over HTTP, samples, and a judge.
 
-As a judge it compares sentences with the context that the question gives, one at a time or in a
-list, in the words of SelfCheckGPT with Prompt. Asked for questions about claims, it makes gaps of
-their last numbers, dates and names; asked what belongs in a gap, it says what it knows, and makes
-up what it does not. Asked to check the claims of another model's answer, it goes by what it knows.
-Asked to write sentences again by what other answers say, it says what most of them do, or `REMOVE`.
-Shown documents to answer by, it says the sentences of theirs that are about
-the question. Asked to correct a sentence by documents, it says the one of theirs that speaks of the
-same, or `REMOVE`. Each has the numbers of its documents behind it.
+As a judge it compares sentences with the question's context, singly or as a list, in the words of
+SelfCheckGPT with Prompt. Asked for questions about claims, it turns their last numbers, dates and
+names into gaps; asked to fill a gap, it answers what it knows, and makes up what it does not. Asked
+to check the claims of another model's answer, it uses what it knows. Asked to rewrite sentences
+according to other answers, it returns what most of them say, or `REMOVE`. Asked to answer from
+documents, it returns their sentences about the question. Asked to correct a sentence from
+documents, it returns their sentence about the same matter, or `REMOVE`. Each sentence is followed
+by the numbers of its documents.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _PROBE = re.compile(
     r"<question-(?P<code>\w+)>\n(?P<question>.*)\n</question-(?P=code)>.*in a few words", re.DOTALL
 )
 
-# Numbers, dates and names behind the first word.
+# Numbers, dates and names after the first word.
 _DETAIL = re.compile(
     r"(?<=\s)(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*)(?:\s(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*))*"
 )
@@ -79,9 +79,9 @@ _AGAIN = re.compile(
 )
 _SAID = re.compile(r"^ +(other answers|keep|in doubt): (.*?)(?: \(x(\d+)\))?$", re.MULTILINE)
 _NUMBERED = re.compile(r"\s*(\d+)\s*[.):]\s*(.*)")
-# A judge whose answer could not be read is told the form of the answer once more.
+# A judge whose answer could not be parsed gets the form of the answer restated.
 _RESTATED = re.compile(r"\s*(?:Answer with|Write) ")
-# Where a whole prompt of this kind appears in a question to a judge, more text follows.
+# If a question to a judge contains a whole prompt of this kind, more text follows it.
 _ANSWER = re.compile(
     r"(?P<question>.*?)^[ \t]*Answer by these documents:[ \t]*\n(?P<documents>.*)\n\s*"
     r"Rules:\n(?:\d+\. [^\n]*\n?)+\s*",
@@ -93,14 +93,14 @@ _CORRECT = re.compile(
     r"Documents from a search:\n(?P<documents>.*)",
     re.DOTALL,
 )
-# Only a mark with the code of the first one ends a document; whoever wrote it cannot know that.
+# Only an end mark with the opening mark's code ends a document; a document's author cannot know it.
 _FENCED = re.compile(
     r"<document-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n</document-(?P=code)>",
     re.DOTALL,
 )
-# A first line that is short and no sentence, or a heading, with text right below.
+# A heading, or a short first line that is no sentence, with text right below.
 _TITLES = re.compile(r"(?:\A[^\n.!?:]{1,60}|^#{1,6} [^\n]*)(?=\n\S)", re.MULTILINE)
-# A line that goes on in the next, where that begins nothing of its own.
+# A wrapped line: the next line starts neither a list item nor a heading or the like.
 _WRAPPED = re.compile(r"(?<![.!?:\n])\n(?![\s#>|]|[-*+•]\s|\d+[.)]\s)")
 _SENTENCE = re.compile(r".*\w.*[.!?][\"'”’»)\]]*", re.DOTALL)
 _LISTED = "answer compare describe explain give list say show summarise tell write"
@@ -111,17 +111,17 @@ _MOST = 6
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something that Resay asks for, and what answers it out of a world and by chance."""
+    """A prompt of Resay's that was recognized, and the function that answers it."""
 
     kind: RequestKind
     answer: Callable[[World, random.Random], str]
 
 
 def task_in(said: Sequence[str]) -> Task | None:
-    """Return what Resay asks for with the last of the user's messages; None for anything else."""
+    """Return the task in the last user message; None if it is none of Resay's prompts."""
     if not said:
         return None
-    # A document may hold what looks like a question to a judge.
+    # A document may contain what looks like a question to a judge.
     if found := _CORRECT.match(said[-1]):
         text = _corrected(found["question"], found["sentence"], found["documents"])
         return Task("chat", lambda world, rng: text)
@@ -151,7 +151,7 @@ def task_in(said: Sequence[str]) -> Task | None:
 
 
 def _second_look(text: str) -> Task | None:
-    """Return what is asked of a second model, or of who writes sentences again by samples."""
+    """Return the task for a second model that checks claims, or that rewrites sentences."""
     if found := _CHECK.match(text):
         claims = _items(found["claims"])
         return Task("judge", lambda world, rng: _checked(claims, text, world))
@@ -205,7 +205,7 @@ def _written_again(items: Sequence[str], world: World) -> str:
         if not kept and most > 1:
             kept = others[:1]
         elif not kept and not most:
-            # Asked for it, it goes by what it knows.
+            # Without other answers or sentences to keep, it uses what it knows.
             doubt = next((text for kind, text, _ in said if kind == "in doubt"), "")
             subject = world.find(item)
             facts = [fact[0] for fact in subject.wordings] if subject else []
@@ -229,7 +229,7 @@ def _quiz(claims: str) -> str:
 
 
 def _filled(text: str, question: str, world: World, rng: random.Random) -> str:
-    """Say what belongs in a gap: what is known, something made up, or that it is not known."""
+    """Fill a gap: with what is known, something made up, or that it is not known."""
     subject = world.find(question) or world.find(text)
     before, _, after = question.partition("?")[2].partition("___")
     wanted = stems(WORD.findall(f"{before} {after}"))
@@ -274,7 +274,7 @@ def _shown_in(text: str) -> list[tuple[int, str]]:
 
 
 def _sentences_of(document: str) -> Iterator[str]:
-    """Return the sentences of a document, each on one line, without titles and headings."""
+    """Yield the sentences of a document, each on one line, without titles and headings."""
     text = document.replace("[…]", "\n\n").strip()
     text = _WRAPPED.sub(" ", _TITLES.sub(r"\g<0>\n", text))
     lines = (" ".join(sentence.text.split()) for sentence in Passage.of(text).sentences)
@@ -292,7 +292,7 @@ def _telling(text: str) -> set[str]:
 
 
 def _sentences(topic: set[str], documents: str) -> Mapping[str, list[int]]:
-    """Return the sentences about something, with the numbers of the documents that have them."""
+    """Return the sentences about a topic, with the numbers of the documents that contain them."""
     found: dict[str, list[int]] = {}
     for number, text in _shown_in(documents):
         if 2 * len(topic & _telling(text)) >= len(topic):
@@ -302,7 +302,7 @@ def _sentences(topic: set[str], documents: str) -> Mapping[str, list[int]]:
 
 
 def _written(topic: set[str], documents: str, world: World, rng: random.Random) -> str:
-    """Say sentences of documents in one of their wordings, those with the topic's names first."""
+    """Return sentences of documents, reworded at random, those with the topic's names first."""
     sentences = _sentences(topic, documents)
     first = sorted(sentences, key=lambda text: 2 * len(topic & _telling(text)) < len(topic))
     facts = [fact for subject in world.subjects for fact in subject.wordings]
@@ -314,12 +314,12 @@ def _written(topic: set[str], documents: str, world: World, rng: random.Random) 
 
 
 def _corrected(question: str, sentence: str, documents: str) -> str:
-    """Say what is right in the place of a sentence: a documents' one, itself, or `REMOVE`."""
+    """Return the correction of a sentence: one from the documents, itself, or `REMOVE`."""
     sentences = _sentences(_names(question), documents)
     agreeing = [number for number, text in _shown_in(documents) if supports(text, sentence)]
     if agreeing:
         return _marked(sentence, agreeing)
-    # Names and numbers are what may be wrong with it.
+    # The sentence may be wrong in names and numbers.
     said = WORD.findall(sentence)
     kept = stems([word for word in said if fold(word) not in exact(said)])
     wanted = kept - _telling(question) or kept
@@ -337,7 +337,7 @@ _TOKEN = re.compile(r"\s*(?:\w+|[^\w\s]+)|\s+")
 
 
 class InvalidRequestError(Exception):
-    """A request body that the API would refuse; `param` is what it refuses of it."""
+    """A request body that the API would refuse; `param` is the refused parameter."""
 
     def __init__(self, message: str, param: str | None = None) -> None:
         super().__init__(message)
@@ -349,7 +349,7 @@ class _StreamOptions(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """The body of a chat completion request, as far as it is looked at."""
+    """The supported part of a chat completion request's body."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -365,7 +365,7 @@ class ChatRequest(BaseModel):
 
     @classmethod
     def parse(cls, body: object) -> ChatRequest:
-        """Check a decoded JSON body.
+        """Validate a decoded JSON body.
 
         Raises:
             InvalidRequestError: It is not a request that could be answered.
@@ -381,19 +381,19 @@ class ChatRequest(BaseModel):
 
     @property
     def said_by_user(self) -> list[str]:
-        """The text of all messages of the user, oldest first."""
+        """The texts of all user messages, oldest first."""
         return [_text_of(m) for m in self.messages if m.get("role") == "user"]
 
     @property
     def told(self) -> str:
-        """What the model is given to read, beyond one-line requests and its own messages."""
+        """The text given to the model, apart from one-line requests and its own messages."""
         texts = [(m.get("role"), _text_of(m)) for m in self.messages]
         given = [(role, text) for role, text in texts if role != "assistant"]
         return "\n".join(t for role, t in given if role != "user" or "\n" in t.strip())
 
     @property
     def prompt_tokens(self) -> int:
-        """How many tokens the messages have."""
+        """Number of tokens in the messages."""
         return sum(len(_TOKEN.findall(_text_of(message))) for message in self.messages)
 
 
@@ -410,14 +410,14 @@ def _text_of(message: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the answers to a request, which ends with its text (`stop`) or before (`length`)."""
+    """One of the answers to a request; its reason is `stop`, or `length` if it was cut off."""
 
     tokens: Sequence[str] = ()
     finish_reason: str = "stop"
 
     @classmethod
     def of(cls, text: str, most_tokens: int | None) -> Choice:
-        """Return the choice that says a text, or the begin of it."""
+        """Return a choice with a text, truncated to the maximum number of tokens."""
         tokens = _TOKEN.findall(text)
         if most_tokens is None or len(tokens) <= most_tokens:
             return cls(tokens)
@@ -426,7 +426,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The answer to a chat completion request; its number tells those of one provider apart."""
+    """The answer to a chat completion request; `number` is unique within one provider."""
 
     request: ChatRequest
     choices: Sequence[Choice]
@@ -441,7 +441,7 @@ class Completion:
 
     @property
     def usage(self) -> dict[str, int]:
-        """What the request and the answers cost, in tokens."""
+        """Token counts of the request and the answers."""
         read, written = self.request.prompt_tokens, sum(len(c.tokens) for c in self.choices)
         return {"prompt_tokens": read, "completion_tokens": written}
 
@@ -496,19 +496,19 @@ class SimulatedProvider(LoopbackServer):
 
     It serves on 127.0.0.1 and a free port, from a thread of its own. Use it as a context manager.
     It has OpenAI's `POST /v1/chat/completions` (with `n`, `stream`, `temperature`, `seed` and
-    `max_tokens`; other parameters are taken and not looked at) and `GET /v1/models`.
+    `max_tokens`; other parameters are accepted and ignored) and `GET /v1/models`.
 
-    What it says is fixed by the seed, the conversation and how often that conversation was answered
-    before; at temperature 0, and with the request parameter `seed`, it says the same each time. It
-    is its own judge for the method `prompt`, and answers by documents that Resay shows it (see
-    `resay.testing.provider`).
+    Its answers are determined by the seed, the conversation and how often that conversation was
+    answered before; at temperature 0, and with the request parameter `seed`, they are the same each
+    time. It is its own judge for the method `prompt`, and answers from documents that Resay shows
+    it (see `resay.testing.provider`).
 
     Args:
-        seed: What all chance is drawn from.
+        seed: The seed of all randomness.
         world: What it knows and makes up; `World.default()` unless given.
-        latency_s: How long an answer takes, in seconds; a stream spreads its chunks over it.
-        first_token_s: How long a stream takes to its first chunk, in seconds.
-        faults: What goes wrong; see `resay.testing.Fault`.
+        latency_s: Duration of an answer, in seconds; a stream spreads its chunks over it.
+        first_token_s: Time to a stream's first chunk, in seconds.
+        faults: How it fails; see `resay.testing.Fault`.
 
     Raises:
         ConfigurationError: A duration is negative, or something in `faults` is not a fault.
@@ -537,22 +537,22 @@ class SimulatedProvider(LoopbackServer):
 
     @property
     def base_url(self) -> str:
-        """Where it serves, such as `http://127.0.0.1:40123/v1`; see `root_url`."""
+        """The base URL, such as `http://127.0.0.1:40123/v1`; see `root_url`."""
         return f"{self.root_url}/v1"
 
     @property
     def params(self) -> dict[str, str]:
-        """The connection parameters, as litellm and `Query` take them."""
+        """The connection parameters, as litellm and `Query` accept them."""
         return {"api_base": self.base_url, "api_key": "simulated"}
 
     @property
     def prompt_tokens(self) -> int:
-        """How many prompt tokens it has reported as used, in total."""
+        """Total number of prompt tokens it has reported."""
         return sum(record.prompt_tokens for record in self.requests)
 
     @property
     def completion_tokens(self) -> int:
-        """How many completion tokens it has reported as used, in total."""
+        """Total number of completion tokens it has reported."""
         return sum(record.completion_tokens for record in self.requests)
 
     async def _answer(self, exchange: Exchange) -> None:
@@ -578,7 +578,7 @@ class SimulatedProvider(LoopbackServer):
             return await _fail(exchange, 429, "Rate limit reached for requests.", **headers)
         if isinstance(fault, (ServerError, Refused)):
             return await _fail(exchange, fault.status, "The simulated provider fails on command.")
-        # Drawn before any waiting, so that the order of arrival alone decides what is said.
+        # Drawn before any waiting, so that answers depend on the order of arrival alone.
         completion = Completion(request, self._choices(request, task, fault), exchange.index)
         await exchange.hold_up(fault)
         if not request.stream:
@@ -609,7 +609,7 @@ class SimulatedProvider(LoopbackServer):
         return self._world.answer(question, rng, before=before, told=request.told).text
 
     def _generator(self, request: ChatRequest, index: int, *, same: bool) -> random.Random:
-        """Return the chance of one answer; those to other conversations do not change it."""
+        """Return the generator for one answer, independent of other conversations."""
         conversation = json.dumps(request.messages, sort_keys=True)
         if same:
             turn = "same"
@@ -618,7 +618,7 @@ class SimulatedProvider(LoopbackServer):
         else:
             turn = f"draw {self._drawn[conversation]}"
             self._drawn[conversation] += 1
-        # The generator decides what a pretended model says; nothing is secret about it.
+        # The generator controls a simulated model; nothing about it is secret.
         return random.Random(f"{self._seed} {turn} {conversation}")  # noqa: S311 - see above
 
 

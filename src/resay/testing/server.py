@@ -1,4 +1,4 @@
-"""An HTTP server on the loopback interface that keeps what it was asked, and fails on command."""
+"""An HTTP server on the loopback interface that records requests, and fails on command."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class RequestRecord:
     """A request that the simulated provider received.
 
     Attributes:
-        path: The path it was sent to.
-        body: Its JSON body; None where that was not an object.
+        path: The request path.
+        body: Its JSON body; None if that was not an object.
         headers: Its headers, names in lower case, without those that hold a key.
         started_s: When it was received, in seconds of `time.monotonic`.
-        ended_s: When the answer was complete or the client was gone; None until then.
+        ended_s: When the answer was complete or the client had disconnected; None until then.
         fault: The class name of the fault that struck it.
-        status: The HTTP status it was answered with; None while or when there is none.
+        status: The HTTP status of the answer; None if there is none (yet).
         stream: Whether it asked for a stream.
-        prompt_tokens: How many tokens the answer said were read; 0 where it did not say.
-        completion_tokens: How many it said were written.
+        prompt_tokens: Number of prompt tokens the answer reported; 0 if it reported none.
+        completion_tokens: Number of completion tokens it reported.
     """
 
     path: str
@@ -60,13 +60,13 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request, read whole, and the way to answer it.
+    """One complete request, and the means to answer it.
 
     Attributes:
         index: Its number, from 0.
         method: The HTTP method.
         path: The path, without the query.
-        body: Its JSON body; None where that was not an object.
+        body: Its JSON body; None if that was not an object.
     """
 
     index: int
@@ -86,7 +86,7 @@ class Exchange:
         await self._send(head + data, last=True)
 
     async def send(self, body: object, usage: Mapping[str, int], fault: Fault | None) -> None:
-        """Send a whole answer, with what it says it cost and what goes wrong on the way."""
+        """Send a whole answer, subject to a fault, and record its reported usage."""
         data = json.dumps(body).encode()
         half = len(data) // 2
         if isinstance(fault, MalformedJson):
@@ -118,7 +118,7 @@ class Exchange:
         await self._send(b"0\r\n\r\n", last=True)
 
     async def hold_up(self, fault: Fault | None) -> None:
-        """Wait as a fault says before the answer."""
+        """Wait before the answer if the fault says so."""
         if isinstance(fault, Slow):
             await asyncio.sleep(fault.seconds)
         if isinstance(fault, Hang):
@@ -153,9 +153,9 @@ class LoopbackServer(ABC):
     """A server on 127.0.0.1 and a free port, in a thread of its own; use it as a context manager.
 
     Args:
-        called: What messages call it.
-        faults: What goes wrong.
-        seed: What decides faults of chance.
+        called: The server's name in messages.
+        faults: How it fails.
+        seed: The seed of random faults.
     """
 
     def __init__(self, called: str, faults: Iterable[Fault], seed: int) -> None:
@@ -180,10 +180,10 @@ class LoopbackServer(ABC):
         self.stop()
 
     def start(self) -> None:
-        """Start serving; returns when requests are accepted.
+        """Start serving; returns once requests are accepted.
 
         Raises:
-            ConfigurationError: It runs already.
+            ConfigurationError: It is running already.
         """
         if self._stop is not None:
             raise ConfigurationError(f"{self._called} runs already; stop it first")
@@ -195,7 +195,7 @@ class LoopbackServer(ABC):
         self._stop = lambda: (end(), thread.join())
 
     def stop(self) -> None:
-        """Stop at once, whatever requests are waiting for. Records and totals stay readable."""
+        """Stop at once, regardless of pending requests. Records and totals stay readable."""
         stop, self._stop = self._stop, None
         if stop:
             stop()
@@ -255,10 +255,10 @@ class LoopbackServer(ABC):
 
     @property
     def root_url(self) -> str:
-        """Where it serves, such as `http://127.0.0.1:40123`.
+        """The server's URL, such as `http://127.0.0.1:40123`.
 
         Raises:
-            ConfigurationError: It does not run.
+            ConfigurationError: It is not running.
         """
         if self._stop is None:
             raise ConfigurationError(f"{self._called} does not run; use it in a `with` block")
@@ -266,22 +266,22 @@ class LoopbackServer(ABC):
 
     @property
     def requests(self) -> tuple[RequestRecord, ...]:
-        """All requests received so far, in order of arrival; never with the key they came with."""
+        """All requests received so far, in order of arrival; always without their keys."""
         with self._changed:
             return tuple(self._records)
 
     @property
     def calls(self) -> int:
-        """How many requests were received so far."""
+        """Number of requests received so far."""
         return len(self._records)
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """What goes wrong at present."""
+        """The current faults."""
         return self._schedule.faults
 
     def set_faults(self, *faults: Fault) -> None:
-        """Replace the faults; requests are counted anew for them.
+        """Replace the faults; each starts counting requests anew.
 
         Raises:
             ConfigurationError: Something in `faults` is not a fault.
@@ -289,21 +289,21 @@ class LoopbackServer(ABC):
         self._schedule = FaultSchedule(faults, self._seed)
 
     def clear_faults(self) -> None:
-        """Let everything go well again. Requests that hang go on hanging."""
+        """Remove all faults. Requests that hang continue to hang."""
         self.set_faults()
 
     def release(self) -> None:
-        """Let the requests go on that were received so far and hang."""
+        """Release the requests that hang now."""
         with self._changed:
             gate, self._gate = self._gate, threading.Event()
         gate.set()
 
     def wait_idle(self, timeout_s: float = 5.0) -> None:
-        """Block until no request is being worked on; TimeoutError after so many seconds."""
+        """Block until no request is in progress; raise TimeoutError after `timeout_s`."""
         self._wait(lambda: all(record.ended_s for record in self._records), timeout_s)
 
     def wait_calls(self, count: int, timeout_s: float = 5.0) -> None:
-        """Block until so many requests were received, answered or not; see `wait_idle`."""
+        """Block until `count` requests were received, answered or not; see `wait_idle`."""
         self._wait(lambda: len(self._records) >= count, timeout_s)
 
     def _wait(self, holds: Callable[[], bool], timeout_s: float) -> None:

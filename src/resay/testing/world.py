@@ -1,6 +1,6 @@
-"""What the simulated provider knows, what it makes up, and how it compares texts.
+"""The simulated provider's knowledge, its inventions, and its comparison of texts.
 
-It knows the facts of a few subjects and says them each time. Everything else it makes up afresh
+It knows the facts of a few subjects and states them each time. Everything else it makes up afresh
 with each answer, as a language model does, in the same confident voice.
 """
 
@@ -21,7 +21,7 @@ _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\[\d+\]|\d+[.)])\s+")
 _RANGES = {"number": (120, 98_000), "year": (1712, 1994)}
 
 SUPPORT = 0.6
-"""The share of a sentence's words that a text must have to speak of the same thing."""
+"""The share of a sentence's words that a text must contain to be about the same thing."""
 
 WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 """A word, or a number with its separators."""
@@ -32,14 +32,14 @@ is it its may me might more most my no nor not of on one only or other our pleas
 so some such tell than that the their them then there these they this those through to under until
 up us was we were what when where which while who whom whose why will with would you your"""
 FUNCTION_WORDS = frozenset(_LISTED.split())
-"""Words that say nothing about what a sentence is about, in lower case."""
+"""Words that do not indicate a sentence's topic, in lower case."""
 
 
 def supports(context: str, sentence: str) -> bool:
-    """Return whether a text supports a sentence, by the look of it.
+    """Return whether a text supports a sentence, judged by its words.
 
-    It does when it has all numbers and names of the sentence and at least 60 % of its other words,
-    function words left out.
+    It does if it contains all numbers and names of the sentence and at least 60 % of its other
+    words, ignoring function words.
     """
     said, present = WORD.findall(sentence), WORD.findall(context)
     missing = exact(said) - {fold(word) for word in present}
@@ -48,14 +48,14 @@ def supports(context: str, sentence: str) -> bool:
 
 
 def contradicts(context: str, sentence: str) -> bool:
-    """Return whether a text speaks of the matter of a sentence and does not support it."""
+    """Return whether a text is about a sentence's topic and does not support it."""
     wanted = stems(WORD.findall(sentence))
     shared = wanted & stems(WORD.findall(context))
     return len(shared) * 2 >= len(wanted) > 0 and not supports(context, sentence)
 
 
 def exact(words: Sequence[str]) -> set[str]:
-    """Return the numbers and names among words, folded: what must agree to the letter."""
+    """Return the numbers and names among words, folded: those that must match exactly."""
     found = {fold(word) for word in words if word[0].isdigit() or word[0].isupper()}
     return found - FUNCTION_WORDS
 
@@ -110,7 +110,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the simulated model says, and what of it is made up.
+    """An answer of the simulated model, with its invented sentences marked.
 
     Attributes:
         statements: Its sentences, in order.
@@ -126,7 +126,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Invention:
-    """A sentence whose details are made up afresh each time it is said.
+    """A sentence whose details are made up afresh each time it is used.
 
     Attributes:
         template: The sentence, with at least one of the slots `{number}`, `{year}`, `{month}`,
@@ -160,7 +160,7 @@ class Invention:
         return _SLOT.sub(lambda slot: _make_up(slot, rng), self.template)
 
     def told_in(self, sentences: Sequence[str]) -> str | None:
-        """Return the first of `sentences` that is about the same thing, None where none is."""
+        """Return the first of `sentences` that is about the same thing; None if none is."""
         wanted = stems(WORD.findall(_SLOT.sub(" ", self.template)))
         need = max(1.0, SUPPORT * len(wanted))
         return next((s for s in sentences if len(wanted & stems(WORD.findall(s))) >= need), None)
@@ -181,11 +181,11 @@ class Subject:
     """Something the simulated model can be asked about.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         aliases: Other names under which a question may mention it.
-        facts: What the model knows and says in every answer, in this order. A fact is a sentence,
-            or a few wordings of one that keep all its names and numbers.
-        inventions: What it makes up. An answer has at least one, and as many as fit into six
+        facts: The facts that the model states in every answer, in this order. A fact is a sentence,
+            or several wordings of one that keep all its names and numbers.
+        inventions: Sentences it makes up. An answer has at least one, and as many as fit into six
             sentences at most.
     """
 
@@ -210,10 +210,10 @@ class Subject:
         return tuple((fact,) if isinstance(fact, str) else tuple(fact) for fact in self.facts)
 
     def describe(self, rng: random.Random, told: Sequence[str] = ()) -> Reply:
-        """Say what is known, in one of its wordings, and make up the rest.
+        """State the facts, each in one of its wordings, and make up the rest.
 
-        Wordings and inventions are drawn from `rng`. Where a sentence that the model was `told`
-        says what would have been made up, it is said instead.
+        Wordings and inventions are drawn from `rng`. If a sentence in `told` is about the same as
+        an invention, it is used instead.
         """
         known = [fact if isinstance(fact, str) else rng.choice(fact) for fact in self.facts]
         statements = [Statement(text, invented=False) for text in known]
@@ -221,7 +221,7 @@ class Subject:
         for invention in rng.sample(self.inventions, rng.randint(min(room, 2), room)):
             evidence = invention.told_in(told)
             said = Statement(evidence or invention.say(rng), invented=evidence is None)
-            # The first fact names the subject; the pronouns of the others need it before them.
+            # The first fact names the subject, which the pronouns of later sentences refer to.
             statements.insert(rng.randint(min(1, len(known)), len(statements)), said)
         return Reply(tuple(statements))
 
@@ -231,7 +231,7 @@ class World:
     """Everything the simulated model has heard of.
 
     Attributes:
-        subjects: What it knows something about. Asked about anything else it says a polite
+        subjects: The subjects it knows. Asked about anything else, it answers with a polite
             sentence and makes up the rest.
 
     Example:
@@ -248,14 +248,14 @@ class World:
 
     @classmethod
     def default(cls) -> World:
-        """Return a small world fit for a demonstration."""
+        """Return a small world suitable for a demonstration."""
         return _DEFAULT
 
     def find(self, text: str) -> Subject | None:
-        """Return the subject that `text` names most often, None where it names none."""
+        """Return the subject that `text` names most often; None if it names none."""
         named = [(name, s) for s in self.subjects for name in (s.name, *s.aliases)]
         subjects = {_spelt(name): subject for name, subject in named}
-        # A longer name is looked for first: "York" is not named in "New York".
+        # Longer names are matched first: "York" is not named in "New York".
         names = sorted(subjects, key=len, reverse=True)
         pattern = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in names)
         found = re.findall(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE) if names else []
@@ -266,12 +266,12 @@ class World:
     def answer(
         self, question: str, rng: random.Random, *, before: Sequence[str] = (), told: str = ""
     ) -> Reply:
-        """Answer as a language model would: some of it known, some of it made up.
+        """Answer as a language model would: partly from knowledge, partly made up.
 
         Args:
-            question: What the user asks.
-            rng: Where wordings and inventions are drawn from; the same state gives the same text.
-            before: What the user said earlier, searched from its end where the question names none.
+            question: The user's question.
+            rng: The source of wordings and inventions; the same state gives the same text.
+            before: Earlier user messages, searched from the last if the question names no subject.
             told: Text the model was given, such as documents; see `Subject.describe`.
         """
         asked = (question, *reversed(before))
@@ -286,8 +286,8 @@ def _spelt(name: str) -> str:
 
 
 def stranger(question: str) -> Subject:
-    """Return a subject nobody has heard of, called what the question calls it."""
-    # The question is the last line where instructions or documents appear before it.
+    """Return an unknown subject, with the name that the question uses."""
+    # The question is the last line if instructions or documents precede it.
     line = next((line for line in reversed(question.splitlines()) if line.strip()), "")
     spoken = WORD.findall(line)
     words = [word for word in spoken if fold(word) not in FUNCTION_WORDS]

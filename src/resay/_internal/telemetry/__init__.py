@@ -1,8 +1,7 @@
-"""What an operator sees of checks: spans, an event, metrics and a log record.
+"""Telemetry of checks: spans, an event, metrics and a log record.
 
-Everything of OpenTelemetry is left out where the application does not use it. No words of a
-query, a response, a sample or a document are in any of it, unless the application asks for them;
-see `resay._internal.telemetry.otel`.
+OpenTelemetry is used only if the application uses it. No text of a query, response, sample or
+document is exported unless the application asks for it; see `resay._internal.telemetry.otel`.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ __all__ = [
 
 
 class Span(Protocol):
-    """A span that is open."""
+    """An open span."""
 
     def set(self, attributes: Mapping[str, AttributeValue], /) -> None:
-        """Add attributes; those that are None are left out."""
+        """Set attributes; None values are left out."""
         ...
 
 
@@ -60,9 +59,10 @@ _NO_SPAN: AbstractContextManager[Span] = nullcontext(_NoSpan())
 
 
 def in_use() -> OpenTelemetry | None:
-    """Return OpenTelemetry; None where the application has not imported it.
+    """Return OpenTelemetry; None if the application has not imported it.
 
-    Who has not has set nothing up that could take anything; an import would only cost time.
+    Without that import the application has configured no exporter, and importing it would only cost
+    time.
     """
     return _loaded() if sys.modules.get("opentelemetry") is not None else None
 
@@ -71,14 +71,14 @@ def in_use() -> OpenTelemetry | None:
 def _loaded() -> OpenTelemetry | None:
     try:
         from resay._internal.telemetry.otel import OpenTelemetry
-    # Also where its version is too old: who has it for other reasons must not be disturbed.
+    # Also for versions that are too old: an application that has one for other reasons must work.
     except ImportError:
         return None
     return OpenTelemetry()
 
 
 def here() -> Place | None:
-    """Return the place in the tree of spans where the caller is."""
+    """Return the caller's place in the span tree."""
     otel = in_use()
     return otel.here() if otel else None
 
@@ -87,14 +87,14 @@ _checked: ContextVar[Place | None] = ContextVar("resay_checked", default=None)
 
 
 def unchecked() -> None:
-    """Forget the last check of this context: what follows belongs to none."""
+    """Forget the last check of this context, so that later events are not linked to it."""
     _checked.set(None)
 
 
 def traced() -> tuple[str, str] | None:
-    """Return the ids of the trace and of the span that are current, in hexadecimal digits.
+    """Return the hexadecimal IDs of the current trace and span.
 
-    Where none is, those of the last check of this context.
+    Outside any span, those of the last check of this context.
     """
     otel = in_use()
     if otel is None:
@@ -103,32 +103,32 @@ def traced() -> tuple[str, str] | None:
 
 
 def place_of(found: object) -> Place | None:
-    """Return the place of a span that somebody else has opened; None for what is not a span."""
+    """Return the place of a span opened by other code; None if it is not a span."""
     otel = in_use()
     return otel.place_of(found) if otel else None
 
 
 def sent_from(headers: Mapping[str, str]) -> Place | None:
-    """Return the place that the headers of a request name, as `traceparent` does.
+    """Return the place that a request's headers name, for example in `traceparent`.
 
     Args:
-        headers: The headers, by their names in lower case.
+        headers: The headers, with lower-case names.
 
     Returns:
-        The place; None where somebody has opened a span for the request already.
+        The place; None if a span is already open for the request.
     """
     otel = in_use()
     return otel.sent_from(headers) if otel else None
 
 
 def inside(place: Place | None) -> AbstractContextManager[None]:
-    """Let the spans that are opened meanwhile belong to a place.
+    """Make the spans opened in the context children of a place.
 
     Args:
-        place: The place; None to leave everything as it is.
+        place: The place; None for no change.
 
     Returns:
-        A context manager. It is left in the task that entered it.
+        A context manager. Exit it in the task that entered it.
     """
     otel = in_use()
     return otel.inside(place) if otel and place is not None else nullcontext()
@@ -140,25 +140,25 @@ def span(
     *,
     parent: Place | None = None,
 ) -> AbstractContextManager[Span]:
-    """Open a span around what is done inside.
+    """Open a span around a block.
 
-    An error that comes out of it is noted by its type alone: messages may hold content. That a
-    policy withholds an answer is no error.
+    Only the type of an error is recorded, because messages may contain content. An answer withheld
+    by the policy is not an error.
 
     Args:
-        name: What is done.
-        attributes: What is known of it beforehand; those that are None are left out.
-        parent: Where it belongs; by default where the caller is.
+        name: The name of the span.
+        attributes: Its initial attributes; None values are left out.
+        parent: Its parent; by default the caller's place.
 
     Returns:
-        A context manager. It is left in the task that entered it.
+        A context manager. Exit it in the task that entered it.
     """
     otel = in_use()
     return otel.span(name, attributes or {}, parent) if otel else _NO_SPAN
 
 
 class Checking:
-    """A check that is under way."""
+    """A check in progress."""
 
     def __init__(self, around: Span, model: str | None, policy: Sequence[str]) -> None:
         self._span = around
@@ -168,7 +168,7 @@ class Checking:
         self._started = time.perf_counter()
 
     def ended(self, outcome: Outcome) -> None:
-        """Tell how it has ended: on its span, as an event, in the metrics and in the log."""
+        """Report the outcome: on the span, as an event, in the metrics and in the log."""
         self._has_ended = True
         self._span.set(outcome.attributes)
         otel = in_use()
@@ -178,7 +178,7 @@ class Checking:
         log_outcome(outcome, model=self._model, policy=self._policy)
 
     def failed(self, error: Exception) -> None:
-        """Tell that it has ended without a verdict, unless it was told how it has ended."""
+        """Report a failure without a verdict, unless an outcome was reported already."""
         otel = in_use()
         if otel and not self._has_ended:
             otel.count_failure(error, self._model, time.perf_counter() - self._started)
@@ -186,14 +186,14 @@ class Checking:
 
 @contextmanager
 def checking(*, model: str | None, policy: Sequence[str]) -> Generator[Checking, None, None]:
-    """Open the span of a whole check around what is done inside.
+    """Open the span of a whole check around a block.
 
     Args:
-        model: The model that is asked, where it is known.
+        model: The model that is called, if known.
         policy: The methods of the policy.
 
     Yields:
-        Whom to tell how the check has ended.
+        The check, which takes the report of its outcome.
     """
     attributes = {
         "gen_ai.request.model": model,

@@ -1,7 +1,7 @@
-"""OpenTelemetry's API. Only the package imports this, and only where it is in use.
+"""OpenTelemetry export, imported only by this package and only if OpenTelemetry is in use.
 
-The names that begin with `gen_ai.` are those of OpenTelemetry's semantic conventions for generative
-AI. What they are called today is written out here: there is no stable package with them.
+Names that begin with `gen_ai.` follow OpenTelemetry's semantic conventions for generative AI. They
+are spelled out, because no stable package defines them yet.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ from resay._internal.telemetry.outcome import EVALUATION, AttributeValue, Outcom
 from resay.errors import ResayError
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""The environment variable that lets content into the event."""
+"""The environment variable that allows content in the event."""
 
-# What OpenTelemetry's own instrumentations take for "in events"; older ones know only `true`.
+# Values that OpenTelemetry's own instrumentations accept for "in events"; older ones only `true`.
 _CAPTURES = {"true", "event_only", "span_and_event"}
 _NAME = "resay"
 _EVENT = "gen_ai.evaluation.result"
 
 
 class OpenTelemetry:
-    """What we do with OpenTelemetry. It follows the providers that the application sets."""
+    """Sends telemetry to the providers that the application has set."""
 
     def here(self) -> Place:
-        """Return the current context, which stays what it is."""
-        # The span in it may be one that turns into another when its call returns, as a stream does.
+        """Return the current context, fixed at this moment."""
+        # The current span may be a proxy that changes when its call returns, as a stream's does.
         known = trace.get_current_span().get_span_context()
         return Place(trace.set_span_in_context(trace.NonRecordingSpan(known)))
 
     def place_of(self, found: object) -> Place | None:
-        """Return the place of a span; None for what is not one."""
+        """Return the place of a span; None if it is not a span."""
         if not isinstance(found, trace.Span):
             return None
         return Place(trace.set_span_in_context(found))
 
     def ids(self, place: Place | None) -> tuple[str, str] | None:
-        """Return the ids of a place, by default the current one; None where there is no span."""
+        """Return the trace and span IDs of a place (default: the current); None without a span."""
         found = trace.get_current_span(cast("Context | None", place)).get_span_context()
         if not found.is_valid:
             return None
         return trace.format_trace_id(found.trace_id), trace.format_span_id(found.span_id)
 
     def sent_from(self, headers: Mapping[str, str]) -> Place | None:
-        """Return the place that headers name; see `resay._internal.telemetry.sent_from`."""
+        """Return the place named by headers; see `resay._internal.telemetry.sent_from`."""
         if trace.get_current_span().get_span_context().is_valid:
             return None
         return Place(propagate.extract(headers))
 
     @contextmanager
     def inside(self, place: Place) -> Generator[None, None, None]:
-        """Let spans belong to a place; see `resay._internal.telemetry.inside`."""
+        """Make spans children of a place; see `resay._internal.telemetry.inside`."""
         token = context.attach(cast("Context", place))
         try:
             yield
@@ -93,7 +93,7 @@ class OpenTelemetry:
                 raise
 
     def evaluated(self, outcome: Outcome) -> None:
-        """Send the event of an evaluation, unless nothing was evaluated."""
+        """Emit the event of an evaluation, unless the check was skipped."""
         logger = _logger(_logs.get_logger_provider())
         if logger is None or outcome.decision == "skipped":
             return
@@ -109,7 +109,7 @@ class OpenTelemetry:
         logger.emit(event_name=_EVENT, attributes=_known(attributes))
 
     def count(self, outcome: Outcome, model: str | None) -> None:
-        """Count a check that has ended."""
+        """Record a finished check in the metrics."""
         meters = _meters(metrics.get_meter_provider())
         asked = _known({"gen_ai.request.model": model})
         decided = _known({"resay.decision": outcome.decision, "resay.action": outcome.action})
@@ -121,13 +121,13 @@ class OpenTelemetry:
             meters.cost.add(outcome.cost_usd, asked)
 
     def count_failure(self, error: Exception, model: str | None, elapsed_s: float) -> None:
-        """Count a check that has failed."""
+        """Record a failed check in the metrics."""
         attributes = _known({"error.type": _kind(error), "gen_ai.request.model": model})
         _meters(metrics.get_meter_provider()).duration.record(elapsed_s, attributes)
 
 
 class _Open:
-    """A span that is open."""
+    """An open span."""
 
     def __init__(self, opened: trace.Span) -> None:
         self._opened = opened
@@ -137,7 +137,7 @@ class _Open:
 
 
 class _Meters:
-    """What is counted."""
+    """The metrics of checks."""
 
     def __init__(self, meter: metrics.Meter) -> None:
         self.verdicts = meter.create_counter(
@@ -157,7 +157,7 @@ class _Meters:
         )
 
 
-# One for each provider: an application may set its own after ours was asked for.
+# One per provider: an application may set its own after we got the default one.
 @lru_cache(maxsize=1)
 def _tracer(provider: trace.TracerProvider) -> trace.Tracer:
     return provider.get_tracer(_NAME, __version__)
@@ -170,7 +170,7 @@ def _meters(provider: metrics.MeterProvider) -> _Meters:
 
 @lru_cache(maxsize=1)
 def _logger(provider: _logs.LoggerProvider) -> _logs.Logger | None:
-    """Return who takes events; None where its version is too old for them."""
+    """Return the logger of events; None if its version does not support them."""
     logger = provider.get_logger(_NAME, __version__)
     return logger if "event_name" in inspect.signature(logger.emit).parameters else None
 

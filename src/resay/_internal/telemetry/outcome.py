@@ -1,4 +1,4 @@
-"""The outcome of a check: span attributes, and one log record."""
+"""The outcome of a check, as span attributes and as a log record."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from dataclasses import dataclass, field
 from typing import NewType
 
 AttributeValue = str | bool | int | float | Sequence[str] | None
-"""What an attribute can be. None leaves it out."""
+"""The value of an attribute. Attributes that are None are left out."""
 EVALUATION = "hallucination.consistency"
-"""What the evaluation is called in OpenTelemetry's event and on the span."""
+"""The name of the evaluation in OpenTelemetry's event and on the span."""
 Place = NewType("Place", object)
-"""A place in the tree of spans."""
+"""A place in the span tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is reported of a check that has ended.
+    """The reported outcome of a finished check.
 
     Attributes:
-        decision: What was decided.
-        reason: Why, in one line without content.
-        score: The score of the passage, in [0, 1]; None where there is none.
-        action: What was done with the answer; None where there was nothing to do, because a
-            response was only checked.
-        samples: How many samples were compared.
-        calls: What the check cost, without the main call: requests.
-        tokens: The same in tokens.
-        cost_usd: The same in dollars; None where that is unknown.
+        decision: The decision.
+        reason: Its reason, in one line without content.
+        score: The score of the passage, in [0, 1]; None if there is none.
+        action: The action on the answer; None if a response was only checked.
+        samples: Number of samples compared.
+        calls: Calls of the check, without the main call.
+        tokens: Tokens of these calls.
+        cost_usd: Cost of these calls in dollars; None if unknown.
         elapsed_s: Wall-clock seconds.
-        response_id: What the provider calls the response, where that is known.
-        flagged: The flagged sentences. Content: shown only where the application asks for it.
+        response_id: The provider's ID of the response, if known.
+        flagged: The flagged sentences. Content: exported only if the application asks for it.
     """
 
     decision: str
@@ -49,7 +48,7 @@ class Outcome:
 
     @property
     def attributes(self) -> dict[str, AttributeValue]:
-        """What a span says of it."""
+        """Its attributes on the span."""
         return {
             "resay.decision": self.decision,
             "resay.action": self.action,
@@ -64,7 +63,7 @@ class Outcome:
 
     @property
     def _evaluation(self) -> dict[str, AttributeValue]:
-        """The same as OpenInference has it."""
+        """Its attributes in OpenInference's format."""
         return {
             "evaluations.0.evaluation.name": EVALUATION,
             "evaluations.0.evaluation.score": self.score,
@@ -75,16 +74,16 @@ class Outcome:
 
 
 request_id: ContextVar[str | None] = ContextVar("resay_request_id", default=None)
-"""What the application calls the request it is serving; set it, and log records name it."""
+"""The application's ID of the current request; if set, log records contain it."""
 _log = logging.getLogger("resay")
 
 
 def log_outcome(outcome: Outcome, *, model: str | None, policy: Sequence[str]) -> None:
-    """Log how a check has ended, at level INFO and without content.
+    """Log the outcome of a check at level INFO, without content.
 
     Args:
-        outcome: How it has ended.
-        model: The model that was asked.
+        outcome: The outcome.
+        model: The model that was called.
         policy: The methods of the policy.
     """
     if not _log.isEnabledFor(logging.INFO):
@@ -108,7 +107,7 @@ def log_outcome(outcome: Outcome, *, model: str | None, policy: Sequence[str]) -
         "elapsed_s": outcome.elapsed_s,
     }
     for name, value in fields.items():
-        # A record factory of the application's may have set the same; `extra` would fail on that.
+        # The application's record factory may have set the same field; `extra` would raise then.
         if name not in vars(record):
             setattr(record, name, value)
     _log.handle(record)

@@ -1,13 +1,13 @@
-"""Numbers, dates and measures in a text, made comparable, and negation.
+"""Extract comparable numbers, dates and measures from a text, and find negations.
 
-"5 km", "5,000 m" and "five kilometres" are one quantity; "19 March 1932", "19.03.1932" and
-"1932-03-19" one date. Number words, months, units and words such as "about" are known in English,
-German, French, Spanish, Italian, Portuguese and Dutch; numerals and dates also in Chinese, Japanese
-and Korean, and digits of every script.
+"5 km", "5,000 m" and "five kilometres" are the same quantity; "19 March 1932", "19.03.1932" and
+"1932-03-19" the same date. Number words, months, units and words such as "about" are known in
+English, German, French, Spanish, Italian, Portuguese and Dutch; numerals and dates also in Chinese,
+Japanese and Korean, and digits in every script.
 
-pint, dateparser, babel and num2words were looked at: each reads or writes one notation that it is
-told of, in milliseconds, where here free text in an unknown language is to be searched in
-microseconds, so a table of words serves better and the core needs no further dependency.
+pint, dateparser, babel and num2words were considered: each reads or writes one notation that must
+be known in advance, in milliseconds. Here, free text in an unknown language must be searched in
+microseconds, so a table of words works better, and the core needs no further dependency.
 
 Everything takes time linear in the length of the text.
 """
@@ -34,9 +34,9 @@ __all__ = [
     "quantities",
 ]
 
-# The TeX of a text is written out, so that its numbers and units can be read: `$5.2$ kg`,
-# `\(5{,}200\,\text{g}\)` and `$5.2 \times 10^{3}$ g` say what "5.2 kg" says. The dollar signs
-# around math are none of money: they enclose something without spaces at the ends, without words.
+# TeX is expanded, so that its numbers and units can be parsed: `$5.2$ kg`, `\(5{,}200\,\text{g}\)`
+# and `$5.2 \times 10^{3}$ g` are read like "5.2 kg" is. Dollar signs around math are not money:
+# they enclose text without spaces at its ends and without words.
 _MATH = re.compile(
     r"\$\$(?P<display>(?:[^$\\]|\\.){1,400})\$\$"
     r"|(?<![\\$\w])\$(?=[^\s$])(?P<inline>(?:[^$\n\\]|\\.){1,200})(?<=\S)\$(?![\d$])"
@@ -80,21 +80,21 @@ _WORDS = re.compile(r"[^\W\d_]{3}")
 
 
 def read_plainly(text: str, read: Callable[[str], Iterable[Quantity]]) -> tuple[Quantity, ...]:
-    """Read a text as if its math were written out.
+    """Parse a text as if its math were written in plain text.
 
     Args:
         text: The text.
-        read: Finds quantities in one without math.
+        read: Finds the quantities in a text without math.
 
     Returns:
-        What it finds; their places are those in the text.
+        The quantities; their offsets refer to the original text.
     """
     if "$" not in text and "\\" not in text and "×" not in text and "10^" not in text:
         return tuple(read(text))
     parts = list(_parts(text))
     if len(parts) == 1:
         return tuple(read(text))
-    # For each character of the plain text, where what it stands for begins and ends.
+    # For each character of the plain text, the start and end of its original.
     starts: list[int] = []
     ends: list[int] = []
     for out, start, end in parts:
@@ -106,7 +106,7 @@ def read_plainly(text: str, read: Callable[[str], Iterable[Quantity]]) -> tuple[
 
 
 def _parts(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the parts of the text as they are written out, and where they are."""
+    """Yield the parts of the text in plain text, with their start and end."""
     at = 0
     for match in _MATH.finditer(text):
         name = str(match.lastgroup)
@@ -150,8 +150,8 @@ def _out(match: re.Match[str]) -> str:
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Find the numbers, measures, ranges and dates of a text, in order.
 
-    Number words and lone ordinals up to ten count too, "one" only before a unit or a scale ("one
-    million"); Roman numerals beside words such as "chapter", and after a name; TeX as it is read.
+    Number words and single ordinals up to ten count too, "one" only before a unit or a scale ("one
+    million"); Roman numerals next to words such as "chapter", and after a name; TeX as displayed.
 
     Args:
         text: Any text.

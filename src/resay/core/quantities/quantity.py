@@ -1,4 +1,4 @@
-"""A number, a measure or a date, and when two of them can be the same."""
+"""A number, measure or date, and the rules by which two of them agree."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ Kind = Literal["number", "date"]
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number, a measure, a range or a date, and where it is.
+    """A number, measure, range or date, with its position.
 
     Attributes:
         start: Code-point offset of its first character.
         end: Code-point offset after its last character.
-        kind: What it is.
-        unit: What is measured, as a base unit: `m`, `kg`, `s`, `K`, `share`, `EUR`, `ordinal`,
-            `century`, ...; empty for a bare number, and for dates.
-        low: Its value in that unit; of a range the lower one.
-        high: The same as `low`; of a range the higher one.
-        plain: The number as it is written, before its unit is applied.
-        step: What its last significant digit is worth, in the base unit.
-        digits: How many significant digits it has.
-        about: Whether the text says that it is not exact.
-        scale: What one of the unit as written is in the base unit.
-        year: Of a date, or of a bare number that can be one.
-        month: Of a date.
-        day: Of a date.
+        kind: Its kind.
+        unit: The base unit: `m`, `kg`, `s`, `K`, `share`, `EUR`, `ordinal`, `century`, ...; empty
+            for a bare number and for dates.
+        low: Its value in that unit; for a range, the lower end.
+        high: The same as `low`; for a range, the upper end.
+        plain: The number as written, before its unit is applied.
+        step: The place value of its last significant digit, in the base unit.
+        digits: The number of significant digits.
+        about: Whether the text says that it is approximate.
+        scale: The size of the unit as written, in the base unit.
+        year: The year of a date, or of a bare number that can be one.
+        month: The month of a date.
+        day: The day of a date.
         swapped: Whether month and day may also be the other way round.
     """
 
@@ -49,7 +49,7 @@ class Quantity:
     swapped: bool = False
 
     def comparable(self, other: Quantity) -> bool:
-        """Return whether both measure the same kind of thing, so that they can disagree."""
+        """Return whether both measure the same kind of thing and can therefore disagree."""
         if "date" in (self.kind, other.kind):
             return self.year_or_date and other.year_or_date
         if self.year is not None and other.year is None and other.unit:
@@ -64,11 +64,11 @@ class Quantity:
         return self.kind == "date" or self.year is not None
 
     def agrees(self, other: Quantity) -> bool:
-        """Return whether both can be the same: equal, or as far apart as rounding allows.
+        """Return whether both can be the same: equal, or different only by rounding.
 
-        A number that is said to be "about" so much, or is written in fewer digits (two at least,
-        and in thousands or with decimals), agrees with what rounds to it. A point agrees with a
-        range that it lies in, and a date with one that says less.
+        A number marked as approximate, or written with fewer digits (at least two, and in thousands
+        or with decimals), agrees with a number that rounds to it. A number agrees with a range that
+        contains it, and a date with a less precise one.
         """
         if "date" in (self.kind, other.kind):
             return self._same_date(other)
@@ -90,9 +90,9 @@ class Quantity:
         return abs(self.low - other.low) <= _slack(coarse, fine) * (1 + 1e-9)
 
     def supported_by(self, other: Quantity) -> float:
-        """Return how much of it the other says, in [0, 1].
+        """Return how much of it the other confirms, in [0, 1].
 
-        "19 March 1932" is said by "1932" in part: it agrees, and leaves the day out.
+        "1932" confirms "19 March 1932" in part: it agrees, but leaves out the day.
         """
         if not self.agrees(other):
             return 0.0
@@ -103,9 +103,9 @@ class Quantity:
         return sum(a is not None and b is not None for a, b in pairs) / mine
 
     def _unnamed(self, other: Quantity) -> bool:
-        """Whether one of both leaves open in which unit it is."""
+        """Whether one of both leaves its unit open."""
         units = {self.unit, other.unit}
-        # "400 mg" may leave out "per day", but a distance is no speed.
+        # "400 mg" may omit "per day", but a distance is not a speed.
         a_rate = any(f"{unit}/s" in units for unit in units - {"m"})
         return "" in units or units == {"deg", "K"} or a_rate
 
@@ -127,7 +127,7 @@ class Quantity:
         return bool(known) and all(a == b for a, b in known)
 
     def times(self, factor: float, end: int) -> Quantity:
-        """Return it multiplied, as "2" by "million" that ends there."""
+        """Return it multiplied by a word that ends at `end`, such as "2" by "million"."""
         return replace(
             self,
             low=self.low * factor,
@@ -138,7 +138,7 @@ class Quantity:
         )
 
     def measured(self, unit: str, scale: float, end: int) -> Quantity:
-        """Return a bare number with a unit that ends there."""
+        """Return a bare number with a unit that ends at `end`."""
         return replace(
             self,
             unit=unit,
@@ -151,7 +151,7 @@ class Quantity:
 
     @property
     def meaning(self) -> tuple[object, ...]:
-        """What it says, without where; equal ones say the same."""
+        """Its meaning without its position; equal meanings say the same."""
         return _MEANING(self)
 
 
@@ -165,7 +165,7 @@ def _near(a: float, b: float) -> bool:
 
 
 def _slack(coarse: Quantity, fine: Quantity) -> float:
-    """How far the finer one may be off."""
+    """Return the tolerated difference between two numbers of different precision."""
     if coarse.about or fine.about:
         return max(min(coarse.step / 2, abs(coarse.low) / 20), fine.step / 2 if fine.about else 0)
     if not _near(coarse.scale, fine.scale):

@@ -1,4 +1,4 @@
-"""Reads the quantities of a text from left to right."""
+"""Parse the quantities of a text from left to right."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ _MOST_PLAIN = 15
 
 
 class Reader:
-    """Reads one text from left to right, a few tokens at a time."""
+    """Parses one text from left to right, a few tokens at a time."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         low = text.lower()
-        # Small letters of a few scripts take more room than capitals; those stay as they are.
+        # Lower-casing lengthens a few characters; such texts stay unchanged, to keep offsets valid.
         self._low = low if len(low) == len(text) else text
         self._found: list[Quantity] = []
         self._language: Language | Literal[""] | None = ""
@@ -81,7 +81,7 @@ class Reader:
         self._texts, self._count = self._tokens.texts, len(self._tokens)
 
     def read(self) -> list[Quantity]:
-        """Return what it says, in order."""
+        """Return the quantities in order."""
         texts, after = self._tokens.texts, 0
         compounds = any(part in self._low for part in COMPOUND_PARTS)
         for i, word in enumerate(texts):
@@ -94,7 +94,7 @@ class Reader:
         return self._found
 
     def _read(self, i: int) -> int:
-        """Read what begins with a token; return where to go on."""
+        """Parse the quantity at a token; return the index to continue at."""
         first = self._tokens[i]
         if self._is_plain(i):
             return self._plain(i)
@@ -131,7 +131,7 @@ class Reader:
         return self._with_context(value, i, j)
 
     def _is_plain(self, i: int) -> bool:
-        """Whether it is digits that nothing before or after them can change: most numbers are."""
+        """Whether a token is digits that no neighbour can change: most numbers are."""
         word, following = self._texts[i], self._text_at(i + 1)
         return (
             word.isdecimal()
@@ -154,7 +154,7 @@ class Reader:
         return i + 1
 
     def _with_context(self, number: Quantity, i: int, j: int) -> int:
-        """Read what follows a number: a month, an ordinal's ending, a century, a unit."""
+        """Parse what follows a number: a month, an ordinal's ending, a century, a unit."""
         is_ordinal = self._text_at(j - 1) in ORDINALS
         ending = self._ordinal_ending(number, i, j)
         if ending is not None:
@@ -182,7 +182,7 @@ class Reader:
         return j
 
     def _ordinal_ending(self, number: Quantity, i: int, j: int) -> Quantity | None:
-        """Read the "th" of "19th", which is right behind digits."""
+        """Parse the "th" of "19th", which directly follows digits."""
         if self._text_at(j) not in ORDINAL_ENDINGS or number.plain != int(number.plain):
             return None
         if not self._texts[i][0].isdecimal() or self._tokens[j].start != number.end:
@@ -190,7 +190,7 @@ class Reader:
         return replace(number, end=self._tokens[j].end)
 
     def _after_one_unit(self, i: int) -> bool:
-        """Read "an hour and a half" from its half on; else an article counts nothing."""
+        """Parse "an hour and a half" at its "half"; elsewhere an article is not a number."""
         joins = i - 2 if self._text_at(i - 1) in ARTICLES else i - 1
         unit, first = UNITS.get(self._text_at(joins - 1)), joins - 2
         if (
@@ -205,7 +205,7 @@ class Reader:
         return True
 
     def _unit_and_a_half(self, number: Quantity, j: int) -> tuple[Quantity, int]:
-        """Read the rest of "an hour and a half"."""
+        """Parse the rest of "an hour and a half"."""
         k = self._half(j)
         if k is None or number.plain != int(number.plain) or number.unit == "share":
             return number, j
@@ -221,7 +221,7 @@ class Reader:
         return found, k
 
     def _add(self, number: Quantity, i: int, *, is_year: bool) -> None:
-        """Keep a number, with what is before it: "about", or the lower end of its range."""
+        """Store a number, with what precedes it: "about", or the lower end of its range."""
         if is_year:
             number = replace(number, year=int(number.plain))
         before = self._text_at(i - 1)
@@ -280,7 +280,7 @@ class Reader:
         return bool(words) and words[-1] in BETWEEN
 
     def _is_minus(self, i: int) -> bool:
-        """Whether what is before a number makes it negative, and is no dash or hyphen."""
+        """Whether a number is preceded by a minus sign, not a dash or hyphen."""
         before = self._text_at(i - 1)
         if before == "minus":
             return self._is_free(i - 1)
@@ -293,7 +293,7 @@ class Reader:
         return self._texts[i] if 0 <= i < self._count else ""
 
     def _gap(self, i: int) -> str:
-        """What is between a token and the one before it."""
+        """Return the text between a token and the previous one."""
         return self._low[self._tokens[i - 1].end : self._tokens[i].start]
 
     # --- numbers
@@ -313,7 +313,7 @@ class Reader:
         text, end, j = token.text, token.end, i + 1
         if len(text) > 40 or not _DIGITS.fullmatch(text):
             return None
-        # Thousands apart by a space: "5 000", "1 000 000".
+        # Thousands separated by a space: "5 000", "1 000 000".
         while (
             len(text) <= 12
             and text.isdecimal()
@@ -325,7 +325,7 @@ class Reader:
             and token.text != "0"
         ):
             text, end, j = text + self._tokens[j].text, self._tokens[j].end, j + 1
-        # A point at the end belongs to the sentence, and the pattern leaves it there.
+        # A final period belongs to the sentence; the pattern excludes it.
         value, step, count = read_digits(text, self._groups_with)
         if value is None:
             return None
@@ -334,11 +334,11 @@ class Reader:
         )
         scale = SCALES.get(self._text_at(j))
         if scale and self._text_at(j) != "k" and self._tokens[j].start - end <= 1:
-            # "2 milla" are miles, but "2 mil" are two thousand.
+            # "2 milla" is miles, but "2 mil" is two thousand.
             number, j = number.times(scale, self._tokens[j].end), j + 1
         following = self._text_at(j)
         if following in CJK_SCALES and self._tokens[j].start == end:
-            # "100万": digits with one Chinese numeral.
+            # "100万": digits with one Chinese scale.
             number, j = number.times(float(CJK_SCALES[following]), self._tokens[j].end), j + 1
         if end == token.end and following in ("½", "¼", "¾"):
             part = PARTS[self._text_at(j)]
@@ -351,7 +351,7 @@ class Reader:
         return number, j
 
     def _groups_with(self, mark: str) -> bool:
-        """Whether a mark before three digits groups thousands, and is no decimal point."""
+        """Whether a mark before three digits groups thousands instead of being a decimal point."""
         if mark == ",":
             return True
         return self._in() not in ("en", None)
@@ -362,7 +362,7 @@ class Reader:
         return self._language
 
     def _words(self, i: int) -> tuple[Quantity, int] | None:
-        """Read number words: "forty-two thousand", "zweihundert", "quatre-vingt-dix"."""
+        """Parse number words: "forty-two thousand", "zweihundert", "quatre-vingt-dix"."""
         total = Total()
         j = last = i
         while j < self._count and total.words < _MOST_WORDS and self._goes_on(i, j, last):
@@ -395,14 +395,14 @@ class Reader:
         return found, last + 1
 
     def _goes_on(self, i: int, j: int, last: int) -> bool:
-        """Whether a token is right behind those that were read, or a word that joins is between."""
+        """Whether a token directly follows those parsed so far, or follows a joining word."""
         if j == i:
             return True
         joined = j <= last + 1 or self._text_at(j - 1) in {"-", "–", *JOINS}
         return joined and self._gap(j) in ("", " ", "\u00a0")
 
     def _takes(self, total: Total, word: str) -> bool:
-        """Add a word to a number, if it is one that goes on with it."""
+        """Add a word to a number, if it continues it."""
         first = not total.words
         if first and not self._is_in_its_language(word):
             return False
@@ -424,7 +424,7 @@ class Reader:
         return True
 
     def _joins_nothing(self, j: int, group: float) -> bool:
-        """Whether "and" joins two numbers that are not parts of one."""
+        """Whether "and" joins two separate numbers."""
         word = self._text_at(j)
         value = SMALL.get(word)
         return (
@@ -437,7 +437,7 @@ class Reader:
         return word not in ONLY_IN or self._in() in ONLY_IN[word]
 
     def _part(self, i: int, j: int, count: float) -> tuple[Quantity, int]:
-        """Read a half, or two thirds."""
+        """Parse a half, or two thirds."""
         word = self._tokens[j].text
         value = (count or 1.0) * PARTS[word]
         end, k = self._tokens[j].end, j + 1
@@ -470,7 +470,7 @@ class Reader:
         return found, j + 1
 
     def _short_scale(self, number: Quantity, j: int) -> tuple[Quantity, int]:
-        """Read the letter of "$5m", and the word of "$5 million"."""
+        """Parse the letter of "$5m", and the word of "$5 million"."""
         word = self._text_at(j)
         if word in SHORT_SCALES and self._tokens[j].start - number.end <= 1:
             return number.times(SHORT_SCALES[word], self._tokens[j].end), j + 1
@@ -517,7 +517,7 @@ class Reader:
         return found, i + 1
 
     def _and_a_half(self, number: Quantity, j: int) -> tuple[Quantity, int]:
-        """Read the rest of "two and a half"."""
+        """Parse the rest of "two and a half"."""
         k = self._half(j)
         if k is None or number.unit or number.plain != int(number.plain) or number.step > 1e3:
             return number, j
@@ -530,14 +530,14 @@ class Reader:
         return found, k
 
     def _half(self, j: int) -> int | None:
-        """Return where "and a half" ends that begins with a token, or None."""
+        """Return the end of "and a half" if it begins at a token, or None."""
         if self._text_at(j) not in JOINS:
             return None
         k = j + 2 if self._text_at(j + 1) in ARTICLES else j + 1
         return k + 1 if self._text_at(k) in HALVES else None
 
     def _clock(self, i: int) -> tuple[Quantity, int] | None:
-        """Read a time of day: "18:00", "6 p.m.", "6:30 PM", "18 Uhr"."""
+        """Parse a time of day: "18:00", "6 p.m.", "6:30 PM", "18 Uhr"."""
         text, end, j = self._texts[i], self._tokens[i].end, i + 1
         hours, _, minutes = text.partition(":")
         if not hours.isdecimal() or len(hours) > 2 or (minutes and not minutes.isdecimal()):
@@ -563,7 +563,7 @@ class Reader:
     # --- units
 
     def _unit(self, number: Quantity, j: int) -> tuple[Quantity, int] | None:
-        """Read the unit behind a number."""
+        """Parse the unit after a number."""
         if self._is_unspaced(number.end):
             for word, (unit, scale) in CJK_UNITS.items():
                 if self._text.startswith(word, number.end):
@@ -588,7 +588,7 @@ class Reader:
     def _power_or_speed(
         self, number: Quantity, j: int, power: int, unit: str, scale: float
     ) -> tuple[Quantity, int] | None:
-        """Read what follows a unit: "carrés", "per hour"."""
+        """Parse what follows a unit: "carrés", "per hour"."""
         if power > 1 and unit != "m":
             return None
         k = j + 1
@@ -645,7 +645,7 @@ class Reader:
         )
 
     def _month_first(self, i: int) -> int:
-        """Read "March 19, 1932", "March 19" or "March 1932"."""
+        """Parse "March 19, 1932", "March 19" or "March 1932"."""
         token = self._tokens[i]
         month, j, day, year = MONTHS[token.text], i + 1, None, None
         end = token.end
@@ -662,7 +662,7 @@ class Reader:
         return j
 
     def _day_first(self, number: Quantity, i: int, j: int) -> int | None:
-        """Read "19 March 1932", "19. März" or "19th of March, 1932"."""
+        """Parse "19 March 1932", "19. März" or "19th of March, 1932"."""
         if not (1 <= number.plain <= 31 and number.plain == int(number.plain) and not number.unit):
             return None
         k = j + 1 if self._text_at(j) in ("of", "de", "di", "d") else j
@@ -694,7 +694,7 @@ class Reader:
         return text.isdecimal() and 3 <= len(text) <= 4
 
     def _cjk_date(self, number: Quantity, j: int) -> int | None:
-        """Read 1932年3月19日, and centuries, when a numeral is followed by such a sign."""
+        """Parse 1932年3月19日, and centuries, if such a sign follows a numeral."""
         if not self._is_unspaced(number.end):
             return None
         if self._text.startswith(("世纪", "世紀", "세기"), number.end):
@@ -754,11 +754,11 @@ class Reader:
         return None
 
     def _is_free(self, i: int) -> bool:
-        """Whether a token belongs to no quantity yet."""
+        """Whether a token is not yet part of a quantity."""
         return not self._found or self._found[-1].end <= self._tokens[i].start
 
     def _decade(self, number: Quantity, i: int, j: int) -> int | None:
-        """Read "1990s" and "1990's"; the 1900s are a century."""
+        """Parse "1990s" and "1990's"; the 1900s are a century."""
         if not self._texts[i][0].isdecimal() or number.plain < 10:
             return None
         k = j + 1 if self._text_at(j) in ("'", "’") else j
@@ -772,7 +772,7 @@ class Reader:
         return k + 1
 
     def _roman(self, i: int) -> tuple[Quantity, int] | None:
-        """Read a Roman numeral where nothing else can be meant."""
+        """Parse a Roman numeral if it is unambiguous."""
         token = self._tokens[i]
         numeral, suffix = ROMANS[token.text]
         if self._text[token.start : token.start + len(numeral)] != numeral.upper():

@@ -1,4 +1,4 @@
-"""The words that numbers, units and dates are made of, and those that negate, by language."""
+"""Words of numbers, units, dates and negation, by language."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from resay.core.languages import Language, guess_language, word_set
 
 
 def _numbered(words: str, start: int = 0, step: int = 1) -> dict[str, int]:
-    """Number words in order; `a/b` are two wordings of one."""
+    """Number words in order; `a/b` are two spellings of one."""
     groups = enumerate(words.split())
     return {w: (start + n) * step for n, group in groups for w in group.split("/")}
 
 
-# The numbers below a hundred that are words of their own: units and teens from 0, tens from 20.
+# The numbers below a hundred that are single words: units and teens from 0, tens from 20.
 BASIC: Final[Mapping[Language, tuple[str, str]]] = {
     "pt": (
         "zero um/uma dois/duas três quatro cinco seis sete oito nove dez onze doze treze"
@@ -198,9 +198,9 @@ ORDINALS: Final = {
         10,
     ),
 }
-# Words that are numbers only where another number word or a unit follows: they are articles.
+# Also articles: numbers only if another number word or a unit follows.
 ARTICLES: Final = word_set("one a an ein eins eine einer einem einen un une uno una um uma een één")
-# Words that are numbers in one language, and something else in another.
+# Numbers in one language, but ordinary words in another.
 ONLY_IN: Final[Mapping[str, frozenset[str | None]]] = {
     word: frozenset(languages.split())
     for word, languages in {
@@ -379,7 +379,6 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
 CURRENCIES: Final = word_set("€ $ £ ¥ ₹ eur usd us gbp jpy chf inr")
 # Single letters are units only after digits, not after number words.
 LETTERS: Final = frozenset(word for word in UNITS if len(word) == 1 and word.isalpha())
-# Scales that a pound has twice: as money after a symbol, as weight as a word.
 AREAS: Final = word_set("square sq quadrat carrés carré cuadrados quadrati quadrados vierkante")
 CUBES: Final = word_set("cubic kubik cubes cube cúbicos cubi kubieke")
 PER_CENT: Final = word_set("per pro pour por")
@@ -402,12 +401,12 @@ ABOUT_AFTER_MORE: Final = word_set("than als que di dan")
 MORE: Final = word_set(
     "more less fewer mehr weniger plus moins más menos più meno mais meer minder"
 )
-# What may come between "about" and its number.
+# Words allowed between "about" and its number.
 SKIPPED: Final = word_set("de d di a the of an à")
 BETWEEN: Final = word_set("between zwischen entre tra fra tussen")
 RANGE_SIGNS: Final = word_set("- – — to bis à tot")
 
-# Scripts without spaces: their characters are no words.
+# Scripts without spaces, whose characters are not words.
 UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 CJK_DIGITS: Final = {
     **{c: n for n, c in enumerate("〇一二三四五六七八九")},
@@ -441,7 +440,7 @@ CJK_UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "ドル": ("USD", 1.0),
     "円": ("JPY", 1.0),
 }
-# A single numeral is a number before one of these, and else part of a word.
+# Before one of these a single numeral is a number; otherwise it is part of a word.
 COUNTERS: Final = frozenset("年月日号個个名人位座层層条條根颗顆次岁歳本匹頭头台辆家间間章世")
 
 DATE_MARKS = re.compile("[-./]")
@@ -460,7 +459,7 @@ ROMANS: Final = {
 
 
 def cjk_value(text: str) -> tuple[float, float] | None:
-    """Return the value of Chinese numerals and what their last place is worth, or None."""
+    """Return the value of Chinese numerals and the place value of the last, or None."""
     if len(text) > 24:
         return None
     if all(c in CJK_DIGITS for c in text):
@@ -523,7 +522,7 @@ FIRST_CHARS: Final = frozenset("0123456789" + CJK)
 STARTS_AND_ROMANS: Final = STARTS | frozenset(ROMANS)
 
 
-# What changes the meaning of a number next to it; a plain year has none of them.
+# Tokens that change the meaning of an adjacent number; a plain year has none of them.
 AFTER_NUMBERS: Final = frozenset[str]().union(
     *(UNITS, MONTHS, SCALES, CJK_SCALES, CENTURIES, JOINS, DEGREES, AREAS, CUBES, PER_CENT),
     *(ORDINAL_ENDINGS, HALVES, PARTS, CURRENCIES, ("-", "'", "’", "uhr", "of", "am", "pm")),
@@ -535,7 +534,7 @@ BEFORE_NUMBERS: Final = frozenset[str]().union(
 
 
 def _token(letters: str, more: str) -> re.Pattern[str]:
-    # Nothing but a digit is worth a look behind.
+    # Only digits need a lookbehind.
     return re.compile(
         rf"""
         [{letters}]+
@@ -557,7 +556,7 @@ _ASCII_TOKEN = _token("a-z", "[-%$~/']")
 
 @dataclass(slots=True)
 class Token:
-    """A word, a number or a mark, and where it is."""
+    """A word, number or mark, and its position."""
 
     text: str
     start: int
@@ -565,7 +564,7 @@ class Token:
 
 
 class Tokens:
-    """The tokens of a text; most are never looked at, so each is made when it is."""
+    """The tokens of a text, created on access, because most are never needed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -585,7 +584,7 @@ class Tokens:
         return token
 
     def _start(self, i: int) -> int:
-        # Whatever may begin a token does, so that nothing like it is between two of them.
+        # Text between tokens contains no match: any possible start of a token begins one.
         for word in self.texts[len(self._starts) : i + 1]:
             self._end = self._text.index(word, self._end)
             self._starts.append(self._end)
@@ -595,13 +594,13 @@ class Tokens:
 
 @dataclass(slots=True)
 class Total:
-    """A number that is being read word by word.
+    """A number that is parsed word by word.
 
     Attributes:
-        words: How many were read.
-        thousands: What is complete, in thousands and more.
-        group: What is below.
-        step: What the last word is worth.
+        words: The number of words so far.
+        thousands: The finished part: thousands and above.
+        group: The part below a thousand.
+        step: The place value of the last word.
     """
 
     words: int = 0
@@ -611,7 +610,7 @@ class Total:
 
     @property
     def value(self) -> float:
-        """What was read so far."""
+        """The value so far."""
         return self.thousands + self.group
 
     @property
@@ -620,22 +619,22 @@ class Total:
         return self.thousands > 0 and not self.group
 
     def scale(self, scale: float) -> None:
-        """Take a thousand, a million and so on."""
+        """Multiply by a thousand, a million and so on."""
         self.thousands += (self.group or 1) * scale
         self.group, self.step = 0.0, scale
 
     def hundreds(self, hundreds: int) -> None:
-        """Take a hundred, or two hundred that are one word."""
+        """Multiply by a hundred, or add hundreds that are one word, such as "doscientos"."""
         multiplies = hundreds == 100 and self.group < 100
         self.group = (self.group or 1) * 100 if multiplies else self.group + hundreds
         self.step = 100.0
 
     def fits(self, value: int) -> bool:
-        """Whether a number below a hundred goes on what was read: "forty two", not "two three"."""
+        """Whether a number below a hundred may follow: "forty two", but not "two three"."""
         tens = self.group % 100
         if not tens:
             return True
-        # French counts on from sixty and eighty in teens.
+        # French counts on in teens from sixty and eighty.
         return (
             (tens % 10 == 0 and tens >= 20 and 0 < value < 10)
             or (tens in (60, 80) and value < 20)
@@ -644,14 +643,14 @@ class Total:
 
 
 def read_digits(text: str, groups_with: Callable[[str], bool]) -> tuple[float | None, float, int]:
-    """Read digits with separators.
+    """Parse digits with separators.
 
     Args:
         text: The digits.
         groups_with: Whether a mark before three digits groups thousands.
 
     Returns:
-        The value, or None; what its last place is worth; how many digits it has.
+        The value, or None; the place value of the last digit; the number of significant digits.
     """
     whole, fraction = text, ""
     marks = [c for c in text if c in ".,"]
@@ -669,7 +668,7 @@ def read_digits(text: str, groups_with: Callable[[str], bool]) -> tuple[float | 
         else:
             whole, fraction = groups
     value = float(f"{whole}.{fraction or 0}")
-    # Zeros at the end of a whole number say nothing, those behind a point do.
+    # Trailing zeros of a whole number are not significant; those after a decimal point are.
     stripped = whole.lstrip("0") if fraction else whole.strip("0")
     step = 10.0 ** -len(fraction) if fraction else 10.0 ** (len(whole) - len(whole.rstrip("0")))
     return value, step if value else 1.0, max(len(stripped) + len(fraction), 1)
@@ -680,10 +679,10 @@ _ASCII_WORD = re.compile(r"[a-z]+")
 
 
 def may_hold_any(low: str) -> bool:
-    """Return whether a text has a digit, or a word with which a quantity may begin.
+    """Return whether a text has a digit, or a word that may begin a quantity.
 
     Args:
-        low: The text in small letters.
+        low: The text in lower case.
     """
     if not low.isascii() or _DIGIT_OR_SIGN.search(low):
         return True
@@ -708,7 +707,7 @@ _NEGATIONS: Final = word_set(
     )
     for mark in "'’"
 }
-# "isn't" may have been taken apart.
+# "isn't" may have been split.
 _MAYBE_NEGATIONS: Final = _NEGATIONS | {"t"}
 _NOT_NEGATING: Final = word_set(
     "sure certain sicher sûr sûre certaine seguro segura sicuro sicura certeza zeker only just"
@@ -719,12 +718,12 @@ _NEGATED = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def may_negate(words: Sequence[str]) -> bool:
-    """Return whether one of a sentence's words, in small letters, may negate it: a quick look."""
+    """Quick check whether one of a sentence's lower-cased words may negate it."""
     return not _MAYBE_NEGATIONS.isdisjoint(words)
 
 
 def negations(text: str) -> tuple[tuple[int, int], ...]:
-    """Find the words that negate, as offsets in code points.
+    """Find negating words, as offsets in code points.
 
     "Not sure", "not only" and the like negate no claim and are left out.
 
@@ -743,7 +742,7 @@ def negations(text: str) -> tuple[tuple[int, int], ...]:
         if following & _NOT_NEGATING:
             continue
         if word == "no":
-            # In Portuguese "in the"; and before a figure it is short for "number".
+            # In Portuguese it means "in the", and before a digit it is short for "number".
             if portuguese is None:
                 portuguese = guess_language([w for w, _, _ in words]) == "pt"
             if portuguese or _IS_NUMBERED.match(text, end):

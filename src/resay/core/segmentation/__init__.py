@@ -1,7 +1,7 @@
-"""Where the blocks of a text and the sentences inside them begin and end.
+"""Text segmentation: the boundaries of blocks, and of the sentences in them.
 
-Everything here works on code-point offsets and takes time linear in the length of the text,
-whatever the text is. `align` finds sentences that were split elsewhere.
+All offsets are in code points, and everything takes time linear in the length of the text, for any
+text. `align` finds sentences that were split elsewhere.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _ALNUM = re.compile(r"[^\W_]")
 
 
 class UnalignedError(ValueError):
-    """A sentence does not occur in the text after the one before it.
+    """A sentence does not occur in the text after the previous one.
 
     Attributes:
-        index: Which sentence, counted from 0.
+        index: The index of the sentence, from 0.
     """
 
     def __init__(self, index: int) -> None:
@@ -32,21 +32,21 @@ class UnalignedError(ValueError):
 
 
 def align(sentences: Sequence[str], text: str) -> list[Span]:
-    """Find sentences in a text, in order, each after the end of the one before.
+    """Find sentences in a text, in order, each after the end of the previous one.
 
-    White space inside a sentence may differ. Where all of them occur in prose, they are found
-    there, so that a sentence is not mistaken for the same words in a heading or in code before it;
-    else each is found at its first occurrence.
+    White space inside a sentence may differ. If all of them occur in prose, they are matched there,
+    so that a sentence is not mistaken for the same words in an earlier heading or code; otherwise
+    each is matched at its first occurrence.
 
     Args:
-        sentences: What to find; none of them blank.
-        text: Where to find it.
+        sentences: The sentences; none may be blank.
+        text: The text.
 
     Returns:
-        Where each begins and ends, in code points.
+        The start and end of each, in code points.
 
     Raises:
-        UnalignedError: One of them is not there.
+        UnalignedError: A sentence does not occur.
     """
     collapsed = _Collapsed(text)
     needles = [" ".join(sentence.split()) for sentence in sentences]
@@ -57,7 +57,7 @@ def align(sentences: Sequence[str], text: str) -> list[Span]:
 
 
 class _Unscored:
-    """Markers and blocks that hold no sentences."""
+    """Markers, and blocks without sentences."""
 
     def __init__(self, layout: Layout) -> None:
         blocks = [(block.start, block.end) for block in layout.blocks if block.kind != "prose"]
@@ -69,13 +69,13 @@ class _Unscored:
                 self._ends.append(end)
 
     def end_around(self, position: int) -> int | None:
-        """Where the stretch around a position ends, or None when the position is in prose."""
+        """Return the end of the span around a position, or None if the position is in prose."""
         at = bisect_right(self._starts, position) - 1
         return self._ends[at] if at >= 0 and position < self._ends[at] else None
 
 
 class _Collapsed:
-    """A text with every run of white space made one space, and the way back."""
+    """A text with its white space collapsed, and a mapping back to the original."""
 
     def __init__(self, text: str) -> None:
         tokens: list[str] = []
@@ -118,7 +118,7 @@ class _Collapsed:
         return self._original[token] + position - self._starts[token]
 
     def _collapsed(self, origin: int) -> int:
-        """The first position that stands for `origin` or for something after it."""
+        """Return the first position that corresponds to `origin` or to text after it."""
         token = bisect_right(self._original, origin) - 1
         if token < 0:
             return 0

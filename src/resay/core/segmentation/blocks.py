@@ -1,10 +1,10 @@
-"""Markdown blocks: which stretches of a text are prose, and which must not be read as sentences.
+"""Markdown blocks: separate prose from text that must not be split into sentences.
 
-This is not a Markdown renderer. Language models write Markdown loosely, and a stretch wrongly taken
-for code is a claim nobody checks, so where CommonMark and caution disagree the text stays prose: a
-setext underline below a full sentence is a rule, tags around text are no HTML block, display math
-and comments must be closed, and a fence around prose is no code: one that says `markdown`, and one
-that says `text` or nothing where what is in it reads like prose.
+This is not a Markdown renderer. Language models write Markdown loosely, and prose mistaken for code
+is a claim that nobody checks. Where CommonMark and caution disagree, the text therefore stays
+prose: a setext underline below a full sentence is a rule, tags around text are no HTML block,
+display math and comments must be closed, and a fence is not code if it is tagged `markdown`, or if
+it is tagged `text` or nothing and its content reads like prose.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """The line that opens fenced code.
+    """The opening line of fenced code.
 
     Attributes:
         mark: "`" or "~".
-        length: How many of them; the closing line has at least as many.
-        quotes: How many quote markers appear before it.
+        length: The number of marks; the closing line has at least as many.
+        quotes: The number of quote markers before it.
     """
 
     mark: str
@@ -39,7 +39,7 @@ class Fence:
 
 
 def parse_fence(body: str, quotes: int) -> Fence | None:
-    """The fence the line is, or None; a line with inline code between backticks is none."""
+    """Return the fence that the line opens, or None; inline code in backticks is not a fence."""
     mark = body[:1]
     if mark not in {"`", "~"} or not body.startswith(mark * 3):
         return None
@@ -50,7 +50,7 @@ def parse_fence(body: str, quotes: int) -> Fence | None:
 
 
 def is_rule(body: str) -> bool:
-    """Whether the line, which is not empty, draws a line: `---`, `* * *`, `___`, `===`."""
+    """Whether the line, which is not empty, is a rule: `---`, `* * *`, `___`, `===`."""
     if body[0] not in "-*_=":
         return False
     compact = body.replace(" ", "").replace("\t", "")
@@ -66,7 +66,7 @@ def is_heading(body: str) -> bool:
 
 
 def is_delimiter_row(body: str) -> bool:
-    """Whether the line is the one below a table's head: `|---|:-:|`."""
+    """Whether the line is the one below a table's header: `|---|:-:|`."""
     if "|" not in body or body.strip("|-: \t"):
         return False
     cells = [cell.strip() for cell in body.strip("|").split("|")]
@@ -74,7 +74,7 @@ def is_delimiter_row(body: str) -> bool:
 
 
 def is_definition(body: str) -> bool:
-    """Whether the line is `[label]: destination "title"` with a destination like an address."""
+    """Whether the line is `[label]: destination "title"` with an address-like destination."""
     if not body.startswith("[") or body.startswith("[^"):
         return False
     label, found, rest = body[1:1000].partition("]:")
@@ -87,7 +87,7 @@ def is_definition(body: str) -> bool:
 
 
 def is_tags(body: str) -> bool:
-    """Whether the line is HTML tags and nothing else."""
+    """Whether the line consists of HTML tags only."""
     return _TAGS.match(body) is not None
 
 
@@ -96,13 +96,13 @@ Kind = Literal["prose", "heading", "code", "table", "rule", "math", "html", "def
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of whole lines of one kind, with the blank lines after it.
+    """A span of whole lines of one kind, with the blank lines after it.
 
     Attributes:
-        kind: What it is.
-        start: Where it begins, in code points.
-        end: Where it ends (exclusive), in code points.
-        is_item: Whether it is prose behind the marker of a list.
+        kind: Its kind.
+        start: Its start, in code points.
+        end: Its end (exclusive), in code points.
+        is_item: Whether it is prose after a list marker.
     """
 
     kind: Kind
@@ -116,14 +116,14 @@ class Layout:
     """The blocks of a text.
 
     Attributes:
-        blocks: They follow each other without gaps and cover the text.
+        blocks: Consecutive blocks that cover the text without gaps.
         markers: List, quote, checkbox and footnote markers as (start, end), ascending.
-        masked: The text with a space in place of every character of a marker.
-        fences: Where fences are around prose; their own lines are markers.
-        open: Where code begins that goes on, or may, behind the end of the text; None where the
-            text ends in none.
-        undecided: Where a fence begins of which it depends on what follows whether it is around
-            prose; None where there is none.
+        masked: The text with every character of a marker replaced by a space.
+        fences: The spans of fences around prose; their own lines are markers.
+        open: The start of code that continues, or may continue, after the end of the text; None if
+            the text does not end in code.
+        undecided: The start of a fence whose kind, code or prose, depends on what follows; None if
+            there is none.
     """
 
     blocks: tuple[Block, ...]
@@ -141,7 +141,7 @@ def lay_out(text: str) -> Layout:
         text: Any text.
 
     Returns:
-        Its blocks and markers; no blocks for the empty text.
+        Its blocks and markers; no blocks for an empty text.
     """
     scanner = _Scanner(text)
     start = 0
@@ -152,7 +152,7 @@ def lay_out(text: str) -> Layout:
     return scanner.layout()
 
 
-# Deeper nesting on one line is not Markdown anybody wrote, and would make the work grow with it.
+# Nobody writes deeper nesting on one line, and the work would grow with it.
 _MAX_NESTING = 16
 _MAX_TITLE_CHARS = 120
 _CODE_COLUMN = 4
@@ -181,7 +181,7 @@ _REST_OF_LINE = re.compile(rf"[.,;]?{_GAP}{{0,200}}(?:[{_BREAKS}]|\Z)")
 
 
 _PROSE_INFO = frozenset({"", "text", "txt", "plain", "plaintext", "markdown", "md"})
-# So much is looked at to see whether a fence is around prose.
+# The amount of text read to decide whether a fence is around prose.
 _AHEAD_CHARS = 2_000
 _AHEAD_LINES = 12
 _LINE_ENDS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
@@ -192,7 +192,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def _reads_like_prose(line: str) -> bool:
-    """Whether a line in a fence, without the space around it, may be of prose."""
+    """Whether a stripped line inside a fence may be prose."""
     bare = _LIST_MARK.sub("", line, count=1)
     letters = sum(map(len, _LETTERS.findall(bare)))
     spaces = bare.count(" ")
@@ -201,9 +201,9 @@ def _reads_like_prose(line: str) -> bool:
 
 
 class _Next:
-    """The next match of a pattern at or after a position that never moves back.
+    """Finds the next match of a pattern at or after a position that never decreases.
 
-    The last match is kept, so that many openers waiting for one closer cost one search.
+    The last match is cached, so that many openers waiting for the same closer cost one search.
     """
 
     def __init__(self, pattern: str | re.Pattern[str], text: str) -> None:
@@ -229,7 +229,7 @@ class _Paragraph:
 
 
 class _Scanner:
-    """Reads lines in order and notes where blocks and markers are."""
+    """Reads lines in order and records the positions of blocks and markers."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -320,7 +320,7 @@ class _Scanner:
         self._read_leaf(start, start + at + markers, body[markers:], is_item=bool(markers))
 
     def _continues(self, body: str, column: int) -> bool:
-        """Whether the line is one more line of an open table or of indented code."""
+        """Whether the line continues an open table or indented code."""
         if self._continuing == "table" and "|" in body:
             return True
         if self._continuing == "code" and column >= _CODE_COLUMN:
@@ -329,7 +329,7 @@ class _Scanner:
         return False
 
     def _underlines(self, body: str) -> bool:
-        """Whether the line makes the open paragraph's last line a table head or a heading."""
+        """Whether the line turns the paragraph's last line into a table header or a heading."""
         paragraph = self._paragraph
         if paragraph is None or body[0] not in "|:-=":
             return False
@@ -348,7 +348,7 @@ class _Scanner:
         return False
 
     def _opens_indented_code(self, column: int) -> bool:
-        # A text that is indented throughout was written that way by accident: it stays prose.
+        # A text that is indented throughout was indented by accident: it stays prose.
         return (
             column >= _CODE_COLUMN
             and self._after_blank
@@ -358,7 +358,7 @@ class _Scanner:
         )
 
     def _read_markers(self, start: int, body: str) -> int:
-        """Note the markers the line begins with and return how long they are together."""
+        """Record the markers at the start of a line and return their total length."""
         at = 0
         for _ in range(_MAX_NESTING):
             match = _MARKER.match(body, at)
@@ -371,9 +371,9 @@ class _Scanner:
         return at
 
     def _stands_alone(self, match: re.Match[str], end: int) -> bool:
-        """Whether a label that ends its line has nothing below it that it could label.
+        """Whether a label that ends its line has nothing below it to label.
 
-        "12." and "(b)" are answers then.
+        "12." and "(b)" are then answers.
         """
         if match["bullet"] or match["quote"] or match["note"] or self._list_column is not None:
             return False
@@ -424,7 +424,7 @@ class _Scanner:
         paragraph.last = body
 
     def _is_around_prose(self, fence: Fence, begin: int, start: int, body: str) -> bool:
-        """Whether a fence, by what it says or what is in it, is around prose."""
+        """Whether a fence is around prose, judging by its tag or its content."""
         info = body.strip("`~ \t").lower()
         if self._around_prose is not None or info not in _PROSE_INFO:
             return False
@@ -453,8 +453,8 @@ class _Scanner:
         return is_prose and lines > 0 and (ends > 0 or bool(info))
 
     def _ends_prose(self, start: int, line: str, quote: re.Match[str] | None) -> bool:
-        """Whether a line ends a fence around prose, and is read with that."""
-        assert self._around_prose is not None  # noqa: S101 - asked for only then
+        """Whether a line ends a fence around prose and needs no further processing."""
+        assert self._around_prose is not None  # noqa: S101 - the caller checks it
         fence, begin = self._around_prose
         if fence.quotes and (quote is None or quote.group().count(">") < fence.quotes):
             self._around_prose = None
@@ -506,7 +506,7 @@ class _Scanner:
     def _swallow(
         self, at: int, opener: int, closer: str, *, across_blank_lines: bool = True
     ) -> bool:
-        """Skip to a closer that ends its line; False, and nothing skipped, where there is none."""
+        """Skip to a closer that ends its line; return False, without skipping, if there is none."""
         search = self._closers.get(closer)
         if search is None:
             search = self._closers[closer] = _Next(re.escape(closer), self._text)

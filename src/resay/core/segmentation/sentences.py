@@ -1,8 +1,8 @@
-"""Rules for where sentences end inside one block of prose, and the words they know by name.
+"""Rules for sentence ends inside one block of prose, and the words they rely on.
 
-A terminator is a candidate; what is around it decides. Nothing here looks further than a fixed
-number of characters to either side, so the work is linear in the text. The word lists are in lower
-case and without the final stop.
+A terminator is a candidate; its context decides. No rule looks further than a fixed number of
+characters to either side, so the work is linear in the text. The word lists are in lower case,
+without the final period.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Before a name: no sentence ends here while they are capitalised (5 ft. is a measure, Ft. a place).
+# Before a name: never the end of a sentence if capitalised (5 ft. is a measure, Ft. a place).
 TITLES = _words("""
     dr drs mr mrs ms mx prof profs gen sen rep gov pres capt cpt cmdr cdr lt col sgt maj cpl pvt
     adm brig rev revd hon messrs supt insp atty amb mt ft hr fr frl sra srta dra dña lic ing arq
     gral mme mlle mgr mons dott sig exmo exma dhr mevr dipl hl ste sto sta
 """)
-# Followed by more of the same sentence, whatever comes.
+# Always followed by more of the same sentence.
 NEVER_FINAL = _words("""
     e.g i.e eg ie cf c.f vs viz approx ca incl excl esp a.k.a n.b z.b z.t d.h u.a v.a o.ä s.o s.u
     u.u i.d.r i.a bzw vgl evtl ggf sog inkl exkl zzgl abzgl ehem gest verh p.ej p.ex aprox env
     π.χ δηλ βλ
 """)
-# May end a sentence, and mostly do not: only a word that commonly opens a sentence settles it.
+# May end a sentence, but rarely do: only a following word that often opens one settles it.
 RARELY_FINAL = _words("""
     st jr sr esq ave blvd rd hwy bldg co bros dept univ assn assoc inst est al mfg natl intl
     m.sc b.sc m.eng b.eng d.phil m.phil ll.b ll.m ll.d d.sc d.litt b.tech m.tech b.com m.ed
@@ -41,12 +41,12 @@ RARELY_FINAL = _words("""
     डॉ डा प्रो पं ए बी सी डी एफ एच आई जे के एल एम एन ओ पी आर एस टी यू वी ড ডা মো
     κ κα κος κκ δρ καθ
 """)
-# Inc. and its kind end a sentence before most capitals, but not before these or before CEO, CFO ...
+# "Inc." and the like end a sentence before most capitals, but not before these, CEO, CFO, etc.
 COMPANIES = _words("inc ltd corp llc plc gmbh llp")
 ROLES = _words("""
     president chairman chairwoman chief executive founder director vice board shares stock senior
 """)
-# With a stop before a number (and with a label such as II or A for those in BEFORE_LABEL).
+# With a period before a number (and with a label such as II or A for those in BEFORE_LABEL).
 BEFORE_LABEL = _words("""
     no nos nr num núm nº n° fig figs eq eqs sec secs sect ch chap vol vols art arts pt para op ex
     tab abb bd bde kap abs ziff cap lám tít app
@@ -56,7 +56,7 @@ BEFORE_NUMBER = BEFORE_LABEL | _words("""
     jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun
     ene abr ago dic janv févr avr juil déc mai okt dez mär max min
 """)
-# The clock and the calendar end sentences, unless a zone or a day goes on.
+# Times and eras end sentences, unless a time zone or day follows.
 CLOCK = _words("a.m p.m")
 ERAS_AND_DEGREES = _words("b.c b.c.e c.e a.d a.h ph.d")
 BEFORE_CLOCK = _words("""
@@ -64,13 +64,13 @@ BEFORE_CLOCK = _words("""
     mountain monday tuesday wednesday thursday friday saturday sunday january february march april
     may june july august september october november december
 """) | _words("jan feb mar apr jun jul aug sept sep oct nov dec mon tue wed thu fri sat sun")
-# Words a lone capital belongs to as a label: "vitamin C.", "Group B.", "World War I.".
+# Words that take a capital letter as a label: "vitamin C.", "Group B.", "World War I.".
 LABELLED = _words("""
     vitamin vitamins hepatitis influenza plan group groups pool type types grade grades class serie
     division league appendix exhibit section part block schedule option phase case war act side team
     league category model line zone level layer point drive gate terminal building malcolm
 """)
-# Before "3." in languages that write ordinals with a stop.
+# Before "3." in languages that write ordinals with a period.
 BEFORE_ORDINAL = _words("""
     the der die das dem den des im vom zum zur beim ein eine einem einen einer jeder jede jedes und
     seit bis dieser diese dieses seinem seinen seiner ihrem ihren ihrer
@@ -99,28 +99,28 @@ OPENERS = PRONOUNS | _words("""
     il elle ils elles une ce cette ces dans mais puis après avant quand lorsque où ainsi aussi nous
     vous je leur leurs sa son ses
 """) - {"one", "your"}
-# Verbs that tell who said the quoted question or exclamation before them.
+# Verbs that attribute the quoted question or exclamation before them.
 ATTRIBUTIONS = (
     "said|says|asked|asks|replied|replies|answered|answers|exclaimed|exclaims|cried|cries|shouted"
     "|shouts|whispered|whispers|wondered|wonders|yelled|yells|added|adds|remarked|inquired|enquired"
     "|demanded|called|muttered|sagte|fragte|rief|antwortete|dijo|preguntó|exclamó|gritó"
 )
-# Thai and Lao end sentences with a space, and put one between phrases too. These never follow such
-# an end, ...
+# Thai and Lao end sentences with a space, but put spaces between phrases too. These words never
+# follow such an end, ...
 GOES_ON = tuple(
     _words("""
         และ หรือ แต่ ที่ ซึ่ง อัน โดย เพราะ เพื่อ ว่า คือ เช่น ได้แก่ เป็น ทรง ได้ จะ ถูก ก็ จึง แล้ว ของ กับ จน ๆ ฯ
         ແລະ ຫຼື ຫລື ແຕ່ ທີ່ ຊຶ່ງ ເຊິ່ງ ໂດຍ ເພາະ ເພື່ອ ວ່າ ຄື ເຊັ່ນ ໄດ້ແກ່ ເປັນ ໄດ້ ຈະ ກໍ ຈຶ່ງ ແລ້ວ ຂອງ ກັບ ໆ ຯ
     """)
 )
-# ... these never stand before one, ...
+# ... these never precede one, ...
 AWAITS = tuple(
     _words("""
         และ หรือ แต่ ที่ ซึ่ง โดย เพราะ เพื่อ ว่า คือ เช่น ได้แก่ เป็น ของ กับ ชื่อ ๆ ฯ
         ແລະ ຫຼື ຫລື ແຕ່ ທີ່ ຊຶ່ງ ເຊິ່ງ ໂດຍ ເພາະ ເພື່ອ ວ່າ ຄື ເຊັ່ນ ໄດ້ແກ່ ເປັນ ຂອງ ກັບ ຊື່ ໆ ຯ
     """)
 )
-# ... after these comes a sentence where as much stands before them, and these end one.
+# ... before these a sentence ends if there is enough text before and after, and these end one.
 BEGINS = tuple(
     _words("""
         เขา เธอ พวกเขา มัน เรา ผม ฉัน ดิฉัน ท่าน พระองค์ นอกจากนี้ นอกจากนั้น อย่างไรก็ตาม อย่างไรก็ดี ดังนั้น
@@ -129,7 +129,7 @@ BEGINS = tuple(
     """)
 )
 POLITE = ("ครับ", "ค่ะ", "นะคะ")
-# A clause that these begin comes before its sentence.
+# A clause that begins with one of these precedes its main clause.
 SUBORDINATES = tuple(
     _words("""
         เมื่อ หาก ถ้า แม้ เนื่องจาก หลังจาก ก่อน ขณะ เพราะ เพื่อ จาก สำหรับ ตาม ນັບ ເມື່ອ ຖ້າ ຫາກ ເນື່ອງຈາກ ຫຼັງຈາກ ກ່ອນ
@@ -138,18 +138,18 @@ SUBORDINATES = tuple(
 )
 _LOOK_BEHIND = 48
 _LONGEST_CODE_SPAN = 400
-# These end a sentence without white space after them; the others need it.
+# These end a sentence even without white space after them; others need it.
 _HARD = "。！？｡．।॥۔։።፧။។៕᠃"
 _EMOJI = r"\u2600-\u27bf\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
 _CLOSERS = rf"""[\"'”’»«›‹)\]}}*_`´」』）】》〉〕＂＇{_EMOJI}]*"""
 _GREEK = r"\u0370-\u037d\u037f-\u0386\u0388-\u03ff\u1f00-\u1fff"
-# Greek asks with a semicolon.
+# Greek questions end with a semicolon.
 _MARKS = rf"(?<=[{_GREEK}]{{2}})[;\u037e]+|[.!?…‽؟{_HARD}]+"
 _STOP = rf"({_MARKS})({_CLOSERS}(?:[ \u00a0\u202f]»(?=[\s,.]|\Z))?)"
 _TERMINATOR = re.compile(_STOP)
 _THAI = r"\u0e01-\u0e4f\u0e81-\u0ecf\u0edc-\u0edf"
 _HAS_THAI = re.compile(rf"[{_THAI}]\s")
-# A space that may end a Thai or Lao sentence has no mark.
+# A space that may end a Thai or Lao sentence has no terminator.
 _TERMINATOR_OR_SPACE = re.compile(rf"{_STOP}|(?<=[{_THAI}\d]){_CLOSERS}(?=\s+[{_THAI}])")
 _SHORT, _LONG, _LOOK_AHEAD = 8, 20, 40
 _CITATION = re.compile(
@@ -187,24 +187,24 @@ _RUN_ON = re.compile(r"([^\W\d_]{1,24})(?=[\s,'’:;]|[.!?](?:\s|\Z))")
 _NO_WORD = frozenset("/@_\\:=#.`")
 _QUOTE_MARKS = frozenset("\"'”’»›“‘«")
 _IDEOGRAPHIC = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-# What follows a Japanese or Chinese quotation that the sentence goes on around.
+# Words after a Japanese or Chinese quotation that continue the sentence around it.
 _JAPANESE_PARTICLE = re.compile(r"と(?!ても|ころ|き|り)|って|を|が|の|は(?![いじ])|に|も(?![うし])")
 _CHINESE_ATTRIBUTION = re.compile(r"[^\s。！？，,]{0,6}[说說问問道喊叫答]")
-# "And so on", between two stops.
+# "And so on", between two terminators.
 _KHMER_ETC = ("ល។", "បេ។")
 _IDEOGRAPHIC_QUOTES = frozenset("」』”’")
 
 
 def sentence_ends(text: str) -> Iterator[int]:
-    """Where sentences end in a block of prose.
+    """Yield the sentence ends in a block of prose.
 
     Args:
-        text: One block, with anything that is not prose blanked out.
+        text: One block, with everything that is not prose blanked out.
 
     Yields:
         The end of every sentence but the last, ascending: after the terminator, its closing quotes
-        and brackets and any citation, before the white space. Every sentence so delimited has a
-        letter or a digit, unless the text has none.
+        and brackets and any citation, before the white space. Every sentence delimited in this way
+        has a letter or a digit, unless the text has none.
     """
     lower_only = text.islower()
     text = _hide_code_spans(text)
@@ -234,9 +234,9 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 
 def _ends_plainly(text: str, match: re.Match[str]) -> bool:
-    """Whether a stop is between a word like any other, or a year, and a capital: most are.
+    """Whether a period lies between an ordinary word or a year and a capital: most do.
 
-    A quick look, which says nothing else than what the rules below say of such a stop.
+    A fast path that agrees with the rules below.
     """
     start, end = match.span()
     if end - start > 1 or text[start] != "." or not _CAPITAL_NEXT.match(text, end):
@@ -258,7 +258,7 @@ def _ends_plainly(text: str, match: re.Match[str]) -> bool:
 
 @dataclass(slots=True)
 class _Stop:
-    """A terminator with white space after it, and what is around it."""
+    """A terminator followed by white space, and its context."""
 
     mark: str
     closers: str
@@ -314,7 +314,7 @@ def _look_around(text: str, match: re.Match[str], end: int) -> _Stop:
 
 
 def _words_before(text: str, position: int) -> tuple[str, str]:
-    """The word that touches the position, without leading punctuation, and the one before it."""
+    """Return the word before a position, without leading punctuation, and the previous one."""
     stretch = text[max(0, position - _LOOK_BEHIND) : position]
     if not stretch or stretch[-1].isspace():
         return "", ""
@@ -363,7 +363,7 @@ def _ends_after_period(text: str, stop: _Stop, sentence: int) -> bool:
 
 
 def _is_enumerator(text: str, stop: _Stop, sentence: int) -> bool:
-    """Whether the word is a number or letter in front of what it counts: "1. Open the door."."""
+    """Whether the word is a number or letter before an enumerated item: "1. Open the door."."""
     if len(stop.before) > 20 or not _ENUMERATOR.fullmatch(stop.before):
         return False
     if stop.before.isdigit() and stop.earlier.endswith((":", ";")):
@@ -381,7 +381,7 @@ def _is_ordinal(stop: _Stop) -> bool:
 
 
 def _finality(key: str, stop: _Stop) -> Literal["never", "rarely", "usually"]:
-    """How often a sentence ends after a word with a stop and before a capital."""
+    """Return how often a sentence ends after a word with a period and before a capital."""
     if key in NEVER_FINAL:
         is_acronym = stop.before.isupper() and "." not in key
         return "usually" if is_acronym else "never"
@@ -409,7 +409,7 @@ def _finality_of_letter(stop: _Stop) -> Literal["never", "rarely", "usually"]:
     if letter.isdigit():
         return "usually"
     if _ABJAD.match(letter):
-        # A title or an initial, unless it says of a year in which era it is.
+        # A title or an initial, unless it gives the era of a year.
         return "usually" if stop.earlier[-1:].isdigit() else "rarely"
     if _SPACED_LETTER.fullmatch(stop.earlier) and stop.earlier.islower():
         return "never"  # z. B., d. h., u. a.
@@ -439,7 +439,7 @@ def _runs_on(text: str, match: re.Match[str]) -> bool:
 
 
 def _are_separate(before: str, after: str) -> bool:
-    """Whether two words with nothing but a stop between them belong to two sentences."""
+    """Whether two words with only a terminator between them belong to different sentences."""
     if not _NO_WORD.isdisjoint(before) or not (after[1:].islower() or len(after) == 1):
         return False
     ending = before[-2:]
@@ -454,10 +454,10 @@ def _are_separate(before: str, after: str) -> bool:
 
 
 def _ends_at_space(text: str, start: int, end: int, sentence: int) -> bool:
-    """Whether a space ends a Thai or Lao sentence: two long phrases, or one that begins one.
+    """Whether a space ends a Thai or Lao sentence: between long phrases, or before an opener.
 
-    Where it is not clear, it does not: a claim that says two things is checked, and half of one
-    says nothing.
+    If in doubt, it does not: a claim with two statements is still checked, but half a claim says
+    nothing.
     """
     begin = max(sentence, start - 2 * _LOOK_BEHIND)
     so_far = text[begin:start].lstrip()
@@ -493,7 +493,7 @@ def _ends_after_hard(text: str, match: re.Match[str], end: int) -> bool:
 
 
 def _hide_code_spans(text: str) -> str:
-    """Put letters in place of inline code: nothing in it ends a sentence."""
+    """Replace inline code with letters: nothing in it ends a sentence."""
     if "`" not in text:
         return text
     runs = [match.span() for match in re.finditer(r"`+", text)]
@@ -527,7 +527,7 @@ def _pairs(runs: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], tuple
         index = closer + 1
 
 
-# sentencex takes time quadratic in the number of quotation marks it is given at once.
+# The time of sentencex is quadratic in the number of quotation marks in its input.
 _MAX_CHARS = 4096
 
 
@@ -546,12 +546,12 @@ def load_sentencex() -> Callable[[str], Iterator[int]]:
     """Load sentencex.
 
     Returns:
-        A function like `sentence_ends`. It gives long blocks to sentencex
-        in parts that end where the built-in rules end a sentence, and leaves what it cannot read,
-        such as lone surrogates, to the built-in rules.
+        A function like `sentence_ends`. It passes long blocks to sentencex in parts that end at
+        sentence ends of the built-in rules, and leaves text that sentencex cannot read, such as
+        lone surrogates, to the built-in rules.
 
     Raises:
-        MissingDependencyError: It is not installed.
+        MissingDependencyError: sentencex is not installed.
     """
     sentencex: _Sentencex = load_optional(
         "sentencex", package="sentencex", extra="sentencex", purpose="splitter 'sentencex'"
@@ -570,7 +570,7 @@ def load_sentencex() -> Callable[[str], Iterator[int]]:
 
 
 def _parts(text: str) -> Iterator[int]:
-    """Where to cut a block so that no part is too long, unless it is one sentence."""
+    """Yield the cuts of a block into parts of limited length, unless one is a single sentence."""
     start = last = 0
     if len(text) > _MAX_CHARS:
         for end in sentence_ends(text):

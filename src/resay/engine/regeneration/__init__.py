@@ -1,1 +1,1 @@
-"""Writing a flagged answer again, from what is found about it."""
+"""Regeneration of flagged answers from the evidence found."""

@@ -1,20 +1,20 @@
-"""Repairs a flagged answer without documents, by what the samples say.
+"""Repairs a flagged answer without documents, based on the samples.
 
 `mode: repair` follows Sawczyn and others, "FactSelfCheck: Fact-Level Black-Box Hallucination
-Detection for LLMs", arXiv 2503.17229, 2025: the prompt lists which facts the samples contradict,
-and what they say instead. Facts are our claims; published, they are triples, and the whole answer
-is written again. Here each sentence in doubt is replaced or removed, all of them in one call.
+Detection for LLMs", arXiv 2503.17229, 2025: the prompt lists the facts that the samples contradict,
+and what they say instead. Our facts are claims; in the paper, they are triples and the whole answer
+is rewritten. Here each sentence in doubt is replaced or removed, all of them in one call.
 
 `mode: verify` is Chain-of-Verification (Dhuliawala and others, arXiv 2309.11495, 2023), in its
-factored form: a question for each claim in doubt, answered several times without the answer in
-sight, and sentences that are written by these answers.
+factored form: each claim in doubt becomes a question, which is answered several times without
+seeing the answer, and sentences are rewritten to match.
 
 `mode: consistent` is uncertainty-aware decoding (Mohri and Hashimoto, arXiv 2402.10978, 2024; Jiang
 and others, arXiv 2410.20783, 2024): consistent claims are kept, doubtful ones hedged, contradicted
-ones dropped. That takes no call, but one for all sentences of which only a part is dropped.
+ones dropped. That takes no calls, except one for all sentences of which only a part is dropped.
 
-Each new answer is checked with the policy's own chain against the same samples, by the second model
-where there is one, and adopted only if it is better.
+Each new answer is checked with the policy's own chain against the same samples, and by the second
+model if there is one. It is adopted only if it is better.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ _AGAIN = (
 _ANSWERS = 3
 _SHOWN_CHARS = 4_000
 _CONVERSATION_CHARS = 4_000
-# What is put behind a doubtful sentence, and what is said where nothing is left, by language.
+# The hedge after a doubtful sentence, and the text if nothing is left, by language.
 _HEDGES: Mapping[Language, tuple[str, str]] = {
     "en": ("uncertain", "I do not know this for certain."),
     "de": ("unsicher", "Das weiß ich nicht sicher."),
@@ -125,13 +125,13 @@ _CLOSES = "\"'”’»)]*_"
 _PROSE = frozenset({"sentence", "item"})
 _QUOTATIONS = ('""', "''", "``", "“”", "„“", "‘’", "«»", "»«")
 _SEPARATORS = ".)]|=>–—-"
-# Behind the number of a line; what is read of the line begins at its first word.
+# The separators after a line's number; the parsed line begins at its first word.
 _OPENED = re.compile(r"\D*\d{1,6}([\W_]+)(.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A sentence of the draft that is to be written again, as the best answer has it."""
+    """A sentence of the draft to rewrite, with its text in the best answer."""
 
     place: int
     text: str
@@ -139,17 +139,17 @@ class _Target:
 
     @property
     def doubtful(self) -> tuple[ClaimVerdict, ...]:
-        """The claims in doubt; all of them where none is flagged by itself."""
+        """The claims in doubt; all of them if none is flagged by itself."""
         return tuple(claim for claim in self.claims if claim.flagged) or self.claims
 
 
 class SampleRegenerator:
-    """Repairs flagged answers by the samples. It keeps nothing of them.
+    """Repairs flagged answers based on their samples, without keeping state between them.
 
     Args:
         policy: The policy.
         action: Its action.
-        chain: The policy's chain, which checks new answers as it did the first.
+        chain: The policy's chain, which also checks new answers.
     """
 
     def __init__(self, policy: Policy, action: Regenerate, chain: Chain) -> None:
@@ -158,20 +158,20 @@ class SampleRegenerator:
         self._chain = chain
 
     async def prepare(self) -> None:
-        """Do nothing: what the chain needs is loaded with it."""
+        """Do nothing: everything needed is loaded by the chain."""
 
     async def run(
         self, text: str, verdict: Verdict, check: Check, *, shown: int = 0
     ) -> Regenerated:
         """Repair an answer.
 
-        Whatever fails, there is an answer: the best so far.
+        Failures never lose the answer: the best one so far is returned.
 
         Args:
             text: The flagged answer.
-            verdict: What the check found.
-            check: The check: its samples, its limits, its clock and its meters.
-            shown: Up to where the answer was shown and cannot be changed, in code points.
+            verdict: The result of the check.
+            check: The check, with its samples, limits, deadline and metering.
+            shown: The length of the text already shown, which cannot change, in code points.
 
         Returns:
             The best answer, with its verdict.
@@ -185,7 +185,7 @@ class SampleRegenerator:
 
 
 class _BySamples(Mending):
-    """Mends an answer by the samples."""
+    """Repairs an answer based on the samples."""
 
     by = "samples"
     unchanged = "nothing was changed"
@@ -222,7 +222,7 @@ class _BySamples(Mending):
         return self._best.verdict.flagged
 
     def _targets(self) -> list[_Target]:
-        """Return the sentences to be written again: those in doubt, and those to be hedged."""
+        """Return the sentences to rewrite: those in doubt, and those to be hedged."""
         verdict, passage = self._best.verdict, self._best.passage
         chosen = set(in_doubt(verdict, self._policy.threshold))
         if self._action.mode == "consistent":
@@ -242,7 +242,7 @@ class _BySamples(Mending):
     async def _written(
         self, targets: Sequence[_Target], number: int
     ) -> tuple[dict[int, Replacement], dict[str, SentenceVerdict]]:
-        """Return what stands in place of sentences, and what is known of those that are hedged."""
+        """Return the replacements of sentences, and the verdicts on the hedged ones."""
         if self._action.mode == "consistent":
             return await self._consistent(targets)
         if self._action.mode == "verify":
@@ -279,7 +279,7 @@ class _BySamples(Mending):
         return lines
 
     async def _verified(self, targets: Sequence[_Target]) -> dict[int, list[str]]:
-        """Return what is answered when facts in doubt are asked for."""
+        """Return the answers to questions about the facts in doubt."""
         evidence, action = self._check.seen, self._action
         if evidence.prober is None:
             self._notes.append("the model that wrote the response cannot be asked")
@@ -308,7 +308,7 @@ class _BySamples(Mending):
     async def _consistent(
         self, targets: Sequence[_Target]
     ) -> tuple[dict[int, Replacement], dict[str, SentenceVerdict]]:
-        """Drop what is contradicted, hedge what is doubtful, and keep the rest."""
+        """Drop contradicted claims, hedge doubtful ones, and keep the rest."""
         found: dict[int, Replacement] = {}
         hedged: dict[str, SentenceVerdict] = {}
         partly: list[_Target] = []
@@ -336,7 +336,7 @@ class _BySamples(Mending):
                 ]
                 for target in partly
             ]
-            # What cannot be shortened goes as a whole.
+            # If a sentence cannot be shortened, drop it completely.
             found |= {target.place: Replacement("") for target in partly}
             found |= await self._ask(partly, listed, 0)
         return found, hedged
@@ -344,7 +344,7 @@ class _BySamples(Mending):
     async def _ask(
         self, targets: Sequence[_Target], evidence: Sequence[Sequence[str]], number: int
     ) -> dict[int, Replacement]:
-        """Have sentences written, each by the lines of its evidence."""
+        """Have sentences rewritten, each from the lines of its evidence."""
         mode, count, text = self._action.mode, len(targets), self._best.passage.text
         sentences = "\n".join(
             "\n".join([f"{n}. {_flat(target.text)}", *lines])
@@ -362,7 +362,7 @@ class _BySamples(Mending):
             remove=REMOVE,
         )
 
-        # Without a number, it may be a refusal.
+        # An unnumbered answer may be a refusal.
         def read(completion: Completion) -> Sequence[str | None]:
             marks = _opening_marks(completion.text)
             return read_numbered(
@@ -383,7 +383,7 @@ class _BySamples(Mending):
                 written = Replacement(_unquoted(written.text, target.text))
                 if not fits(written.text, target.text, " ".join(lines), known):
                     continue
-            # With another number of bars the row of a table has other columns.
+            # With another number of bars, a table's row would have other columns.
             if written and (not written.text or _bars(written.text) == _bars(target.text)):
                 found[target.place] = written
         if len(found) < count:
@@ -398,7 +398,7 @@ class _BySamples(Mending):
         is_abstention = told is not None
         if told is not None:
             place = min(unsaid)
-            # The row of a table keeps its cells.
+            # A table's row keeps its cells.
             more = max(_bars(draft.sentences[place].text) - _bars(told), 0)
             repairs[place] = Replacement(told + " |" * more)
         repaired = Repaired.of(draft, repairs, floor=self._shown)
@@ -413,7 +413,7 @@ class _BySamples(Mending):
         )
 
     def _abstention(self, unsaid: frozenset[int]) -> str | None:
-        """Return what is said where nothing of the answer is left that claims anything."""
+        """Return the abstention, if nothing is left of the answer that claims anything."""
         if self._action.abstention is None or self._shown or not self._claiming <= unsaid:
             return None
         if self._action.abstention != "auto":
@@ -423,7 +423,7 @@ class _BySamples(Mending):
     async def _checked(
         self, candidate: Candidate, hedged: Mapping[str, SentenceVerdict]
     ) -> Candidate:
-        """Check a new answer; what stood in the best one and was not in doubt there stays."""
+        """Check a new answer; undoubted sentences of the best one keep their verdicts."""
         best, passage = self._best.verdict, candidate.passage
         if candidate.is_abstention:
             said = tuple(
@@ -434,7 +434,7 @@ class _BySamples(Mending):
             reason = "nothing that the answer said could be confirmed"
             return replace(candidate, verdict=Verdict("skipped", None, reason, sentences=said))
         kept = kept_in(passage, best, in_doubt(best, self._policy.threshold))
-        # A hedge changes nothing about what is claimed.
+        # A hedge does not change the claim.
         kept |= _kept_hedges(passage, hedged)
         evidence = replace(self._check.seen, logprobs=())
         verdict = await self._chain.run(
@@ -445,7 +445,7 @@ class _BySamples(Mending):
 
 
 def _answered(claim: str, probed: Probed) -> list[str]:
-    """Return the lines of a prompt about a question and its answers; none without answers."""
+    """Return a prompt's lines with a question and its answers; none without answers."""
     if probed.question is None or probed.note:
         return []
     said = [f"{_flat(text)} (x{count})" for text, count in probed.clusters]
@@ -458,7 +458,7 @@ def _answered(claim: str, probed: Probed) -> list[str]:
 
 
 def _opening_marks(text: str) -> dict[str, str]:
-    """Return what stands right before the first word of each numbered line, by its words."""
+    """Return the marks right before the first word of each numbered line, by the line's text."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         opened = _OPENED.match(line)
@@ -469,7 +469,7 @@ def _opening_marks(text: str) -> dict[str, str]:
 
 
 def _unquoted(text: str, target: str) -> str:
-    """Return a sentence without quotation marks around it, where its target has none."""
+    """Return a sentence without enclosing quotation marks, unless its target has them."""
     inner = text[1:-1]
     around = text[:1] + text[-1:]
     if around not in _QUOTATIONS or target.startswith(around[0]) or set(around) & set(inner):
@@ -488,7 +488,7 @@ def _kept_hedges(
 
 
 def _hedge(sentence: str) -> str:
-    """Return a sentence with a mark that says it is uncertain, before what ends it."""
+    """Return a sentence with a hedge inserted before its closing punctuation."""
     place = len(sentence.rstrip().rstrip(_CLOSES).rstrip(_ENDS))
     return f"{sentence[:place]} ({_words_for(sentence)[0]}){sentence[place:]}"
 

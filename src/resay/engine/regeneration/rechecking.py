@@ -3,9 +3,9 @@
 Manakul, Liusie and Gales, "SelfCheckGPT", EMNLP 2023, section 7.3 and Table 3: the methods that
 compare with samples compare with external knowledge.
 
-The model names the documents that support a sentence, and a named document must at least speak of
-the same matter. Where it names none, those are cited that have most of the sentence's words and all
-of its numbers.
+The model cites the documents that support a sentence, and a cited document must at least be about
+the same matter. If it cites none, the document with the most of the sentence's words is cited, if
+that has enough of them and all of the sentence's numbers.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def sources_of(
 
     Args:
         sentence: The sentence, which was written from the documents.
-        named: The ids of those that the model named.
+        named: The ids of the documents that the model cited.
         documents: The documents.
 
     Returns:
-        Ids, the best first; none where no document can be said to support it.
+        Ids, in the order of the documents; none if no document can be said to support it.
     """
     words = _content(sentence)
     confirmed = [d.id for d in documents if d.id in named and words & _content(d.text)]
@@ -65,11 +65,11 @@ def sources_of(
 
 
 def claims_more(sentence: str, known: str) -> bool:
-    """Return whether a sentence names somebody, or a number, that another text does not.
+    """Return whether a sentence contains a name or a number that another text does not.
 
     Args:
-        sentence: A sentence that is to claim nothing.
-        known: What it may speak of.
+        sentence: A sentence that should claim nothing.
+        known: The text whose names and numbers are allowed.
     """
     there = set(tokenize(known))
     names = re.findall(r"(?<=\w[\s,;:])[^\W\d_a-z][\w.'’-]*", sentence)
@@ -78,7 +78,7 @@ def claims_more(sentence: str, known: str) -> bool:
 
 
 def nearest(matter: str, documents: Sequence[Document]) -> list[Document]:
-    """Return the documents that have most to do with a matter, in the order they came in."""
+    """Return the documents that are closest to a matter, in their original order."""
     words = _content(matter)
     shares = [_share(words, document) for document in documents]
     best = sorted(range(len(documents)), key=lambda i: -shares[i])[:_MOST]
@@ -91,7 +91,7 @@ def _share(words: Collection[str], document: Document) -> float:
 
 
 def _content(text: str) -> set[str]:
-    """Return the words that say something: long ones, numbers, and signs of unspaced scripts."""
+    """Return the content words: long ones, numbers, and characters of unspaced scripts."""
     return {
         word
         for word in tokenize(text)
@@ -102,18 +102,18 @@ def _content(text: str) -> set[str]:
 
 
 def comparing_with_references(chain: Sequence[ScorerConfig]) -> tuple[ScorerConfig, ...]:
-    """Return the steps that compare with samples, with references in their place.
+    """Return the steps that compare with samples, switched to references.
 
-    Methods that compare with nothing, and corrections, are left out: the first ask what the model
-    believes, which is in doubt, and the others are made for the scores of a whole answer.
+    Methods that compare with nothing, and corrections, are left out: the former ask for the model's
+    belief, which is in doubt, and the latter are made for the scores of a whole answer.
 
     Args:
         chain: The steps of a policy.
 
     Returns:
-        The steps; `references` alone where none compares with anything, and in the place of a
-        `prompt`, an `ngram` or `facts` that does not say what it compares with: it knows a document
-        about one thing from a document about another.
+        The steps. `references` alone if none compares with anything; it also replaces a `prompt`,
+        an `ngram` or `facts` without an explicit setting of what to compare with, because it can
+        tell documents about different things apart.
     """
     found = [step for config in chain if (step := _with_references(config)) is not None]
     return tuple(found) or (References.Config(),)
@@ -131,7 +131,7 @@ def _with_references(config: ScorerConfig) -> ScorerConfig | None:
     composite = cast("CompositeConfig[Part]", config)
     parts = composite.parts
     switched = [_with_references(part.scorer) for part in parts]
-    # What the weights are worth depends on all of the parts.
+    # The weights are calibrated for all parts together.
     if None in switched:
         return None
     update = [
@@ -145,11 +145,11 @@ _WORST = {"consistent": 0, "skipped": 1, "inconclusive": 2, "flagged": 3}
 
 
 def combined(first: Verdict, second: Verdict | None) -> Verdict:
-    """Return what two checks of the same answer say together: of each sentence, the worse.
+    """Combine two checks of the same answer, with the worse result for each sentence.
 
     Args:
-        first: What one found.
-        second: What the other found; None where there was none.
+        first: One verdict.
+        second: The other; None if there was no second check.
     """
     if second is None:
         return first
@@ -176,7 +176,7 @@ class Rechecking:
         policy: The policy.
         action: Its action.
         chain: The policy's chain.
-        cache: Where judges' answers are kept; None for nowhere.
+        cache: Cache for judges' answers; None for no caching.
 
     Raises:
         ConfigurationError: A step has no registered scorer.
@@ -194,7 +194,7 @@ class Rechecking:
         self._by_samples = chain
 
     async def prepare(self) -> None:
-        """Load what the first check would otherwise wait for."""
+        """Load everything the first check would otherwise wait for."""
         await self._by_documents.prepare()
 
     async def measure(
@@ -209,9 +209,9 @@ class Rechecking:
         Args:
             check: The check of the request, for its limits and its judges.
             passage: The answer.
-            kept: Which of its sentences are not to be looked at again, and what is known of them.
-            documents: What to compare with, as one text: a sentence is supported by what was found
-                as a whole.
+            kept: The results for sentences that need no second check, by sentence index.
+            documents: The documents to compare with, as one text: a sentence is supported by the
+                documents as a whole.
 
         Returns:
             The verdict, without usage and time.
@@ -245,18 +245,18 @@ class Rechecking:
         Args:
             check: The check of the request.
             passage: The answer.
-            kept: Which of its sentences are not to be looked at again.
-            query: What samples answer: the question with the documents.
+            kept: The results for sentences that need no second check, by sentence index.
+            query: The query for the samples: the question with the documents.
 
         Returns:
-            The verdict; None where the policy does not want it, or no step draws samples.
+            The verdict; None if the policy does not ask for it, or no step draws samples.
         """
         if not self._resamples or self._by_samples.needing("samples") is None:
             return None
         samples = Samples(splitter=self._policy.splitter)
         async with task_group() as tasks:
             check.draw_again(samples, query, tasks)
-            # Without the documents, short answers would be from memory.
+            # Without the documents, probes would be answered from memory.
             evidence: Evidence = replace(
                 check.evidence,
                 samples=samples,

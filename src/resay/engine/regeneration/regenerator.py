@@ -1,4 +1,4 @@
-"""Repairs a flagged answer: searches, writes, checks, and keeps the best candidate."""
+"""Repairs a flagged answer: searches, rewrites, checks, and keeps the best candidate."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ _RANKS = {"consistent": 0, "flagged": 1, "inconclusive": 2, "skipped": 2}
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer that may be given.
+    """An answer that may be returned.
 
     Attributes:
         passage: The answer.
-        verdict: What is known of it.
-        named: Which of its sentences were written from documents, by their places, with the ids of
-            those that the model named for each.
-        repairs: What stands in place of sentences of the draft, by their places there.
-        places: Where each sentence of the draft stands in it, where it is a repaired draft.
-        abstains: Which of its sentences say what the documents do not tell, and claim nothing.
-        attempt: Which attempt wrote it, from 0; None for the draft.
-        unsaid: The sentences of the draft that are gone because no document speaks of them.
+        verdict: The verdict on it.
+        named: Its sentences that were written from documents, by index, with the ids of the
+            documents that the model cited for each.
+        repairs: Replacements of the draft's sentences, by their indices there.
+        places: The spans of the draft's sentences in it, if it is a repaired draft.
+        abstains: Its sentences that say that the documents have no answer, and claim nothing.
+        attempt: The attempt that wrote it, from 0; None for the draft.
+        unsaid: The sentences of the draft that were removed because no document mentions them.
         is_abstention: Whether it claims nothing at all.
     """
 
@@ -93,7 +93,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, float]:
-        """What to order by, best first: decision, flagged sentences, passage score."""
+        """The sort key, best first: decision, flagged sentences, passage score."""
         verdict = self.verdict
         if self.is_abstention:
             return 0, 0, 1.0
@@ -102,10 +102,9 @@ class Candidate:
 
 
 def in_doubt(verdict: Verdict, threshold: Threshold) -> tuple[int, ...]:
-    """Return which sentences of a flagged answer are to be repaired.
+    """Return the sentences of a flagged answer to repair.
 
-    Where none is flagged by itself, those over the threshold of the passage; where there is none
-    either, all.
+    If none is flagged by itself, those over the passage threshold; failing that, all.
     """
     sentences = verdict.sentences
     flagged = tuple(i for i, s in enumerate(sentences) if s.flagged)
@@ -116,16 +115,16 @@ def in_doubt(verdict: Verdict, threshold: Threshold) -> tuple[int, ...]:
 def kept_in(
     passage: Passage, known: Verdict, doubtful: Collection[int]
 ) -> dict[int, SentenceVerdict]:
-    """Return which sentences of an answer need not be looked at again.
+    """Return the sentences of an answer that need no second check.
 
     Args:
         passage: The answer.
-        known: What was found of another version of it.
+        known: The verdict on another version of it.
         doubtful: The sentences of that version that are in doubt.
 
     Returns:
-        By their places, the sentences that stood in the other version and were not in doubt there,
-        with what was found of them.
+        The verdicts on the sentences that the other version contains and that were not in doubt
+        there, by sentence index.
     """
     sure = {s.text: s for i, s in enumerate(known.sentences) if i not in doubtful}
     for i in doubtful:
@@ -145,9 +144,9 @@ def finished(
     Args:
         best: The answer.
         draft: The model's first answer.
-        first: What the first check found of it.
-        documents: All documents that were found, by their ids.
-        regeneration: How it came about, without the edits and the sources.
+        first: The first check's verdict on it.
+        documents: All documents found, by id.
+        regeneration: The record of the attempts, without the edits and the sources.
     """
     verdict = _cited(best, list(documents.values()))
     cited = dict.fromkeys(chain.from_iterable(s.citations for s in verdict.sentences))
@@ -170,7 +169,7 @@ def finished(
 
 
 def _share_of(passage: Passage, places: Collection[int]) -> float:
-    """Return how much of a passage's sentences some of them are, by characters."""
+    """Return the share of a passage's sentences that the given ones make up, by characters."""
     lengths = [len(sentence.text) for sentence in passage.sentences]
     return sum(lengths[i] for i in places) / sum(lengths) if places else 0.0
 
@@ -183,8 +182,8 @@ def _conflicts(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _told(document: Document) -> Document:
-    """Return a document as a verdict can be written down with it."""
-    # Whatever a retriever keeps beside its texts: vectors, dates, objects of its own.
+    """Return a document with metadata that can be serialized in a verdict."""
+    # Retrievers may add anything: vectors, dates, objects of their own.
     plain = {k: v for k, v in document.metadata.items() if isinstance(v, (str, int, float))}
     return replace(document, metadata=plain)
 
@@ -218,12 +217,12 @@ _SHORT_QUESTION = 300
 
 
 class Writer:
-    """Writes on behalf of one answer.
+    """Writes text on behalf of one answer.
 
     Args:
-        model: Who writes, in litellm's notation; None for the model that wrote the answer.
-        check: The check of the request: its limits, its budget and its meters.
-        edition: Where documents' metadata has their edition; None for the usual places.
+        model: The writing model, in litellm's notation; None for the one that wrote the answer.
+        check: The check of the request, with its limits, budget and metering.
+        edition: The metadata key of the documents' edition; None for the usual keys.
     """
 
     def __init__(self, model: str | None, check: Check, edition: str | None = None) -> None:
@@ -232,11 +231,11 @@ class Writer:
         self._edition = edition
 
     def question(self, documents: Sequence[Document], *, index: int = 0) -> Query:
-        """Return the question of the main call, to be answered by documents.
+        """Return the main call's question, to be answered from documents.
 
         Args:
-            documents: What to answer by.
-            index: Which of several answers to the same is wanted.
+            documents: The documents to answer from.
+            index: The number of the answer, if several are wanted for the same query.
         """
         query = self._check.query or Query(())
         model = self._model or query.model
@@ -248,11 +247,11 @@ class Writer:
         """Write a whole answer.
 
         Args:
-            documents: What to answer by.
-            index: Which of several answers to the same is wanted.
+            documents: The documents to answer from.
+            index: The number of the answer, if several are wanted for the same query.
 
         Raises:
-            ProviderError: There is no answer.
+            ProviderError: The model gave no answer.
         """
         query = self.question(documents, index=index)
         judge = replace(judge_for(self._model, self._check.evidence), query=query)
@@ -264,15 +263,15 @@ class Writer:
         places: Mapping[int, tuple[int, int]],
         documents: Sequence[Document],
     ) -> tuple[dict[int, Replacement], str | None]:
-        """Write sentences in place of others.
+        """Write replacements for sentences.
 
         Args:
-            passage: The answer they stand in.
-            places: Where they stand in it, by whatever tells them apart.
-            documents: What to correct them by; of many, each is shown those nearest to it.
+            passage: The answer that contains them.
+            places: Their spans in it, by any key that identifies them.
+            documents: The documents to correct them by; each prompt shows the nearest ones.
 
         Returns:
-            What could be had, and what went wrong in one line without content, or None.
+            The replacements obtained, and one line about failures, without content, or None.
         """
         written: dict[int, Replacement] = {}
         failures: list[str] = []
@@ -317,7 +316,7 @@ class Writer:
             return found
         written = found.text
         if written.count("|") != sentence.count("|"):
-            # Of the row of a table, a model that knows tables writes the bars around it as well.
+            # For a table's row, a model that knows tables adds the outer bars.
             written = written.strip().removeprefix("|").removesuffix("|").strip()
         evidence = " ".join(map(full_text, shown))
         is_row = written.count("|") == sentence.count("|")
@@ -326,13 +325,13 @@ class Writer:
 
 
 class Regenerator:
-    """Mends flagged answers as a policy says. It keeps nothing of them.
+    """Repairs flagged answers from documents, without keeping state between them.
 
     Args:
         policy: The policy.
         action: Its action.
-        retriever: Where documents are found.
-        rechecking: How an answer is checked against them.
+        retriever: The source of documents.
+        rechecking: Checks an answer against them.
     """
 
     def __init__(
@@ -348,10 +347,10 @@ class Regenerator:
         self._rechecking = rechecking
 
     async def prepare(self) -> None:
-        """Do what the first regeneration would otherwise wait for.
+        """Load everything the first regeneration would otherwise wait for.
 
         Raises:
-            ConfigurationError: The retriever, or a model, cannot be had as configured.
+            ConfigurationError: The retriever, or a model, is not available as configured.
         """
         await self._retriever.prepare()
         await self._rechecking.prepare()
@@ -359,15 +358,15 @@ class Regenerator:
     async def run(
         self, text: str, verdict: Verdict, check: Check, *, shown: int = 0
     ) -> Regenerated:
-        """Mend an answer.
+        """Repair an answer.
 
-        Whatever fails, there is an answer: the best so far.
+        Failures never lose the answer: the best one so far is returned.
 
         Args:
             text: The flagged answer.
-            verdict: What the check found.
-            check: The check: its limits, its clock and its meters go on.
-            shown: Up to where the answer was shown and cannot be changed, in code points.
+            verdict: The result of the check.
+            check: The check, whose limits, deadline and metering continue.
+            shown: The length of the text already shown, which cannot change, in code points.
 
         Returns:
             The best answer, with its verdict.
@@ -384,14 +383,14 @@ class Regenerator:
 
 
 class Mending:
-    """One flagged answer being mended: what was tried, and the best answer so far.
+    """The repair of one flagged answer: its attempts, and the best answer so far.
 
     Args:
         policy: The policy.
         action: Its action.
-        check: The check: its limits, its clock and its meters go on.
+        check: The check, whose limits, deadline and metering continue.
         draft: The flagged answer.
-        shown: Up to where it was shown and cannot be changed, in code points.
+        shown: The length of the text already shown, which cannot change, in code points.
     """
 
     by: ClassVar[Literal["documents", "samples"]] = "documents"
@@ -410,7 +409,7 @@ class Mending:
         self._documents: dict[str, Document] = {}
 
     async def run(self) -> Regenerated:
-        """Try as often as the action says; return the best answer, whatever fails."""
+        """Make up to `attempts` attempts; return the best answer despite any failure."""
         with anyio.CancelScope(deadline=self._check.deadline):
             for number in range(self._action.attempts):
                 if not await self._attempt(number):
@@ -436,9 +435,9 @@ class Mending:
         try:
             goes_on = await self._try(number)
             over = True
-        # Whatever breaks in here, there is an answer already.
+        # An answer exists already, so no failure in here may lose it.
         except Exception as error:
-            # Only our own messages are sure to hold no word of the answer.
+            # Only our own messages are sure not to contain words of the answer.
             told = isinstance(error, (ConfigurationError, ScorerError))
             why = f": {error}" if told else ""
             self._notes.append(f"it failed with {type(error).__name__}{why}")
@@ -472,8 +471,8 @@ class Mending:
     def _is_better(self, candidate: Candidate) -> bool:
         """Return whether an answer is better than the best so far.
 
-        One that is still flagged is so only where less is flagged in it and nothing new: more
-        sentences lower the score of the passage, whatever they say.
+        A still flagged answer is better only if a strict subset is flagged in it: adding sentences
+        lowers the passage score, whatever they say.
         """
         before, after = self._best.verdict, candidate.verdict
         if candidate.rank >= self._best.rank or not after.flagged:
@@ -488,14 +487,14 @@ class Mending:
 
     @property
     def _claiming(self) -> frozenset[int]:
-        """Return which sentences of the draft claim something."""
+        """The sentences of the draft that claim something."""
         claims = self._draft.verdict.claims
         found = frozenset(c.sentence for c in claims if c.kind in ("fact", "hedged"))
         return found or frozenset(range(len(self._draft.passage.sentences)))
 
 
 def _flagged_in(verdict: Verdict) -> set[str]:
-    """Return the claims that are flagged, and the flagged sentences none of whose claims is."""
+    """Return the flagged claims, and the flagged sentences without a flagged claim."""
     claims = [claim for claim in verdict.claims if claim.flagged]
     told = {claim.sentence for claim in claims}
     others = {s.text for i, s in enumerate(verdict.sentences) if s.flagged and i not in told}
@@ -503,7 +502,7 @@ def _flagged_in(verdict: Verdict) -> set[str]:
 
 
 class _ByDocuments(Mending):
-    """Mends an answer by documents."""
+    """Repairs an answer from documents."""
 
     def __init__(
         self,
@@ -545,7 +544,7 @@ class _ByDocuments(Mending):
     async def _without_flagged(
         self, candidate: Candidate, documents: Sequence[Document]
     ) -> Candidate:
-        """Take back those repairs of an answer that are flagged, where others are not."""
+        """Undo the repairs that are flagged in an answer, if others are not."""
         places = Repaired(candidate.passage.text, candidate.places)
         flagged = [s for s in candidate.verdict.sentences if s.flagged]
         back = {i for s in flagged for i in places.origin(s.start, s.end)}
@@ -556,7 +555,7 @@ class _ByDocuments(Mending):
         return await self._checked(replace(fewer, verdict=candidate.verdict), documents)
 
     def _doubtful(self) -> tuple[int, ...]:
-        """Return which sentences of the best answer are to be repaired and can be."""
+        """Return the sentences of the best answer to repair that were not shown yet."""
         sentences = self._best.verdict.sentences
         doubtful = in_doubt(self._best.verdict, self._policy.threshold)
         return tuple(i for i in doubtful if sentences[i].start >= self._shown)
@@ -574,7 +573,7 @@ class _ByDocuments(Mending):
         ]
         query = self._check.query
         topic = topic_of(self._question, query.entity if query else None)
-        # Documents may have the words of a short question, and others than its answer.
+        # Documents may use the words of a short question, with another answer.
         asked = questions_in(self._question) if len(self._question) <= _SHORT_QUESTION else []
         searches = [search_queries(topic, wanted) for wanted in (bare, asked, texts)]
         queries = tuple(dict.fromkeys(chain.from_iterable(searches)))
@@ -582,7 +581,7 @@ class _ByDocuments(Mending):
         subjects = tuple(dict.fromkeys([*topic.names, *begun]))
         found = await self._gathering.search(queries, subjects)
         if subjects and not found.failures and not _names_any(found, subjects):
-            # Pages about it may have none of the words of the question.
+            # Pages about the subject may contain none of the question's words.
             queries = tuple(dict.fromkeys([*queries, *subjects[:_MOST_SUBJECTS]]))
             found = await self._gathering.search(queries, subjects)
         self._is_about_it = not subjects or _names_any(found, subjects)
@@ -593,15 +592,15 @@ class _ByDocuments(Mending):
         return found.documents
 
     def _contrary(self, place: int) -> list[str]:
-        """Return the words of a sentence of the best answer that something speaks against."""
+        """Return the words of a sentence of the best answer that evidence contradicts."""
         text, claims = self._best.passage.text, self._best.verdict.claims
         found = [c.contradicted_by for c in claims if c.sentence == place and c.contradicted_by]
         return [text[slice(*one.claimed)] for one in found if one.claimed]
 
     async def _measure_draft(self, doubtful: Sequence[int], documents: Sequence[Document]) -> bool:
-        """Look at the draft by what was found; return whether it is still in doubt.
+        """Check the draft against the documents; return whether it is still flagged.
 
-        Only what is measured in the same way can be compared, and a flag may have been wrong.
+        Only scores measured in the same way are comparable, and the first flag may have been wrong.
         """
         passage = self._draft.passage
         kept = kept_in(passage, self._draft.verdict, doubtful)
@@ -664,7 +663,7 @@ class _ByDocuments(Mending):
         written: Mapping[int, Replacement],
         documents: Sequence[Document],
     ) -> Candidate:
-        """Return the best answer with further repairs, not checked yet."""
+        """Return the best answer with further repairs, not yet checked."""
         draft = self._draft.passage
         repairs = without_repeats(draft, {**self._best.repairs, **written})
         unsaid = self._best.unsaid.difference(written).union(
@@ -702,10 +701,10 @@ class _ByDocuments(Mending):
         )
 
     def _abstentions(self, unsaid: frozenset[int]) -> dict[int, str]:
-        """Return what is said in place of sentences of the draft that no document speaks of.
+        """Return abstentions in place of draft sentences that no document mentions.
 
-        Where nothing is left, or one of several questions is not answered any more, users are told.
-        Documents about something else do not tell that either.
+        Users are told if nothing is left, or if one of several questions is no longer answered. If
+        the documents are about something else, nothing is said, because they do not show that.
         """
         chosen, draft = self._action.abstention, self._draft.passage
         if chosen is None or not unsaid or not self._is_about_it:
@@ -729,14 +728,14 @@ class _ByDocuments(Mending):
         return claims_nothing(text, is_open=True, asked=self._question) == "refusal"
 
     def _claims_nothing(self, passage: Passage, abstains: Collection[int]) -> bool:
-        """Return whether an answer says what the documents do not tell, and nothing else."""
+        """Return whether an answer says that the documents have no answer, and nothing else."""
         return bool(abstains) and all(
             i in abstains or claims_nothing(s.text, is_open=True, asked=self._question)
             for i, s in enumerate(passage.sentences)
         )
 
     async def _checked(self, candidate: Candidate, documents: Sequence[Document]) -> Candidate:
-        """Check a new answer; what stood in the best one and was not in doubt there stays."""
+        """Check a new answer; undoubted sentences of the best one keep their verdicts."""
         best, passage = self._best.verdict, candidate.passage
         if candidate.is_abstention:
             said = tuple(map(_abstaining, passage.sentences))
@@ -768,7 +767,7 @@ def _abstaining(sentence: Sentence) -> SentenceVerdict:
 def _named(
     passage: Passage, repaired: Repaired, named: Mapping[int, tuple[str, ...]]
 ) -> dict[int, tuple[str, ...]]:
-    """Return which sentences were written from documents, and what was named for them."""
+    """Return the sentences that were written from documents, with the documents cited for them."""
     found: dict[int, tuple[str, ...]] = {}
     for i, sentence in enumerate(passage.sentences):
         origins = [o for o in repaired.origin(sentence.start, sentence.end) if o in named]
@@ -778,13 +777,13 @@ def _named(
 
 
 async def split_text(text: str, policy: Policy) -> Passage:
-    """Return an answer split into sentences, as a policy says."""
+    """Split an answer into sentences, as the policy says."""
     split = partial(Passage.of, text, splitter=policy.splitter)
     return await compute(split, chars=SPLITTING * len(text))
 
 
 def attributes_of(verdict: Verdict) -> dict[str, AttributeValue]:
-    """Return what a span says of a regeneration."""
+    """Return a span's attributes for a regeneration."""
     attempts = verdict.regeneration.attempts if verdict.regeneration else ()
     usage = sum((attempt.usage for attempt in attempts), Usage())
     return {

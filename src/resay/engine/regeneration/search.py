@@ -1,10 +1,10 @@
-"""Searches for exactly what is in doubt, and puts together the documents that are found.
+"""Searches for the claims in doubt, and merges the documents found.
 
-A flagged sentence alone is a bad search: "He was born in Leeds" fits everyone born there. Each is
-put behind the question's topic, unless it names that itself: "Ada Lovelace: She was born in
-London". That reads as a heading with its text does, which suits an index of words and one of
-meanings alike. It is searched for without what it may have wrong too, and that comes first: who
-searches for an invented value finds whatever else has that value.
+A flagged sentence alone makes a bad query: "He was born in Leeds" fits everyone born there. So the
+question's topic is put before each one, unless the sentence names it: "Ada Lovelace: She was born
+in London". That reads like a heading with its text, which suits keyword and semantic indexes alike.
+Queries without the possibly wrong details are added, and come first: a search for an invented value
+finds other things with that value.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from resay.scorers.reverse_validation.words import read_words
 
 _CHARS = 300
 _ALIKE = 92
-# What is compared with each other, in an answer that is flagged throughout.
+# Limit on pairwise comparisons, for an answer that is flagged throughout.
 _MOST_CLAIMS = 200
 _CLAUSE_ENDS = ("; ", ". ", ": ", ", ", "；", "。", "，", "、", "۔", "، ")
 
@@ -43,22 +43,22 @@ _CLAUSE_ENDS = ("; ", ". ", ": ", ", ", "；", "。", "，", "、", "۔", "، ")
 def search_queries(
     question: str | Topic, sentences: Sequence[str], *, entity: str | None = None, most: int = 8
 ) -> tuple[str, ...]:
-    """Return what to search for to support or correct sentences of an answer.
+    """Return the queries that find support or corrections for an answer's sentences.
 
-    Sentences that say nearly the same are searched for once, by the longest, unless another has
-    names or numbers of its own. A sentence too long for one search is divided. Where there are
-    more than `most`, neighbours that are short enough are searched for together, the shortest
-    first, and then those with the fewest names, numbers and other words of content are left out.
+    Nearly identical sentences share one query, made from the longest, unless one has names or
+    numbers of its own. A sentence too long for one query is split. If there are more than `most`,
+    neighbours that are short enough are joined, the shortest first; then those with the fewest
+    names, numbers and other content words are dropped.
 
     Args:
-        question: What was asked, plain or Markdown, perhaps empty; or what that is about.
+        question: The question, plain or Markdown, possibly empty; or its topic.
         sentences: The flagged sentences, in order, plain or Markdown.
-        entity: What the question is mainly about, where that is known.
-        most: How many searches there may be, at least 1.
+        entity: The main subject of the question, if known.
+        most: The maximum number of queries, at least 1.
 
     Returns:
-        The searches in the order of the sentences, none twice, each of at most 300 characters on
-        one line. At least one where a sentence has letters, none where no sentence has words.
+        The distinct queries in the order of the sentences, each of at most 300 characters on one
+        line. At least one if any sentence has letters, none if no sentence has words.
 
     Raises:
         ConfigurationError: `most` is less than 1.
@@ -79,7 +79,7 @@ def _alone(claim: str, topic: Topic) -> str:
 
 
 def _claims(sentence: str, room: int, most: int) -> Iterator[str]:
-    """Yield a sentence in parts that fit; one that runs on and on without its end."""
+    """Yield a sentence in parts that fit, limited for one that does not end."""
     parts = filter(has_words, _divided(plain(sentence), room))
     yield from islice(parts, most)
 
@@ -93,7 +93,7 @@ def _divided(text: str, room: int) -> Iterator[str]:
 
 
 def _cut(text: str, room: int) -> int:
-    """Return where to divide a text: behind a clause, else between words, else anywhere."""
+    """Return where to split a text: after a clause, else between words, else anywhere."""
     ends = [text.rfind(end, room // 2, room) + len(end.rstrip()) for end in _CLAUSE_ENDS]
     best = max(ends)
     if best > room // 2:
@@ -103,7 +103,7 @@ def _cut(text: str, room: int) -> int:
 
 
 def _distinct(claims: Sequence[str]) -> list[str]:
-    """Leave out what another claim says too."""
+    """Drop claims that another claim covers."""
     folded = [utils.default_process(claim) for claim in claims]
     marks = [_names_and_numbers(claim) for claim in claims]
     kept: list[int] = []
@@ -118,13 +118,13 @@ def _distinct(claims: Sequence[str]) -> list[str]:
 
 
 def _names_and_numbers(claim: str) -> frozenset[str]:
-    """Return the words that begin with a capital or a digit, but for the first."""
+    """Return the words that begin with a capital or a digit, except the first word."""
     words = read_words(claim)[1:]
     return frozenset(w.key for w in words if w.capital or w.text[0].isdecimal())
 
 
 def _merged(claims: list[str], room: int, most: int) -> list[str]:
-    """Join neighbours, the shortest first, until there are few enough or none that fit."""
+    """Join neighbours, the shortest first, until there are few enough or no pair fits."""
     while len(claims) > most:
         pairs = [f"{a} {b}" for a, b in pairwise(claims)]
         i = min(range(len(pairs)), key=lambda i: len(pairs[i]))
@@ -135,7 +135,7 @@ def _merged(claims: list[str], room: int, most: int) -> list[str]:
 
 
 def _telling(claims: list[str], topic: Topic, most: int) -> list[str]:
-    """Keep the claims that say most, in their order."""
+    """Keep the most informative claims, in their order."""
     if len(claims) <= most:
         return claims
     weights = [_weight(claim, topic) for claim in claims]
@@ -144,23 +144,23 @@ def _telling(claims: list[str], topic: Topic, most: int) -> list[str]:
 
 
 def _weight(claim: str, topic: Topic) -> int:
-    """Count words of content that the topic has not, names and numbers twice."""
+    """Count content words that are not in the topic, names and numbers twice."""
     said = content_of(claim) - content_of(" ".join(topic.names))
     return len(said) + len(said & _names_and_numbers(claim))
 
 
-# Pages of products with nearly the same name are found before the right one.
+# Fetch more: pages about products with similar names may rank before the right one.
 _FURTHER, _MOST_FOUND = 10, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search gave.
+    """The result of a search.
 
     Attributes:
         documents: The documents, best first, without instructions to a model.
-        note: What went wrong, in one line without content, or None.
-        failures: How many searches failed.
+        note: One line about failures, without content, or None.
+        failures: The number of failed queries.
     """
 
     documents: tuple[Document, ...]
@@ -169,12 +169,12 @@ class Found:
 
 
 class Gathering:
-    """Searches on behalf of one answer. The same is searched for once.
+    """Searches on behalf of one answer, sending each query only once.
 
     Args:
-        action: How much is searched for, and for how long.
-        retriever: Who finds it.
-        tenant: On whose behalf, where the application serves several.
+        action: The limits of the search.
+        retriever: The retriever.
+        tenant: The tenant on whose behalf to search, if the application serves several.
     """
 
     def __init__(
@@ -187,15 +187,15 @@ class Gathering:
         self._failures: list[str] = []
 
     async def search(self, queries: Sequence[str], subjects: Sequence[str] = ()) -> Found:
-        """Search for all at the same time.
+        """Run all queries concurrently.
 
         Args:
-            queries: What to search for, none twice.
-            subjects: The names of what the searches are about. Of what a search finds, those
-                documents come first that name all of them that the search names.
+            queries: The distinct queries.
+            subjects: The names of the subjects. Documents with more of those in a query come first
+                in its results.
 
         Returns:
-            What was found, for these queries and for those before them.
+            The results of these queries and of all earlier ones.
         """
         self._failures.clear()
         async with anyio.create_task_group() as tasks:
@@ -216,18 +216,18 @@ class Gathering:
                 found = await self._retriever.retrieve(query, k=wanted, tenant=self._tenant)
                 around.set({"resay.documents": len(found)})
             self._known[query] = tuple(named_first(found, names))[: self._action.k]
-        # Whoever wrote the retriever, it must not cost the user the answer.
+        # A failing retriever must not cost the user the answer.
         except Exception as error:
             self._failures.append(type(error).__name__)
 
     def _fitting(
         self, documents: Sequence[Document], best: Collection[str]
     ) -> tuple[Document, ...]:
-        """Leave out what is there twice, or too much to read.
+        """Drop duplicates, and documents beyond the limits of number and length.
 
         Args:
-            documents: What was found, best first.
-            best: The ids of those that one search found first; they stay before others.
+            documents: The results, best first.
+            best: The ids of the top results of each query, which are kept before others.
         """
         order = {document.id: place for place, document in reversed([*enumerate(documents)])}
         documents = sorted(documents, key=lambda document: document.id not in best)
@@ -258,9 +258,9 @@ def _shortened(document: Document, chars: int) -> Document:
 
 
 def named_first(documents: Sequence[Document], names: Sequence[str]) -> list[Document]:
-    """Put documents that name more of what is looked for before others, else as they come.
+    """Put documents first that contain more of the names, otherwise keeping the order.
 
-    Those are left out that speak of something else with nearly the same name, and of none of these.
+    Documents about something else with a similar name, and none of these, are dropped.
     """
     counts = [sum(naming(name, full_text(document)) for name in names) for document in documents]
     about = [
@@ -278,11 +278,11 @@ def full_text(document: Document) -> str:
 
 
 def newest_first(documents: Sequence[Document], key: str | None) -> tuple[Document, ...]:
-    """Put documents that name their edition in its order, the newest first, among the others.
+    """Sort documents that have an edition, newest first, keeping the others in place.
 
     Args:
         documents: Documents, best first.
-        key: Where metadata has the edition; None for the usual places.
+        key: The metadata key of the edition; None for the usual keys.
     """
     editions = {d.id: e for d in documents if (e := edition_of(d.metadata, key))}
     ordered = sorted(

@@ -1,9 +1,9 @@
-"""Finds what a question is about, and what a sentence says without what may be wrong in it.
+"""Finds the topic of a question, and reduces a sentence to the parts that are unlikely to be wrong.
 
-The topic is found by form: quoted words, names, or what is left of the question. What only says
-what to do ("Write a short paragraph about", "in 100 words") is left out as far as that can be seen
-from its words, in seven European languages, Russian, and, by the particles around the object,
-Chinese, Japanese and Korean. In other languages the question stands for itself.
+The topic is found by form: quoted words, names, or the rest of the question. Instructions ("Write a
+short paragraph about", "in 100 words") are removed as far as their words allow, in seven European
+languages, Russian, and, by the particles around the object, Chinese, Japanese and Korean. In other
+languages the question itself is the topic.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from resay.core.segmentation.sentences import ORDINAL_MONTHS
 from resay.scorers.reverse_validation.words import Word, join, read_words
 
 _WORD = re.compile(r"[^\W_]+")
-# Halves of surrogate pairs among them: no index takes them.
+# Including halves of surrogate pairs, which no index accepts.
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _MARKER = re.compile(
     rf"""
@@ -49,7 +49,7 @@ _LINK = re.compile(
 )
 _ADDRESS = re.compile(r"<((?:https?|mailto):[^<>\s]{1,500})>")
 _TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,12}(?:\s[^<>]{0,200})?/?>")
-# Between letters of scripts without spaces emphasis stands right beside words.
+# In scripts without spaces, emphasis marks directly adjoin words.
 _EMPHASIS = re.compile(
     r"(?<![0-9A-Za-z*\\])\*{1,3}(?=\S)|(?<=[^\s*\\])\*{1,3}(?![0-9A-Za-z*])"
     r"|(?<![\w\\])_{1,3}(?=\S)|(?<=[^\s_\\])_{1,3}(?!\w)|~~|(?<!\\)`+"
@@ -63,13 +63,13 @@ def has_words(text: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Return a text without Markdown and marks of citation, on one line.
+    """Return a text without Markdown and citation marks, on one line.
 
     Args:
         text: Any text.
 
     Returns:
-        What is left. A text of nothing but marks keeps the words in them, if they have letters.
+        The remaining text. A text of nothing but marks keeps their words, if these have letters.
     """
     cleaned = _CITATION.sub("", _MARKER.sub("", text))
     cleaned = _ADDRESS.sub(r"\1", _LINK.sub(r"\1", cleaned))
@@ -85,7 +85,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Small letters, in seven languages. Closed-class words, and verbs and nouns of asking.
+# Lowercase, in seven languages: closed-class words, and verbs and nouns of asking.
 STOP_WORDS = _words("""
     a about after all also am an and any are as at be because been before being but by can could did
     do does doing during each for from had has have having he her hers him his how i if in into is
@@ -146,7 +146,7 @@ _ABOUT = (
     r"|acerca\s+de|su|sull[ao]|over|об?о?|про"
     rf"|{_TEXT}\s+(?:of|for|to|von|vom|de|du|des|di|da|do|del|della|van)\b)"
 )
-# What stands between may not end a sentence.
+# The text in between may not end a sentence.
 _UP_TO = r"[^.?!:;\n。？！]{0,100}?"
 LEAD_INS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -163,7 +163,7 @@ LEAD_INS = tuple(
         r"(?:请|請)?(?:简单|簡單)?(?:介绍|介紹)(?:一下)?(?P<object>.{2,60})",
     )
 )
-"""Sentences that say what to write about; the group `object` is that."""
+"""Sentences that say what to write about, which is the group `object`."""
 ORDERS = re.compile(
     rf"""
     \W*(?:{_POLITE}[\s,]+){{0,2}}
@@ -177,7 +177,7 @@ ORDERS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""What a sentence that only says how to answer begins with."""
+"""The beginning of a sentence that only says how to answer."""
 LABEL = re.compile(
     r"(?<!\W)\W*(?:question|q|query|user|human|prompt|task|instruction|frage|pregunta|domanda|问题|問題|質問)"
     r"\s*[:：]\s*",
@@ -199,19 +199,19 @@ TAIL = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""How long or how detailed an answer is to be, at the end of a sentence."""
+"""The required length or detail of an answer, at the end of a sentence."""
 COMPARING = re.compile(
     r"\b(?:compare[sd]?|comparison|versus|vs|differences?|differ|unterschiede?|vergleiche?"
     r"|différences?|compare[zr]?|diferencias?|compara|differenz[ae]|confronta|verschil(?:len)?)\b"
     r"|区别|區別|比较|比較|違い|차이",
     re.IGNORECASE,
 )
-"""Questions about several things, each of which an answer speaks of alone."""
+"""Questions about several things, each of which an answer covers separately."""
 _SUBJECT_CHARS = 80
 _MOST_NAMES = 3
-# Of a longer question the beginning and the end are read: what it asks seldom stands between them.
+# Longer questions are read only at both ends: the actual question is seldom in the middle.
 _READ_CHARS = 600
-# A name is named by all of its words; of a longer phrase two in three will do.
+# A name must appear with all of its words; for a longer phrase, two in three are enough.
 _ALL_WORDS = 4
 _THIN = 2
 _QUOTED = re.compile(
@@ -228,11 +228,11 @@ _EDGES = re.compile(r"\A[\W_]+|(?<![^\w)\]])[^\w)\]]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a question is about.
+    """The topic of a question.
 
     Attributes:
-        names: What it names, each to be said where a sentence does not.
-        focus: What it asks about, in its own words; said where a sentence says hardly anything.
+        names: The names in it, each to be added to sentences without it.
+        focus: What it asks about, in its own words; added to sentences with hardly any content.
         compares: Whether it asks about several things, of which a sentence may name one.
     """
 
@@ -242,16 +242,16 @@ class Topic:
 
     @property
     def longest(self) -> int:
-        """How many characters `missing` returns at the most."""
+        """The maximum length of the result of `missing`, in characters."""
         return max(len(", ".join(self.names)), len(self.said))
 
     @property
     def said(self) -> str:
-        """What it names and asks about, in a line."""
+        """The names and the focus, on one line."""
         return ", ".join(self._with_focus(self.names))
 
     def missing(self, claim: str) -> str:
-        """Return what is to be said before a claim; empty where it names all of that itself."""
+        """Return the text to put before a claim; empty if the claim names all of it."""
         names = [name for name in self.names if not _is_named(name, claim)]
         if self.compares and len(names) < len(self.names):
             names = []
@@ -266,7 +266,7 @@ class Topic:
 
 
 def content_of(text: str) -> frozenset[str]:
-    """Return the words of a text that say something, folded for comparing."""
+    """Return the content words of a text, folded for comparison."""
     return frozenset(w.key for w in read_words(text) if not _is_stop(w))
 
 
@@ -277,7 +277,7 @@ def _is_stop(word: Word) -> bool:
 def _is_named(name: str, text: str) -> bool:
     wanted, there = read_words(name), read_words(text)
     joined = join(wanted)
-    # Where words are not set apart, or have endings, a name stands inside of others.
+    # If words are not separated, or have endings, a name may be part of other words.
     if (len(joined) > _ALL_WORDS or not joined.isascii()) and joined in join(there):
         return True
     keys = {w.key for w in wanted if not w.small} or {w.key for w in wanted}
@@ -288,14 +288,14 @@ def _is_named(name: str, text: str) -> bool:
 
 
 def topic_of(question: str, entity: str | None = None) -> Topic:
-    """Return what a question is about.
+    """Return the topic of a question.
 
     Args:
         question: The text of a user's message, plain or Markdown; may be empty.
-        entity: What it is mainly about, where that is known; it is then taken for its only name.
+        entity: Its main subject, if known; it is then used as the only name.
 
     Returns:
-        The topic, without names where the question has no words.
+        The topic, without names if the question has no words.
     """
     asked, others = _parts(question)
     phrases = [phrase for phrase in map(_phrase, asked) if phrase]
@@ -315,16 +315,16 @@ def questions_in(text: str) -> list[str]:
 
 
 def nearest_question(sentence: str, questions: Sequence[str], place: int | None) -> str | None:
-    """Return which of several questions a sentence answers.
+    """Return the one of several questions that a sentence answers.
 
     Args:
         sentence: The sentence.
         questions: The questions.
-        place: Its place among the sentences of the answer, where there are as many as questions.
+        place: Its index among the answer's sentences, if there are as many as questions.
 
     Returns:
-        That with most of its words that not all questions have; among equals that of its place,
-        or None.
+        The question that shares the most words with it, ignoring words of names and of all
+        questions; in a tie, the one at its index, or None.
     """
     words = [content_of(question) for question in questions]
     common = frozenset[str]().union(*_named_words(questions), words[0].intersection(*words))
@@ -346,7 +346,7 @@ def _named_in(text: str) -> tuple[str, ...]:
 
 
 def _parts(question: str) -> tuple[list[str], list[str]]:
-    """Divide a question into what asks, without what says how to answer, and the rest."""
+    """Split a question into asking sentences, without instructions, and the rest."""
     text = question.strip()
     if len(text) > 2 * _READ_CHARS:
         text = f"{text[:_READ_CHARS]}\n\n{text[-_READ_CHARS:]}"
@@ -366,7 +366,7 @@ def _parts(question: str) -> tuple[list[str], list[str]]:
 
 
 def _object(sentence: str) -> str:
-    """Return what a sentence wants something to be written about; empty where it does not say."""
+    """Return what a sentence asks to be written about; empty if it does not say."""
     for lead_in in LEAD_INS:
         if found := lead_in.match(sentence):
             return TAIL.sub("", found["object"])
@@ -374,7 +374,7 @@ def _object(sentence: str) -> str:
 
 
 def _phrase(text: str) -> str:
-    """Return a sentence without the words of asking at its ends."""
+    """Return a sentence without the asking words at its ends."""
     words = list(dropwhile(_is_stop, read_words(text)))
     while words and _is_stop(words[-1]):
         words.pop()
@@ -383,12 +383,12 @@ def _phrase(text: str) -> str:
 
 
 def _names_in(asked: Sequence[str], others: Sequence[str], *, apart: bool) -> Iterator[str]:
-    """Yield what is quoted, then what is capitalised.
+    """Yield the quoted names, then the capitalized ones.
 
     Args:
-        asked: Where to look.
-        others: Where to look then; there, the first word of a sentence is no name.
-        apart: Whether "and" divides names, and is no part of one.
+        asked: The texts to search first.
+        others: The texts to search next; their first words are not names.
+        apart: Whether "and" separates names rather than being part of one.
     """
     for text in (*asked, *others):
         for quoted in _QUOTED.finditer(text):
@@ -401,8 +401,8 @@ def _names_in(asked: Sequence[str], others: Sequence[str], *, apart: bool) -> It
 
 
 def _capitalised(text: str, small: frozenset[str]) -> Iterator[tuple[int, str]]:
-    """Yield runs of capitalised words, each with the number of its first word."""
-    # In a text all in capitals, or in a script that has none, they tell nothing.
+    """Yield runs of capitalized words, each with the index of its first word."""
+    # In a text all in capitals, or in a script without them, they carry no information.
     words = read_words(text) if any(map(str.islower, text)) else []
     i = 0
     while i < len(words):
@@ -417,7 +417,7 @@ def _capitalised(text: str, small: frozenset[str]) -> Iterator[tuple[int, str]]:
 
 
 def _end_of_name(text: str, words: Sequence[Word], first: int, small: frozenset[str]) -> int:
-    """Return where a run of capitalised words ends that begins at a word; there, if it is none."""
+    """Return the end of the run of capitalized words starting at `first`; `first` if none does."""
     end = i = first
     if not words[first].capital:
         return first
@@ -435,7 +435,7 @@ def _adjoins(text: str, a: Word, b: Word) -> bool:
 
 
 def _distinct_names(names: Iterable[str]) -> list[str]:
-    """Return the first names, none of which is in another, that fit in the space there is."""
+    """Return the first distinct names that fit in the available space."""
     kept: list[str] = []
     for name in map(plain, names):
         if not has_words(name) or any(_is_named(name, other) for other in kept):
@@ -447,11 +447,11 @@ def _distinct_names(names: Iterable[str]) -> list[str]:
 
 
 def shortened(text: str, chars: int) -> str:
-    """Return as much of the beginning of a text as fits, cut between words if there are any.
+    """Return the longest beginning of a text that fits, cut between words if possible.
 
     Args:
         text: A text on one line.
-        chars: How many characters it may have.
+        chars: The maximum length in characters.
     """
     if len(text) <= chars:
         return text
@@ -460,24 +460,24 @@ def shortened(text: str, chars: int) -> str:
 
 
 def without_values(sentence: str, question: str, wrong: Collection[str] = ()) -> str:
-    """Return a sentence without what may be wrong in it: numbers, and names nobody asked about.
+    """Return a sentence without details that may be wrong: numbers, and names not asked about.
 
-    The name that it begins with stays where the question has none: that is what it speaks of.
+    The name at its beginning stays if the question has none, because that is its subject.
 
     Args:
         sentence: A flagged sentence, plain or Markdown.
-        question: What was asked; what it names stays.
-        wrong: Words of the sentence that something speaks against; they go, whatever they are.
+        question: The question; names in it stay.
+        wrong: Words that evidence contradicts; removed unless the question contains them.
 
     Returns:
-        What is left, on one line; empty where that says nothing.
+        The remaining text, on one line; empty if it has no content.
     """
     text = plain(sentence)
     words = read_words(text)
     known = {w.key for w in read_words(question)}
     contrary = {w.key for part in wrong for w in read_words(part)}
     gone = {i for i, w in enumerate(words) if w.key in contrary}
-    # German writes every noun with a capital: there, only several in a row are surely a name.
+    # In German all nouns are capitalized, so only several in a row are surely a name.
     least = 2 if guess_language([w.text.lower() for w in words]) == "de" else 1
     runs = [
         range(i, _end_of_name(text, words, i, frozenset()))
@@ -501,7 +501,7 @@ def without_values(sentence: str, question: str, wrong: Collection[str] = ()) ->
 
 
 def subject_of(sentence: str) -> str:
-    """Return the name that a sentence begins with; empty where it begins with none."""
+    """Return the name at the beginning of a sentence; empty if there is none."""
     words = read_words(sentence)
     end = _end_of_name(sentence, words, 0, _INSIDE_NAMES) if words else 0
     run = list(dropwhile(_is_stop, words[:end]))

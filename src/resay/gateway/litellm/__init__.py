@@ -1,1 +1,1 @@
-"""Whoever litellm asks, through the gateway; and LiteLLM's own guardrail API."""
+"""Models called through litellm, and LiteLLM's own guardrail API."""

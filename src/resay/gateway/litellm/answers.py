@@ -1,4 +1,4 @@
-"""litellm's answers and streams, as the APIs' own servers would send them."""
+"""Converts litellm's answers and streams to the format of the APIs' own servers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from resay.providers.apis.base import as_json, mapping, mappings, number, text
 
 
 class LiteLLMResponse(Asked):
-    """An answer that litellm gives, or is giving.
+    """A response that litellm has returned or is streaming.
 
     Args:
         status_code: The status.
         headers: The headers, names in lower case.
         pieces: The bytes of the body.
-        limit: How many there may be, where that is asked for.
-        body: The object it is, where it is there already.
-        on_close: Takes no more of it.
+        limit: The maximum length in bytes, if it is enforced.
+        body: The JSON object in it, if it is complete.
+        on_close: Closes the stream.
     """
 
     _whose = "the model's"
@@ -44,7 +44,7 @@ class LiteLLMResponse(Asked):
         self._on_close = on_close
 
     def close(self) -> None:
-        """Take no more of it."""
+        """Close the response without reading the rest."""
         if self._on_close is not None:
             self._on_close()
 
@@ -52,10 +52,10 @@ class LiteLLMResponse(Asked):
         return self._pieces
 
     def json(self) -> Body:
-        """Return the object in an answer that was read.
+        """Return the JSON object in a response that was read.
 
         Raises:
-            UpstreamError: It is no answer.
+            UpstreamError: It contains none, or is not a success.
         """
         if not self.is_success or self._body is None:
             raise UpstreamError(self)
@@ -63,13 +63,13 @@ class LiteLLMResponse(Asked):
 
 
 def headers_of(call: Call, kind: str) -> Headers:
-    """Return the headers of an answer to a request, of a kind of content."""
+    """Return the headers of a response with a content type."""
     name = b"request-id" if call.dialect == "anthropic" else b"x-request-id"
     return [(b"content-type", kind.encode()), (name, call.request_id.encode())]
 
 
 async def once(content: bytes) -> AsyncGenerator[bytes]:
-    """Give all there is."""
+    """Yield the content in one piece."""
     yield content
 
 
@@ -82,7 +82,7 @@ _CHAT_USAGE: Mapping[str, tuple[str, ...]] = {
 }
 _MESSAGE = ("tool_calls", "function_call", "annotations", "audio", "reasoning_content")
 _CALL = ("index", "id", "type", "function", "custom")
-# Fields of a response that others than OpenAI leave out.
+# Fields of a response that only OpenAI returns.
 _RESPONSE: Mapping[str, Any] = {
     "error": None,
     "incomplete_details": None,
@@ -112,7 +112,7 @@ _RESPONSE_TOO = (
     "store",
     "top_logprobs",
 )
-# A response says again what it was asked with.
+# A response repeats these fields of its request.
 _SAID_AGAIN = ("instructions", "metadata", "tool_choice", "tools")
 _PLAIN_TEXT = {"format": {"type": "text"}}
 _MESSAGE_FIELDS = (
@@ -131,40 +131,40 @@ _MESSAGE_FIELDS = (
 
 
 class Priced(dict[str, Any]):
-    """An answer with what it cost.
+    """An answer with its cost.
 
     Attributes:
-        cost_usd: What it cost in US dollars; None where nobody knows.
+        cost_usd: The cost in US dollars; None if unknown.
     """
 
     cost_usd: float | None = None
 
 
 def plain(value: Any) -> dict[str, Any]:
-    """Return one of litellm's objects as JSON."""
+    """Convert one of litellm's objects to JSON-ready values."""
     if isinstance(value, Mapping):
         return dict(cast("Mapping[str, Any]", value))
     return value.model_dump(mode="json", warnings=False)
 
 
 def cost_of(answer: Any) -> float | None:
-    """Return what litellm says that an answer cost, in US dollars."""
+    """Return the cost of an answer according to litellm, in US dollars."""
     hidden: Any = getattr(answer, _HIDDEN, None)
     cost: object = hidden.get("response_cost") if hasattr(hidden, "get") else None
     return cost if isinstance(cost, (int, float)) else None
 
 
 def pick(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return those of some fields that there are."""
+    """Return the given fields that have a value."""
     return {name: value[name] for name in names if value.get(name) is not None}
 
 
 def answered_body(data: Body, name: str) -> dict[str, Any]:
-    """Return a whole answer of chat completions, or of completions.
+    """Return a complete answer of chat completions, or of completions.
 
     Args:
-        data: litellm's.
-        name: What the client calls the model.
+        data: litellm's answer.
+        name: The model's name for clients.
     """
     kind = text(data.get("object")) or "chat.completion"
     chosen = _text_choice if kind == "text_completion" else _chat_choice
@@ -180,7 +180,7 @@ def answered_body(data: Body, name: str) -> dict[str, Any]:
 
 
 def chat_usage(usage: Body) -> dict[str, Any]:
-    """Return what an answer cost in tokens, as OpenAI says it."""
+    """Return an answer's usage in OpenAI's format."""
     counts = {k: number(usage.get(k)) for k in ("prompt_tokens", "completion_tokens")}
     total = number(usage.get("total_tokens")) or sum(counts.values())
     details = {k: pick(mapping(usage.get(k)), *names) for k, names in _CHAT_USAGE.items()}
@@ -219,10 +219,10 @@ def response_body(data: Body, asked: Body, name: str, number_: str) -> dict[str,
     """Return an object of the Responses API.
 
     Args:
-        data: litellm's.
+        data: litellm's response.
         asked: The client's request.
-        name: What the client calls the model.
-        number_: What the response is called: litellm's own names say who answered.
+        name: The model's name for clients.
+        number_: The id of the response, because litellm's own ids reveal the provider.
     """
     known = {
         "id": number_,
@@ -237,7 +237,7 @@ def response_body(data: Body, asked: Body, name: str, number_: str) -> dict[str,
     body = {**_RESPONSE, **told, **given, **again, **known, "text": format_}
     body["output"] = [output_item(item) for item in mappings(data.get("output"))]
     if body["error"]:
-        # In a provider's words.
+        # The error is in the provider's words.
         body["error"] = {"code": "server_error", "message": "the model failed"}
     if body["usage"]:
         body["usage"] = _response_usage(mapping(body["usage"]))
@@ -245,7 +245,7 @@ def response_body(data: Body, asked: Body, name: str, number_: str) -> dict[str,
 
 
 def output_item(item: Body) -> dict[str, Any]:
-    """Return an item of a response without what litellm adds."""
+    """Return an item of a response without litellm's additions."""
     kept = {k: v for k, v in item.items() if v is not None and k != "provider_specific_fields"}
     if isinstance(kept.get("content"), list):
         kept["content"] = [output_part(part) for part in mappings(kept["content"])]
@@ -253,7 +253,7 @@ def output_item(item: Body) -> dict[str, Any]:
 
 
 def output_part(part: Body) -> dict[str, Any]:
-    """Return a part of an item, with the fields that SDKs count on."""
+    """Return a part of an item, with the fields that SDKs rely on."""
     kept = {k: v for k, v in part.items() if v is not None and k != "provider_specific_fields"}
     if kept.get("type") == "output_text":
         return {"annotations": [], "logprobs": [], **kept}
@@ -277,8 +277,8 @@ def message_body(data: Body, name: str) -> dict[str, Any]:
     """Return a message of Anthropic's API.
 
     Args:
-        data: litellm's.
-        name: What the client calls the model.
+        data: litellm's message.
+        name: The model's name for clients.
     """
     known = {k: data[k] for k in _MESSAGE_FIELDS if k in data}
     number_ = text(data.get("id"))
@@ -290,7 +290,7 @@ def message_body(data: Body, name: str) -> dict[str, Any]:
 
 
 def content_block(block: Body) -> dict[str, Any]:
-    """Return a block of a message without what litellm adds."""
+    """Return a block of a message without litellm's additions."""
     return {k: v for k, v in block.items() if k != "provider_specific_fields"}
 
 
@@ -308,13 +308,13 @@ _ERRORS: Mapping[str, tuple[int, str]] = {
 async def events_of(
     path: str, pieces: AsyncIterator[Any], asked: Body, name: str
 ) -> AsyncGenerator[Event]:
-    """Return the events of a stream.
+    """Yield the events of a stream.
 
     Args:
         path: The API's path.
-        pieces: litellm's.
+        pieces: litellm's stream.
         asked: The client's request.
-        name: What the client calls the model.
+        name: The model's name for clients.
 
     Raises:
         RefusedError: The provider ended it with an error.
@@ -335,7 +335,7 @@ async def _completions(pieces: AsyncIterator[Any], asked: Body, name: str) -> As
     async for piece in pieces:
         data = plain(piece)
         frame = frame or _frame(data, name)
-        # It may come with the words, or more than once.
+        # Usage may come with text, or more than once.
         if number(mapping(data.get("usage")).get("total_tokens")):
             usage = chat_usage(mapping(data["usage"]))
         choices = [choice for choice in map(_choice, mappings(data.get("choices"))) if choice]
@@ -357,7 +357,7 @@ def _frame(data: Body, name: str) -> dict[str, Any]:
 
 
 def _choice(choice: Body) -> dict[str, Any]:
-    """Return a piece of an answer; nothing where it adds nothing."""
+    """Return a piece of an answer; empty if it adds nothing."""
     ends = {"logprobs": choice.get("logprobs"), "finish_reason": choice.get("finish_reason")}
     index = number(choice.get("index"))
     if "delta" not in choice:
@@ -381,7 +381,7 @@ async def _responses(pieces: AsyncIterator[Any], asked: Body, name: str) -> Asyn
             raise RefusedError(502, "upstream_failed", f"the model {name!r} broke off")
         if isinstance(data.get("response"), Mapping):
             data["response"] = _response(kind, data["response"], asked, name, number_)
-        # litellm opens what it has whole with all of it.
+        # litellm opens complete items with their whole content.
         _trim(kind, data)
         yield Event({**data, "sequence_number": place}, kind)
         place += 1
@@ -435,7 +435,7 @@ def _message_event(event: Event, name: str) -> Event:
 
 
 def events_of_message(message: Body) -> list[Event]:
-    """Return a whole message as the events of a stream."""
+    """Split a complete message into the events of a stream."""
     usage = mapping(message.get("usage"))
     empty: dict[str, Any] = {"content": [], "stop_reason": None, "stop_sequence": None}
     opened = {**message, **empty, "usage": {**usage, "output_tokens": 0}}

@@ -1,8 +1,8 @@
 """`POST /beta/litellm_basic_guardrail_api`: LiteLLM's generic guardrail API.
 
-Every LiteLLM proxy can ask it by configuration alone. It tells what is asked before the call
-(`input_type: request`), and what was answered after it (`response`), without what was asked. So
-that is remembered in between, under the name that LiteLLM gives the call.
+Every LiteLLM proxy can call it with configuration alone. It sends the question before the call
+(`input_type: request`), and the answer after it (`response`), without the question. So the question
+is remembered in between, under LiteLLM's id of the call.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Completion, Sources
 
-# As many answers as OpenAI's API gives at once.
+# OpenAI's API returns at most this many answers at once.
 _MOST_ANSWERS = 128
 _UNKNOWN = (
     "the gateway does not know what was asked; have LiteLLM ask it before the call too"
@@ -42,7 +42,7 @@ _OTHERS_MARK = (
 
 
 class GuardrailParams(Strict):
-    """What the proxy's configuration says of Resay, in `additional_provider_specific_params`."""
+    """Resay's part of the proxy's configuration, from `additional_provider_specific_params`."""
 
     policy: str | None = Field(
         default=None,
@@ -59,7 +59,7 @@ class GuardrailParams(Strict):
 
 
 class GuardrailRequest(BaseModel):
-    """What LiteLLM tells. Of what else it tells, Resay has no need."""
+    """LiteLLM's request. Resay ignores its other fields."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
@@ -84,17 +84,17 @@ class GuardrailRequest(BaseModel):
 
     @property
     def params(self) -> GuardrailParams:
-        """What the proxy's configuration says."""
+        """Resay's part of the proxy's configuration."""
         return self.additional_provider_specific_params or GuardrailParams()
 
     @property
     def payer(self) -> str:
-        """Whose key of LiteLLM's it came with; empty where it does not say."""
+        """The hash of the call's LiteLLM key; empty if unknown."""
         return str((self.request_data or {}).get("user_api_key_hash") or "")
 
 
 class GuardrailResponse(BaseModel):
-    """What LiteLLM is to do."""
+    """The instruction to LiteLLM."""
 
     action: Literal["BLOCKED", "NONE", "GUARDRAIL_INTERVENED"] = Field(
         description="Nothing, give the `texts` in place of those that were said, or an error."
@@ -110,10 +110,10 @@ async def check_for_litellm(wanted: Wanted, body: Body, client: Routing, shared:
     """Answer a LiteLLM proxy.
 
     Args:
-        wanted: What is wanted.
+        wanted: The request.
         body: A `GuardrailRequest`.
-        client: How the upstream is asked.
-        shared: What all requests of the gateway share.
+        client: The routing to upstreams.
+        shared: State shared by all requests of the gateway.
 
     Returns:
         A `GuardrailResponse`.
@@ -142,11 +142,11 @@ def _nothing() -> Reply:
 
 
 def _conversation(asked: GuardrailRequest) -> Body | None:
-    """Return what is asked as a request for chat completions; None where it is no conversation."""
+    """Return the conversation as a request for chat completions; None if there is none."""
     messages = [dict(message) for message in asked.structured_messages or ()]
     texts = asked.texts or []
     if not messages and len(texts) == 1:
-        # Of several nobody says who said them.
+        # Of several texts, the roles are unknown.
         messages = [{"role": "user", "content": texts[0]}]
     if not messages:
         return None
@@ -155,7 +155,7 @@ def _conversation(asked: GuardrailRequest) -> Body | None:
 
 
 def _chosen(wanted: Wanted, params: GuardrailParams, shared: Shared) -> Wanted:
-    """Return what is wanted by the policy that the proxy's configuration names.
+    """Apply the policy that the proxy's configuration names.
 
     LiteLLM may let its clients add to these parameters. A header has precedence.
     """
@@ -167,11 +167,11 @@ def _chosen(wanted: Wanted, params: GuardrailParams, shared: Shared) -> Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What became of one text.
+    """The outcome of one text.
 
     Attributes:
-        answer: What to say in its place.
-        blocked: Why there is nothing to say; None where there is.
+        answer: The answer to return in its place.
+        blocked: Why it is blocked; None if it is not.
     """
 
     answer: Answer
@@ -179,7 +179,7 @@ class _Checked:
 
 
 class _Work:
-    """Checks what was answered to one call."""
+    """Checks the answers to one call."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class _Work:
         self._request: Request = replace(request, query=query)
 
     async def reply(self) -> Reply:
-        """Check each text by itself: they may be parts of one answer, and no samples then."""
+        """Check each text separately: they may be parts of one answer, so are not samples."""
         texts = self._asked.texts or []
         if len(texts) > _MOST_ANSWERS:
             message = f"the request is not valid: texts: more than {_MOST_ANSWERS} answers"
@@ -233,17 +233,17 @@ class _Work:
             answer = await guard.arun(query, self._sources(text))
         except HallucinationBlocked:
             raise
-        # As for answers that are guarded: whatever breaks, the verdict says so.
+        # As for guarded answers: the verdict reports the failure.
         except Exception as error:
             return guard.apply(text, failed_check(error))
-        # What was answered was paid for elsewhere.
+        # The answer itself was paid for elsewhere.
         return replace(answer, usage=answer.verdict.usage)
 
     def _obstacle(self) -> str | None:
-        """Return why no check can be made by what LiteLLM tells, or None."""
+        """Return why LiteLLM's request does not allow a check, or None."""
         guard = self._wanted.guard
         if self._shared.marks.seems(self._asked.litellm_call_id or ""):
-            # Samples of samples would have no end.
+            # Samples of samples would never end.
             return _OTHERS_MARK
         none = ", and LiteLLM gives none"
         if problem := guard.missing({"references": none, "logprobs": none}):
@@ -266,7 +266,7 @@ class _Work:
 
 
 def _asks_model(guard: Guard) -> bool:
-    """Return whether the model that wrote an answer is asked again."""
+    """Return whether the model that wrote an answer is called again."""
     draws = guard.needing("samples") is not None and guard.policy.sampling.model is None
     return draws or guard.asking_response_model is not None
 

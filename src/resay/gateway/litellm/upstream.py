@@ -1,7 +1,7 @@
-"""Asking models through litellm, in the place of an upstream that speaks a client's API.
+"""Calls models through litellm, in place of an upstream that speaks a client's API.
 
-Of a client's request only what says how to answer reaches litellm, which takes addresses, keys,
-headers and whole other models among its parameters, and fetches what messages refer to.
+Only the question and generation parameters of a client's request reach litellm, which accepts
+addresses, keys, headers and entire other models as parameters, and fetches URLs in messages.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from resay.providers.apis.base import is_yes, listed, mapping, mappings, number,
 
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _CLIENT, _SERVER, _END = 400, 500, 600
-# A key that is not right is the gateway's, and no client's.
+# A wrong key is the gateway's fault, not the client's.
 _OWN_KEY = 401
 _MISSING_KEY = ("Missing credentials", "api_key client option")
 _LATE = (TimeoutError, asyncio.TimeoutError, httpx.TimeoutException)
@@ -70,17 +70,17 @@ _BY_STATUS: Mapping[int, tuple[str, str]] = {
 
 
 def refusal_of(error: Exception, name: str, asked: Body) -> RefusedError:
-    """Return the message for a client.
+    """Return the error for a client.
 
     Args:
-        error: What litellm raised.
-        name: The model, by the name that the client gave.
-        asked: What the client asked.
+        error: The error that litellm raised.
+        name: The model's name in the client's request.
+        asked: The client's request.
     """
     if isinstance(error, RefusedError):
         return error
     behind = list(_behind(error))
-    # What breaks a stream comes wrapped for litellm's own router.
+    # Errors of streams are wrapped for litellm's own router.
     error = getattr(error, "original_exception", None) or error
     status, code, why = _reason(error, behind, asked)
     return RefusedError(
@@ -113,22 +113,22 @@ def _reason(error: Exception, behind: list[BaseException], asked: Body) -> tuple
 
 
 def _is_about_connections(error: BaseException) -> bool:
-    # The SDKs that litellm uses each have their own.
+    # The SDKs that litellm uses each have their own type.
     named = type(error).__name__ in ("APIConnectionError", "ClientPayloadError")
     return named or isinstance(error, httpx.TransportError)
 
 
 def _unsupported(error: Exception, asked: Body) -> str:
-    """Say which parameters are not taken, in the client's own words."""
+    """Name the unsupported parameters of the client's request."""
     told = str(error)
     names = [name for name in sorted(asked) if re.search(rf"\b{re.escape(name)}\b", told)]
-    # What litellm always mentions.
+    # litellm mentions these in any case.
     named = ", ".join(repr(name) for name in names if name not in ("model", "messages"))
     return f"it does not take {named or 'one of the parameters'}; leave it out"
 
 
 def _behind(error: BaseException) -> Iterator[BaseException]:
-    """Go through an error and all that led to it."""
+    """Yield an error and all of its causes."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -154,15 +154,15 @@ def _retry_after(error: Exception) -> dict[str, str]:
     return {}
 
 
-# A cached answer is no sample, and asking again is for the guard and the client. All of it goes
-# with the call: litellm's module globals belong to the application.
+# A cached answer is not a sample, and retries are up to the guard and the client. These are passed
+# with each call, because litellm's module globals belong to the application.
 _PER_CALL: Mapping[str, Any] = {
     "num_retries": 0,
     "max_retries": 0,
     "caching": False,
     "cache": {"no-cache": True, "no-store": True},
 }
-# Where litellm keeps what reads Anthropic's own streams. It wants some of its proxy's packages.
+# litellm's parsers of Anthropic's own streams. They need some packages of its proxy.
 _STREAMS = (
     "litellm.llms.anthropic.pass_through.messages.streaming_iterator",
     "litellm.llms.anthropic.experimental_pass_through.messages.streaming_iterator",
@@ -170,10 +170,10 @@ _STREAMS = (
 
 
 class LiteLLM:
-    """Asks models.
+    """Calls models through litellm.
 
     Args:
-        timeout_s: How long one may be silent that says nothing of it, in seconds.
+        timeout_s: Seconds without data before a call fails, for models without their own setting.
     """
 
     def __init__(self, timeout_s: float) -> None:
@@ -182,21 +182,21 @@ class LiteLLM:
         self._streams_messages = False
 
     async def load(self, models: Mapping[str, ModelConfig]) -> Mapping[str, bool]:
-        """Load litellm, which takes seconds, and see whether it knows the models.
+        """Load litellm, which takes seconds, and check that it knows the models.
 
         Args:
             models: The models.
 
         Returns:
-            Whether one request may ask for several answers, for each of them.
+            For each model, whether it accepts requests for several answers.
 
         Raises:
             MissingDependencyError: litellm is not installed.
-            ConfigurationError: It cannot tell whose model one of them is.
+            ConfigurationError: It does not know the provider of one of them.
         """
         provider, takes_n = litellm_provider(), dict[str, bool]()
         for name, config in models.items():
-            # It loads litellm quietly, and off the event loop.
+            # This loads litellm without its output, and off the event loop.
             takes_n[name] = await provider.takes_n(Query((), config.model, config.params))
         self._litellm = load_optional(
             "litellm", package="litellm", extra="litellm", purpose="the gateway's `models`"
@@ -208,23 +208,23 @@ class LiteLLM:
         return takes_n
 
     def replays(self, config: ModelConfig) -> bool:
-        """Return whether a stream of messages is made of a whole one.
+        """Return whether streams of messages have to be made from complete ones.
 
-        litellm asks some providers by Anthropic's own API, and reads the streams of that only where
+        litellm calls some providers in Anthropic's own API, and can parse its streams only if
         packages of its proxy are installed.
         """
         return not self._streams_messages and self._speaks_messages(config)
 
     async def send(self, config: ModelConfig, path: str, asked: Mapping[str, Any]) -> Any:
-        """Ask a model.
+        """Call a model.
 
         Args:
             config: The model.
             path: The API's path.
-            asked: What to ask.
+            asked: The parameters.
 
         Raises:
-            Exception: What litellm raises.
+            Exception: The error that litellm raises.
         """
         key = None if config.api_key is None else config.api_key.get_secret_value()
         where = {"api_key": key, "api_base": config.api_base}
@@ -237,18 +237,18 @@ class LiteLLM:
             "timeout": config.timeout_s or self._timeout_s,
         }
         if asked.get("tools") and find_spec("mcp") is None:
-            # litellm 1.106 looks for MCP in every tool, with a package that it does not install.
+            # litellm 1.106 looks for MCP in every tool, using a package that it does not install.
             kwargs["_skip_mcp_handler"] = True
-        # Should a callback of litellm's be a guard too.
+        # In case one of litellm's callbacks is a guard too.
         with marked():
             return await self._function(path)(**kwargs)
 
     def price(self, config: ModelConfig, message: Body) -> float | None:
-        """Return what a message of Anthropic's API cost, in US dollars; None where not known."""
+        """Return the cost of a message of Anthropic's API, in US dollars; None if unknown."""
         usage = mapping(message.get("usage"))
         made = number(usage.get("cache_creation_input_tokens"))
         found = number(usage.get("cache_read_input_tokens"))
-        # It raises for models whose price it does not know.
+        # litellm raises if it does not know the model's price.
         with suppress(Exception):
             read, said = self._litellm.cost_per_token(
                 model=config.model,
@@ -261,7 +261,7 @@ class LiteLLM:
         return None
 
     def _check(self, name: str, config: ModelConfig) -> None:
-        # litellm raises bare exceptions for models it cannot place.
+        # litellm raises bare exceptions for models whose provider it does not know.
         with suppress(Exception):
             self._placed(config)
             return
@@ -271,7 +271,7 @@ class LiteLLM:
         )
 
     def _placed(self, config: ModelConfig) -> tuple[str, str]:
-        """Return a model's own name, and its provider's."""
+        """Return a model's own name and its provider's."""
         model, provider, _, _ = self._litellm.get_llm_provider(
             model=config.model,
             custom_llm_provider=config.params.get("custom_llm_provider"),
@@ -280,7 +280,7 @@ class LiteLLM:
         return model, provider
 
     def _speaks_messages(self, config: ModelConfig) -> bool:
-        """Return whether litellm asks for a model's messages by Anthropic's own API."""
+        """Return whether litellm calls a model's messages endpoint in Anthropic's own API."""
         model, provider = self._placed(config)
         with suppress(Exception):
             known = self._litellm.LlmProviders(provider)
@@ -299,7 +299,7 @@ class LiteLLM:
 
 
 def _has_streams() -> bool:
-    """Return whether litellm can read Anthropic's own streams here."""
+    """Return whether litellm can parse Anthropic's own streams here."""
     for name in _STREAMS:
         with suppress(ImportError):
             import_module(name)
@@ -310,16 +310,16 @@ def _has_streams() -> bool:
 async def written(
     events: AsyncGenerator[Event], pieces: Any, asked: Body, name: str
 ) -> AsyncGenerator[bytes]:
-    """Write events as they are sent, and close litellm's stream in the end.
+    """Encode events for sending, and close litellm's stream at the end.
 
     Args:
         events: The events.
-        pieces: litellm's stream, of which they are made.
+        pieces: litellm's stream that they come from.
         asked: The client's request.
-        name: What the client calls the model.
+        name: The model's name for clients.
 
     Raises:
-        RefusedError: The stream broke off.
+        RefusedError: The stream failed.
     """
     ended = False
     try:
@@ -327,7 +327,7 @@ async def written(
             async for event in events:
                 yield encoded(event)
         ended = True
-    # litellm maps errors to some twenty types of its own, and lets others slip through.
+    # litellm maps errors to some twenty types of its own, and lets others through.
     except Exception as error:
         ended = True
         raise refusal_of(error, name, asked) from None
@@ -337,10 +337,10 @@ async def written(
 
 
 async def close_pieces(pieces: Any) -> None:
-    """Close a stream of litellm's.
+    """Close one of litellm's streams.
 
-    What some of its streams call closing leaves the connection open. All of them let go of it when
-    they are cancelled while they wait for more.
+    Closing some of them leaves the connection open. All of them release it if they are cancelled
+    while waiting for more.
     """
     if pieces is None:
         return
@@ -352,7 +352,7 @@ async def close_pieces(pieces: Any) -> None:
 
 
 async def _reads_on(pieces: Any) -> bool:
-    """Return whether there was another piece, for which a stream did not have to wait."""
+    """Return whether the stream had another piece available without waiting."""
     reading = asyncio.ensure_future(anext(aiter(pieces)))
     await asyncio.sleep(0)
     reading.cancel()
@@ -366,13 +366,13 @@ _ON_THIS_MACHINE = re.compile(r"(?:bash|computer|memory|text_editor)_[0-9]{8}")
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What requests of one API may hold.
+    """The allowed parameters of one API's requests.
 
     Attributes:
-        asks: What is asked, by its names.
-        needs: What of it there must be, and as what.
-        params: What says how to answer.
-        refused: What an answer would be another without.
+        asks: The parameters with the question.
+        needs: The required ones, with their types.
+        params: The generation parameters.
+        refused: Parameters that cannot be dropped without changing the answer.
     """
 
     asks: frozenset[str]
@@ -477,19 +477,19 @@ _FORMS: Mapping[str, _Form] = {
         frozenset({"container", "mcp_servers"}),
     ),
 }
-# What the Responses API may add that does not come from elsewhere.
+# Values of `include` in the Responses API that do not come from elsewhere.
 _INCLUDED = ("message.output_text.logprobs", "reasoning.encrypted_content")
 
 
 def asked_of_litellm(path: str, body: Body) -> dict[str, Any]:
-    """Return what litellm is asked with, apart from the model.
+    """Return the parameters for litellm, except the model.
 
     Args:
         path: The API's path.
         body: The client's request.
 
     Raises:
-        RefusedError: It asks for what cannot be done this way, or refers to addresses.
+        RefusedError: It uses an unsupported feature, or refers to addresses.
     """
     form = _FORMS.get(path)
     if form is None:
@@ -532,7 +532,7 @@ def _check_tools(path: str, body: Body) -> None:
 
 
 def _limited(path: str, body: Body) -> dict[str, Any]:
-    """Return the parameters of which not everything is kept."""
+    """Return the parameters of which only a part is passed on."""
     limited: dict[str, Any] = {}
     options = mapping(body.get("stream_options"))
     if body.get("stream") is True:
@@ -563,14 +563,14 @@ _EVENTS = "text/event-stream; charset=utf-8"
 
 
 class LiteLLMUpstream:
-    """Asks the models of a gateway file.
+    """Calls the models of a gateway file.
 
-    Nothing of a client's request reaches them but what it asks and what says how to answer.
+    Only the question and generation parameters of a client's request reach them.
 
     Args:
-        models: The models, by the names that clients give them.
-        timeout_s: How long one may be silent that says nothing of it, in seconds.
-        answer_bytes: How long an answer may be.
+        models: The models, by their names for clients.
+        timeout_s: Seconds without data before a call fails, for models without their own setting.
+        answer_bytes: The maximum length of an answer.
     """
 
     def __init__(
@@ -589,38 +589,38 @@ class LiteLLMUpstream:
 
     @property
     def models(self) -> Mapping[str, ModelConfig]:
-        """The models, by the names that clients give them."""
+        """The models, by their names for clients."""
         return self._models
 
     def knows(self, body: Body) -> bool:
-        """Return whether a request asks for one of the models."""
+        """Return whether a request is for one of the models."""
         return named_model(body) in self._models
 
     async def prepare(self) -> None:
-        """Load litellm, which takes seconds, and see whether it knows the models.
+        """Load litellm, which takes seconds, and check that it knows the models.
 
         Raises:
             MissingDependencyError: litellm is not installed.
-            ConfigurationError: It cannot tell whose model one of them is.
+            ConfigurationError: It does not know the provider of one of them.
         """
         self._takes_n = await self._litellm.load(self._models)
 
     def takes_n(self, body: Body) -> bool:
-        """Return whether one request to a model may ask for several answers."""
+        """Return whether a model accepts requests for several answers."""
         return self._takes_n.get(named_model(body) or "", False)
 
     def cost_usd(self, body: Body) -> float | None:
-        """Return what an answer cost that `ask` gave, in US dollars; None where nobody knows."""
+        """Return the cost of an answer from `ask`, in US dollars; None if unknown."""
         return body.cost_usd if isinstance(body, Priced) else None
 
     def source(self, call: Call, client: str | None) -> str:
-        """Return what tells a client's answers from those of others, and of other models."""
+        """Return a cache key that differs between clients, and between sets of models."""
         del call
         told = repr((self._told, client)).encode("utf-8", "surrogatepass")
         return f"gateway litellm {hashlib.sha256(told).hexdigest()}"
 
     async def aclose(self) -> None:
-        """Wait until all streams are closed that nobody reads any more."""
+        """Wait until all abandoned streams are closed."""
         if self._closing:
             await asyncio.gather(*self._closing, return_exceptions=True)
 
@@ -628,23 +628,23 @@ class LiteLLMUpstream:
         """Send a request, and read its answer.
 
         Raises:
-            UpstreamError: It is no answer.
-            RefusedError: It is no request that is sent.
+            UpstreamError: The response is not a success.
+            RefusedError: The request cannot be sent.
         """
         response = await self.open(call, path, body)
         await response.read()
         return response.json()
 
     async def open(self, call: Call, path: str, body: Body) -> LiteLLMResponse:
-        """Send a request; return its answer before that is read.
+        """Send a request; return the response before its body is read.
 
         Args:
             call: The client's request, of which nothing else is sent.
             path: The API's path.
-            body: What to ask.
+            body: The body to send.
 
         Raises:
-            RefusedError: It is no request that is sent.
+            RefusedError: The request cannot be sent.
         """
         name = named_model(body)
         config = self._models.get(name or "")
@@ -656,7 +656,7 @@ class LiteLLMUpstream:
             return self._stream(call, self._replayed(config, asked, name), None, body, name)
         try:
             answer = await self._litellm.send(config, path, asked)
-        # litellm maps errors to some twenty types of its own, and lets others slip through.
+        # litellm maps errors to some twenty types of its own, and lets others through.
         except Exception as error:
             refusal = refusal_of(error, name, body)
         else:
@@ -719,8 +719,8 @@ def _body(path: str, data: Body, asked: Body, name: str) -> dict[str, Any]:
 
 
 async def _closed(content: AsyncGenerator[bytes], pieces: Any) -> None:
-    # Somebody may be reading it still, who closes it when that ends.
+    # A reader may still be iterating; it closes the stream when it ends.
     with suppress(RuntimeError):
         await content.aclose()
-        # What nobody began to read closes nothing.
+        # Closing an unstarted generator does not close the stream.
         await close_pieces(pieces)

@@ -1,4 +1,4 @@
-"""What the gateway's endpoints take and give, as an OpenAPI 3.1 document."""
+"""The OpenAPI 3.1 document of the gateway's endpoints."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _REF = "#/components/schemas/{model}"
 _FIELDS = "\n\nAttributes:\n"
 _FIELD = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 _NULL = re.compile(r"\bNone\b")
-# Titles repeat the fields' names, and what is given has no defaults.
+# Titles only repeat the fields' names, and values that are always returned need no defaults.
 _NOISE = ("title", "default")
 
 
 def schemas_of(kind: type[Any]) -> dict[str, Any]:
-    """Return the schemas of a dataclass and of those it holds, by the names of their classes.
+    """Return the schemas of a dataclass and of those nested in it, by class name.
 
     Args:
-        kind: The dataclass. Its fields are described by the section `Attributes` of its docstring.
+        kind: The dataclass. Its docstring's `Attributes` section describes its fields.
 
     Returns:
-        Schemas of values that have all their fields. They refer to each other as components of an
-        OpenAPI document do.
+        Schemas of values with all their fields, referring to each other as components of an OpenAPI
+        document.
     """
     made = TypeAdapter(kind).json_schema(mode="serialization", ref_template=_REF)
     inner = cast("dict[str, dict[str, Any]]", made.pop("$defs", {}))
@@ -53,14 +53,14 @@ def schemas_of(kind: type[Any]) -> dict[str, Any]:
 
 
 def schemas_of_models(taken: type[BaseModel], given: type[BaseModel]) -> dict[str, Any]:
-    """Return the schemas of what an endpoint takes and gives, by the names of their classes.
+    """Return the schemas of an endpoint's request and response, by class name.
 
     Args:
-        taken: What it takes.
-        given: What it gives.
+        taken: The request's model.
+        given: The response's model.
 
     Returns:
-        Their schemas, and those of the models that they hold.
+        Their schemas, and those of the models nested in them.
     """
     _, made = models_json_schema(
         [(taken, "validation"), (given, "serialization")], ref_template=_REF
@@ -106,14 +106,13 @@ def document(config: GatewayConfig | None = None) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of a gateway.
 
     Args:
-        config: What the gateway is told, for who needs which key; None for one that was told
-            nothing.
+        config: The gateway's configuration, which decides on the keys needed; None for the default.
 
     Returns:
         JSON-ready values, new ones each time.
     """
     text = files("resay.gateway.openapi").joinpath("openapi.yaml").read_text(encoding="utf-8")
-    # YAML's aliases are copied, since they would be one object otherwise.
+    # The round trip copies YAML aliases, which would otherwise be shared objects.
     made: dict[str, Any] = json.loads(json.dumps(yaml.safe_load(text)))
     made["info"]["version"] = __version__
     made["components"]["schemas"] |= _schemas()
@@ -129,7 +128,7 @@ def _schemas() -> dict[str, Any]:
 
 def _of_verdicts() -> dict[str, Any]:
     made = schemas_of(Verdict)
-    # Beside its own fields, `Verdict.to_dict` tells these.
+    # `Verdict.to_dict` adds these to its fields.
     told = {
         "flagged": {"type": "boolean", "description": "Whether the decision is `flagged`."},
         "inconclusive": {"type": "boolean", "description": "Whether it is `inconclusive`."},
@@ -144,7 +143,7 @@ def _of_checks() -> dict[str, Any]:
     litellms = schemas_of_models(GuardrailRequest, GuardrailResponse)
     told = checks["CheckResponse"]["properties"]
     checks["CheckResponse"]["required"] = list(told)
-    # To their classes verdicts are any objects.
+    # Their classes declare verdicts as arbitrary objects.
     told[VERDICT_KEY] = {"description": told[VERDICT_KEY]["description"], "$ref": _VERDICT}
     litellms["GuardrailResponse"]["properties"][VERDICT_KEY] = {
         "description": "The verdict on each text, with what was done.",

@@ -1,4 +1,4 @@
-"""Models that run in a server of their own: text-embeddings-inference, vLLM or a reranker's."""
+"""Models on a server: text-embeddings-inference, vLLM or a reranker."""
 
 from __future__ import annotations
 

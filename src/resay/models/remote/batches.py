@@ -1,4 +1,4 @@
-"""Joins the texts of concurrent callers into common requests, and cuts what is too long."""
+"""Batches the texts of concurrent callers into requests, and splits texts that are too long."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from resay.models.remote.http import TooLargeError
 
 T = TypeVar("T")
 _WORD_START = re.compile(r"(?<=\S)(?=\s)")
-# Servers refuse to count the tokens of very long texts; few languages have tokens this long.
+# Servers refuse to tokenize very long texts; few languages have tokens this long.
 _CHARACTERS_PER_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A text, or a piece of one that the server can read.
+    """A text, or a part of one that the server can read.
 
     Attributes:
-        text: The piece. The pieces of a text joined are that text.
-        weight: Its tokens, at least 1; 1 where it is all there is.
+        text: The part's text. The parts of a text, joined, are the text.
+        weight: Its number of tokens, at least 1; always 1 for a text that was not counted.
     """
 
     text: str
@@ -40,21 +40,21 @@ async def cut(
     room: int | None,
     lengths: Callable[[Sequence[str]], Awaitable[Sequence[int]]],
 ) -> list[list[Part]]:
-    """Cut each text into as few parts of like length as the server can read.
+    """Split each text into as few parts of similar length as the server can read.
 
-    Cuts are made before white space where there is any. Texts with no more bytes than the server
-    reads tokens are not counted: a token covers at least one byte.
+    Texts are split before white space if possible. Texts with no more bytes than the server reads
+    tokens are not counted: a token covers at least one byte.
 
     Args:
         texts: Any number of texts.
-        room: How many tokens the server reads at once, without special tokens; None = any number.
+        room: The server's maximum input length, without special tokens; None = no limit.
         lengths: Counts tokens.
 
     Returns:
         For each text its parts, at least one.
 
     Raises:
-        ScorerError: No piece of a text is short enough.
+        ScorerError: No part of a text is short enough.
     """
     if room is None:
         return [[Part(text)] for text in texts]
@@ -84,7 +84,7 @@ async def _cut(
 
 
 def _pieces(text: str, count: int) -> list[str]:
-    """Cut a text into so many pieces of like length, if it has as many characters."""
+    """Split a text into `count` pieces of similar length, or fewer if it has fewer characters."""
     count = min(count, len(text))
     if count < 2:
         return [text]
@@ -99,7 +99,7 @@ def _pieces(text: str, count: int) -> list[str]:
 
 
 def weights(parts: Sequence[Sequence[Part]]) -> list[list[int]]:
-    """Return for each text the weights of its parts."""
+    """Return the weights of each text's parts."""
     return [[part.weight for part in of_text] for of_text in parts]
 
 
@@ -109,13 +109,13 @@ def flat(parts: Sequence[Sequence[Part]]) -> list[str]:
 
 
 def regroup(results: Sequence[T], parts: Sequence[Sequence[Part]]) -> list[list[T]]:
-    """Put results for `flat` into one list for each text."""
+    """Group the results for `flat` into one list for each text."""
     rest = iter(results)
     return [[next(rest) for _ in of_text] for of_text in parts]
 
 
 def without_halves(text: str) -> str:
-    """Replace halves of surrogate pairs, which no server reads, by U+FFFD."""
+    """Replace unpaired surrogates, which no server accepts, with U+FFFD."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -124,15 +124,15 @@ def without_halves(text: str) -> str:
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 Outcomes: TypeAlias = list[R | ResayError]
-"""For each item its result, or why there is none."""
+"""For each item its result, or the error."""
 
 
 class Kept(Generic[K, R]):
-    """Results for the next to ask; those asked for longest ago go first. Threads may share it.
+    """A cache of results that evicts the least recently used. Threads may share it.
 
     Args:
-        limit_bytes: How much may be kept.
-        size: How many bytes an item and its result take.
+        limit_bytes: The maximum size of the cache.
+        size: Returns the size of an item and its result in bytes.
     """
 
     def __init__(self, limit_bytes: float, size: Callable[[K, R], int]) -> None:
@@ -143,7 +143,7 @@ class Kept(Generic[K, R]):
         self._lock = threading.Lock()
 
     def find(self, items: Iterable[K]) -> dict[K, R]:
-        """Return the results that are there."""
+        """Return the cached results."""
         with self._lock:
             found = {item: self._results[item] for item in items if item in self._results}
             for item in found:
@@ -151,7 +151,7 @@ class Kept(Generic[K, R]):
         return found
 
     def add(self, item: K, result: R) -> None:
-        """Keep a result."""
+        """Cache a result."""
         with self._lock:
             if item in self._results:
                 return
@@ -178,7 +178,7 @@ class _Batch(Generic[K, R]):
 
 @dataclass(eq=False, slots=True)
 class _Gathering(Generic[K, R]):
-    """What the callers of one event loop wait for."""
+    """The pending jobs of one event loop."""
 
     jobs: dict[K, _Job[K, R]] = field(default_factory=dict[K, _Job[K, R]])
     queue: list[_Job[K, R]] = field(default_factory=list[_Job[K, R]])
@@ -186,16 +186,16 @@ class _Gathering(Generic[K, R]):
 
 
 class Together(Generic[K, R]):
-    """Asks for many items at once: what is asked twice is asked for once.
+    """Batches items of concurrent callers into requests, and sends equal items once.
 
-    An item waits a moment for those of other callers in its event loop. A caller that is cancelled
-    takes nothing from the others; what nobody waits for any more is not asked for.
+    An item waits briefly for those of other callers in its event loop. Cancelling a caller does not
+    affect the others; items that no caller waits for any more are not sent.
 
     Args:
-        send: Asks for items, at most `most` of them.
-        most: How many items a request may have.
-        window_s: Seconds the first item waits for others.
-        kept: Where results are kept; None = they are not.
+        send: Sends a request with at most `most` items.
+        most: Returns the maximum number of items in a request.
+        window_s: How long the first item waits for others, in seconds.
+        kept: The cache for results; None = no cache.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class Together(Generic[K, R]):
         """Return the result of each item.
 
         Raises:
-            ResayError: An item has none.
+            ResayError: An item failed.
         """
         distinct = dict.fromkeys(items)
         found = self._kept.find(distinct) if self._kept else {}
@@ -268,7 +268,7 @@ class Together(Generic[K, R]):
             outcomes = await self._send([job.item for job in batch.jobs])
             for job, outcome in zip(batch.jobs, outcomes, strict=True):
                 self._finish(job, outcome)
-        # Whatever it is, it is for the callers to hear.
+        # Any error is passed to the callers.
         except Exception as error:
             for job in batch.jobs:
                 self._finish(job, error)
@@ -283,7 +283,7 @@ class Together(Generic[K, R]):
             return
         if isinstance(outcome, Exception):
             job.result.set_exception(outcome)
-            # A caller that gets another item's error never asks for this one.
+            # A caller that receives another item's error never retrieves this one.
             job.result.exception()
         else:
             job.result.set_result(outcome)
@@ -313,10 +313,10 @@ async def _abandon(gathering: _Gathering[K, R]) -> None:
 
 
 class Once(Generic[R]):
-    """Something asked for once and remembered, whichever caller and event loop asks first.
+    """A value that is requested once and remembered, for all callers and event loops.
 
     Args:
-        ask: Asks for it.
+        ask: Requests the value.
     """
 
     def __init__(self, ask: Callable[[], Awaitable[R]]) -> None:
@@ -325,17 +325,17 @@ class Once(Generic[R]):
         self._together: Together[None, R] = Together(self._send, most=_one, window_s=0.0)
 
     async def get(self) -> R:
-        """Return it.
+        """Return the value.
 
         Raises:
-            ResayError: It could not be had; the next to ask tries again.
+            ResayError: The request failed; the next caller tries again.
         """
         if self._answer is None:
             (self._answer,) = await self._together.map([None])
         return self._answer
 
     async def again(self) -> R:
-        """Ask for it anew."""
+        """Request the value again."""
         self._answer = None
         return await self.get()
 
@@ -352,19 +352,19 @@ async def by_size(
     send: Callable[[Sequence[K]], Awaitable[Sequence[R]]],
     most: Callable[[], Awaitable[int]],
 ) -> Outcomes[R]:
-    """Ask for items, in smaller requests where the server finds one too large.
+    """Send items, in smaller requests if the server finds one too large.
 
-    A server may have become stricter, or one of the texts is too long. The first is settled by
-    asking it again how many it takes; the second by halving until that text stands alone, so that
+    The server may have lowered its limit, or one of the texts is too long. In the first case, the
+    limit is requested again; in the second, requests are halved until that text is alone, so that
     the others get their results.
 
     Args:
-        items: What to ask for.
-        send: Asks for items in one request.
-        most: Asks how many items a request may have now.
+        items: The items.
+        send: Sends items in one request.
+        most: Requests the server's current limit of items in a request.
 
     Returns:
-        For each item its result, or why there is none.
+        For each item its result, or the error.
     """
     try:
         return list(await send(items))

@@ -1,4 +1,4 @@
-"""A server that runs a model, spoken to over HTTP: connections, retries, errors."""
+"""HTTP client for model servers: connections, retries and errors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _RETRIES = 3
-# Reading more than this takes longer than an event loop should stand still.
+# Parsing a response larger than this would block the event loop for too long.
 _LARGE_BYTES = 100_000
-# 424 is how text-embeddings-inference says that the model failed.
+# text-embeddings-inference returns 424 if the model failed.
 _WORTH_ANOTHER_TRY = frozenset({408, 424, 425, 429, *range(500, 600)})
 _FIXES = {
     **dict.fromkeys((301, 302, 303, 307, 308), "set `url` to the address it redirects to"),
@@ -42,11 +42,11 @@ _MISCONFIGURED = frozenset({301, 302, 303, 307, 308, 401, 403, 404, 405})
 
 
 class ServerError(ScorerError):
-    """A server could not give what was asked.
+    """A server failed to answer a request.
 
     Attributes:
-        retryable: Whether the same request may succeed when it is sent again.
-        retry_after_s: Seconds the server asked us to wait, where it said so.
+        retryable: Whether the same request may succeed if it is sent again.
+        retry_after_s: The wait that the server asked for in seconds, or None.
     """
 
     def __init__(
@@ -58,16 +58,16 @@ class ServerError(ScorerError):
 
 
 class TooLargeError(ServerError):
-    """The server takes nothing as large as what it was sent: too many texts, or too long ones."""
+    """The request is too large for the server: it has too many texts, or too long ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A server's answer.
+    """A server's response.
 
     Attributes:
         body: The decoded JSON.
-        headers: The headers; names in any case.
+        headers: The headers, with case-insensitive names.
     """
 
     body: Any
@@ -81,21 +81,20 @@ class _Connections:
 
 
 class Server:
-    """A server that runs a model.
+    """A client for a model server.
 
-    All objects for the same server share one HTTP client in each event loop, closed when the loop
-    shuts down. A request that fails in a way that may pass is sent up to four times; the wait in
-    between is what the server asks for (`Retry-After`), at most 60 s, else a random time growing
-    from 0.25 s.
+    All clients of the same server share one HTTP client per event loop, which is closed when the
+    loop shuts down. A request that fails temporarily is sent up to four times. The wait between
+    attempts is the server's `Retry-After`, at most 60 s, or else a random time growing from 0.25 s.
 
     Args:
-        config: Its address, key, time limit and concurrency.
-        product: What messages call it.
-        suffix: What users put at the end of the address that does not belong to it.
-        too_large: The statuses that say that a request is too large.
+        config: The server's URL, key, timeout and concurrency.
+        product: The server's name in messages.
+        suffix: A suffix of the URL that users may include, and that is removed.
+        too_large: The status codes for a request that is too large.
 
     Raises:
-        ConfigurationError: The address or the key cannot be used.
+        ConfigurationError: The URL or the key is invalid.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class Server:
         self._config = config
         self._too_large = too_large
         url = _url(config.url or "")
-        # Never the address as given, which may have a password in it.
+        # Not the URL as given, which may include a password.
         self.called = f"{product} at {url.netloc.decode()!r}"
         self._url = str(url).rstrip("/").removesuffix(suffix).rstrip("/")
         self._connections = _pool(self._url, config.api_key, config.concurrency)
@@ -122,23 +121,23 @@ class Server:
         """Send a request.
 
         Args:
-            path: Its path, behind the server's address.
-            body: What to send, as JSON.
-            read: Makes the result of the answer; called in another thread where that is long. Any
-                error of Python's own that it raises means that the answer has the wrong form.
+            path: The path, relative to the server's URL.
+            body: The JSON body.
+            read: Parses the response; called in another thread if that is large. Python's own
+                errors that it raises mean that the response has the wrong format.
 
         Returns:
-            What `read` returns.
+            The result of `read`.
 
         Raises:
             TooLargeError: The request is too large.
-            ConfigurationError: The key is wrong, or there is nothing at that path.
-            ScorerError: Anything else that went wrong.
+            ConfigurationError: The key is wrong, or the path does not exist.
+            ScorerError: Any other failure.
         """
         return await self._ask("POST", path, json.dumps(body).encode(), read)
 
     async def aclose(self) -> None:
-        """Close the connections of the running event loop, when no request is under way.
+        """Close the connections of the running event loop. No request may be in flight.
 
         The next request opens new ones.
         """
@@ -183,7 +182,7 @@ class Server:
     def _refusal(self, response: httpx.Response, path: str) -> ResayError:
         status = response.status_code
         fix = _FIXES.get(status, "see the server's log")
-        # Not a word of the server's own: it may repeat the text, or the key.
+        # Without the server's own message, which may repeat the text or the key.
         message = f"{self.called} answered {path} with HTTP {status}; {fix}"
         if status in _MISCONFIGURED:
             return ConfigurationError(message)
@@ -200,14 +199,14 @@ class Server:
             return read(Reply(json.loads(response.content), response.headers))
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             name = type(error).__name__
-        # Without its cause, which holds what could not be read.
+        # Without the cause, which holds the unreadable response.
         raise ScorerError(
             f"{self.called} answered {path} in a form that cannot be read ({name}); check `url` and"
             " `backend`"
         )
 
 
-# Not the servers' own: a client that is collected with its owner leaves its connections open.
+# Global, because a client that is garbage-collected with its owner leaves its connections open.
 @cache
 def _pool(url: str, api_key: str | None, limit: int) -> PerLoop[_Connections]:
     headers = {"content-type": "application/json", **_authorization(api_key)}
@@ -253,8 +252,8 @@ def _authorization(key: str | None) -> dict[str, str]:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    # Reading them takes as long as ten requests, and so does what httpx imports with its first
-    # transport: once for all, away from the event loop.
+    # Loading them takes as long as ten requests, and so do httpx's imports for its first transport:
+    # done once, off the event loop.
     context = httpx.create_ssl_context()
     httpx.AsyncHTTPTransport(verify=context)
     return context

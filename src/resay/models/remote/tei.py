@@ -1,6 +1,6 @@
-"""Models behind Hugging Face's text-embeddings-inference (TEI).
+"""Models on Hugging Face's text-embeddings-inference (TEI).
 
-What is said here about TEI was read in its source; no real server could be tried.
+All behaviour described here is from TEI's source code, and untested with a real server.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ _Texts: TypeAlias = tuple[str, ...]
 
 _PRODUCT = "the text-embeddings-inference server"
 PROBE = "a"
-"""A text that every tokenizer knows, to see what it puts around a text."""
+"""A text that every tokenizer knows, for finding the special tokens around a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What `/info` says.
+    """The response of `/info`.
 
     Attributes:
-        name: What the server calls the model.
-        kind: What the model is: `classifier`, `reranker` (a classifier with one label) or
+        name: The server's name for the model.
+        kind: The model's type: `classifier`, `reranker` (a classifier with one label) or
             `embedding`.
-        labels: The labels as the server calls them, in the order of the model's outputs.
-        max_tokens: How many tokens the model reads at once, special tokens included.
-        max_items: How many texts or pairs a request may have.
+        labels: The server's names of the labels, in the order of the model's outputs.
+        max_tokens: The model's maximum input length in tokens, including special tokens.
+        max_items: The maximum number of texts or pairs in a request.
     """
 
     name: str
@@ -78,28 +78,28 @@ def _read_info(reply: Reply) -> Info:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Special tokens around a text."""
+    """The number of special tokens before and after a text."""
 
     before: int
     after: int
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The total number."""
         return self.before + self.after
 
 
 class TeiServer:
-    """A server with one model.
+    """A TEI server, which serves one model.
 
     Args:
-        config: Where it is.
-        wanted: What kind of model is needed.
+        config: The server's settings.
+        wanted: The required type of model.
 
     Attributes:
-        config: Where it is.
-        server: The way to talk to it.
-        info: What it says of itself.
+        config: The server's settings.
+        server: The HTTP client.
+        info: The server's `/info`.
         edges: The special tokens around a single text.
     """
 
@@ -120,7 +120,7 @@ class TeiServer:
         size: Callable[[K, R], int],
         most: int | None = None,
     ) -> Together[K, R]:
-        """Ask for items with others, splitting what the server finds too large."""
+        """Batch items of concurrent callers, and split requests that are too large."""
 
         async def limit() -> int:
             known = (await self.info.get()).max_items
@@ -146,12 +146,12 @@ class TeiServer:
         )
 
     async def room(self, edges: int) -> int:
-        """Return how many tokens fit beside so many special ones."""
+        """Return the number of tokens that fit beside the given number of special tokens."""
         limit = (await self.info.get()).max_tokens
         return max(min(limit, self.config.max_tokens or limit) - edges, 0)
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, without special tokens."""
+        """Return the number of tokens in each text, without special tokens."""
         sound = [without_halves(text) for text in texts]
         # The server refuses an empty text.
         counts = await self._lengths.map([text for text in sound if text])
@@ -159,8 +159,8 @@ class TeiServer:
         return [next(rest) if text else 0 for text in sound]
 
     async def cut(self, texts: Sequence[str]) -> list[list[Part]]:
-        """Cut texts into parts that the model can read."""
-        # To the server an empty text is an error. To most tokenizers a blank is no token.
+        """Split texts into parts that the model can read."""
+        # The server refuses empty texts. For most tokenizers, a blank is no token.
         sound = [without_halves(text) or " " for text in texts]
         return await cut(sound, await self.room((await self.edges.get()).count), self.lengths)
 
@@ -195,10 +195,10 @@ class TeiServer:
 
 
 def rows_of(body: Any, items: Sequence[object]) -> list[Any]:
-    """Return the rows of a decoded answer.
+    """Return the rows of a decoded response.
 
     Raises:
-        ValueError: There is not one for each item.
+        ValueError: The number of rows differs from the number of items.
     """
     rows: list[Any] = list(body)
     if len(rows) != len(items):
@@ -206,23 +206,23 @@ def rows_of(body: Any, items: Sequence[object]) -> list[Any]:
     return rows
 
 
-# The embeddings of a text's tokens are some 100 kB of JSON; an answer with many would keep other
-# threads waiting while it is read.
+# The embeddings of a text's tokens are some 100 kB of JSON; parsing a response with many texts
+# would block other threads.
 _TEXTS_OF_TOKENS = 8
 
 
 class TeiClassifier:
-    """A classifier of pairs behind TEI's `/predict`.
+    """A classifier of pairs, using TEI's `/predict`.
 
-    Raw scores are asked for, which are the model's logits, and made into probabilities here in
+    It requests raw scores, which are the model's logits, and converts them to probabilities in
     float64: TEI's own are float32, and some of its versions subtract the score of the greatest
-    magnitude instead of the greatest one, which overflows for strongly negative scores. The labels,
-    which TEI sorts by score, are put into the order of the model's outputs by their names.
+    magnitude instead of the greatest one, which overflows for strongly negative scores. TEI sorts
+    the labels by score; they are put back into the order of the model's outputs by name.
 
-    `max_tokens` is what `room` says; `classify` refuses only what the server refuses.
+    `max_tokens` only affects `room`; `classify` refuses only pairs that the server refuses.
 
     Args:
-        config: Where the server is. `labels` renames the model's labels, in the order of its
+        config: The server's settings. `labels` renames the model's labels, in the order of its
             outputs.
     """
 
@@ -232,30 +232,31 @@ class TeiClassifier:
         self._edges = Once(self._ask_edges)
 
     async def prepare(self) -> None:
-        """See that the server answers, and serves a classifier.
+        """Check that the server responds, and serves a classifier.
 
         Raises:
-            ConfigurationError: It does not, or there is no such server.
-            ScorerError: It does not answer.
+            ConfigurationError: It serves no classifier, or there is no such server.
+            ScorerError: It does not respond.
         """
         await self.labels()
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names; see `PairClassifier`."""
+        """Return the label names; see `PairClassifier`."""
         info = await self._tei.info.get()
         config = self._tei.config
         named = config.model_copy(update={"name": config.name or info.name})
         return labels_of(named, dict(enumerate(info.labels)))
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, without special tokens."""
+        """Return the number of tokens in each text, without special tokens."""
         return await self._tei.lengths(texts)
 
     async def room(self) -> int:
-        """Return how many tokens the two texts of a pair may have together.
+        """Return the maximum number of tokens in a pair of texts.
 
-        How many special tokens a pair has is read off what TEI says it computed for one; where it
-        does not say so, twice those of a single text, as many as any tokenizer we know adds.
+        The number of special tokens in a pair is derived from the token count that TEI reports for
+        one. If it reports none, twice that of a single text is used, the most that any known
+        tokenizer adds.
         """
         return await self._tei.room(await self._edges.get())
 
@@ -281,7 +282,7 @@ class TeiClassifier:
         )
 
     async def text_room(self) -> int:
-        """Return how many tokens a single text may have."""
+        """Return the maximum number of tokens in a single text."""
         return await self._tei.room((await self._tei.edges.get()).count)
 
     async def aclose(self) -> None:
@@ -302,41 +303,41 @@ class TeiClassifier:
         return 2 * (await self._tei.edges.get()).count
 
     async def _send(self, texts: Sequence[_Texts], read: Callable[[Reply], R]) -> R:
-        # Always a list of lists: to TEI a plain list of two texts is one pair. Never cut: what was
-        # cut off would count as read.
+        # Always a list of lists: TEI takes a plain list of two texts for one pair. Never truncated,
+        # since the text cut off would count as read.
         body = {"inputs": [list(each) for each in texts], "raw_scores": True, "truncate": False}
         return await self._tei.server.post("/predict", body, read)
 
 
 class TeiTextClassifier:
-    """A classifier of single texts behind TEI's `/predict`; see `TeiClassifier`.
+    """A classifier of single texts, using TEI's `/predict`; see `TeiClassifier`.
 
     Args:
-        config: Where the server is.
+        config: The server's settings.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         self._of_pairs = TeiClassifier(config)
 
     async def prepare(self) -> None:
-        """See that the server answers, and serves a classifier.
+        """Check that the server responds, and serves a classifier.
 
         Raises:
-            ConfigurationError: It does not, or there is no such server.
-            ScorerError: It does not answer.
+            ConfigurationError: It serves no classifier, or there is no such server.
+            ScorerError: It does not respond.
         """
         await self._of_pairs.prepare()
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names; see `TextClassifier`."""
+        """Return the label names; see `TextClassifier`."""
         return await self._of_pairs.labels()
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, without special tokens."""
+        """Return the number of tokens in each text, without special tokens."""
         return await self._of_pairs.lengths(texts)
 
     async def room(self) -> int:
-        """Return how many tokens a text may have."""
+        """Return the maximum number of tokens in a text."""
         return await self._of_pairs.text_room()
 
     async def classify(self, texts: Sequence[str]) -> Doubles:
@@ -360,13 +361,13 @@ def _bytes_of(texts: _Texts, row: Doubles) -> int:
 
 
 class TeiSentenceEmbedder:
-    """A sentence embedder behind TEI's `/embed`.
+    """A sentence embedder, using TEI's `/embed`.
 
-    A text that is longer than the model reads is cut at white space into parts of like length,
-    whose embeddings, each of length 1, are averaged by their tokens.
+    A text longer than the model's input is split at white space into parts of similar length. Their
+    embeddings, each of length 1, are averaged, weighted by their tokens.
 
     Args:
-        config: Where the server is.
+        config: The server's settings.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -374,16 +375,16 @@ class TeiSentenceEmbedder:
         self._rows: Together[str, Floats] = self._tei.together(self._embed, size=_text_bytes)
 
     async def prepare(self) -> None:
-        """See that the server answers, and serves an embedder.
+        """Check that the server responds, and serves an embedder.
 
         Raises:
-            ConfigurationError: It does not, or there is no such server.
-            ScorerError: It does not answer.
+            ConfigurationError: It serves no embedder, or there is no such server.
+            ScorerError: It does not respond.
         """
         await self._tei.info.get()
 
     async def embed(self, texts: Sequence[str]) -> Floats:
-        """Embed texts; see `SentenceEmbedder`. No texts make an array of shape (0, 0)."""
+        """Embed texts; see `SentenceEmbedder`. Without texts, the array has shape (0, 0)."""
         parts = await self._tei.cut(texts)
         rows = regroup(await self._rows.map(flat(parts)), parts)
         return means(rows, weights(parts))
@@ -404,14 +405,14 @@ def _text_bytes(text: str, rows: Floats) -> int:
 
 
 class TeiTokenEmbedder:
-    """A token embedder behind TEI's `/embed_all`.
+    """A token embedder, using TEI's `/embed_all`.
 
-    In its source, `/embed_all` answers with a row for each token the model read, special tokens
-    included. That is not taken for granted: with the first text a known one is sent, and compared
-    with what `/tokenize` says of it. The parts of a long text are embedded each on its own.
+    According to TEI's source, `/embed_all` returns a row for each token that the model read,
+    including special tokens. This is verified: with the first text, a known one is sent, and its
+    rows are compared with `/tokenize`. The parts of a long text are embedded separately.
 
     Args:
-        config: Where the server is.
+        config: The server's settings.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -422,12 +423,12 @@ class TeiTokenEmbedder:
         )
 
     async def prepare(self) -> None:
-        """See that the server answers, and serves an embedder.
+        """Check that the server responds, and serves an embedder.
 
         Raises:
-            ConfigurationError: It does not, there is no such server, or it reads more than the
-                texts it is sent.
-            ScorerError: It does not answer.
+            ConfigurationError: It serves no embedder, there is no such server, or it reads more
+                than the texts that it is sent.
+            ScorerError: It does not respond.
         """
         await self._edges.get()
 
@@ -436,7 +437,7 @@ class TeiTokenEmbedder:
         parts = await self._tei.cut(texts)
         rows = regroup(await self._tokens.map(flat(parts)), parts)
         joined = [join(of_text) for of_text in rows]
-        # An empty text was sent as a blank, which to some tokenizers is a token.
+        # Empty texts were sent as a blank, which is a token for some tokenizers.
         return [array if text else array[:0] for array, text in zip(joined, texts, strict=True)]
 
     async def aclose(self) -> None:
@@ -473,14 +474,13 @@ def _read_tokens(reply: Reply, texts: Sequence[str], edges: Edges) -> list[Float
 
 
 class RerankClassifier:
-    """A reranker: a `PairClassifier` of one label, whose first texts are searches.
+    """A reranker as a `PairClassifier` of one label, with queries as the first texts.
 
-    Each search is one request with all its texts. What is too long for the model the service
-    itself cuts, and the number of a text is the service's own, from 0 to 1 as a rule.
+    Each query is one request with all its texts. The service itself truncates texts that are too
+    long for the model, and its own scores are returned, usually from 0 to 1.
 
     Args:
-        config: Where the service is, with or without `/rerank` at the end, and the model's name
-            there.
+        config: The service's URL, with or without a trailing `/rerank`, and its name for the model.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -489,27 +489,27 @@ class RerankClassifier:
         self._works = Once(self._try)
 
     async def prepare(self) -> None:
-        """See that the service answers, by one request.
+        """Check that the service responds, with one request.
 
         Raises:
-            ConfigurationError: It does not take the key, or there is no such service.
-            ScorerError: It does not answer.
+            ConfigurationError: It does not accept the key, or there is no such service.
+            ScorerError: It does not respond.
         """
         await self._works.get()
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the name of what it gives; see `PairClassifier`."""
+        """Return the name of the score; see `PairClassifier`."""
         return ("relevance",)
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return 0 for each text: the service does not count."""
+        """Return 0 for each text: the service does not count tokens."""
         return [0] * len(texts)
 
     async def room(self) -> None:
-        """Return None: it takes texts of any length."""
+        """Return None: texts may have any length."""
 
     async def classify(self, pairs: Sequence[Pair]) -> Doubles:
-        """Return how relevant the second texts are to the first, of shape (pairs, 1)."""
+        """Return the relevance of the second texts to the first, of shape (pairs, 1)."""
         sound = [(without_halves(query), without_halves(text) or " ") for query, text in pairs]
         asked: dict[str, dict[str, None]] = {}
         for query, text in sound:
@@ -538,7 +538,7 @@ class RerankClassifier:
 
 
 def _scores(reply: Reply, wanted: int) -> list[float]:
-    # The best come first; the index says which text it is.
+    # The best results come first; the index identifies the text.
     rows = {int(row["index"]): float(row["relevance_score"]) for row in reply.body["results"]}
     if set(rows) != set(range(wanted)):
         raise ValueError("not one score for each text")

@@ -1,6 +1,6 @@
-"""Models behind vLLM's server.
+"""Models on a vLLM server.
 
-What is said here about vLLM was read in its documentation; no real server could be tried.
+All behaviour described here is from vLLM's documentation, and untested with a real server.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class _Served:
 
 
 class _Vllm:
-    """What the models behind such a server have in common."""
+    """The common base of models on a vLLM server."""
 
     def __init__(self, config: ModelConfig) -> None:
         self.config = config
-        # It answers with 400 when a text is too long, and with 413 only a proxy before it.
+        # vLLM itself returns 400 for a text that is too long; 413 comes from a proxy before it.
         self.server = Server(config, _PRODUCT, suffix="/v1", too_large=frozenset({400, 413}))
         self.served = Once(self._ask_served)
-        # `/tokenize` takes one text a request.
+        # `/tokenize` accepts one text per request.
         self._lengths: Together[str, int] = self.together(
             self._ask_length, size=lambda text, _: len(text), most=1
         )
@@ -63,7 +63,7 @@ class _Vllm:
         size: Callable[[K, R], int],
         most: int = _MOST_TEXTS,
     ) -> Together[K, R]:
-        """Ask for items with others, splitting what the server finds too large."""
+        """Batch items of concurrent callers, and split requests that are too large."""
 
         async def limit() -> int:
             return most
@@ -86,12 +86,12 @@ class _Vllm:
         )
 
     async def tokens(self, text: str, *, special: bool) -> int:
-        """Return how many tokens a text has."""
+        """Return the number of tokens in a text."""
         body = {"model": self.config.name, "prompt": text, "add_special_tokens": special}
         return await self.server.post("/tokenize", body, lambda r: int(r.body["count"]))
 
     async def room(self, edges: int) -> int | None:
-        """Return how many tokens fit beside so many special ones."""
+        """Return the number of tokens that fit beside the given number of special tokens."""
         limits = [(await self.served.get()).max_tokens, self.config.max_tokens]
         known = [limit for limit in limits if limit is not None]
         return max(min(known) - edges, 0) if known else None
@@ -136,22 +136,22 @@ def _bytes(text: str, row: Doubles | Floats) -> int:
 
 
 class VllmClassifier:
-    """A classifier behind vLLM's `/classify`.
+    """A classifier of pairs, using vLLM's `/classify`.
 
-    It takes one text, so a pair is joined by `separator`, which must be what the model's tokenizer
-    puts between two texts: `</s></s>` for RoBERTa's kin, `[SEP]` for BERT's and DeBERTa's. A
-    separator that is in a text itself is replaced by a blank, or it would end that text. Models
-    that tell the texts apart by token types, as BERT does, get the type of the first for both, and
-    answer differently from elsewhere; serve those with text-embeddings-inference.
+    vLLM accepts one text, so the texts of a pair are joined with `separator`, which must be the one
+    that the model's tokenizer puts between two texts: `</s></s>` for RoBERTa and its relatives,
+    `[SEP]` for BERT and DeBERTa. A separator inside a text becomes a blank, or it would end that
+    text. Models with token types, such as BERT, receive the first text's type for both, and
+    answer differently than elsewhere; serve those with text-embeddings-inference.
 
-    vLLM does not name the labels, so the policy must (`labels`). It does name the likeliest label:
-    where that is one of those in the policy, but at another place, the policy is wrong and is
-    refused. Probabilities are vLLM's own.
+    vLLM does not name the labels, so the policy must (`labels`). It does name the most probable
+    label. If the policy has that label at another position, the policy is wrong and is refused.
+    Probabilities are vLLM's own.
 
-    `max_tokens` is what `room` says; `classify` refuses only what the server refuses.
+    `max_tokens` only affects `room`; `classify` refuses only pairs that the server refuses.
 
     Args:
-        config: Where the server is, and the labels' names in the order of the model's outputs.
+        config: The server's settings, with the label names in the order of the model's outputs.
 
     Raises:
         ConfigurationError: `labels` is missing.
@@ -174,24 +174,24 @@ class VllmClassifier:
         self._raw: Together[str, Doubles] = self._vllm.together(self._ask_logits, size=_bytes)
 
     async def prepare(self) -> None:
-        """See that the server answers, and classifies with the labels of the policy.
+        """Check that the server responds, and classifies with the labels of the policy.
 
         Raises:
-            ConfigurationError: It does not, or there is no such server.
-            ScorerError: It does not answer.
+            ConfigurationError: It does not classify with them, or there is no such server.
+            ScorerError: It does not respond.
         """
         await self._works.get()
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names; see `PairClassifier`."""
+        """Return the label names; see `PairClassifier`."""
         return self._labels
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, without special tokens; one request for each."""
+        """Return the number of tokens in each text, without special ones; one request per text."""
         return await self._vllm.lengths(texts)
 
     async def room(self) -> int | None:
-        """Return how many tokens the two texts of a pair may have together."""
+        """Return the maximum number of tokens in a pair of texts; None = no limit."""
         return await self._vllm.room(await self._edges.get())
 
     async def classify(self, pairs: Sequence[Pair]) -> Doubles:
@@ -209,14 +209,14 @@ class VllmClassifier:
         return stack(rows, len(self._labels))
 
     async def text_room(self) -> int | None:
-        """Return how many tokens a single text may have."""
+        """Return the maximum number of tokens in a single text; None = no limit."""
         return await self._vllm.room(await self._text_edges.get())
 
     async def logits(self, pairs: Sequence[Pair]) -> Doubles:
         """Score pairs; see `PairScorer`.
 
         Raises:
-            ConfigurationError: The server gives probabilities only, as old versions do.
+            ConfigurationError: The server only returns probabilities, as old versions do.
             ScorerError: A pair is too long, or the server failed.
         """
         if pairs:
@@ -306,10 +306,10 @@ class VllmClassifier:
 
 
 class VllmTextClassifier:
-    """A classifier of single texts behind vLLM's `/classify`; see `VllmClassifier`.
+    """A classifier of single texts, using vLLM's `/classify`; see `VllmClassifier`.
 
     Args:
-        config: Where the server is, and the labels' names in the order of the model's outputs.
+        config: The server's settings, with the label names in the order of the model's outputs.
 
     Raises:
         ConfigurationError: `labels` is missing.
@@ -319,24 +319,24 @@ class VllmTextClassifier:
         self._of_pairs = VllmClassifier(config)
 
     async def prepare(self) -> None:
-        """See that the server answers, and classifies with the labels of the policy.
+        """Check that the server responds, and classifies with the labels of the policy.
 
         Raises:
-            ConfigurationError: It does not, or there is no such server.
-            ScorerError: It does not answer.
+            ConfigurationError: It does not classify with them, or there is no such server.
+            ScorerError: It does not respond.
         """
         await self._of_pairs.prepare()
 
     async def labels(self) -> tuple[str, ...]:
-        """Return the labels' names; see `TextClassifier`."""
+        """Return the label names; see `TextClassifier`."""
         return await self._of_pairs.labels()
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return how many tokens each text has, without special tokens; one request for each."""
+        """Return the number of tokens in each text, without special ones; one request per text."""
         return await self._of_pairs.lengths(texts)
 
     async def room(self) -> int | None:
-        """Return how many tokens a text may have."""
+        """Return the maximum number of tokens in a text; None = no limit."""
         return await self._of_pairs.text_room()
 
     async def classify(self, texts: Sequence[str]) -> Doubles:
@@ -349,13 +349,13 @@ class VllmTextClassifier:
 
 
 class VllmSentenceEmbedder:
-    """A sentence embedder behind vLLM's `/v1/embeddings`.
+    """A sentence embedder, using vLLM's `/v1/embeddings`.
 
-    A text that is longer than the model reads is cut at white space into parts of like length,
-    whose embeddings, each of length 1, are averaged by their tokens.
+    A text longer than the model's input is split at white space into parts of similar length. Their
+    embeddings, each of length 1, are averaged, weighted by their tokens.
 
     Args:
-        config: Where the server is.
+        config: The server's settings.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -365,16 +365,16 @@ class VllmSentenceEmbedder:
         self._rows: Together[str, Floats] = self._vllm.together(self._embed, size=_bytes)
 
     async def prepare(self) -> None:
-        """See that the server answers, and embeds.
+        """Check that the server responds, and serves an embedder.
 
         Raises:
-            ConfigurationError: It does not, or there is no such server.
-            ScorerError: It does not answer.
+            ConfigurationError: It serves no embedder, or there is no such server.
+            ScorerError: It does not respond.
         """
         await self._works.get()
 
     async def embed(self, texts: Sequence[str]) -> Floats:
-        """Embed texts; see `SentenceEmbedder`. No texts make an array of shape (0, 0)."""
+        """Embed texts; see `SentenceEmbedder`. Without texts, the array has shape (0, 0)."""
         if texts:
             await self._works.get()
         parts = await self._cut(texts)

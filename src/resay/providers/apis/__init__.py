@@ -1,4 +1,4 @@
-"""The APIs by which language models are asked, as JSON. Pure functions: nothing is sent here."""
+"""JSON request and response formats of language model APIs. Pure functions, without any I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam to the APIs of language models, and what several of them share."""
+"""The interface to language model APIs, and helpers that several of them share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.providers.base import Chunk, Completion
 
-# What servers that are not strict take for yes.
+# Strings that lenient servers accept as true.
 _YES = frozenset({"1", "on", "t", "true", "y", "yes"})
 _UNNAMED = "a part of the answer cannot be read"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -21,8 +21,8 @@ _DIGITS = re.compile(r"[0-9]{1,9}")
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return a value if it is an object, else an empty one."""
-    # What json reads is a dict; to see what else may be a mapping takes ten times as long.
+    """Return the value if it is an object, else an empty one."""
+    # JSON objects are parsed as dicts; the check for other mappings takes ten times as long.
     if type(value) is dict:
         return cast("dict[str, Any]", value)
     if value is None:
@@ -31,7 +31,7 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 
 def listed(value: object) -> Sequence[Any]:
-    """Return a value if it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty one."""
     return cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else ()
 
 
@@ -40,7 +40,7 @@ def mappings(value: object) -> list[Mapping[str, Any]]:
     items: Sequence[object] = listed(value)
     if not items:
         return []
-    # Most lists have one, and nothing need be made of that.
+    # Most lists have one item: reuse it without a comprehension.
     if len(items) == 1 and type(items[0]) is dict:
         return [cast("dict[str, Any]", items[0])]
     return [
@@ -51,17 +51,17 @@ def mappings(value: object) -> list[Mapping[str, Any]]:
 
 
 def text(value: object) -> str:
-    """Return a value if it is a text, else an empty one."""
+    """Return the value if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def number(value: object) -> int:
-    """Return a value if it is a whole number of at least 0, else 0."""
+    """Return the value if it is an integer of at least 0, else 0."""
     return value if isinstance(value, int) and value >= 0 else 0
 
 
 def count(value: object) -> int:
-    """Return a number as servers read it that are not strict (`2.0`, `"2"`); 0 for what is none."""
+    """Return a number as lenient servers parse it (`2.0`, `"2"`); 0 for anything else."""
     if isinstance(value, str) and _DIGITS.fullmatch(value):
         return int(value)
     if isinstance(value, float) and value.is_integer():
@@ -70,20 +70,20 @@ def count(value: object) -> int:
 
 
 def is_yes(value: object) -> bool:
-    """Return whether servers that are not strict take a value for yes: `1` and `"true"`, say."""
+    """Return whether lenient servers accept a value as true: `1` and `"true"`, for example."""
     if isinstance(value, str):
         return value.lower() in _YES
     return isinstance(value, (bool, int, float)) and value == 1
 
 
 def named(kind: object) -> str:
-    """Return what a part is called that cannot be read, as far as that is a name."""
+    """Return a message about a part that cannot be parsed, with its type if it is a name."""
     known = isinstance(kind, str) and _NAME.fullmatch(kind)
     return f"a part of the answer cannot be read ({kind})" if known else _UNNAMED
 
 
 def as_json(value: object) -> str:
-    """Return what was read of JSON as JSON."""
+    """Return parsed JSON as text again."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -92,9 +92,9 @@ _BLANK = frozenset({b"\n", b"\r\n", b"\r"})
 
 
 class EventReader:
-    r"""Reads events out of the bytes of a stream, wherever those are cut.
+    r"""Parse the events of a byte stream that may be split anywhere.
 
-    Comments, identifiers and retry times, which these APIs do not use, are left out.
+    Comments, ids and retry times, which these APIs do not use, are ignored.
 
     Example:
         >>> reader = EventReader()
@@ -105,7 +105,7 @@ class EventReader:
     """
 
     def __init__(self) -> None:
-        # A line may come in very many pieces: they are joined once, at its end.
+        # A line may arrive in very many pieces: they are joined once, at its end.
         self._rest: list[bytes] = []
         self._begun = False
         self._name: str | None = None
@@ -113,13 +113,13 @@ class EventReader:
         self._received: list[bytes] = []
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take the next bytes; return the events that are complete with them."""
+        """Add the next bytes; return the events that they complete."""
         half = self._rest and self._rest[-1].endswith(b"\r")
         self._rest.append(data)
         if not half and b"\n" not in data and b"\r" not in data:
             return []
         whole = b"".join(self._rest)
-        # A carriage return at the end may be the first half of a line's end.
+        # A carriage return at the end may be the first half of a line ending.
         cut = len(whole) - 1 if whole.endswith(b"\r") else len(whole)
         lines = whole[:cut].splitlines(keepends=True)
         rest = whole[cut:]
@@ -129,7 +129,7 @@ class EventReader:
         return self._read(lines)
 
     def finish(self) -> list[Event]:
-        """Return the event that the stream ended in, which nothing closed."""
+        """Return the last event if the stream ended without terminating it."""
         lines = [b"".join([*self._rest, b"\n"])] if self._rest else []
         self._rest = []
         return self._read([*lines, b"\n"])
@@ -139,7 +139,7 @@ class EventReader:
         for received in lines:
             self._received.append(received)
             if not self._begun:
-                # A mark of the encoding may appear before all else, and is no part of it.
+                # A byte order mark may precede the stream, and is not part of it.
                 self._begun, received = True, received.removeprefix(_MARK)
             if received.startswith(b"data:"):
                 self._data.append(received[5:].rstrip(b"\r\n"))
@@ -159,7 +159,7 @@ class EventReader:
         if len(lines) == 1:
             return [Event(_parsed(lines[0]), name, received)]
         whole = _parsed("\n".join(lines))
-        # Some servers leave the blank lines out. Clients that read line by line do not notice.
+        # Some servers omit the blank lines. Clients that parse line by line do not notice.
         if isinstance(whole, str):
             apart = [_parsed(line) for line in lines]
             if any(isinstance(value, dict) for value in apart):
@@ -180,7 +180,7 @@ def _parsed(text: str) -> Body | str:
 
 
 def encoded(event: Event) -> bytes:
-    """Return an event as it is sent: as it was received, where it was not made here."""
+    """Return an event's bytes for sending: as received, or encoded if it was created here."""
     if event.sent is not None:
         return event.sent
     data = event.data.encode() if isinstance(event.data, str) else json_bytes(event.data)
@@ -190,34 +190,34 @@ def encoded(event: Event) -> bytes:
 
 
 def json_bytes(value: object) -> bytes:
-    """Return a value as JSON that any strict reader can read."""
+    """Return a value as JSON that any strict parser accepts."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
-    # Half a character, such as a model's token may end with, can only be written as an escape.
+    # A lone surrogate, such as a token may end with, can only be written as an escape.
     except UnicodeEncodeError:
         return json.dumps(value).encode()
 
 
 def object_tools(names: Sequence[str], choice: object, forced: Collection[str]) -> tuple[str, ...]:
-    """Return the one tool that is offered and has to be called: a way to ask for an object.
+    """Return the only tool offered, if it must be called: a way to request an object.
 
     Args:
-        names: The tools that are offered.
-        choice: What the request says of its choice.
-        forced: What that is where a tool has to be called.
+        names: The names of the offered tools.
+        choice: The request's tool choice.
+        forced: The choices that force a tool call.
     """
     return (names[0],) if len(names) == 1 and names[0] and choice in forced else ()
 
 
 def tools_of_old(body: Body, query: Query, none: object) -> dict[str, Any]:
-    """Return what lets a query go on a conversation in which tools were called.
+    """Return the parameters a query needs to continue a conversation with tool calls.
 
-    Some providers refuse such a conversation without the tools. None of them may be called again.
+    Some providers refuse such a conversation without its tools. No tool may be called again.
 
     Args:
         body: The request of the main call.
-        query: What is to be asked.
-        none: How the API says that no tool is to be called.
+        query: The query.
+        none: The API's tool choice that forbids calls.
     """
     called = any(m.get("role") == "tool" or m.get("tool_calls") for m in query.messages)
     known = called and body.get("tools") and "tools" not in query.params
@@ -226,12 +226,12 @@ def tools_of_old(body: Body, query: Query, none: object) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the parameters of chat completions are called elsewhere.
+    """Map the parameter names of chat completions to those of another API.
 
     Attributes:
-        paths: Where a parameter stands, by its name in chat completions, if not under that name.
-        unknown: Parameters of chat completions that have no counterpart.
-        turned: What makes of a value what the API takes.
+        paths: The path of a parameter, by its chat completions name, if it differs from that name.
+        unknown: Parameters of chat completions without a counterpart.
+        turned: Functions that convert a parameter's value for the API.
     """
 
     paths: Mapping[str, tuple[str, ...]]
@@ -239,7 +239,7 @@ class Names:
     turned: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict[str, Any])
 
     def applied(self, body: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a body with parameters of chat completions; None takes one out."""
+        """Return a body with chat completions parameters applied; None removes one."""
         applied = dict(body)
         for name, value in params.items():
             if value is None or name not in self.unknown:
@@ -249,7 +249,7 @@ class Names:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that differ, with their values after; None for those taken out."""
+    """Return the parameters that differ, with their values after; None for those removed."""
     gone: dict[str, Any] = dict.fromkeys(name for name in before if name not in after)
     absent = object()
     return gone | {k: v for k, v in after.items() if before.get(k, absent) != v}
@@ -269,7 +269,7 @@ def _same(value: Any) -> Any:
 
 
 Body = Mapping[str, Any]
-"""A JSON object as it is sent or received. It is never changed, only copied."""
+"""A JSON object as sent or received. It is never modified, only copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +277,10 @@ class Event:
     """One event of a stream.
 
     Attributes:
-        data: What it holds: an object, or a text where that is no JSON object, such as `[DONE]`.
-        name: The event's type, where the stream names it.
-        sent: What was received for it, so that it can be passed on as it is; None for one that was
-            made here.
+        data: Its data: an object, or the text if that is no JSON object, such as `[DONE]`.
+        name: The event's type, if the stream names it.
+        sent: The bytes it was received as, so that it can be passed on unchanged; None for an event
+            that was created here.
     """
 
     data: Body | str
@@ -289,24 +289,24 @@ class Event:
 
     @property
     def body(self) -> Body:
-        """The object it holds; an empty one where it holds none."""
+        """Its object; an empty one if it has none."""
         return {} if isinstance(self.data, str) else self.data
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request, and what the guard needs to know of it.
+    """A request, and what the guard needs to know about it.
 
     Attributes:
-        body: What is sent.
-        query: The same as a query: messages and parameters in the shape of OpenAI's chat
-            completions, `model` None, because whoever is asked knows it.
-        n: How many answers it asks for at once.
-        streams: Whether the answer is to come in pieces.
-        unrepeatable: Why nobody may ask it again, or None: a conversation that the provider keeps,
-            say, would grow by every sample.
-        brings_references: Whether it may be checked all the same, as its answer brings along what
-            the provider found for it.
+        body: The JSON body.
+        query: The same as a query: messages and parameters in the format of OpenAI's chat
+            completions, with `model` None, because the provider knows it from the body.
+        n: Number of answers it asks for at once.
+        streams: Whether the answer is to be streamed.
+        unrepeatable: Why it must not be repeated, or None: a conversation stored by the provider,
+            for example, would grow by every sample.
+        brings_references: Whether it can be checked all the same, because its answer includes what
+            the provider retrieved for it.
     """
 
     body: Body
@@ -318,22 +318,21 @@ class Request:
 
     @property
     def model(self) -> str | None:
-        """The model that is asked; None where it names none."""
+        """The model it requests; None if it names none."""
         model: object = self.body.get("model")
         return model if isinstance(model, str) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What becomes of one answer.
+    """The result of checking one answer.
 
     Attributes:
         data: The verdict as JSON-ready values, for users.
-        message: What is said in place of the answer; None where the answer is given.
-        complete: Whether the message is an answer itself, written again; otherwise it says that
-            there is none.
-        stops: Whether a message that says so ends as an answer does all the same; otherwise it
-            ends as one that a filter stopped.
+        message: The text that replaces the answer; None if the answer is passed on.
+        complete: Whether the message is a rewritten answer; otherwise it says that there is none.
+        stops: Whether a message that says so ends like a normal answer; otherwise it ends like one
+            that a content filter stopped.
     """
 
     data: Body
@@ -343,19 +342,19 @@ class Outcome:
 
     @property
     def withheld(self) -> bool:
-        """Whether there is no answer to give."""
+        """Whether there is no answer to pass on."""
         return self.message is not None and not self.complete
 
     @property
     def filtered(self) -> bool:
-        """Whether what is said in its place ends as an answer that a filter stopped."""
+        """Whether the replacement ends like an answer stopped by a content filter."""
         return not (self.complete or self.stops)
 
 
 class Api(Protocol):
-    """One of the APIs by which language models are asked, as pure functions of JSON values.
+    """A language model API, as pure functions of JSON values.
 
-    Nothing here asserts that a provider keeps to the API: what cannot be read is left as it is.
+    Nothing here assumes that a provider conforms to the API: unparsable parts are left unchanged.
     """
 
     @property
@@ -374,11 +373,11 @@ class Api(Protocol):
         ...
 
     def read(self, body: Body) -> Request:
-        """Return a request as the guard understands it."""
+        """Parse a request."""
         ...
 
     def asking_logprobs(self, body: Body, top: int) -> Body:
-        """Return a request that asks for log-probabilities too, with `top` alternatives each."""
+        """Return the request with log-probabilities enabled, with `top` alternatives each."""
         ...
 
     def without_logprobs(self, data: Body) -> Body:
@@ -390,31 +389,31 @@ class Api(Protocol):
 
         Args:
             request: The request of the main call.
-            query: Its query as it was changed for sampling; see `Query.for_sampling`.
-            n: How many samples to ask for; 1 unless `takes_n`.
+            query: Its query as modified for sampling; see `Query.for_sampling`.
+            n: Number of samples to ask for; 1 unless `takes_n`.
         """
         ...
 
     def fresh(self, body: Body, query: Query) -> Body:
-        """Return another request of the model of the main call.
+        """Return another request to the model of the main call.
 
         Args:
-            body: The request of the main call, for its model and for what the API wants of every
-                request.
-            query: What to ask, with a conversation of its own or one that goes on the main call's.
+            body: The request of the main call, for its model and for parameters that the API
+                requires in every request.
+            query: The query, with a conversation of its own or one that continues the main call's.
         """
         ...
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
-        """Return the answers in a response, none where it cannot be read."""
+        """Return the answers in a response, none if it cannot be parsed."""
         ...
 
     def usage(self, response: Body) -> Usage:
-        """Return what a response says that it cost, as one call."""
+        """Return the tokens and cost a response reports, as one call."""
         ...
 
     def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
-        """Return a response with its verdicts, and without the answers that are replaced.
+        """Return a response with its verdicts, and with the replaced answers removed.
 
         Args:
             response: The response.
@@ -425,7 +424,7 @@ class Api(Protocol):
     def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
         """Return what an event adds to the answers, each by its index, with the event in `raw`.
 
-        Of an answer that is given in one piece too, at its end, that piece adds nothing.
+        If the end of an answer repeats the whole of it, that repetition adds nothing.
         """
         ...
 
@@ -434,19 +433,19 @@ class Api(Protocol):
         ...
 
     def tells_more(self, event: Event) -> bool:
-        """Return whether an event has words that are no text of the answer: thoughts, say."""
+        """Return whether an event has words outside the answer's text, such as reasoning."""
         ...
 
     def framed(self, event: Event) -> Event | None:
-        """Return the event that opens a stream without any word of the answer.
+        """Return the event that opens a stream, with no words of the answer.
 
         Returns:
-            It; None for an event that opens none.
+            The event; None for one that does not open a stream.
         """
         ...
 
     def silent(self, event: Event) -> Event | None:
-        """Return an event without the text it adds; None where nothing is left of it."""
+        """Return an event without the text it adds; None if nothing remains of it."""
         ...
 
     def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
@@ -455,8 +454,8 @@ class Api(Protocol):
         Args:
             seen: The provider's events so far; may be empty.
             text: The text.
-            whole: Whether the reader was given all of `seen`, so that its texts may be closed;
-                otherwise only what comes before the first text.
+            whole: Whether the client received all of `seen`, so that its text blocks may be closed;
+                otherwise it received only what precedes the first text.
         """
         ...
 
@@ -465,43 +464,43 @@ class Api(Protocol):
 
         Args:
             held: The events from the first that ends an answer on.
-            outcomes: What becomes of each answer by its index. One that is withheld was given away
-                before; then the events say that it was stopped by a filter.
+            outcomes: The outcome of each answer, by its index. A withheld answer was passed on
+                before; then the events say that a filter stopped it.
         """
         ...
 
     def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-        """Return the events that close a stream whose answer, or its end, is replaced.
+        """Return the events that close a stream whose answer, or the end of it, is replaced.
 
         Args:
-            seen: The events of the provider so far, which may be less than the whole stream.
-            shown: All the text that was given, what replaces the rest included.
-            outcome: What becomes of the answer.
+            seen: The provider's events so far, possibly less than the whole stream.
+            shown: All text passed on, including the replacement.
+            outcome: The outcome of the answer.
 
         Returns:
-            Events that hold no word of the answer beyond what was shown.
+            Events that contain no words of the answer beyond `shown`.
         """
         ...
 
     def apart(self, event: Event) -> list[tuple[int, Event]]:
-        """Return what an event says of each of several answers, as if that were the only one.
+        """Split an event by answer, each part as if that answer were the only one.
 
         Returns:
-            Their places among the answers and their events; nothing for an event of all together.
+            The answers' positions and their events; empty for an event about all of them.
         """
         ...
 
     def together(self, event: Event, place: int) -> Event:
-        """Return an event of an only answer as one of the answer at a place among several."""
+        """Turn an event of a sole answer into one of the answer at a position among several."""
         ...
 
     def placed(self, event: Event, position: int) -> Event:
-        """Return an event as the one at a position of its stream, from 0."""
+        """Return an event with its position in the stream, from 0."""
         ...
 
 
 class _Events(Protocol):
-    """The module of an API's events, as far as it is called here."""
+    """The functions that an API's event module provides."""
 
     def chunk_of(self, event: Event) -> Chunk: ...
 
@@ -525,9 +524,9 @@ class _Events(Protocol):
 
 
 class OneAnswerApi(ABC):
-    """What such APIs have in common; `Api` says what each method is for.
+    """Base class for APIs with one answer per request; `Api` documents the methods.
 
-    A subclass names the module of its events and the field of a response that holds the verdict.
+    A subclass names its event module and the field of a response that holds the verdict.
     """
 
     _events: _Events
@@ -543,7 +542,7 @@ class OneAnswerApi(ABC):
 
     @abstractmethod
     def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
-        """Return a response that says a message and no word of the answer, with its verdict."""
+        """Return a response with a message, no words of the answer, and the verdict."""
 
     def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
         """Return what an event adds to the answer."""
@@ -554,15 +553,15 @@ class OneAnswerApi(ABC):
         return self._events.ends_answer(event)
 
     def tells_more(self, event: Event) -> bool:
-        """Return whether an event has words that are no text of the answer."""
+        """Return whether an event has words outside the answer's text."""
         return self._events.tells_more(event)
 
     def framed(self, event: Event) -> Event | None:
-        """Return the event that opens a stream, which has no word of the answer, if it is one."""
+        """Return the event if it opens a stream, with no words of the answer."""
         return event if self._events.opens_answer(event) else None
 
     def silent(self, event: Event) -> Event | None:
-        """Return an event without the text it adds; None where nothing is left of it."""
+        """Return an event without the text it adds; None if nothing remains of it."""
         return self._events.silent_event(event)
 
     def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
@@ -575,15 +574,15 @@ class OneAnswerApi(ABC):
         return self._events.ending_events(list(held), outcomes.get(0))
 
     def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-        """Return the events that close a stream whose answer, or its end, is replaced."""
+        """Return the events that close a stream whose answer, or the end of it, is replaced."""
         return self._events.closing_events(seen, shown, outcome)
 
     def apart(self, event: Event) -> list[tuple[int, Event]]:
-        """Return the event, which is of the only answer."""
+        """Return the event, which belongs to the only answer."""
         return [(0, event)]
 
     def together(self, event: Event, place: int) -> Event:
-        """Return the event, which is of the only answer."""
+        """Return the event, which belongs to the only answer."""
         del place
         return event
 

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions and completions of plain text, which may give several choices."""
+"""OpenAI's chat completions and plain-text completions, which may return several choices."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ Choice = Mapping[str, Any]
 """One of the answers, or a piece of it."""
 _KEY = "hallucination"
 _DONE = "[DONE]"
-# What of a response, or of an event, is no word of its answers. Some providers put more there than
-# OpenAI: what they searched for, and what they found.
+# Fields of a response or event that contain no words of its answers. Some providers add fields to
+# OpenAI's: their searches, and the results.
 _KEPT = frozenset(
     {
         "created",
@@ -52,14 +52,14 @@ _KEPT = frozenset(
 
 
 def answers_wanted(body: Body) -> int:
-    """Return how many answers a request asks for."""
+    """Return the number of answers a request asks for."""
     return max(count(body.get("n")), 1)
 
 
 class SeveralAnswersApi(ABC):
-    """What such APIs have in common; `Api` says what each method is for.
+    """Base class for APIs with several answers per request; `Api` documents the methods.
 
-    A subclass says where a choice has its words, and what the pieces of a stream are called.
+    A subclass defines where a choice has its text, and the object type of stream chunks.
     """
 
     takes_n = True
@@ -69,39 +69,39 @@ class SeveralAnswersApi(ABC):
 
     @abstractmethod
     def _completion(self, choice: Choice, response: Body) -> Completion:
-        """Return an answer."""
+        """Parse an answer."""
 
     @abstractmethod
     def _saying(self, message: str) -> dict[str, Any]:
-        """Return what a choice has that says a message and nothing else."""
+        """Return the fields of a choice that consists of a message only."""
 
     @abstractmethod
     def _said(self, choice: Choice) -> str:
-        """Return the text that a piece adds to an answer."""
+        """Return the text that a stream choice adds to an answer."""
 
     @abstractmethod
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
-        """Return what a piece adds to an answer."""
+        """Return what a stream choice adds to an answer."""
 
     @abstractmethod
     def _adding(self, said: str, *, first: bool) -> dict[str, Any]:
-        """Return what a piece has that adds a text, or nothing; `first` where no piece was sent."""
+        """Return the fields of a stream choice that adds a text, if any; `first`: none before."""
 
     @abstractmethod
     def _quiet(self, choice: Choice) -> dict[str, Any]:
-        """Return a piece without the text it adds."""
+        """Return a stream choice without the text it adds."""
 
     @abstractmethod
     def _framed(self, choice: Choice) -> dict[str, Any]:
-        """Return a piece without any word."""
+        """Return a stream choice without any words."""
 
     @abstractmethod
     def _tells(self, choice: Choice) -> bool:
-        """Return whether a quiet piece still says anything."""
+        """Return whether a choice from `_quiet` still says anything."""
 
     @abstractmethod
     def tells_more(self, event: Event) -> bool:
-        """Return whether an event has words that are no text of the answer."""
+        """Return whether an event has words outside the answer's text."""
 
     def without_logprobs(self, data: Body) -> Body:
         """Return a response, or the data of an event, without log-probabilities."""
@@ -116,7 +116,7 @@ class SeveralAnswersApi(ABC):
         return tuple(items)
 
     def usage(self, response: Body) -> Usage:
-        """Return what a response says that it cost."""
+        """Return the tokens and cost that a response reports."""
         return _usage(response) or Usage(1, cost_usd=None)
 
     def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
@@ -139,12 +139,12 @@ class SeveralAnswersApi(ABC):
         return {**known, "choices": answered, _KEY: _gravest(outcomes).data}
 
     def _answered(self, choice: Choice, outcome: Outcome, several: bool) -> dict[str, Any]:
-        # Of several answers each has its own verdict.
+        # With several answers, each has its own verdict.
         own = {_KEY: outcome.data} if several else {}
         if outcome.message is None:
             return {**choice, **own}
-        # All of it is new, because words can be anywhere in the old one: in calls, in audio, in
-        # thoughts.
+        # Build it from scratch, because words can be anywhere in the old one: in calls, in audio,
+        # in reasoning.
         return {
             "index": count(choice.get("index")),
             **self._saying(outcome.message),
@@ -169,7 +169,7 @@ class SeveralAnswersApi(ABC):
         return event.data == _DONE or any(c.get("finish_reason") for c in _choices(event.body))
 
     def framed(self, event: Event) -> Event | None:
-        """Return the event that opens a stream without any word of the answer, if it is one."""
+        """Return the event if it opens a stream, with no words of the answer."""
         if any(chunk.unread for _, chunk in self.chunks(event)):
             return None
         choices = _choices(event.body)
@@ -177,7 +177,7 @@ class SeveralAnswersApi(ABC):
         return _bared(event, frames if self.tells_more(event) else choices)
 
     def silent(self, event: Event) -> Event | None:
-        """Return an event without the text it adds; None where nothing is left of it."""
+        """Return an event without the text it adds; None if nothing remains of it."""
         choices = _choices(event.body)
         if not any(self._said(choice) for choice in choices):
             return event
@@ -197,27 +197,27 @@ class SeveralAnswersApi(ABC):
         return [self._concluded(event, outcomes) for event in held]
 
     def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-        """Return the events that close a stream whose answer, or its end, is replaced."""
+        """Return the events that close a stream whose answer, or the end of it, is replaced."""
         del shown
         finish = self._made(seen, self._adding("", first=False), _reason(outcome))
-        # Some say what it cost with the last choice, OpenAI after it.
+        # Some report the usage with the last choice, OpenAI after it.
         told = [e.body["usage"] for e in seen if e.body.get("usage") and _choices(e.body)]
         cost = {"usage": told[-1]} if told else {}
         closing = [Event({**finish.body, **cost, _KEY: outcome.data}, finish.name)]
-        # What a stream says after its last choice is no part of the answer.
+        # Anything a stream says after its last choice is not part of the answer.
         after = [e for e in seen if e.data == _DONE or _is_usage(e)]
         return closing + [_bared(event, _choices(event.body)) for event in after]
 
     def apart(self, event: Event) -> list[tuple[int, Event]]:
-        """Return what an event says of each of several answers, as if that were the only one."""
+        """Split an event by answer, each part as if that answer were the only one."""
         choices = _choices(event.body)
-        # Most are of one answer, and say nothing but what they say of it.
+        # Most events are about one answer only, and need no splitting.
         if len(choices) == 1 and choices[0].get("index") == 0:
             return [(0, event)]
         return [(count(c.get("index")), _with_choice(event, {**c, "index": 0})) for c in choices]
 
     def together(self, event: Event, place: int) -> Event:
-        """Return an event of an only answer as one of the answer at a place among several."""
+        """Turn an event of a sole answer into one of the answer at a position among several."""
         choices = _choices(event.body)
         return _with_choice(event, {**choices[0], "index": place}) if choices and place else event
 
@@ -229,7 +229,7 @@ class SeveralAnswersApi(ABC):
     def _made(
         self, seen: Sequence[Event], adding: dict[str, Any], reason: str | None = None
     ) -> Event:
-        """Return an event like those of the stream."""
+        """Return an event with the envelope fields of the stream's events."""
         like: Body = next((e.body for e in seen if _choices(e.body)), self._nothing_seen())
         envelope = {k: v for k, v in _kept(like).items() if k != "usage"}
         choice = {"index": 0, **adding, "logprobs": None, "finish_reason": reason}
@@ -258,7 +258,7 @@ class SeveralAnswersApi(ABC):
         own = {_KEY: outcome.data} if several else {}
         if not outcome.withheld:
             return {**choice, **own}
-        # Some end an answer together with its last words. Those would follow the message.
+        # Some providers send the finish reason with the last words. Those would follow the message.
         return {**self._quiet(choice), **own, "finish_reason": _reason(outcome)}
 
 
@@ -279,7 +279,7 @@ def _is_usage(event: Event) -> bool:
 
 
 def _reason(outcome: Outcome) -> str:
-    """Return why an answer ends that another text has replaced."""
+    """Return the finish reason of an answer that was replaced."""
     return "content_filter" if outcome.filtered else "stop"
 
 
@@ -288,7 +288,7 @@ def _kept(body: Body) -> dict[str, Any]:
 
 
 def _gravest(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return what is said of several answers together: the worst."""
+    """Return the worst outcome, which stands for several answers together."""
     return max(outcomes, key=_gravity)
 
 
@@ -303,17 +303,17 @@ def _with_choice(event: Event, choice: Choice) -> Event:
 
 
 def _bared(event: Event, choices: Sequence[Choice]) -> Event:
-    """Return an event with other choices and no other words; the same where it is that already."""
+    """Return an event with the given choices and no other words; itself if nothing changes."""
     body = {**_kept(event.body), "choices": [*choices]}
     return event if isinstance(event.data, str) or body == event.body else Event(body, event.name)
 
 
 _NOT_CHAT_PARAMS = frozenset({"messages", "model", "n", "stream"})
-# Of a piece of an answer: who says it, and its text.
+# Fields of a delta that are the answer's role and text.
 _PLAIN = frozenset({"content", "role"})
-# Nothing of OpenAI's, but gateways know it.
+# Not part of OpenAI's API, but gateways support them.
 _KEPT_ELSEWHERE = ("container", "conversation", "previous_response_id", "thread_id")
-# Parts of a content that are no words of the answer.
+# Content parts that contain no words of the answer.
 _KNOWN = frozenset({"reasoning", "reference", "refusal", "thinking"})
 _WHOLE = "message"
 _CONVERSATION = "every sample would be added to what the provider keeps of the conversation"
@@ -404,7 +404,7 @@ CHAT_COMPLETIONS: Api = _ChatCompletions()
 
 
 def _unrepeatable(body: Body) -> str | None:
-    # Function tools are run by the application, and only once it has the answer.
+    # The application runs function tools, and only once it has the answer.
     kinds = {text(tool.get("type")) or "function" for tool in mappings(body.get("tools"))}
     if kinds - {"function", "custom"} or body.get("web_search_options"):
         return _HOSTED
@@ -425,7 +425,7 @@ def _calls(said: Mapping[str, Any]) -> tuple[ToolCall, ...]:
         ToolCall(text(_called(c).get("name")), text(_called(c).get("arguments")), _place(c, place))
         for place, c in enumerate(mappings(said.get("tool_calls")))
     ]
-    # Its one predecessor, which some servers still know.
+    # The predecessor of `tool_calls`, which some servers still support.
     old = mapping(said.get("function_call"))
     if old:
         calls.append(ToolCall(text(old.get("name")), text(old.get("arguments"))))
@@ -444,7 +444,7 @@ def _place(call: Mapping[str, Any], place: int) -> int:
 
 
 def _words(content: object) -> str:
-    """Return the words of a content, which some providers give as a list of parts."""
+    """Return the text of a content, which some providers send as a list of parts."""
     if content is None or isinstance(content, str):
         return content or ""
     parts = (text(part) or text(mapping(part).get("text")) for part in listed(content))
@@ -452,7 +452,7 @@ def _words(content: object) -> str:
 
 
 def _unread_message(said: Mapping[str, Any]) -> str | None:
-    """Return what of a message, or of a piece of one, cannot be read; None where all can."""
+    """Return which part of a message or delta cannot be parsed; None if none."""
     if said.get("audio"):
         return named("audio")
     content = said.get("content")
@@ -469,17 +469,17 @@ def _is_known(part: object) -> bool:
 
 
 _NOT_PARAMS = frozenset({"logprobs", "model", "n", "prompt", "stream"})
-# Nobody reads of a sample what these ask for, and `best_of` would write several for each.
+# Parameters whose effects are of no use in a sample; `best_of` would generate several for each.
 _MAIN_CALL_ONLY = frozenset(
     {"best_of", "echo", "prompt_logprobs", "return_prompt_text", "return_token_ids"}
 )
-# Parameters of chat completions that are others here.
+# Chat completions parameters that differ in this API.
 _CHATS = frozenset({"logprobs", "max_completion_tokens", "top_logprobs"})
-# What belongs to the main call's own prompt.
+# Parameters that belong to the main call's own prompt.
 _OF_THE_PROMPT = frozenset({"suffix"})
 _QUIET = ("index", "finish_reason", "stop_reason")
 _MOST_ALTERNATIVES = 5
-# Without a limit the API ends an answer after 16 tokens.
+# Without a limit, the API ends an answer after 16 tokens.
 _MAX_TOKENS = 1024
 _LABELS: Mapping[str, str] = {
     "assistant": "Assistant",
@@ -554,7 +554,7 @@ class _Completions(SeveralAnswersApi):
         return {"text": said}
 
     def _quiet(self, choice: Choice) -> dict[str, Any]:
-        # Servers may say the text once more beside it, as numbers of tokens.
+        # Servers may repeat the text next to it, as token ids.
         kept = {name: choice[name] for name in _QUIET if name in choice}
         return {**kept, "text": "", "logprobs": None}
 
@@ -568,21 +568,21 @@ class _Completions(SeveralAnswersApi):
 COMPLETIONS: Api = _Completions()
 """`POST /completions`.
 
-A prompt is read as one message of the user's, also where it is no question but the beginning of a
-text. Left unchecked are answers that begin with their prompt (`echo`), answers to several prompts
-at once, and those to prompts that are given as numbers of tokens.
+A prompt is parsed as one user message, even if it is not a question but the beginning of a text.
+Not checked are answers that begin with their prompt (`echo`), answers to several prompts at once,
+and answers to prompts given as token ids.
 """
 
 
 def _unread(choice: Choice) -> str | None:
-    """Return what of an answer cannot be read; None where all can."""
+    """Return which part of an answer cannot be parsed; None if none."""
     said = choice.get("text")
     elsewhere = choice.get("message") or choice.get("delta")
     return named(None) if elsewhere or not isinstance(said, str | None) else None
 
 
 def _prompts(prompt: object) -> list[str | None]:
-    """Return the prompts of a request; None for each that is no text."""
+    """Return the prompts of a request; None for each that is not text."""
     if isinstance(prompt, str):
         return [prompt]
     items = listed(prompt)
@@ -601,7 +601,7 @@ def _unchecked(body: Body, prompts: Sequence[str | None]) -> str | None:
 
 
 def _alternatives(body: Body) -> int | None:
-    """Return how many alternatives are asked for at each token; None where none are shown."""
+    """Return how many alternatives per token are requested; None if no log-probabilities are."""
     wanted = body.get("logprobs")
     if isinstance(wanted, bool):
         return 1 if wanted else None
@@ -609,14 +609,14 @@ def _alternatives(body: Body) -> int | None:
 
 
 def _params(body: Body) -> dict[str, Any]:
-    """Return the parameters as chat completions have them."""
+    """Return the parameters in the format of chat completions."""
     known = {k: v for k, v in body.items() if k not in _NOT_PARAMS and v is not None}
     top = _alternatives(body)
     return known if top is None else {**known, "logprobs": True, "top_logprobs": top}
 
 
 def _own(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a query as this API has them."""
+    """Return a query's parameters in the format of this API."""
     own = {k: v for k, v in params.items() if k not in _CHATS | _MAIN_CALL_ONLY}
     if params.get("max_completion_tokens") is not None:
         own["max_tokens"] = params["max_completion_tokens"]
@@ -626,11 +626,11 @@ def _own(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _written(messages: Sequence[Message]) -> dict[str, Any]:
-    """Return a conversation as a prompt: one message as it is, several with who says them."""
+    """Return a conversation as a prompt: one message as it is, several labelled by role."""
     if len(messages) == 1:
         return {"prompt": _text_of(messages[0])}
     said = [f"{_label(message)}: {_text_of(message)}" for message in messages]
-    # A model that goes on would ask itself the next question.
+    # Without a stop sequence, the model would go on and write the next question itself.
     return {"prompt": "\n\n".join([*said, "Assistant:"]), "stop": [f"\n\n{_USER}:"]}
 
 

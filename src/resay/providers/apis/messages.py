@@ -1,4 +1,4 @@
-"""Anthropic's Messages API: requests as chat completions, and whole answers."""
+"""Anthropic's Messages API: conversion of requests to chat completions, and whole answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _IMAGE = "data:"
 
 
 def nested_messages(body: Body) -> tuple[Message, ...]:
-    """Return the messages of a request, its system prompt first."""
+    """Return the messages of a request as chat messages, the system prompt first."""
     said: list[Message] = []
     if body.get("system"):
         said.append({"role": "system", "content": _content(body["system"])})
@@ -50,7 +50,7 @@ def _content(content: Any) -> Any:
 
 
 def _said(message: Mapping[str, Any]) -> list[Message]:
-    """Return a message as those of a chat, in which the results of tools have their own."""
+    """Return a message as chat messages, with tool results as messages of their own."""
     role, content = message.get("role"), message.get("content")
     if not role:
         return []
@@ -93,7 +93,7 @@ def _url(source: Mapping[str, Any]) -> str:
 
 
 def own_messages(messages: Sequence[Message]) -> dict[str, Any]:
-    """Return messages in the shape of chat completions as what a request says of them."""
+    """Convert chat completions messages to the fields of a request."""
     told = [message for message in messages if message.get("role") in _TOLD]
     system = "\n\n".join(filter(None, (_words(message) for message in told)))
     said: list[dict[str, Any]] = []
@@ -110,7 +110,7 @@ def _words(message: Message) -> str:
 
 
 def _add(said: list[dict[str, Any]], message: dict[str, Any]) -> None:
-    """Add a message; what tools have returned goes into one with what the user says to it."""
+    """Append a message; tool results are merged with the user message that follows them."""
     before: dict[str, Any] = said[-1] if said else {}
     if before.get("role") != message["role"] or not _tells_results(before):
         said.append(message)
@@ -171,13 +171,13 @@ def _read(arguments: str) -> Any:
 
 
 _JSON = "json_schema"
-# What chat completions call the same, and what makes a request more than a question.
+# Parameters that chat completions call the same, and those that do more than ask a question.
 _SAME = ("container", "max_tokens", "mcp_servers", "temperature", "top_p")
-# Nobody reads of a sample what these ask for.
+# Parameters whose effects are of no use in a sample.
 _MAIN_CALL_ONLY = frozenset({"diagnostics", "metadata", "stream"})
-# Tools of Anthropic's that the application runs, once it has the answer; their names have versions.
+# Anthropic's tools that the application runs once it has the answer; their names are versioned.
 _CLIENT_RUN = ("bash_", "browser_toolset_", "computer_", "memory_", "text_editor_")
-# Where the provider runs tools.
+# Parameters that make the provider run tools.
 _RUNNING = frozenset({"container", "mcp_servers"})
 _HOSTED = "the provider would run its tools once more for every sample"
 _CONTAINER = "every sample would work in the container that the provider keeps"
@@ -186,17 +186,17 @@ _MAX_TOKENS = 1024
 
 
 def read_request(body: Body) -> Request:
-    """Return a request as the guard understands it."""
+    """Parse a request."""
     messages = nested_messages(body)
     query = Query(messages, None, _params(body), object_tools=_object_tools(body))
     return Request(body, query, 1, is_yes(body.get("stream")), _unrepeatable(body))
 
 
 def sample_request(request: Request, query: Query) -> Body:
-    """Return the request for a sample: the main call's own, as far as nothing was changed.
+    """Return the request for a sample: the main call's own, apart from changed parameters.
 
-    A temperature is only sent where the caller or the policy sets one, because many models refuse
-    it, and a model that thinks takes only the caller's own, because any but 1 is refused.
+    A temperature is sent only if the caller or the policy sets one, because many models refuse it.
+    A thinking model gets only the caller's own, because any value but 1 is refused.
     """
     kept = {k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY}
     changed = changes(request.query.params, query.params)
@@ -206,10 +206,10 @@ def sample_request(request: Request, query: Query) -> Body:
 
 
 def fresh_request(body: Body, query: Query) -> Body:
-    """Return another request of the model of the main call.
+    """Return another request to the model of the main call.
 
-    The API wants a limit of every request. It is the main call's where the query has none, as an
-    answer that is written again may be as long as the first.
+    The API requires `max_tokens`. A query without it gets the main call's, at least 1024, because a
+    rewritten answer may be as long as the first.
     """
     made = {
         "model": body.get("model"),
@@ -345,7 +345,7 @@ _NAMES = Names(
         "tools": _flat_tools,
     },
 )
-# What of a message is no word of the answer.
+# Fields of a message that contain no words of the answer.
 _KEPT = ("id", "type", "role", "model", "container", "usage")
 
 
@@ -391,7 +391,7 @@ class _Messages(OneAnswerApi):
         return Usage(1, prompt_tokens(usage), number(usage.get("output_tokens")), None)
 
     def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
-        # All the content is new, as words can be anywhere in the old: in calls, in thoughts.
+        # Built from scratch, as words can be anywhere in the old content: in calls, in thinking.
         return {
             **made_up(),
             **{name: response[name] for name in _KEPT if name in response},
@@ -406,7 +406,7 @@ MESSAGES: Api = _Messages()
 
 
 def _citations(blocks: Sequence[Mapping[str, Any]]) -> tuple[Citation, ...]:
-    """Return the citations of blocks of text, each of which is about all of its block."""
+    """Return the citations of text blocks, each of which applies to its whole block."""
     found: list[Citation] = []
     before = 0
     for block in blocks:

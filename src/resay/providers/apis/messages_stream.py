@@ -1,8 +1,8 @@
 """The events of a streamed message of Anthropic's Messages API.
 
-A message is made of blocks, of which only some are text, and what ends a block does not say which
-kind it was. So a text that is released piece by piece is in one block, that of the answer's
-first text: blocks of text after it keep their place and what they cite, and are empty.
+A message consists of blocks, only some of which are text, and the end of a block does not say
+which kind it was. A text released piece by piece is therefore put into one block, that of the
+answer's first text: later text blocks keep their position and citations, and are empty.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STOP = "content_block_stop"
 _END = "message_delta"
 _OVER = "message_stop"
 _LAST = frozenset({_END, _OVER, "error"})
-# Blocks and pieces of blocks that are no text of the answer.
+# Blocks and deltas that are not text of the answer.
 _BLOCKS = frozenset(
     {
         "compaction",
@@ -41,7 +41,7 @@ _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_toke
 
 
 def prompt_tokens(usage: Mapping[str, Any]) -> int:
-    """Return how many tokens were read, those of cached prompts included."""
+    """Return the number of input tokens, including those of cached prompts."""
     return sum(number(usage.get(name)) for name in _PROMPT)
 
 
@@ -60,7 +60,7 @@ def made_up() -> dict[str, Any]:
 
 
 def unread_in(blocks: Sequence[object]) -> str | None:
-    """Return what of the blocks of a message cannot be read; None where all can."""
+    """Return which of a message's blocks cannot be parsed; None if none."""
     return next((named(mapping(b).get("type")) for b in blocks if not _is_known(mapping(b))), None)
 
 
@@ -72,7 +72,7 @@ def _is_known(block: Mapping[str, Any]) -> bool:
 
 
 def stopped(outcome: Outcome) -> dict[str, Any]:
-    """Return why a message ends whose text another has replaced."""
+    """Return the stop reason of a message whose text was replaced."""
     return {"stop_reason": "refusal" if outcome.filtered else "end_turn", "stop_sequence": None}
 
 
@@ -90,7 +90,7 @@ def chunk_of(event: Event) -> Chunk:
 
 
 def opens_answer(event: Event) -> bool:
-    """Return whether an event opens a stream, and has no word of the answer."""
+    """Return whether an event opens a stream, with no words of the answer."""
     return _kind(event) == "message_start" and _unread_in(event) is None
 
 
@@ -100,7 +100,7 @@ def ends_answer(event: Event) -> bool:
 
 
 def tells_more(event: Event) -> bool:
-    """Return whether an event has words that are no text of the answer."""
+    """Return whether an event has words outside the answer's text."""
     delta, block = mapping(event.body.get("delta")), mapping(event.body.get("content_block"))
     if _kind(event) == _DELTA:
         return delta.get("type") not in ("signature_delta", "text_delta")
@@ -120,9 +120,9 @@ def silent_event(event: Event) -> Event | None:
 
 
 def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
-    """Return events that add a text where the reader was given what is before the first.
+    """Return events that add a text if the client received what precedes the first text.
 
-    All of it is in one block: the one of the first text, or a new one where there is none.
+    All of it is in one block: that of the first text, or a new one if there is none.
     """
     index = _text_index(seen)
     if index is not None:
@@ -132,7 +132,7 @@ def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
 
 
 def noting_events(seen: Sequence[Event], said: str) -> list[Event]:
-    """Return events that add a message, as a block, to what the reader was given whole."""
+    """Return events that add a message, as a block, if the client received everything so far."""
     index = _next_index(seen)
     return [*_opening(seen), _started(index), _delta(index, said), _stopped(index)]
 
@@ -147,12 +147,12 @@ def ending_events(held: Sequence[Event], outcome: Outcome | None) -> list[Event]
 
 
 def closing_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-    """Return the events that close a stream whose answer, or its end, is replaced."""
+    """Return the events that close a stream whose answer, or the end of it, is replaced."""
     stop = {**_container(seen), **stopped(outcome)}
     end = _made(_END, delta=stop, usage=_last_usage(seen), **{KEY: outcome.data})
     closing = [end, _made(_OVER)]
     if not shown:
-        # Then nothing was given at all.
+        # Then nothing was sent at all.
         return [_start_of(seen), *closing]
     index = _text_index(seen)
     spoken = _next_index(seen) if index is None else index
@@ -168,7 +168,7 @@ def _text_in(event: Event) -> str:
     if kind == _DELTA and _is_text(delta):
         return text(delta.get("text"))
     block = mapping(event.body.get("content_block"))
-    # Empty at Anthropic's; where it is not, what follows is added to it.
+    # Anthropic's is empty; if it is not, the following text is appended to it.
     return text(block.get("text")) if kind == _START and block.get("type") == "text" else ""
 
 
@@ -177,7 +177,7 @@ def _unread_in(event: Event) -> str | None:
         return named(None)
     kind, delta = _kind(event), mapping(event.body.get("delta"))
     if kind == "message_start":
-        # Its blocks come after it.
+        # Its content is sent in later events.
         return named(kind) if mapping(event.body.get("message")).get("content") else None
     if kind == _START:
         return unread_in([event.body.get("content_block")])
@@ -202,9 +202,9 @@ def _calls_in(event: Event) -> tuple[ToolCall, ...]:
 
 
 def _usage_in(event: Event) -> Usage | None:
-    """Return a part of what the message costs: what was read at its start, the rest at its end.
+    """Return part of a message's usage: input tokens from its start, output tokens from its end.
 
-    The end repeats what was read, and the start says what was written by then.
+    The end repeats the input tokens, and the start already counts some output tokens.
     """
     if _kind(event) == "message_start":
         usage = mapping(mapping(event.body.get("message")).get("usage"))
@@ -215,7 +215,7 @@ def _usage_in(event: Event) -> Usage | None:
 
 
 def _text_index(seen: Sequence[Event]) -> int | None:
-    """Return the block of the first text, or the one it would have been in; None if nowhere."""
+    """Return the block of the first text, or the one it would have had; None if neither."""
     texts = [event for event in seen if _text_in(event)]
     if texts:
         return number(texts[0].body.get("index"))
@@ -231,14 +231,14 @@ def _next_index(seen: Sequence[Event]) -> int:
 
 
 def _open_blocks(seen: Sequence[Event], spoken: int | None) -> list[int]:
-    """Return the blocks before the one that is spoken in which nothing has ended."""
+    """Return the blocks before `spoken` that were not closed."""
     started = [number(event.body.get("index")) for event in seen if _kind(event) == _START]
     ended = {number(event.body.get("index")) for event in seen if _kind(event) == _STOP}
     return [i for i in started if i not in ended and (spoken is None or i < spoken)]
 
 
 def _last_usage(seen: Sequence[Event]) -> dict[str, Any]:
-    """Return what the message cost as far as is known."""
+    """Return the message's usage as far as it is known."""
     told = [mapping(mapping(event.body.get("message")).get("usage")) for event in seen]
     told += [mapping(event.body.get("usage")) for event in seen]
     known = {k: v for usage in told for k, v in usage.items() if v is not None}
@@ -246,7 +246,7 @@ def _last_usage(seen: Sequence[Event]) -> dict[str, Any]:
 
 
 def _container(seen: Sequence[Event]) -> dict[str, Any]:
-    """Return the container that the provider keeps for what comes next, where there is one."""
+    """Return the container that the provider retains for later requests, if there is one."""
     told = [mapping(event.body.get("delta")).get("container") for event in seen]
     return {"container": known[-1]} if (known := [kept for kept in told if kept]) else {}
 
@@ -279,7 +279,7 @@ def _stopped(index: int) -> Event:
 
 
 def _made(kind: str, **data: Any) -> Event:
-    # The SDK leaves out events without a name.
+    # The SDK ignores events without a name.
     return Event({"type": kind, **data}, kind)
 
 

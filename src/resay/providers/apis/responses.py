@@ -1,4 +1,4 @@
-"""OpenAI's Responses API: requests as chat completions."""
+"""OpenAI's Responses API: conversion of requests to chat completions."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ from resay.providers.apis.responses_answer import (
 )
 from resay.providers.base import Completion
 
-# What a call of each kind of tool is called as an item, and what it is given.
+# The item type of each kind of tool's calls, and the field of its input.
 _CALLS = {"custom": ("custom_tool_call", "input"), "function": ("function_call", "arguments")}
 
 
 def nested_messages(body: Body) -> tuple[Message, ...]:
-    """Return the messages of a request, its instructions first."""
+    """Return the messages of a request as chat messages, the instructions first."""
     said: list[Message] = []
     if text(body.get("instructions")):
         said.append({"role": "system", "content": body["instructions"]})
@@ -66,7 +66,7 @@ def nested_messages(body: Body) -> tuple[Message, ...]:
 
 
 def _add(said: list[Message], message: Message) -> None:
-    """Add a message. Calls belong to what the assistant said just before, or called."""
+    """Append a message. Calls are merged into the assistant's message just before."""
     if "tool_calls" not in message or not said or said[-1].get("role") != "assistant":
         said.append(message)
         return
@@ -109,7 +109,7 @@ def _part(part: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def own_items(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return messages in the shape of chat completions as the items of a request."""
+    """Convert chat completions messages to the items of a request."""
     calls = [call for message in messages for call in mappings(message.get("tool_calls"))]
     custom = [call.get("id") for call in calls if call.get("type") == "custom"]
     return [item for message in messages for item in _items(message, custom)]
@@ -148,7 +148,7 @@ def _own_part(part: Mapping[str, Any], role: object) -> Mapping[str, Any]:
 
 
 _LOGPROBS = "message.output_text.logprobs"
-# What chat completions call the same. Left out is what only this API knows.
+# Parameters that chat completions call the same. Those that only this API has are left out.
 _SAME = (
     "background",
     "conversation",
@@ -165,14 +165,14 @@ _SAME = (
     "top_p",
     "user",
 )
-# Nobody reads of a sample what these ask for.
+# Parameters whose effects are of no use in a sample.
 _MAIN_CALL_ONLY = frozenset(
     {"background", "include", "metadata", "store", "stream", "stream_options", "top_logprobs"}
 )
-# What would change a conversation, or go on when nobody waits for it any more.
+# Parameters that change a conversation, or keep running when nobody waits any more.
 _LASTING = frozenset({"background", "conversation"})
 _SUMMARIES = frozenset({"generate_summary", "summary"})
-# Tools that the application runs, once it has the answer. All others the provider runs itself.
+# Tools that the application runs once it has the answer. The provider runs all others itself.
 _CLIENT_RUN = frozenset(
     {
         "apply_patch",
@@ -192,7 +192,7 @@ _FEWEST_TOKENS = 16  # the API refuses less
 
 
 def read_request(body: Body) -> Request:
-    """Return a request as the guard understands it."""
+    """Parse a request."""
     messages = nested_messages(body)
     query = Query(messages, None, _params(body), object_tools=_object_tools(body))
     streams, reason = is_yes(body.get("stream")), _unrepeatable(body)
@@ -201,7 +201,7 @@ def read_request(body: Body) -> Request:
 
 
 def asking_logprobs(body: Body, top: int) -> dict[str, Any]:
-    """Return a request that asks for log-probabilities too."""
+    """Return the request with log-probabilities enabled."""
     others = [wanted for wanted in listed(body.get("include")) if wanted != _LOGPROBS]
     wanted = max(top, number(body.get("top_logprobs")))
     alternatives = {"top_logprobs": wanted} if wanted else {}
@@ -209,10 +209,10 @@ def asking_logprobs(body: Body, top: int) -> dict[str, Any]:
 
 
 def sample_request(request: Request, query: Query) -> Body:
-    """Return the request for a sample: the main call's own, as far as nothing was changed.
+    """Return the request for a sample: the main call's own, apart from changed parameters.
 
-    What identifies the user, what finds cached prompts, and a response to go on from all stay: a
-    sample that is not stored is a branch that nobody else sees.
+    The user's id, the prompt cache key and the previous response are retained: a sample that is not
+    stored is a branch that nobody else sees.
     """
     kept = {k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY}
     reasoning = mapping(kept.get("reasoning"))
@@ -224,9 +224,9 @@ def sample_request(request: Request, query: Query) -> Body:
 
 
 def fresh_request(body: Body, query: Query) -> Body:
-    """Return another request of the model of the main call, of which nothing is kept.
+    """Return another request to the model of the main call, which the provider does not store.
 
-    A response to go on from stays, as in a sample: it is part of the question.
+    The previous response is retained, as in a sample: it is part of the question.
     """
     asked = {"model": body.get("model"), "input": own_items(query.messages)}
     params = {k: v for k, v in query.params.items() if k not in _LASTING}
@@ -249,7 +249,7 @@ def _unrepeatable(body: Body) -> str | None:
 
 
 def _includes_results(body: Body) -> bool:
-    """Whether the answer comes with what was found for it: by a search of files, and no other."""
+    """Whether the answer includes what was retrieved for it: by file search, and nothing else."""
     hosted = {_kind(tool) for tool in mappings(body.get("tools"))} - _CLIENT_RUN
     return hosted == {"file_search"} and _RESULTS in listed(body.get("include"))
 
@@ -376,7 +376,7 @@ _NAMES = Names(
         "tools": _flat_tools,
     },
 )
-# A response that is still being made, or never was, answers nothing.
+# A response in progress, or one that failed, answers nothing.
 _NO_ANSWER = frozenset({"cancelled", "failed", "in_progress", "queued"})
 
 

@@ -1,4 +1,4 @@
-"""Answers of OpenAI's Responses API, whole and as events, and what takes their place."""
+"""Answers of OpenAI's Responses API, whole and as events, and their replacements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from resay.providers.apis.base import (
 from resay.providers.base import Chunk, ToolCall
 
 KEY = "hallucination"
-# What of a response is no word of the answer: its names, its cost, and what repeats the request.
+# Fields of a response without words of the answer: ids, usage, and repetitions of the request.
 _KEPT = (
     "id",
     "object",
@@ -61,14 +61,14 @@ _KEPT = (
     "truncation",
     "user",
 )
-# What of an output, and of a message in it, is no text of the answer.
+# Items of an output, and parts of a message, that are not text of the answer.
 _ITEMS = frozenset({"additional_tools", "compaction", "program", "reasoning"})
 _PARTS = frozenset({"reasoning_text", "refusal", "summary_text"})
 _GIVEN = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
 def is_text(part: Mapping[str, Any]) -> bool:
-    """Return whether a part of a message is text; a refusal is none."""
+    """Return whether a part of a message is text; a refusal is not."""
     return part.get("type") == "output_text"
 
 
@@ -84,7 +84,7 @@ def said_text(response: Body) -> str:
 
 
 def unread_in(items: Sequence[object]) -> str | None:
-    """Return what of the items of a response cannot be read; None where all can."""
+    """Return which part of a response's items cannot be parsed; None if none."""
     return next((found for item in items if (found := _unread(mapping(item))) is not None), None)
 
 
@@ -92,14 +92,14 @@ def _unread(item: Mapping[str, Any]) -> str | None:
     kind = text(item.get("type"))
     if kind == "message":
         parts: object = item.get("content")
-        # At its beginning there is nothing in it.
+        # A message that has just begun is empty.
         return unread_parts(listed(parts) or [parts]) if parts else None
     known = kind in _ITEMS or kind.startswith("mcp_") or kind.endswith(("_call", "_output"))
     return None if known else named(item.get("type"))
 
 
 def unread_parts(parts: Sequence[object]) -> str | None:
-    """Return what of the parts of a message cannot be read; None where all can."""
+    """Return which part of a message cannot be parsed; None if none."""
     return next((named(mapping(p).get("type")) for p in parts if not _is_known(mapping(p))), None)
 
 
@@ -110,7 +110,7 @@ def _is_known(part: Mapping[str, Any]) -> bool:
 
 
 def found_by_provider(response: Body) -> tuple[Reference, ...]:
-    """Return the results of a response's file searches, where they were to be included."""
+    """Return the results of a response's file searches, if the response includes them."""
     found: list[Reference] = []
     for place, item in enumerate(mappings(response.get("output"))):
         if item.get("type") == "file_search_call":
@@ -155,7 +155,7 @@ def attached_citations(response: Body) -> tuple[Citation, ...]:
 
 
 def said_logprobs(response: Body) -> tuple[TokenLogprob, ...]:
-    """Return the tokens of the text; none where they would not make up all of it."""
+    """Return the tokens of the text; none if they would not cover all of it."""
     tokens: list[TokenLogprob] = []
     for part in _texts(response):
         own = read_logprobs({"content": part.get("logprobs")})
@@ -166,14 +166,14 @@ def said_logprobs(response: Body) -> tuple[TokenLogprob, ...]:
 
 
 def said_calls(response: Body) -> tuple[ToolCall, ...]:
-    """Return the calls of tools that the application is to run."""
+    """Return the tool calls that the application is to run."""
     items = mappings(response.get("output"))
     calls = (call_of(item, place) for place, item in enumerate(items))
     return tuple(call for call in calls if call is not None)
 
 
 def call_of(item: Mapping[str, Any], place: int) -> ToolCall | None:
-    """Return an item as a call; None where it is none."""
+    """Return an item as a call; None if it is none."""
     given = _GIVEN.get(text(item.get("type")))
     if given is None:
         return None
@@ -187,7 +187,7 @@ def stopped_by(response: Body) -> str | None:
 
 
 def usage_in(response: Body) -> Usage | None:
-    """Return what a response says that it cost; None where it says nothing."""
+    """Return the usage that a response reports; None if it reports none."""
     usage = mapping(response.get("usage"))
     if not usage:
         return None
@@ -195,7 +195,7 @@ def usage_in(response: Body) -> Usage | None:
 
 
 def text_part(said: str) -> dict[str, Any]:
-    """Return a part of a message that says a text."""
+    """Return a text part of a message."""
     return {"type": "output_text", "text": said, "annotations": [], "logprobs": []}
 
 
@@ -206,14 +206,14 @@ def message_item(item_id: str, status: str, parts: list[dict[str, Any]]) -> dict
 
 
 def made_id(response: Body, place: int) -> str:
-    """Return the id of a message that is none of the provider's.
+    """Return an id for a message that the provider did not create.
 
-    An application may send it back with the rest of the conversation. OpenAI refuses one of its own
-    without the thoughts that came before it, and any that is there twice.
+    An application may send it back with the rest of the conversation. OpenAI refuses an id of its
+    own without the reasoning before it, and any id that occurs twice.
 
     Args:
-        response: The response it is in.
-        place: Its place among the items.
+        response: The response that contains it.
+        place: Its position among the items.
     """
     known = f"{response.get('id')} {place}".encode("utf-8", "surrogatepass")
     return f"msg_resay_{hashlib.sha256(known).hexdigest()[:32]}"
@@ -227,11 +227,11 @@ def made_up() -> dict[str, Any]:
 def replaced_response(
     response: Body, items: Sequence[Mapping[str, Any]], outcome: Outcome
 ) -> dict[str, Any]:
-    """Return a response that gives other items and no word of its own.
+    """Return a response with other items and no words of its own.
 
     Args:
         response: The response, or what is known of it.
-        items: What it gives.
+        items: The items it gets.
         outcome: The verdict, and whether the items are an answer.
     """
     kept = {name: response[name] for name in _KEPT if name in response}
@@ -247,17 +247,17 @@ def replaced_response(
 
 
 def item_status(outcome: Outcome) -> str:
-    """Return how a message ends that has replaced another, and so its response."""
+    """Return the status of a message that replaced another, and so of its response."""
     return "incomplete" if outcome.filtered else "completed"
 
 
 def incomplete_details(outcome: Outcome) -> dict[str, Any] | None:
-    """Return why a response is incomplete whose answer another text has replaced."""
+    """Return why a response whose answer was replaced is incomplete."""
     return {"reason": "content_filter"} if outcome.filtered else None
 
 
 def response_without_logprobs(response: Body) -> dict[str, Any]:
-    """Return a response without log-probabilities, as one that was not asked for any."""
+    """Return a response without log-probabilities, as if none had been requested."""
     stripped = dict(response)
     if listed(response.get("output")):
         stripped["output"] = [_stripped(item) for item in listed(response["output"])]
@@ -286,7 +286,7 @@ _ITEM = "response.output_item.added"
 _ITEM_DONE = "response.output_item.done"
 _PART_DONE = "response.content_part.done"
 _TEXT_DONE = "response.output_text.done"
-# What has pieces that are no text of the answer, beside calls.
+# Events with deltas that are not text of the answer, apart from calls.
 _PIECES = (
     "response.custom_tool",
     "response.mcp_",
@@ -305,7 +305,7 @@ _ARGUMENTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a text stands: in which item, and in which part of that."""
+    """The position of a text: its item, and the part within it."""
 
     item_id: str
     output_index: int
@@ -341,7 +341,7 @@ def chunk_of(event: Event) -> Chunk:
 
 
 def opens_answer(event: Event) -> bool:
-    """Return whether an event opens a stream, and has no word of the answer."""
+    """Return whether an event opens a stream, with no words of the answer."""
     return _kind(event) in _OPENING and not mapping(event.body.get("response")).get("output")
 
 
@@ -351,10 +351,10 @@ def ends_answer(event: Event) -> bool:
 
 
 def tells_more(event: Event) -> bool:
-    """Return whether an event has words that are no text of the answer."""
+    """Return whether an event has words outside the answer's text."""
     item, part = mapping(event.body.get("item")), mapping(event.body.get("part"))
     if item.get("type") == "reasoning":
-        # Most models keep their thoughts to themselves.
+        # Most models do not expose their reasoning.
         return bool(item.get("summary") or item.get("content"))
     if item or part:
         return item.get("type") != "message" and not is_text(part)
@@ -364,8 +364,8 @@ def tells_more(event: Event) -> bool:
 def silent_event(event: Event) -> Event | None:
     """Return an event without the text it adds.
 
-    Those that end a part or an item repeat its text, but add none: they come when all of it was
-    given.
+    Events that end a part or an item repeat its text but add none: they come once all of it was
+    passed on.
     """
     if not _text_in(event):
         return event
@@ -387,10 +387,9 @@ def event_without_logprobs(data: Body) -> Body:
 
 
 def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
-    """Return events that add a text where the reader was given what is before the first.
+    """Return events that add a text if the client received what precedes the first text.
 
-    All of it becomes the text of one part: the one of the first text, or a new one where there is
-    none.
+    All of it becomes the text of one part: that of the first text, or a new one if there is none.
     """
     place = _text_place(seen)
     if place is not None:
@@ -400,7 +399,7 @@ def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
 
 
 def noting_events(seen: Sequence[Event], said: str) -> list[Event]:
-    """Return events that add a message to what the reader was given whole."""
+    """Return events that add a message if the client received everything so far."""
     place = _next_place(seen)
     return [
         *_opening(seen),
@@ -416,11 +415,11 @@ def ending_events(held: Iterable[Event], outcome: Outcome | None) -> list[Event]
 
 
 def closing_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
-    """Return the events that close a stream whose answer, or its end, is replaced."""
+    """Return the events that close a stream whose answer, or the end of it, is replaced."""
     place, status = _text_place(seen) or _next_place(seen), item_status(outcome)
     item = message_item(place.item_id, status, [text_part(shown)] if shown else [])
     last = replaced_response(_response_in(seen), [*_items_before(seen, place), item], outcome)
-    # Where nothing was shown, nothing was given at all.
+    # If no text was shown, nothing was sent at all.
     before = _closed(place, shown, status) if shown else [_begun(last)]
     return [*before, _made(f"response.{status}", response=last)]
 
@@ -432,7 +431,7 @@ def _response_in(seen: Sequence[Event]) -> Body:
 
 
 def _items_before(seen: Sequence[Event], place: _Place) -> list[Mapping[str, Any]]:
-    """Return the items that were given before the text: thoughts without words."""
+    """Return the items that were passed on before the text: reasoning without words."""
     ended = [e for e in seen if _kind(e) == _ITEM_DONE and not tells_more(e)]
     given = [e for e in ended if number(e.body.get("output_index")) < place.output_index]
     return [mapping(event.body.get("item")) for event in given]
@@ -442,7 +441,7 @@ def placed_event(event: Event, position: int) -> Event:
     """Return an event with its number in its stream."""
     if isinstance(event.data, str) or not _kind(event):
         return event
-    # Not all who speak this API number their events.
+    # Not all implementations of this API number their events.
     if event.data.get("sequence_number", position) == position:
         return event
     return Event({**event.data, "sequence_number": position}, event.name)
@@ -456,7 +455,7 @@ def _text_in(event: Event) -> str:
     kind, part = _kind(event), mapping(event.body.get("part"))
     if kind == _TEXT:
         return text(event.body.get("delta"))
-    # Empty at OpenAI's; where it is not, what follows is added to it.
+    # OpenAI's is empty; if it is not, the following text is appended to it.
     return text(part.get("text")) if kind == _PART and is_text(part) else ""
 
 
@@ -498,7 +497,7 @@ def _calls_in(event: Event) -> tuple[ToolCall, ...]:
 
 
 def _text_place(seen: Sequence[Event]) -> _Place | None:
-    """Return where the first text stands, or would have, had it come; None if nowhere."""
+    """Return the position of the first text, or the one it would have had; None if neither."""
     texts = [event for event in seen if _text_in(event)]
     parts = [e for e in seen if _kind(e) == _PART and is_text(mapping(e.body.get("part")))]
     found = texts[:1] or parts[-1:]
@@ -511,14 +510,14 @@ def _place(body: Body) -> _Place:
 
 
 def _next_place(seen: Sequence[Event]) -> _Place:
-    """Return where a new message stands, after everything else."""
+    """Return the position of a new message, after everything else."""
     used = [number(e.body.get("output_index")) for e in seen if "output_index" in e.body]
     index = max(used, default=-1) + 1
     return _Place(made_id(_response_in(seen), index), index)
 
 
 def _opening(seen: Sequence[Event]) -> list[Event]:
-    """Return how a stream begins, unless it has."""
+    """Return the events that open a stream, unless it is open already."""
     if any(_kind(event) == "response.created" for event in seen):
         return []
     return [_begun(made_up())]
@@ -552,7 +551,7 @@ def _closed(place: _Place, said: str, status: str) -> list[Event]:
 
 
 def _made(kind: str, **data: Any) -> Event:
-    # It is numbered when it has its place.
+    # It gets its number once its position is known.
     return Event({"type": kind, **data, "sequence_number": 0}, kind)
 
 
@@ -569,7 +568,7 @@ def _concluded(event: Event, outcome: Outcome) -> Event:
 
 
 def _stopped(response: Body, outcome: Outcome) -> Mapping[str, Any]:
-    """Return a response that was given away and is withheld at its end."""
+    """Return a response whose text was already passed on, and which is withheld at its end."""
     output = [*listed(response.get("output"))]
     said = outcome.message or ""
     notice = message_item(made_id(response, len(output)), "completed", [text_part(said)])

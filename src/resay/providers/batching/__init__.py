@@ -1,4 +1,4 @@
-"""Asking through the providers' Batch APIs, at half the price and within a day."""
+"""Requests through the providers' Batch APIs, at half the price and within a day."""
 
 from resay.providers.batching.config import (
     BatchCallsConfig,

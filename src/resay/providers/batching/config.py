@@ -1,4 +1,4 @@
-"""The `calls` of a policy: whether models are asked live, or through Batch APIs."""
+"""The `calls` section of a policy: send requests live, or through Batch APIs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from resay._internal.strict import Strict
 
 
 class LiveCallsConfig(Strict):
-    """Ask at once, and wait for each answer."""
+    """Send each request at once, and wait for its answer."""
 
     via: Literal["live"] = Field(
         default="live", description="Ask at once, and wait for each answer."
@@ -19,7 +19,7 @@ class LiveCallsConfig(Strict):
 
 
 class BatchCallsConfig(Strict):
-    """Collect requests, and ask through the provider's Batch API at half the price."""
+    """Collect requests, and send them through the provider's Batch API at half the price."""
 
     via: Literal["batch"] = Field(
         default="batch",
@@ -77,5 +77,5 @@ CallsConfig = LiveCallsConfig | BatchCallsConfig
 
 
 def calls_configs() -> Mapping[str, type[BaseModel]]:
-    """Return what a policy's `calls` can be, by their `via`."""
+    """Return the classes of a policy's `calls`, by their `via`."""
     return {"live": LiveCallsConfig, "batch": BatchCallsConfig}

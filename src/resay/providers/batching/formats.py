@@ -1,4 +1,4 @@
-"""The Batch APIs of OpenAI and Anthropic, the seam to them, and where requests go."""
+"""The Batch APIs of OpenAI and Anthropic, their common interface, and request destinations."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from resay.providers.caching.cache import keys_of
 from resay.providers.unreachable import unreachable_by
 
 MB = 1_000_000
-# Requests are the same where these are, whatever key pays and in whatever headers it stands.
+# Parameters that identify an endpoint. Keys and headers do not: equal requests stay equal.
 _WHERE = ("api_base", "api_version", "base_url", "custom_llm_provider", "organization")
-# What litellm takes and no API knows, or what a request in a file cannot have.
+# Parameters that only litellm has, or that a request in a file cannot have.
 _NOT_SENT = frozenset(
     {
         "additional_drop_params",
@@ -36,7 +36,7 @@ _NOT_SENT = frozenset(
         "timeout",
     }
 )
-# Of litellm, for Vertex AI: project, location and credentials.
+# Prefix of litellm's Vertex AI parameters: project, location and credentials.
 _VERTEX = "vertex_"
 _OPENAI_NAMES = ("gpt-", "chatgpt-", "o1", "o3", "o4")
 _THROUGH_LITELLM = ("azure", "vertex_ai")
@@ -44,12 +44,12 @@ _THROUGH_LITELLM = ("azure", "vertex_ai")
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a request goes, who pays, and which model answers.
+    """The API, account and model of a request.
 
     Attributes:
-        api: Who is asked: `openai`, `anthropic`, or a provider behind litellm.
-        model: The model as the API calls it.
-        connection: The parameters that say where it goes and who pays. It may hold a key.
+        api: The API: `openai`, `anthropic`, or a provider behind litellm.
+        model: The model's name at the API.
+        connection: The parameters for endpoint and account. It may hold a key.
     """
 
     api: str
@@ -58,21 +58,21 @@ class Destination:
 
     @property
     def through_litellm(self) -> bool:
-        """Whether litellm speaks to it."""
+        """Whether requests go through litellm."""
         return self.api in _THROUGH_LITELLM
 
     @property
     def key(self) -> str:
-        """What is the same for requests that go into one batch."""
+        """The key shared by requests that can go into one batch."""
         known = json.dumps(self.connection, sort_keys=True, default=repr)
         return f"{self.api}\n{self.model}\n{known}"
 
     @classmethod
     def of(cls, query: Query) -> Destination:
-        """Return where a query goes.
+        """Return the destination of a query.
 
         Raises:
-            ProviderRefusedError: No Batch API is known that answers it.
+            ProviderRefusedError: No Batch API is known for it.
         """
         if not query.model:
             raise ProviderRefusedError(
@@ -99,16 +99,16 @@ def _placed(model: str) -> str:
 
 
 def request_id(query: Query) -> str | None:
-    """Return what a request is called in a batch: the same whenever the same is asked.
+    """Return a request's name in a batch: the same for the same question.
 
-    It is a hash of the tenant, the model, the messages, the parameters and the index, without what
-    pays: the run after a crash finds its requests with another key too.
+    It is a hash of the tenant, the model, the messages, the parameters and the index, without the
+    account: the run after a crash finds its requests with another key too.
 
     Args:
-        query: What is asked.
+        query: The query.
 
     Returns:
-        64 hexadecimal digits; None where the query holds a value that JSON does not know.
+        64 hexadecimal digits; None if the query holds a value that JSON cannot represent.
     """
     where = {k: v for k, v in query.params.items() if k in _WHERE}
     params = {**where, **sent_params(query)}
@@ -131,15 +131,15 @@ def _is_connection(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far a batch is.
+    """The progress of a batch.
 
     Attributes:
-        ended: Whether nothing more comes.
-        cancelled: Whether somebody cancelled it.
-        problem: Why the provider refused it as a whole; None where it did not.
-        full: Whether it was refused because too much is waiting there already.
-        files: Where the results are, for APIs that put them into files.
-        retry_after_s: When to look again, where the provider says.
+        ended: Whether it has ended.
+        cancelled: Whether it was cancelled.
+        problem: Why the provider refused it as a whole; None if it did not.
+        full: Whether it was refused because too many requests are pending already.
+        files: The files with the results, for APIs that write files.
+        retry_after_s: Seconds until the next poll, if the provider says.
     """
 
     ended: bool = False
@@ -152,13 +152,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """A batch of which it is not known whether it was made.
+    """A batch that may or may not have been created.
 
     Attributes:
-        submission: What it is called.
+        submission: Its name.
         begun: When it was submitted, in seconds since the epoch.
-        requests: How many it has.
-        known: The ids of the batches that are known, of which it is none.
+        requests: Number of its requests.
+        known: Ids of the known batches, which it cannot be.
     """
 
     submission: str
@@ -168,19 +168,19 @@ class Sought:
 
 
 Fate = Literal["answered", "failed", "refused", "cancelled"]
-"""`failed` may be otherwise the next time, `refused` not."""
+"""`failed` requests may succeed the next time, `refused` ones cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one request of a batch.
+    """The result of one request of a batch.
 
     Attributes:
-        request_id: Which.
-        fate: What became of it.
-        body: The response, where it was answered.
+        request_id: The request.
+        fate: Its result.
+        body: The response, if it was answered.
         why: What went wrong, without the provider's own words: `HTTP 400 (invalid_value)`.
-        status: The HTTP status, where there was one.
+        status: The HTTP status, if there was one.
     """
 
     request_id: str
@@ -193,26 +193,26 @@ class Result:
 class BatchApi(Protocol):
     """One provider's Batch API, for one destination.
 
-    All its methods raise ProviderError: `retryable` where the same call may succeed later.
+    Its methods raise ProviderError, with `retryable` if the same call may succeed later.
 
     Attributes:
-        max_requests: How many requests a batch may have.
-        max_bytes: How many bytes a batch may have.
+        max_requests: Maximum number of requests in a batch.
+        max_bytes: Maximum size of a batch, in bytes.
     """
 
     max_requests: int
     max_bytes: int
 
     def entry(self, request_id: str, query: Query) -> Mapping[str, Any]:
-        """Return a request as it stands in a batch."""
+        """Return a request in the format of a batch entry."""
         ...
 
     async def submit(self, lines: Sequence[bytes], submission: str) -> str:
-        """Make a batch.
+        """Create a batch.
 
         Args:
             lines: The requests, each as JSON.
-            submission: What the batch is called, so that it can be found where no answer came.
+            submission: A name for the batch, so that it can be found if no answer arrived.
 
         Returns:
             The batch's id.
@@ -220,19 +220,19 @@ class BatchApi(Protocol):
         ...
 
     async def find(self, sought: Sought) -> str | None:
-        """Return the id of a batch that may have been made; None where none can be found."""
+        """Return the id of a batch that may have been created; None if it cannot be found."""
         ...
 
     async def look(self, batch: str) -> Standing:
-        """Return how far a batch is."""
+        """Return the progress of a batch."""
         ...
 
     def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:
-        """Return what became of the requests of a batch that has ended."""
+        """Yield the results of the requests of a batch that has ended."""
         ...
 
     def read(self, body: Mapping[str, Any]) -> Completions:
-        """Return the answer in a response, with what it took but not what it cost."""
+        """Return the answer in a response, with its tokens but not its cost."""
         ...
 
     async def aclose(self) -> None:
@@ -241,10 +241,10 @@ class BatchApi(Protocol):
 
 
 def encoded(entry: Mapping[str, Any]) -> bytes:
-    """Return a request as a line of a file.
+    """Encode a request as a line of a file.
 
     Raises:
-        ProviderRefusedError: It holds what JSON does not know.
+        ProviderRefusedError: It holds a value that JSON cannot represent.
     """
     try:
         return json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
@@ -256,7 +256,7 @@ def encoded(entry: Mapping[str, Any]) -> bytes:
 
 
 def parsed(line: str) -> Mapping[str, Any]:
-    """Return a line of a file of results; an empty mapping where it cannot be read."""
+    """Parse a line of a results file; return an empty mapping if it is invalid."""
     try:
         return mapping(json.loads(line))
     # Deep nesting is refused with a RecursionError.
@@ -265,7 +265,7 @@ def parsed(line: str) -> Mapping[str, Any]:
 
 
 def code_in(error: object) -> str:
-    """Return what an error calls itself; never its message, which may repeat what was asked."""
+    """Return an error's code; never its message, which may repeat the prompt."""
     known = mapping(error)
     code = text(known.get("code")) or text(known.get("type"))
     return code if code.replace("_", "").isalnum() and len(code) <= 64 else "no code"
@@ -285,12 +285,12 @@ _HINTS = {
 
 
 def translated(error: Exception, api: str, doing: str) -> ProviderError:
-    """Return an error of an SDK as one of ours, without the words of the provider.
+    """Translate an SDK's error into one of ours, without the provider's words.
 
     Args:
-        error: What the SDK raised.
-        api: Whose Batch API was asked.
-        doing: What was tried.
+        error: The SDK's error.
+        api: The API of the failed call.
+        doing: The operation that failed.
     """
     if isinstance(error, ProviderError):
         return error
@@ -320,15 +320,15 @@ def translated(error: Exception, api: str, doing: str) -> ProviderError:
 
 
 async def parsed_by(raw: Any) -> Any:
-    """Return what an SDK reads of a raw response, which its newer versions give later."""
+    """Parse an SDK's raw response, which newer SDK versions do asynchronously."""
     found = raw.parse()
     return await found if isawaitable(found) else found
 
 
 async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncGenerator[str]:
-    r"""Yield the lines of a file as it comes.
+    r"""Yield the lines of a file as it arrives.
 
-    Only `\n` ends one: what else Python and httpx take for the end of a line may stand in a text.
+    Only `\n` ends a line: other line boundaries of Python and httpx may occur inside a text.
     """
     rest: list[bytes] = []
     async for chunk in chunks:
@@ -343,19 +343,19 @@ async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncGenerator[str]:
 
 _PATH = "/v1/chat/completions"
 _FILE = "resay.jsonl"
-# What a batch is called is found in the newest so many: it is looked for right after it was made.
+# How many of the newest batches are searched for a name; enough right after a submission.
 _LOOKED_THROUGH = 100
 _NAME = "resay"
-# The whole batch was refused, because what waits at the provider is limited for each model.
+# The whole batch was refused, because providers limit pending requests per model.
 _FULL = ("token_limit_exceeded", "request_limit_exceeded", "batch_limit_exceeded")
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 
 
 class FileBatches(ABC):
-    """What APIs in OpenAI's shapes have in common; `BatchApi` says what each method is for.
+    """Base class for APIs in OpenAI's format; `BatchApi` documents the methods.
 
     Args:
-        destination: Where it is, and which model answers.
+        destination: The endpoint, account and model.
     """
 
     max_requests = 50_000
@@ -370,24 +370,24 @@ class FileBatches(ABC):
 
     @abstractmethod
     async def _create(self, file: str, name: Mapping[str, str]) -> str:
-        """Make a batch of a file and return its id."""
+        """Create a batch from a file and return its id."""
 
     @abstractmethod
     async def _retrieve(self, batch: str) -> tuple[Any, float | None]:
-        """Return a batch, and when the provider wants to be asked for it again."""
+        """Return a batch, and the seconds the provider asks to wait before the next poll."""
 
     @abstractmethod
     def _content(self, file: str) -> AsyncGenerator[str]:
         """Yield the lines of a file."""
 
     def entry(self, request_id: str, query: Query) -> Mapping[str, Any]:
-        """Return a request as it stands in a batch."""
+        """Return a request in the format of a batch entry."""
         messages = [dict(message) for message in query.messages]
         body = {**sent_params(query), "model": self._destination.model, "messages": messages}
         return {"custom_id": request_id, "method": "POST", "url": _PATH, "body": body}
 
     async def submit(self, lines: Sequence[bytes], submission: str) -> str:
-        """Upload the requests, and make a batch of them."""
+        """Upload the requests, and create a batch from them."""
         try:
             file = await self._upload(b"\n".join(lines))
             return await self._create(file, {_NAME: submission})
@@ -395,14 +395,14 @@ class FileBatches(ABC):
             raise translated(error, self._destination.api, "submitting a batch") from error
 
     async def look(self, batch: str) -> Standing:
-        """Return how far a batch is."""
+        """Return the progress of a batch."""
         try:
             found, after = await self._retrieve(batch)
         except Exception as error:
             raise translated(error, self._destination.api, f"looking at {batch!r}") from error
         if found.status not in _ENDED:
             return Standing(retry_after_s=after)
-        # litellm gives an empty text where there is none.
+        # litellm returns an empty string for a missing file.
         files = (found.output_file_id, found.error_file_id)
         return Standing(
             ended=True,
@@ -413,7 +413,7 @@ class FileBatches(ABC):
         )
 
     async def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:
-        """Return what became of the requests: those answered and those that failed."""
+        """Yield the results of the requests: those answered and those that failed."""
         for file in standing.files:
             async with aclosing(self._content(file)) as lines:
                 try:
@@ -440,7 +440,7 @@ def _codes(batch: Any) -> list[str]:
 
 
 def _problem(batch: Any) -> str:
-    """Say why a batch was refused, by the codes alone: messages may repeat what was asked."""
+    """Return why a batch was refused, by codes alone: messages may repeat the prompts."""
     errors = getattr(getattr(batch, "errors", None), "data", None) or ()
     told = [
         code_in({"code": error.code}) + (f" in line {error.line}" if error.line else "")
@@ -462,12 +462,12 @@ def _openai_result(line: Mapping[str, Any]) -> Result | None:
         why = f"HTTP {status} ({code_in(body.get('error'))})"
         return Result(name, "failed" if may_pass(status) else "refused", why=why, status=status)
     code = code_in(error)
-    # Anything but a cancelled one may be answered the next time: `batch_expired`, say.
+    # All but cancelled requests may succeed the next time: `batch_expired`, for example.
     return Result(name, "cancelled" if code == "batch_cancelled" else "failed", why=code)
 
 
 class OpenAIBatches(FileBatches):
-    """OpenAI's own, or that of a server which has the same; by OpenAI's SDK.
+    """OpenAI's own Batch API, or that of a compatible server; uses OpenAI's SDK.
 
     Raises:
         MissingDependencyError: The SDK is not installed.
@@ -502,7 +502,7 @@ class OpenAIBatches(FileBatches):
         return made.id
 
     async def find(self, sought: Sought) -> str | None:
-        """Return the id of the batch that has the name, among the newest."""
+        """Return the id of the batch with the name, among the newest."""
         try:
             page = await self._client.batches.list(limit=_LOOKED_THROUGH)
         except Exception as error:
@@ -528,7 +528,7 @@ class OpenAIBatches(FileBatches):
 
 
 class LiteLLMBatches(FileBatches):
-    """Those of Azure and Vertex AI, which litellm gives OpenAI's shapes.
+    """The Batch APIs of Azure and Vertex AI, which litellm converts to OpenAI's format.
 
     Raises:
         MissingDependencyError: litellm is not installed.
@@ -563,7 +563,7 @@ class LiteLLMBatches(FileBatches):
         return made.id
 
     async def find(self, sought: Sought) -> str | None:
-        """Say no: which providers keep what a batch is called is not known."""
+        """Return None: it is unknown which providers retain a batch's name."""
         del sought
         return None
 
@@ -579,13 +579,13 @@ class LiteLLMBatches(FileBatches):
         """Do nothing: the connections are litellm's."""
 
 
-# The API wants a limit of every request; this is what litellm gives where none is set.
+# The API requires a limit in every request; this is litellm's default.
 _MAX_TOKENS = 4096
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
-# How far clocks may be apart, and how long it may take until a batch that is submitted is made.
+# Maximum clock difference, and the maximum delay between submitting a batch and its creation.
 _SKEW_S = 60.0
 _LATEST_S = 900.0
-# Whoever answers these says the same the next time.
+# Errors that would occur again on a retry.
 _LASTING = frozenset(
     {
         "authentication_error",
@@ -606,10 +606,10 @@ _STATUS = {
 
 
 class AnthropicBatches:
-    """Anthropic's own, by its SDK; `BatchApi` says what each method is for.
+    """Anthropic's Batch API, by its SDK; `BatchApi` documents the methods.
 
     Args:
-        destination: Where it is, and which model answers.
+        destination: The endpoint, account and model.
 
     Raises:
         MissingDependencyError: The SDK is not installed.
@@ -638,13 +638,13 @@ class AnthropicBatches:
             raise translated(error, destination.api, "making a client") from error
 
     def entry(self, request_id: str, query: Query) -> Mapping[str, Any]:
-        """Return a request as it stands in a batch."""
+        """Return a request in the format of a batch entry."""
         made = {"model": self._destination.model, "max_tokens": _MAX_TOKENS}
         params = MESSAGES.fresh(made, replace(query, params=sent_params(query)))
         return {"custom_id": request_id, "params": params}
 
     async def submit(self, lines: Sequence[bytes], submission: str) -> str:
-        """Make a batch. Anthropic's have no names."""
+        """Create a batch. Anthropic's have no names."""
         del submission
         try:
             requests = [json.loads(line) for line in lines]
@@ -654,10 +654,10 @@ class AnthropicBatches:
         return made.id
 
     async def find(self, sought: Sought) -> str | None:
-        """Return the id of the one batch that was made then and has as many requests.
+        """Return the id of the one batch created at that time with as many requests.
 
-        Anthropic's batches have no names. Where it is another after all, the requests are missing
-        in its results, and are sent again.
+        Anthropic's batches have no names. If it is another batch after all, its results lack the
+        requests, which are then sent again.
         """
         try:
             page = await self._client.messages.batches.list(limit=_LOOKED_THROUGH)
@@ -673,7 +673,7 @@ class AnthropicBatches:
         return fitting[0] if len(fitting) == 1 else None
 
     async def look(self, batch: str) -> Standing:
-        """Return how far a batch is."""
+        """Return the progress of a batch."""
         try:
             raw = await self._client.messages.batches.with_raw_response.retrieve(batch)
             found = await parsed_by(raw)
@@ -684,7 +684,7 @@ class AnthropicBatches:
         return Standing(ended=True, files=(batch,))
 
     async def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:
-        """Return what became of the requests, in whatever order."""
+        """Yield the results of the requests, in any order."""
         del standing
         batches = self._client.messages.batches.with_streaming_response
         try:
@@ -724,7 +724,7 @@ def _anthropic_result(line: Mapping[str, Any]) -> Result | None:
         return Result(name, "cancelled", why="canceled")
     if kind == "expired":
         return Result(name, "failed", why="expired")
-    # The error stands in an answer of its own: {"type": "error", "error": {"type": ...}}.
+    # The error is nested in a response of its own: {"type": "error", "error": {"type": ...}}.
     error = mapping(result.get("error"))
     code = code_in(mapping(error.get("error")) or error)
     fate = "refused" if code in _LASTING else "failed"

@@ -1,4 +1,4 @@
-"""The provider that collects requests, submits them as batches, and waits for what they bring."""
+"""The provider that collects requests, submits them as batches, and waits for the results."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ T = TypeVar("T")
 _VERSION = 1
 _PATIENCE_S = 30.0
 _SET_UP = (
-    # What was paid for is not to be forgotten with the power.
+    # Paid requests must survive a power failure.
     "PRAGMA synchronous = FULL",
     "PRAGMA secure_delete = ON",
     "CREATE TABLE IF NOT EXISTS batches"
@@ -90,12 +90,12 @@ _EXPIRE = (
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a request that was submitted before.
+    """The state of a request that was submitted before.
 
     Attributes:
-        body: The response; None where it is not there yet.
-        submission: What its batch was submitted as.
-        batch: Its batch's id; None where the process ended before that was known.
+        body: The response; None if there is none yet.
+        submission: The submission name of its batch.
+        batch: Its batch's id; None if the process ended before recording it.
     """
 
     body: Mapping[str, Any] | None
@@ -104,11 +104,11 @@ class Known:
 
 
 class Ledger:
-    """The file. Several processes may share it, on a local disk.
+    """The state file, an SQLite database. Several processes may share it, on a local disk.
 
     Args:
-        path: The file; it and its folder are made where they are missing.
-        ttl_s: Seconds until a batch and its answers are forgotten.
+        path: The file; it and its folder are created if missing.
+        ttl_s: Seconds until a batch and its answers are deleted.
         clock: Seconds since the epoch.
     """
 
@@ -116,12 +116,12 @@ class Ledger:
         self._path = Path(path).expanduser()
         self._ttl_s = ttl_s
         self._clock = clock
-        # One after the other, each in whatever thread is free.
+        # Serializes the work, which runs in any worker thread.
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
     async def look_up(self, ids: Sequence[str]) -> dict[str, Known]:
-        """Return what is known of those requests that were submitted before."""
+        """Return the state of those requests that were submitted before."""
         rows = await self._do(lambda c: c.execute(_LOOK_UP, (json.dumps(ids),)).fetchall())
         return {
             name: Known(None if body is None else mapping(json.loads(body)), submission, batch)
@@ -129,7 +129,7 @@ class Ledger:
         }
 
     async def intend(self, submission: str, ids: Iterable[str]) -> None:
-        """Note that requests are about to be submitted."""
+        """Record that requests are about to be submitted."""
         held = [(name, submission) for name in ids]
 
         def write(connection: sqlite3.Connection) -> None:
@@ -139,11 +139,11 @@ class Ledger:
         await self._do(write)
 
     async def submitted(self, submission: str, batch: str) -> None:
-        """Note the id that the provider gave."""
+        """Record the batch id that the provider returned."""
         await self._do(lambda c: c.execute(_NAME, (batch, submission)))
 
     async def sought(self, submission: str) -> Sought:
-        """Return what is known of a batch whose id was not noted."""
+        """Return what identifies a batch whose id was not recorded."""
 
         def read(connection: sqlite3.Connection) -> Sought:
             (begun,) = connection.execute(_BEGUN, (submission,)).fetchone()
@@ -154,17 +154,17 @@ class Ledger:
         return await self._do(read)
 
     async def keep(self, bodies: Mapping[str, Mapping[str, Any]]) -> None:
-        """Keep responses."""
+        """Store responses."""
         rows = [(json.dumps(body), name) for name, body in bodies.items()]
         await self._do(lambda c: c.executemany(_KEEP, rows))
 
     async def forget(self, ids: Iterable[str]) -> None:
-        """Forget requests that were not answered, so that they can be submitted again."""
+        """Delete requests that were not answered, so that they can be submitted again."""
         rows = [(name,) for name in ids]
         await self._do(lambda c: c.executemany(_DROP_ONE, rows))
 
     async def close_batch(self, submission: str) -> None:
-        """Forget what of a batch was not answered, as no answer comes any more."""
+        """Delete a batch's unanswered requests, because no more answers will arrive."""
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute(_DROP_OPEN, (submission,))
@@ -180,7 +180,7 @@ class Ledger:
                 connection.close()
 
     async def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        # Not given up half-way: what was submitted is to be noted.
+        # Not cancellable: everything submitted has to be recorded.
         return await anyio.to_thread.run_sync(self._work, work)
 
     def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -198,7 +198,7 @@ class Ledger:
     def _opened(self) -> sqlite3.Connection:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self._path.exists():
-            # Made before SQLite does it, which would let everybody read it.
+            # Created here, because SQLite would make it readable to everybody.
             with suppress(FileExistsError):
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         connection = sqlite3.connect(self._path, timeout=_PATIENCE_S, check_same_thread=False)
@@ -225,35 +225,35 @@ class Ledger:
 
 
 BATCH_SHARE = 0.5
-"""What a request costs in a batch, as a part of what it costs live: at OpenAI, Anthropic, Azure and
-Vertex AI."""
+"""The price of a request in a batch, as a fraction of its live price: at OpenAI, Anthropic, Azure
+and Vertex AI."""
 
 Sleep = Callable[[float], Awaitable[object]]
 
 _log = logging.getLogger(__name__)
-# How often in a row a batch may not be reached before those who wait are told.
+# How many failed polls in a row a batch survives before its waiters get an error.
 _PATIENCE = 20
 _GROWTH = 1.5
 _LONGEST_WAIT_S = 3600.0
-# How many answers are written at once.
+# Number of answers written at once.
 _WRITTEN = 500
 
 
 class BatchProvider:
-    """Asks OpenAI, Anthropic, and through litellm Azure and Vertex AI, by their Batch APIs.
+    """Send requests through the Batch APIs of OpenAI, Anthropic and (via litellm) Azure, Vertex AI.
 
-    A request waits until many are collected, then until its batch has ended: up to a day. Ask many
-    at once. Equal requests, which have the same index too, are sent once. What was submitted, and
-    what came back, is in the file `state`: a process that asks the same after a crash waits for the
-    batches of the one before, and pays for none of it again.
+    A request waits until many are collected, then until its batch has ended: up to a day. Send many
+    concurrently. Equal requests, with equal index, are sent once. Submitted requests and their
+    answers are recorded in the file `state`: a process that sends the same requests after a crash
+    waits for the earlier batches, and pays for none of them again.
 
     Args:
-        config: What the policy says in `calls`.
-        sleep: Waits so many seconds.
+        config: The policy's `calls`.
+        sleep: Sleeps for a number of seconds.
     """
 
     cache_source = "litellm"
-    """The same models answer the same as those asked live."""
+    """The same models answer as in live requests, so both share cached answers."""
 
     def __init__(self, config: BatchCallsConfig, *, sleep: Sleep = anyio.sleep) -> None:
         self._config = config
@@ -266,21 +266,21 @@ class BatchProvider:
         return BatchProvider, (self._config,)
 
     async def takes_n(self, query: Query) -> bool:
-        """Say no: every answer is a request of its own."""
+        """Return False: every answer is a request of its own."""
         del query
         return False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Ask in the next batch, and wait for the answer.
+        """Send the query in the next batch, and wait for its answer.
 
         Args:
-            query: What to ask; `model` is required.
-            n: How many answers; only 1.
+            query: The query; `model` is required.
+            n: Number of answers; only 1.
 
         Raises:
             ProviderRefusedError: The request, or its batch, was refused or cancelled, or no Batch
                 API is known for its model.
-            ProviderError: There is no answer after as many batches as `calls.retries` allows.
+            ProviderError: No answer after as many batches as `calls.retries` allows.
         """
         if n != 1:
             raise ProviderRefusedError("a request of a batch gives one answer", status=400)
@@ -288,7 +288,7 @@ class BatchProvider:
         return await desk.answer(query)
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Refuse: what is in a batch is not written while somebody reads.
+        """Refuse: answers of a batch cannot be streamed.
 
         Raises:
             ConfigurationError: Always.
@@ -300,13 +300,13 @@ class BatchProvider:
         )
 
     async def aclose(self) -> None:
-        """Stop waiting in the running event loop. What was submitted is found again."""
+        """Stop waiting in the running event loop. A later run finds submitted requests again."""
         await self._desks.aclose()
 
 
 @dataclass(eq=False, slots=True)
 class _Request:
-    """One request that somebody waits for."""
+    """One pending request."""
 
     name: str
     line: bytes
@@ -320,7 +320,7 @@ class _Request:
 
 @dataclass(eq=False, slots=True)
 class _Pile:
-    """What was collected for one destination and is not submitted yet."""
+    """The requests collected for one destination and not submitted yet."""
 
     key: str
     api: BatchApi
@@ -331,7 +331,7 @@ class _Pile:
 
 @dataclass(eq=False, slots=True)
 class _Watch:
-    """A batch that is waited for."""
+    """A submitted batch whose results are pending."""
 
     submission: str
     batch: str
@@ -346,21 +346,20 @@ _opened: dict[BatchCallsConfig, BatchProvider] = {}
 
 
 def open_batches(config: BatchCallsConfig) -> BatchProvider:
-    """Return who asks through Batch APIs as a policy says.
+    """Return the provider for a policy's Batch API settings.
 
-    There is one for equal descriptions in a process, whoever asks, so that equal requests of
-    several guards are sent once, and batches have what all of them ask. Nothing is opened before it
-    is used.
+    There is one per process for equal settings, so that equal requests of several guards are sent
+    once, and batches combine all their requests. Nothing is opened before it is used.
 
     Args:
-        config: The description.
+        config: The settings.
     """
     with _lock:
         return _opened.setdefault(config, BatchProvider(config))
 
 
 class _Desk:
-    """All that is collected and waited for in one event loop."""
+    """The requests collected and pending in one event loop."""
 
     def __init__(self, config: BatchCallsConfig, sleep: Sleep) -> None:
         self._config = config
@@ -374,7 +373,7 @@ class _Desk:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def aclose(self) -> None:
-        """End all that waits, and close what is open."""
+        """Cancel all waiting tasks, and close all connections."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -382,7 +381,7 @@ class _Desk:
         stopped = ProviderError("nobody waits for batches any more; run again to go on")
         self._land_all(self._requests.values(), stopped)
         for api in self._apis.values():
-            # One that cannot be closed must not keep the others open.
+            # A client that fails to close must not keep the others open.
             with suppress(Exception):
                 await api.aclose()
         self._ledger.close()
@@ -390,7 +389,7 @@ class _Desk:
     # One request
 
     async def answer(self, query: Query) -> Completions:
-        """Have a request answered by some batch."""
+        """Send a query in a batch and return its answer."""
         try:
             request = await self._collected(query)
         except (ConfigurationError, ProviderError) as error:
@@ -406,7 +405,7 @@ class _Desk:
         return request.api.read(request.outcome or {})
 
     async def _collected(self, query: Query) -> _Request:
-        """Return the request of a query, collected where nobody waits for the same yet."""
+        """Return the request of a query, collected unless an equal one is pending."""
         destination = Destination.of(query)
         name = request_id(query)
         if name is None:
@@ -420,7 +419,7 @@ class _Desk:
                 if key not in self._apis:
                     if destination.through_litellm:
                         await LiteLLMProvider().prepare()
-                    # What an SDK imports takes a second.
+                    # Importing an SDK takes a second.
                     made = await anyio.to_thread.run_sync(_api, destination)
                     self._apis[key] = made
         if name in self._requests:
@@ -438,7 +437,7 @@ class _Desk:
         return request
 
     def _leave(self, request: _Request) -> None:
-        """Take back what nobody waits for any more, as long as it is not submitted."""
+        """Withdraw a request that nobody waits for any more, unless it is submitted."""
         pile = self._piles.get(request.key)
         if request.readers or pile is None or pile.requests.get(request.name) is not request:
             return
@@ -472,7 +471,7 @@ class _Desk:
             self._close_pile(pile)
 
     async def _collect(self, pile: _Pile) -> None:
-        """Submit a pile once nothing new comes."""
+        """Submit a pile once no more requests arrive."""
         seen = -1
         while seen != pile.added:
             seen = pile.added
@@ -489,10 +488,10 @@ class _Desk:
     # Submitting
 
     async def _flush(self, pile: _Pile) -> None:
-        """Find what was submitted before, and submit the rest."""
+        """Resume requests that were submitted before, and submit the rest."""
         known = await self._ledger.look_up(list(pile.requests))
         new = {name: r for name, r in pile.requests.items() if name not in known}
-        # By submission, each with the id of its batch, if that is known.
+        # By submission, each with its batch id if known.
         old: dict[tuple[str, str | None], dict[str, _Request]] = {}
         for name, found in known.items():
             request = pile.requests[name]
@@ -502,7 +501,7 @@ class _Desk:
                 old.setdefault((found.submission, found.batch), {})[name] = request
         for (submission, batch), requests in old.items():
             if batch is None:
-                # The process before ended between submitting it and noting its id.
+                # The earlier process ended between submitting the batch and recording its id.
                 sought = await self._ledger.sought(submission)
                 batch = await self._again(partial(pile.api.find, sought))
                 if batch is None:
@@ -512,7 +511,7 @@ class _Desk:
                 await self._ledger.submitted(submission, batch)
             self._resume(submission, batch, pile, requests)
         if new:
-            # By itself: where it fails, the others still wait for batches that are there.
+            # In its own task: if it fails, the others still wait for their existing batches.
             self._start(new, self._submit(pile, new))
 
     def _resume(
@@ -546,7 +545,7 @@ class _Desk:
                 return await api.submit(lines, submission)
             except ProviderError as error:
                 tried += 1
-                # Where no answer came, it may have arrived all the same.
+                # Without an answer, the batch may have been created all the same.
                 if error.retryable and (error.status is None or error.status >= 500):
                     with suppress(ProviderError):
                         found = await api.find(await self._ledger.sought(submission))
@@ -558,7 +557,7 @@ class _Desk:
             await self._sleep(_pause(pause, self._config.poll_s))
 
     async def _again(self, ask: Callable[[], Awaitable[str | None]]) -> str | None:
-        """Ask until there is an answer, or no use in asking."""
+        """Retry until there is an answer, or no point in retrying."""
         tried = 0
         while True:
             try:
@@ -612,7 +611,7 @@ class _Desk:
         self._fail_each(watch, "the batch is gone")
 
     async def _finish(self, watch: _Watch, standing: Standing) -> None:
-        """Hand over what came of a batch, and send again what may succeed."""
+        """Deliver the results of a batch, and resend requests that may succeed."""
         if standing.problem is not None:
             return await self._refused(watch, standing)
         others: dict[str, Result] = {}
@@ -626,7 +625,7 @@ class _Desk:
                 await self._keep(watch, kept)
                 kept = {}
         await self._keep(watch, kept)
-        # From here on nobody joins; who joined while results were read may have missed their own.
+        # No more requests can join; those that joined during the reading may have missed theirs.
         self._watches.pop(watch.submission, None)
         known = await self._ledger.look_up([r.name for r in _waited(watch)])
         for name, found in known.items():
@@ -658,7 +657,7 @@ class _Desk:
                 ),
             )
             return
-        # What waits at the provider is limited. Ours make room when they end.
+        # Providers limit pending batches. Our own make room when they end.
         ahead = next((w for w in self._watches.values() if w.key == watch.key), None)
         if ahead is None:
             await self._sleep(self._config.longest_poll_s)
@@ -675,7 +674,7 @@ class _Desk:
     def _fail(
         self, request: _Request, result: Result | None, watch: _Watch, standing: Standing
     ) -> None:
-        """Do what is to be done about a request without an answer."""
+        """Handle a request without an answer: fail it, or send it again."""
         if standing.cancelled if result is None else result.fate == "cancelled":
             told = f"the batch {watch.batch!r} was cancelled at the provider; run again to send it"
             self._land(request, ProviderRefusedError(told))
@@ -710,17 +709,17 @@ class _Desk:
             self._land(request, error)
 
     def _start(self, requests: Mapping[str, _Request], work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside those who wait, who are told where it fails."""
+        """Run work in the background; if it fails, its waiting requests get the error."""
 
         async def run() -> None:
             try:
                 await work
-            # Whatever it is, nobody is to wait for ever.
+            # Waiters must get an error of any type, or they would wait forever.
             except Exception as error:
                 waiting = [r for r in requests.values() if not r.landed.is_set()]
                 self._land_all(waiting, _told(error))
 
-        # It belongs to nobody: neither to the span nor to the deadline of who came first.
+        # An empty context: neither the span nor the deadline of the first caller applies to it.
         task = contextvars.Context().run(asyncio.get_running_loop().create_task, run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -744,7 +743,7 @@ def _api(destination: Destination) -> BatchApi:
 
 
 def _told(error: Exception) -> ProviderError:
-    """Return an error as what a provider raises, as whoever waits may know no other."""
+    """Return an error as a ProviderError, the only kind that callers have to handle."""
     if isinstance(error, ProviderError):
         return error
     if isinstance(error, ResayError):

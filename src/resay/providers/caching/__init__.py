@@ -1,4 +1,4 @@
-"""Answers that are kept, so that the same question about the same text is paid for once."""
+"""Cached answers, so that the same question about the same text is paid for once."""
 
 from resay.providers.caching.cache import (
     Cache,

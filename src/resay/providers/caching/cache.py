@@ -1,6 +1,6 @@
-"""The cache: its settings, keys, answers by key, and the layer that asks only for the rest.
+"""The cache: its settings, keys and records, and the layer that requests only missing answers.
 
-What cannot be had is a miss, never an error.
+A cache that fails counts as a miss, never as an error.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from resay.providers.caching.stores import MemoryStore, Store, StoreError
 from resay.providers.layers import refuses_n
 
 Outcome = Completion | Exception | None
-"""An answer; the error in place of one; or None, and whoever waits must ask for itself."""
+"""An answer; an error instead; or None, and the waiter must send the request itself."""
 
 
 class Flight:
-    """One answer that somebody is asking for."""
+    """One answer that is being requested."""
 
     def __init__(self) -> None:
-        # Made by the first who waits: mostly nobody does.
+        # Created by the first waiter: usually there is none.
         self._landed: anyio.Event | None = None
         self._has_landed = False
         self._outcome: Outcome = None
 
     def land(self, outcome: Outcome) -> None:
-        """Wake everybody who waits."""
+        """Set the outcome and wake all waiters."""
         self._outcome = outcome
         self._has_landed = True
         if self._landed is not None:
             self._landed.set()
 
     async def wait(self) -> Outcome:
-        """Wait until it lands and return what came of it."""
+        """Wait for the outcome and return it."""
         if not self._has_landed:
             self._landed = self._landed or anyio.Event()
             await self._landed.wait()
@@ -61,24 +61,24 @@ class Flight:
 
 
 class Flights:
-    """Who is asking for what, in each event loop by itself.
+    """Requests in flight, separately for each event loop.
 
-    Not across loops: a loop stands still while a blocking call is made in it, and a request in
-    another loop that waited for one in this would then wait for ever if the blocking call waits for
-    that request. All blocking calls share one loop, so they also share their flights.
+    Not shared across loops: a blocking call stops its loop, and a request in another loop that
+    waits for one in the stopped loop would deadlock if the blocking call waits for that request.
+    All blocking calls share one loop, so they also share their flights.
     """
 
     def __init__(self) -> None:
         self._under_way: dict[tuple[asyncio.AbstractEventLoop, str], Flight] = {}
 
     def claim(self, keys: Sequence[str]) -> tuple[list[str], dict[str, Flight]]:
-        """Take what nobody is asking for; whoever does must land all of it, come what may.
+        """Claim the keys that are not in flight; the caller must land each, even on failure.
 
         Args:
-            keys: What is wanted.
+            keys: The keys of the answers.
 
         Returns:
-            The keys that are now the caller's to ask for, and the flights of the others.
+            The keys that the caller must now request, and the flights of the others.
         """
         loop = asyncio.get_running_loop()
         # Only this loop's own thread changes this loop's entries.
@@ -88,35 +88,35 @@ class Flights:
         return led, followed
 
     def land(self, key: str, outcome: Outcome) -> None:
-        """Wake everybody who waits for what the caller claimed."""
+        """Set the outcome of a claimed key and wake all waiters."""
         self._under_way.pop((asyncio.get_running_loop(), key)).land(outcome)
 
 
-# A new number whenever the key or the record is made in another way.
+# Increment it whenever keys or records are computed differently.
 _KEY_FORMAT = 1
 _tokens: dict[int, tuple[ReferenceType[object], str]] = {}
 
 
 class _UnknownValueError(Exception):
-    """A value that has no one way to be written down."""
+    """A value without a unique JSON representation."""
 
 
 def keys_of(query: Query, count: int, *, version: str, source: str = "") -> tuple[str, ...] | None:
     """Return the keys of several answers to one query.
 
-    Two keys are equal only if the tenant, the model, the messages, the parameters (those that say
-    where the request goes and who pays among them), the version, the source and the index are. The
-    order of a mapping's keys does not matter.
+    Two keys are equal only if the tenant, the model, the messages, the parameters (including
+    endpoint and account), the version, the source and the index are. The order of a mapping's keys
+    does not matter.
 
     Args:
-        query: What is asked; its index is that of the first answer.
-        count: How many answers.
-        version: What asks, and in which version.
-        source: Who answers.
+        query: The query; its index is that of the first answer.
+        count: Number of answers.
+        version: Name and version of the caller.
+        source: The source of the answers.
 
     Returns:
-        One key for each answer, 64 hexadecimal digits; None where the query holds a value that JSON
-        does not know, so that nothing can be said about what equals it.
+        One key for each answer, 64 hexadecimal digits; None if the query holds a value that JSON
+        cannot represent, so that equality with it is undefined.
     """
     try:
         parts = [
@@ -129,17 +129,17 @@ def keys_of(query: Query, count: int, *, version: str, source: str = "") -> tupl
             _plain(query.params),
         ]
         question = _digest(parts)
-    # Half a surrogate pair cannot be sent either; what is nested too deeply nobody reads.
+    # Lone surrogates cannot be sent either; too deeply nested values cannot be parsed.
     except (_UnknownValueError, UnicodeEncodeError, RecursionError):
         return None
-    # The JSON of the two, without an encoder for each.
+    # Formatted by hand, which saves an encoder call for each.
     each = (f'["{question}",{query.index + i}]' for i in range(count))
     return tuple(hashlib.sha256(text.encode()).hexdigest() for text in each)
 
 
-# A plain hash, not a keyed one: several processes must find the same key, whoever can read the keys
-# can read the answers beside them, and what must stay secret in them, a provider's key, cannot be
-# guessed. A JSON array says where one part ends and the next begins.
+# A plain hash, not a keyed one: several processes must compute the same key, anyone who can read
+# the keys can read the answers next to them, and the one secret in them, a provider's key, cannot
+# be guessed. A JSON array delimits the parts unambiguously.
 def _digest(parts: list[Any]) -> str:
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -167,13 +167,13 @@ def _plain_mapping(value: Mapping[object, object]) -> dict[str, Any]:
 def source_of(provider: object) -> str:
     """Return what distinguishes a provider's answers from those of others.
 
-    The same model name means something else to another provider. One that answers the same in
-    every process says so with an attribute `cache_source`, a text. What any other says is known to
-    be the same only for the very same object, so its answers are found again only by whoever holds
-    it, in this process. An object to which there can be no weak reference is never the same.
+    The same model name means something else to another provider. A provider that answers the same
+    in every process declares it with a string attribute `cache_source`. Any other is identified by
+    the object itself, so its answers are found again only through that object, in this process. An
+    object without support for weak references never matches.
 
     Args:
-        provider: Who answers.
+        provider: The provider.
     """
     named = getattr(provider, "cache_source", None)
     return f"named:{named}" if isinstance(named, str) else f"object:{_token_of(provider)}"
@@ -182,8 +182,8 @@ def source_of(provider: object) -> str:
 def _token_of(provider: object) -> str:
     token, number = uuid.uuid4().hex, id(provider)
     try:
-        # Not by equality, of which a class may have a notion of its own. The number is not given to
-        # another object before the entry is gone.
+        # By identity, because a class may define its own equality. The id is not reused before the
+        # entry is gone.
         reference = ref(provider, lambda _gone: _tokens.pop(number, None))
     except TypeError:
         return token
@@ -191,8 +191,8 @@ def _token_of(provider: object) -> str:
 
 
 _FORMAT = 1
-# Why models stop when they have said what they had to say, or as much as they were allowed to.
-# Anything else, such as a filter or an error, may be otherwise the next time.
+# Finish reasons of complete answers and of those that reached their length limit. An answer with
+# another reason, such as a filter or an error, may differ the next time.
 _WHOLE = frozenset(
     {
         "complete",
@@ -212,13 +212,13 @@ _WHOLE = frozenset(
 
 
 def is_whole(completion: Completion) -> bool:
-    """Return whether an answer has words and came to its end."""
+    """Return whether an answer has words and ended normally."""
     reason = completion.finish_reason
     return bool(completion.text.strip()) and (reason is None or reason.casefold() in _WHOLE)
 
 
 def record_of(completion: Completion) -> bytes:
-    """Return an answer as bytes, without the provider's own object."""
+    """Serialize an answer, without the provider's own object."""
     record = {
         "format": _FORMAT,
         "text": completion.text,
@@ -238,7 +238,7 @@ def record_of(completion: Completion) -> bytes:
 
 
 def read_record(data: bytes) -> Completion | None:
-    """Read an answer; None where it cannot be read, as one written by another version."""
+    """Deserialize an answer; return None if that fails, as for another version's format."""
     try:
         record = json.loads(data)
         if record["format"] != _FORMAT:
@@ -248,7 +248,7 @@ def read_record(data: bytes) -> Completion | None:
             _maybe_text(record["finish_reason"]),
             tuple(_token(entry) for entry in _list(record["logprobs"])),
         )
-    # Whatever is there, it was not written by us.
+    # Not a record of ours.
     except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
         return None
 
@@ -294,26 +294,26 @@ def _maybe_number(value: object) -> float | None:
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-# An answer costs seconds; to look for it longer than this would make things worse.
+# Answers take seconds; a cache lookup slower than this would not pay off.
 _PATIENCE_S = 2.0
-# How long a store that failed is left alone, so that not every request waits for it in vain.
+# How long to avoid a failed store, so that not every request waits for it in vain.
 _REST_S = 30.0
 
 
 class Cache:
-    """Keeps whole answers in a store, and knows which are being asked for right now.
+    """Store complete answers, and track those being requested.
 
-    Answers without words and those that were filtered or broken off are not kept. A store that
-    fails is left alone for half a minute, and everything is asked for again in the meantime; the
-    first time this is logged as a warning.
+    Answers without words and those that were filtered or interrupted are not stored. A store that
+    fails is not used for half a minute, and everything is requested anew in the meantime; the first
+    failure is logged as a warning.
 
     Args:
-        store: Where answers are kept.
-        clock: Seconds since some moment.
+        store: The store.
+        clock: Monotonic clock, in seconds.
 
     Attributes:
-        store: Where answers are kept.
-        flights: The requests under way.
+        store: The store.
+        flights: The requests in flight.
     """
 
     def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -327,14 +327,14 @@ class Cache:
         return f"Cache({self.store!r})"
 
     async def get(self, keys: Sequence[str]) -> dict[str, Completion]:
-        """Return the answers that are there and can be read."""
+        """Return the stored answers for these keys."""
         nothing: Mapping[str, bytes] = {}
         found = await self._attempt(lambda: self.store.get_many(keys), nothing)
         read = {key: read_record(data) for key, data in found.items() if key in keys}
         return {key: completion for key, completion in read.items() if completion is not None}
 
     async def put(self, completions: Mapping[str, Completion]) -> None:
-        """Keep the answers that are whole."""
+        """Store the answers that are complete."""
         records = {key: record_of(c) for key, c in completions.items() if is_whole(c)}
         if records:
             await self._attempt(lambda: self.store.set_many(records), None)
@@ -349,7 +349,7 @@ class Cache:
         try:
             with anyio.fail_after(_PATIENCE_S):
                 return await work()
-        # Whatever a store raises costs us what is in it, never the check.
+        # A store's error, of any type, costs its answers only, never the check.
         except Exception as error:
             self._rest(error)
             return otherwise
@@ -369,22 +369,22 @@ class Cache:
 
 
 class Caching(Layer):
-    """Gives what was answered before, and asks only for the rest.
+    """Return cached answers, and request only the missing ones.
 
-    What is found costs nothing. Equal requests at the same time are sent once: whoever came first
-    pays, the others get the same answer, or the same error. When the first is cancelled, or may not
-    ask because its own budget is used up, another takes over. Failures are never kept, and neither
-    is the provider's own object for an answer.
+    Cached answers cost nothing. Equal concurrent requests are sent once: the first caller pays, the
+    others get the same answer, or the same error. If the first is cancelled, or refused because its
+    own budget is used up, another takes over. Failures are never cached, and neither is the
+    provider's own object for an answer.
 
-    It goes around the layers that retry, limit and meter, so that what is found takes none of
-    their time or places.
+    It belongs outside the layers that retry, limit and meter, so that cached answers use none of
+    their time or slots.
 
     Args:
-        inner: Who answers what is not there.
-        cache: What is there.
-        version: What asks and in which version, such as `prompt/1.2.0`. Answers given to another
+        inner: The provider of missing answers.
+        cache: The cache.
+        version: Name and version of the caller, such as `prompt/1.2.0`. Answers to other callers
             are not found.
-        source: Who answers, as `source_of` says; answers of others are not found.
+        source: The result of `source_of`; answers from other sources are not found.
     """
 
     def __init__(self, inner: Provider, cache: Cache, *, version: str, source: str = "") -> None:
@@ -394,18 +394,18 @@ class Caching(Layer):
         self._source = source
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Give n answers, those with the indices `query.index` to `query.index + n - 1`.
+        """Return n answers, those with the indices `query.index` to `query.index + n - 1`.
 
         Args:
-            query: What to ask. Where it holds values that JSON does not know, it is passed on.
-            n: How many answers to ask for.
+            query: The query. If it holds values that JSON cannot represent, it bypasses the cache.
+            n: Number of answers.
 
         Returns:
-            The first of them, without a gap: all of them, unless the wrapped provider gave fewer
-            or failed for some, whose errors are then attached.
+            The first of them, without a gap: all of them, unless the wrapped provider returned
+            fewer or failed for some, whose errors are then attached.
 
         Raises:
-            ProviderError: The first could not be had.
+            ProviderError: The first answer is missing.
         """
         keys = keys_of(query, n, version=self._version, source=self._source)
         if keys is None:
@@ -414,7 +414,7 @@ class Caching(Layer):
 
 
 class _Request:
-    """One request: what it has so far."""
+    """One request and its results so far."""
 
     def __init__(self, inner: Provider, cache: Cache, query: Query, keys: tuple[str, ...]) -> None:
         self._inner = inner
@@ -428,8 +428,7 @@ class _Request:
     async def run(self) -> Completions:
         wanted = list(self._keys)
         while wanted:
-            # What is ours lands before we wait for others, or two requests could wait for each
-            # other.
+            # Our own keys land before we wait for others, or two requests could deadlock.
             led, followed = self._cache.flights.claim(wanted)
             await self._lead(led)
             outcomes = {key: await flight.wait() for key, flight in followed.items()}
@@ -453,7 +452,7 @@ class _Request:
                 self._cache.flights.land(key, error if answer is None else answer)
 
     async def _ask(self, keys: list[str]) -> Exception | None:
-        """Ask for answers; return the error that is true of all who want one of them."""
+        """Request answers; return an error if it applies to all of their waiters."""
         first = self._query.index + self._keys.index(keys[0])
         try:
             arrived = await self._inner.complete(replace(self._query, index=first), n=len(keys))
@@ -475,8 +474,8 @@ class _Request:
 
     def _result(self) -> Completions:
         items: list[Completion] = []
-        # Up to the first gap: whoever tops up the rest goes on from there, and must not be given
-        # twice what lies behind it.
+        # Up to the first gap: a caller that tops up the rest continues from there, and must not
+        # get the answers behind it twice.
         for key in self._keys:
             if key not in self._answers:
                 break
@@ -491,7 +490,7 @@ def _is_shared(error: Exception, n: int) -> bool:
     return not isinstance(error, BudgetExceededError) and not (n > 1 and refuses_n(error))
 
 
-# A year; what is older than that speaks of another model under the same name.
+# A year; older answers come from another model under the same name.
 _Ttl = Annotated[float, Field(gt=0, le=31_536_000)]
 
 
@@ -520,7 +519,7 @@ class SqliteCacheConfig(Strict):
 
 
 class RedisAddress(Strict):
-    """Where a Redis is, and how the keys there begin."""
+    """The address of a Redis server, and the prefix of the keys."""
 
     url: str = Field(
         repr=False,  # it may hold a password
@@ -542,7 +541,7 @@ class RedisAddress(Strict):
         except ValueError:
             good = False
         if not good:
-            # Without the value, in which a password may stand.
+            # Without the value, which may contain a password.
             raise ValueError("must be an address such as redis://localhost:6379/0")
         return url
 
@@ -568,7 +567,7 @@ _caches: dict[CacheConfig, Cache] = {}
 
 
 def cache_configs() -> Mapping[str, type[BaseModel]]:
-    """Return what a policy's `cache` can be, by the name of the store."""
+    """Return the classes of a policy's `cache`, by the name of the store."""
     return {
         "memory": MemoryCacheConfig,
         "sqlite": SqliteCacheConfig,
@@ -578,19 +577,19 @@ def cache_configs() -> Mapping[str, type[BaseModel]]:
 
 
 def open_cache(config: CacheConfig) -> Cache | None:
-    """Return the cache a policy describes.
+    """Return the cache that a policy describes.
 
-    There is one for equal descriptions in a process, whoever asks, so that everybody finds what
-    anybody was answered. Nothing is opened or connected to before it is used.
+    There is one per process for equal descriptions, so that all callers share their answers.
+    Nothing is opened or connected to before it is used.
 
     Args:
         config: The description.
 
     Returns:
-        The cache; None where nothing is to be kept.
+        The cache; None if nothing is to be cached.
 
     Raises:
-        MissingDependencyError: What the store needs is not installed.
+        MissingDependencyError: A package that the store needs is not installed.
     """
     if isinstance(config, NoCacheConfig):
         return None
@@ -603,8 +602,8 @@ def open_cache(config: CacheConfig) -> Cache | None:
 async def close_caches() -> None:
     """Close what the caches of this process opened in the running event loop.
 
-    What is kept in memory is lost, what is in a file or in Redis stays there. Guards that use a
-    cache go on with it, and open again what they need.
+    Answers in memory are lost, those in a file or in Redis are retained. Guards that use a cache
+    continue to work, and reopen what they need.
     """
     with _lock:
         caches = list(_caches.values())
@@ -612,7 +611,7 @@ async def close_caches() -> None:
         await cache.aclose()
 
 
-# Imported where they are wanted, because most want none of them.
+# Imported on demand, because most processes need none of them.
 def _store(config: MemoryCacheConfig | SqliteCacheConfig | RedisCacheConfig) -> Store:
     if isinstance(config, MemoryCacheConfig):
         return MemoryStore(max_entries=config.max_entries, max_mb=config.max_mb, ttl_s=config.ttl_s)

@@ -1,4 +1,4 @@
-"""Answers kept in a file."""
+"""The cache store in an SQLite file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ T = TypeVar("T")
 _Job = Callable[[], None] | None
 
 _MB = 1_000_000
-# How long one statement waits for other processes that write.
+# How long a statement waits for other processes that write.
 _PATIENCE_S = 0.5
-# How long the end of the process is held up for answers that are not written yet.
+# How long pending writes may delay the end of the process.
 _LAST_CHANCE_S = 5.0
 
 _SET_UP = (
@@ -52,25 +52,25 @@ _SIZE = (
     "SELECT (page_count - freelist_count) * page_size"
     " FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 )
-# What was dropped is in the file until what overwrites it leaves the log beside it.
+# Deleted answers stay in the file until a checkpoint overwrites them from the write-ahead log.
 _FORGET = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
 class SqliteStore:
-    """Keeps answers in an SQLite file, which several processes may share.
+    """Store answers in an SQLite file, which several processes may share.
 
-    The file is made readable to its owner only, in write-ahead mode, which needs a local disk.
-    Expired answers and, where it grows too large, the oldest are overwritten and removed. It is
-    open until the last event loop that used it shuts down, or the process ends.
+    The file is created readable to its owner only, in write-ahead mode, which needs a local disk.
+    Expired answers and, if the file grows too large, the oldest are overwritten and removed. The
+    file stays open until the last event loop that used it shuts down, or the process ends.
 
     Args:
-        path: The file; it and its folder are made where they are missing. `~` is the home folder.
-        ttl_s: Seconds an answer is kept.
-        max_mb: How many megabytes (10^6 bytes) the answers may take, at least 1.
+        path: The file; it and its folder are created if missing. `~` is the home folder.
+        ttl_s: Lifetime of an answer, in seconds.
+        max_mb: Maximum size of all answers, in megabytes (10^6 bytes), at least 1.
         clock: Seconds since the epoch.
-        deferred: Whether answers are written in batches, after `set_many` returned. They are found
-            at once; those of a process that is killed may be lost. Where they could not be written,
-            the next call says so.
+        deferred: Whether answers are written in batches, after `set_many` returned. They can be
+            read at once; a process that is killed may lose some. If a write fails, the next call
+            raises the error.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class SqliteStore:
         _stores.add(self)
 
     def begin(self) -> None:
-        """Begin with nothing open and nothing waiting: when it is made, and in a forked process."""
+        """Reset to nothing open and nothing pending: on creation, and in a forked process."""
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[bytes, float]] = {}
         self._trouble: StoreError | None = None
@@ -104,7 +104,7 @@ class SqliteStore:
         return f"SqliteStore({str(self._path)!r})"
 
     async def get_many(self, keys: Sequence[str]) -> Mapping[str, bytes]:
-        """Return what is there under these keys and has not expired.
+        """Return the unexpired entries with these keys.
 
         Raises:
             StoreError: The file cannot be read.
@@ -123,7 +123,7 @@ class SqliteStore:
         return fresh | {key: bytes(data) for key, data in rows}
 
     async def set_many(self, entries: Mapping[str, bytes]) -> None:
-        """Keep these, in place of what is there under their keys.
+        """Store entries, replacing those with the same keys.
 
         Raises:
             StoreError: The file cannot be written.
@@ -138,12 +138,12 @@ class SqliteStore:
         with self._lock:
             idle = not self._waiting
             self._waiting.update({key: (data, expires) for key, data in entries.items()})
-        # Who finds answers waiting is followed by the one who put them there.
+        # If answers are waiting already, the drain that writes them takes these too.
         if idle:
             self._writing.submit(self._drain).add_done_callback(self._drained)
 
     async def aclose(self) -> None:
-        """Write what waits, and close the file where no other event loop uses it."""
+        """Write pending answers, and close the file if no other event loop uses it."""
         await self._users.aclose()
 
     def _enter(self) -> None:
@@ -159,22 +159,22 @@ class SqliteStore:
                 await asyncio.wrap_future(closed)
 
     def _close(self) -> list[Future[None]]:
-        # After what is being done: a desk does one thing after the other.
+        # They finish pending jobs first: a desk runs its jobs in order.
         return [self._writing.close(), self._reading.close()]
 
     @property
     def connections(self) -> tuple[sqlite3.Connection | None, ...]:
-        """What is open."""
+        """The open connections."""
         return self._reading.connection, self._writing.connection
 
     def finish(self) -> None:
-        """Write what waits and close the file, when the process ends."""
+        """Write pending answers and close the file when the process ends."""
         for closed in self._close():
             with suppress(Exception):
                 closed.result(_LAST_CHANCE_S)
 
     def _complain(self) -> None:
-        """Say what went wrong since the last call, once."""
+        """Raise the error of a deferred write since the last call, once."""
         trouble, self._trouble = self._trouble, None
         if trouble is not None:
             raise trouble
@@ -188,7 +188,7 @@ class SqliteStore:
             self._write(connection, [(key, *kept) for key, kept in batch.items()])
             with self._lock:
                 for key, kept in batch.items():
-                    # Not what was put there in the meantime.
+                    # Newer data may have been set in the meantime.
                     if self._waiting[key] is kept:
                         del self._waiting[key]
 
@@ -196,7 +196,7 @@ class SqliteStore:
         error = drain.exception()
         if error is None:
             return
-        # What could not be written is asked for again.
+        # Answers that could not be written are dropped and requested again.
         with self._lock:
             self._waiting.clear()
             self._trouble = StoreError(_reason(error))
@@ -221,10 +221,10 @@ class SqliteStore:
 
 
 class _Desk:
-    """One connection in one thread.
+    """A connection with a thread of its own.
 
-    The thread is a daemon, as those of an executor are not: it keeps no process from ending, and
-    still works while others clean up at its end.
+    The thread is a daemon, unlike those of an executor: it does not keep the process alive, and
+    still works while exit handlers run.
     """
 
     def __init__(self, path: Path) -> None:
@@ -234,7 +234,7 @@ class _Desk:
         self._connection: sqlite3.Connection | None = None
 
     async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do something with the connection.
+        """Run work with the connection.
 
         Raises:
             StoreError: The file cannot be used.
@@ -246,11 +246,11 @@ class _Desk:
 
     @property
     def connection(self) -> sqlite3.Connection | None:
-        """What is open, if anything."""
+        """The open connection, if any."""
         return self._connection
 
     def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Have something done after what was asked for before."""
+        """Queue work to run after all earlier jobs."""
         future: Future[T] = Future()
 
         def job() -> None:
@@ -260,7 +260,7 @@ class _Desk:
                 self._connection = self._connection or _opened(self._path)
                 result = work(self._connection)
             except BaseException as error:
-                # A new connection finds a file that was moved or put back, too.
+                # A new connection also copes with a file that was moved or restored.
                 self._disconnect()
                 future.set_exception(error)
             else:
@@ -271,7 +271,7 @@ class _Desk:
         return future
 
     def close(self) -> Future[None]:
-        """Close the connection and end the thread, after what was asked for before."""
+        """Close the connection and end the thread, after all earlier jobs."""
         future: Future[None] = Future()
 
         def job() -> None:
@@ -318,8 +318,7 @@ def _finish() -> None:
 
 def _begin_again() -> None:
     for store in list(_stores):
-        # A fork copies connections, which are neither to be used in the child nor to be closed, and
-        # no threads.
+        # A fork copies connections, which the child must neither use nor close, but not threads.
         _inherited.extend(store.connections)
         store.begin()
 
@@ -335,12 +334,12 @@ def _size(connection: sqlite3.Connection) -> int:
 def _opened(path: Path) -> sqlite3.Connection:
     if path.exists() and not path.is_file():
         raise StoreError("not a file that can be read")
-    # A desk that was closed and opened again has another thread.
+    # A reopened desk has another thread.
     return opened(path, _SET_UP, patience_s=_PATIENCE_S)
 
 
 def _reason(error: BaseException) -> str:
-    # SQLite's messages speak of files and tables; those of the system name what is in the repr.
+    # SQLite's messages name files and tables; those of the system name the path in the repr.
     if isinstance(error, (sqlite3.Error, StoreError)):
         return str(error)
     said = error.strerror if isinstance(error, OSError) else None

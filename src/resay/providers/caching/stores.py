@@ -1,4 +1,4 @@
-"""Where answers are kept: the seam, and the stores in memory and in Redis."""
+"""The interface of cache stores, and the stores in memory and in Redis."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from resay._internal.importing import load_optional
 
 
 class StoreError(Exception):
-    """A store cannot be used. It never leaves `Cache`.
+    """A store cannot be used. `Cache` never lets it through.
 
-    The message goes into the log: it may say what is wrong with the store, and must hold neither
-    content nor a password.
+    The message is logged: it may say what is wrong with the store, but must contain neither content
+    nor a password.
     """
 
 
 class Store(Protocol):
-    """Keeps bytes under keys, for a while and up to some size.
+    """A key-value store of bytes with limited lifetime and size.
 
-    One store serves any number of threads and event loops. It may raise whatever it likes: `Cache`
-    takes a store that fails for one that has nothing.
+    One store serves any number of threads and event loops. It may raise any error: `Cache` treats
+    a store that fails as empty.
     """
 
     async def get_many(self, keys: Sequence[str]) -> Mapping[str, bytes]:
-        """Return what is there under these keys and has not expired."""
+        """Return the unexpired entries with these keys."""
         ...
 
     async def set_many(self, entries: Mapping[str, bytes]) -> None:
-        """Keep these, in place of what is there under their keys."""
+        """Store entries, replacing those with the same keys."""
         ...
 
     async def aclose(self) -> None:
@@ -43,7 +43,7 @@ class Store(Protocol):
 
 
 _MB = 1_000_000
-# What Python takes for an entry besides the answer itself: the key, two objects, a place in a dict.
+# Python's overhead per entry besides the answer itself: the key, two objects, a dict slot.
 _OVERHEAD = 500
 
 
@@ -58,13 +58,13 @@ class _Entry:
 
 
 class MemoryStore:
-    """Keeps what was used last, in one process.
+    """Store the most recently used answers, in one process.
 
     Args:
-        max_entries: How many answers are kept.
-        max_mb: How many megabytes (10^6 bytes) they may take.
-        ttl_s: Seconds an answer is kept.
-        clock: Seconds since some moment.
+        max_entries: Maximum number of answers.
+        max_mb: Maximum size of all answers, in megabytes (10^6 bytes).
+        ttl_s: Lifetime of an answer, in seconds.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class MemoryStore:
         return f"MemoryStore(entries={len(self._entries)})"
 
     async def get_many(self, keys: Sequence[str]) -> Mapping[str, bytes]:
-        """Return what is there under these keys and has not expired."""
+        """Return the unexpired entries with these keys."""
         with self._lock:
             found = {key: self._get(key) for key in keys}
         return {key: data for key, data in found.items() if data is not None}
 
     async def set_many(self, entries: Mapping[str, bytes]) -> None:
-        """Keep these; what was not used for longest makes room."""
+        """Store entries, evicting the least recently used."""
         expires = self._clock() + self._ttl_s
         with self._lock:
             for key, data in entries.items():
@@ -104,7 +104,7 @@ class MemoryStore:
                 self._drop(next(iter(self._entries)))
 
     async def aclose(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
         with self._lock:
             self._entries.clear()
             self._bytes = 0
@@ -125,22 +125,21 @@ class MemoryStore:
             self._bytes -= entry.size
 
 
-# An answer costs seconds; a cache that takes as long is of no use.
+# Answers take seconds; a cache that takes as long is of no use.
 _PATIENCE_S = 1.0
 
 
 class RedisStore:
-    """Keeps answers in Redis, which several machines may share.
+    """Store answers in Redis, which several machines may share.
 
-    Every entry expires; how much there may be is for the server to say (`maxmemory` with
-    `maxmemory-policy allkeys-lru`). Each event loop has connections of its own, which are closed
-    when it shuts down.
+    Every entry expires; the server limits their total size (`maxmemory` with `maxmemory-policy
+    allkeys-lru`). Each event loop has connections of its own, which are closed when it shuts down.
 
     Args:
-        url: Where it is: `redis://`, `rediss://` (with TLS) or `unix://`, with user, password and
-            the number of the database where there are any.
-        ttl_s: Seconds an answer is kept.
-        prefix: What all keys begin with, before a colon.
+        url: The server: `redis://`, `rediss://` (with TLS) or `unix://`, with user, password and
+            database number if needed.
+        ttl_s: Lifetime of an answer, in seconds.
+        prefix: Prefix of all keys, before a colon.
     """
 
     def __init__(self, url: str, *, ttl_s: float = 86_400.0, prefix: str = "resay") -> None:
@@ -154,20 +153,20 @@ class RedisStore:
         return f"RedisStore({parts.hostname or parts.path!r})"
 
     async def get_many(self, keys: Sequence[str]) -> Mapping[str, bytes]:
-        """Return what is there under these keys.
+        """Return the entries with these keys.
 
         Raises:
-            redis.RedisError: The server cannot be reached, or says no.
+            redis.RedisError: The server cannot be reached, or refuses.
         """
         client = await self._clients.get()
         values = await client.mget([self._key(key) for key in keys])
         return {key: data for key, data in zip(keys, values, strict=True) if data is not None}
 
     async def set_many(self, entries: Mapping[str, bytes]) -> None:
-        """Keep these, in place of what is there under their keys.
+        """Store entries, replacing those with the same keys.
 
         Raises:
-            redis.RedisError: The server cannot be reached, or says no.
+            redis.RedisError: The server cannot be reached, or refuses.
         """
         client = await self._clients.get()
         async with client.pipeline(transaction=False) as pipeline:
@@ -185,7 +184,7 @@ class RedisStore:
     def _connect(self) -> Any:
         retries = _load("redis.asyncio.retry")
         backoff = _load("redis.backoff")
-        # Once more at once, because a connection from the pool may have been closed by the server.
+        # Retry once immediately, because the server may have closed a pooled connection.
         retry = retries.Retry(backoff.NoBackoff(), 1)
         return _load("redis.asyncio").Redis.from_url(
             self._url,

@@ -1,4 +1,4 @@
-"""The dashboard: the journal's verdicts and figures, for people with a browser.
+"""The dashboard: a journal's verdicts and statistics in a browser.
 
 It needs the extra `server`.
 """
@@ -25,18 +25,18 @@ def routes(
 ) -> list[BaseRoute]:
     """Return the routes of the dashboard, for a Starlette or FastAPI application.
 
-    They ask nobody for a password: whoever can reach them sees what the journal holds.
+    They require no authentication: anyone who can reach them can read the journal.
 
     Args:
         journal: The journal to show. Only feedback is written to it.
-        prefix: Under which path; empty where the routes are mounted elsewhere.
-        hosts: The names by which browsers reach the application, without ports. `localhost` and
-            addresses are always accepted. A page elsewhere can have its own name lead to your
-            machine (DNS rebinding), and would read the journal by it. None if something in front
-            checks the `Host` header, or a login does.
+        prefix: The path of the dashboard; empty if the routes are mounted elsewhere.
+        hosts: The host names of the application, without ports. `localhost` and IP addresses are
+            always accepted. Any other name is refused, or a foreign page could resolve its own
+            name to your machine (DNS rebinding) and read the journal. Pass None if a proxy in
+            front checks the `Host` header or requires a login.
 
     Raises:
-        ConfigurationError: The prefix is no path such as `/ui`, or `hosts` is a text.
+        ConfigurationError: The prefix is not a path such as `/ui`, or `hosts` is a string.
         MissingDependencyError: The extra `server` is not installed.
     """
     if not _PREFIX.fullmatch(prefix):

@@ -1,4 +1,4 @@
-"""The dashboard's first page: figures, and the list of verdicts with its filters."""
+"""The dashboard's home page: statistics, and the list of verdicts with its filters."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from resay.reporting.render.html.markup import badge, chip, scrolling
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file that is served.
+    """A static file.
 
     Attributes:
-        name: Its name, which changes with what is in it.
-        kind: Its media type.
-        content: What is in it.
+        name: The file's name, which contains a hash of its content.
+        kind: The media type.
+        content: The content.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Asset:
 
 
 class Assets:
-    """The files, read once."""
+    """The static files, read once."""
 
     def __init__(self) -> None:
         self.style = _asset("dashboard", "css", "text/css", stylesheet() + _read("dashboard.css"))
@@ -62,7 +62,7 @@ class Assets:
         self._named = {asset.name: asset for asset in (self.style, self.script, self.icon)}
 
     def get(self, name: str) -> Asset | None:
-        """Return the file of a name, or None."""
+        """Return the file with a name, or None."""
         return self._named.get(name)
 
 
@@ -85,30 +85,30 @@ _MEANING = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the pages are.
+    """The location of the pages, which builds their addresses.
 
     Attributes:
         base: The path that all of them begin with.
-        assets: The files beside them.
+        assets: The static files.
     """
 
     base: str
     assets: Assets
 
     def home(self, wanted: Wanted | None = None, **changes: object) -> str:
-        """Return the address of the list and the figures."""
+        """Return the address of the home page."""
         return f"{self.base or '/'}{(wanted or Wanted()).query(**changes)}"
 
     def part(self, name: str, wanted: Wanted) -> str:
-        """Return the address of a part of that page, or of the same as data."""
+        """Return the address of a part of the home page, or of its data."""
         return f"{self.base}/{name}{wanted.query()}"
 
     def verdict(self, entry_id: str, wanted: Wanted) -> str:
-        """Return the address of a verdict, which knows where the reader came from."""
+        """Return the address of a verdict, with the query that leads back to the list."""
         return f"{self.base}/verdicts/{quote(entry_id, safe='')}{wanted.query()}"
 
     def file(self, name: str) -> str:
-        """Return the address of a file beside the pages."""
+        """Return the address of a static file."""
         return f"{self.base}/static/{name}"
 
 
@@ -120,15 +120,15 @@ def page(
     skip: tuple[str, str] | None = None,
     scripted: bool = False,
 ) -> str:
-    """Return a whole page.
+    """Render a whole page.
 
     Args:
-        place: Where it is.
-        title: What it is called in the browser's title.
-        body: What is in its `main`.
-        heading: Its `h1`, where that is no part of the body.
-        skip: A target on the page with its name, for a link in front of everything.
-        scripted: Whether it follows what happens.
+        place: The location of the pages.
+        title: The page's title in the browser.
+        body: The children of `main`.
+        heading: The `h1`, if it is not part of the body.
+        skip: The id and the name of the target of a skip link.
+        scripted: Whether the page updates itself with the script.
     """
     brand = tag("a", tag("b", "Resay", class_="brand"), href=place.home(), class_="home")
     top = tag("header", tag("p", brand), heading, class_="top")
@@ -149,7 +149,7 @@ def page(
 
 
 def notice_page(place: Place, title: str, *said: str) -> str:
-    """Return a page that says why there is nothing else on it."""
+    """Render a page with nothing but a message."""
     card = tag(
         "section",
         tag("h1", title),
@@ -181,7 +181,7 @@ DONE = {
     "block": "blocked",
     "regenerate": "regenerated",
 }
-"""What was done, by action."""
+"""The past participle of each action."""
 _TEXT = ("Question and answer", "words")
 _COLUMNS = (
     ("Time", ""),
@@ -204,13 +204,13 @@ await journal.append(Entry.of(answer.verdict, model=…, policy=…, action=answ
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A page of the list.
+    """One page of the list.
 
     Attributes:
-        entries: What is on it, newest first.
-        more: Whether there are older ones.
-        limit: How many a page holds.
-        words: Whether there may be text of questions and answers.
+        entries: The entries on it, in the list's order.
+        more: Whether further pages follow.
+        limit: The maximum number of entries on a page.
+        words: Whether to show a column for the text of questions and answers.
     """
 
     entries: tuple[Entry, ...]
@@ -225,12 +225,12 @@ def row_name(entry_id: str) -> str:
 
 
 def list_part(place: Place, wanted: Wanted, listing: Listing) -> Html:
-    """Return the list with the links to other pages of it.
+    """Render the list, with links to its other pages.
 
     Args:
-        place: Where the pages are.
-        wanted: What the reader asks for.
-        listing: What there is.
+        place: The location of the pages.
+        wanted: The reader's query.
+        listing: The entries to list.
     """
     if listing.entries:
         body = _table(place, wanted, listing)
@@ -244,12 +244,12 @@ def list_part(place: Place, wanted: Wanted, listing: Listing) -> Html:
 
 
 def filter_form(place: Place, wanted: Wanted, seen: Sequence[Entry]) -> Html:
-    """Return the form that chooses verdicts; it works as a link does.
+    """Render the form that filters verdicts, by a GET request.
 
     Args:
-        place: Where the pages are.
-        wanted: What the reader asks for.
-        seen: Entries whose names are proposed.
+        place: The location of the pages.
+        wanted: The reader's query.
+        seen: Entries whose names are suggested.
     """
     kept = [
         tag("input", type="hidden", name_=name, value=value)
@@ -352,13 +352,13 @@ def _names(name: str, label: str, value: str | None, seen: Iterable[str | None])
 
 def _table(place: Place, wanted: Wanted, listing: Listing) -> Html:
     columns = (*_COLUMNS, _TEXT) if listing.words else _COLUMNS
-    # Small windows leave some of them out, so that places are told.
+    # Small windows hide some columns, so each cell carries its column index.
     heads = [
         tag("th", name, scope="col", class_=kind or None, role="columnheader", aria_colindex=i)
         for i, (name, kind) in enumerate(columns, 1)
     ]
     rows = [_row(place, wanted, entry, listing.words) for entry in listing.entries]
-    # Small windows show the rows as cards; the roles keep the table for those who listen to it.
+    # Small windows show the rows as cards; the roles keep it a table for screen readers.
     return tag(
         "table",
         tag("caption", f"Verdicts, {_ORDERS[wanted.sort]}", class_="sr"),
@@ -456,14 +456,14 @@ _HEADS = (
 
 
 def home_page(place: Place, wanted: Wanted, listing: Listing, figures: Figures, lost: int) -> str:
-    """Return the first page.
+    """Render the home page.
 
     Args:
-        place: Where the pages are.
-        wanted: What the reader asks for.
+        place: The location of the pages.
+        wanted: The reader's query.
         listing: The verdicts to list.
         figures: The figures of the span.
-        lost: How many entries the journal could not write.
+        lost: The number of entries that the journal could not write.
     """
     return page(
         place,
@@ -477,7 +477,7 @@ def home_page(place: Place, wanted: Wanted, listing: Listing, figures: Figures, 
 
 
 def figures_parts(place: Place, wanted: Wanted, figures: Figures, lost: int) -> Html:
-    """Return what the figures say, in one part of the page."""
+    """Render the section of the page with the figures."""
     head = tag("div", tag("h2", "Figures", id="figures-title"), _spans(place, wanted), class_="bar")
     span = f"{stamp(figures.since)} to {stamp(figures.until)}"
     parts: list[Html | None]

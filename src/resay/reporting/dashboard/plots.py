@@ -33,12 +33,12 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A scale that begins at 0.
+    """A vertical scale that begins at 0.
 
     Attributes:
-        top: Where it ends.
-        ticks: Which values have a line, the first of them 0.
-        label: What to write beside a line, with the unit.
+        top: The largest value on it.
+        ticks: The values with a grid line, beginning with 0.
+        label: Formats a value with its unit.
     """
 
     top: float
@@ -46,17 +46,17 @@ class Axis:
     label: Callable[[float], str]
 
     def y(self, value: float) -> float:
-        """Return how far below the picture's top a value is drawn."""
+        """Return the y coordinate of a value."""
         return _TOP + _TALL * (1 - min(max(value / self.top, 0.0), 1.0))
 
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """The points of time a chart has.
+    """The time axis of a chart, divided into steps.
 
     Attributes:
         span: The span it shows.
-        since: When the first point begins, in seconds since the epoch.
+        since: The start of the first step, in seconds since the epoch.
     """
 
     span: Span
@@ -64,30 +64,30 @@ class Time:
 
     @property
     def count(self) -> int:
-        """How many points there are."""
+        """The number of steps."""
         return self.span.length_s // self.span.step_s
 
     @property
     def width(self) -> float:
-        """How wide a point is."""
+        """The width of a step."""
         return _INNER / self.count
 
     def place(self, start: float) -> int:
-        """Return which point begins at a time."""
+        """Return the index of the step that begins at a time."""
         return round((start - self.since) / self.span.step_s)
 
     def x(self, place: float) -> float:
-        """Return how far right the middle of a point is drawn."""
+        """Return the x coordinate of the middle of a step."""
         return _LEFT + (place + 0.5) * self.width
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Values that belong together.
+    """A series of values.
 
     Attributes:
-        kind: How it is drawn: its class in the style sheet.
-        values: One for each point of time; None where there is none.
+        kind: Its class in the style sheet.
+        values: One value per step; None for a step without one.
     """
 
     kind: str
@@ -96,13 +96,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The two parts of a value, the second on top of the first.
+    """A stacked bar of two parts.
 
     Attributes:
-        place: Its point of time.
-        first: The part below.
-        second: The part above.
-        unsure: Whether there is more of it that nobody knows.
+        place: The index of its step.
+        first: The lower part.
+        second: The upper part.
+        unsure: Whether an unknown amount is missing.
     """
 
     place: int
@@ -112,12 +112,12 @@ class Bar:
 
 
 def axis_of(largest: float, least: float, label: Callable[[float], str]) -> Axis:
-    """Return an axis with few and round numbers.
+    """Return an axis with a few round ticks.
 
     Args:
-        largest: The largest value to be shown.
-        least: How far it goes at least.
-        label: Writes a value with its unit.
+        largest: The largest value to show.
+        least: The least value that the axis must reach.
+        label: Formats a value with its unit.
     """
     reach = max(largest, least) if math.isfinite(largest) else least
     power = 10.0 ** math.floor(math.log10(reach / _MOST_TICKS))
@@ -129,14 +129,14 @@ def axis_of(largest: float, least: float, label: Callable[[float], str]) -> Axis
 def chart(
     label: str, time: Time, axis: Axis, shapes: Html, said: Sequence[tuple[int, str]]
 ) -> Html:
-    """Return a picture.
+    """Render a chart as SVG.
 
     Args:
-        label: What it shows, for those who do not see it.
-        time: Its points of time.
-        axis: Its scale.
-        shapes: What is drawn over the lines of the scale.
-        said: What is said under the mouse, by point of time.
+        label: A description for screen readers.
+        time: The time axis.
+        axis: The vertical scale.
+        shapes: The shapes over the grid lines.
+        said: The tooltips, each with the index of its step.
     """
     return tag(
         "svg",
@@ -152,17 +152,17 @@ def chart(
 
 
 def lines(series: Sequence[Line], time: Time, axis: Axis) -> Html:
-    """Return lines that break off where there is nothing to show."""
+    """Render lines, with gaps for missing values."""
     return joined([_line(one, time, axis) for one in series])
 
 
 def bars(values: Sequence[Bar], time: Time, axis: Axis) -> Html:
-    """Return bars of two parts; what nobody knows is marked."""
+    """Render stacked bars, with a mark on those with an unknown part."""
     return joined([_bar(bar, time, axis) for bar in values])
 
 
 def sample(kind: str) -> Html:
-    """Return what a kind of line, bar or mark looks like, for the legend."""
+    """Render a sample of a kind of line, bar or mark, for the legend."""
     if kind in {"main", "check"}:
         shape = joined(_filled(kind, 2, 2, 24, 10))
     elif kind == "unsure":
@@ -203,7 +203,7 @@ def _line(line: Line, time: Time, axis: Axis) -> Html:
     ]
     runs = _runs(line.values)
     drawn = [_run(run, line, time, axis) for run in runs if len(run) > 1]
-    # A point with no neighbours would not be seen, and the last one is what readers look for.
+    # A point without neighbours would be invisible, and readers look for the last one.
     alone = [(time.x(run[0]), axis.y(line.values[run[0]] or 0)) for run in runs if len(run) == 1]
     marks = [_mark(line.kind, x, y) for x, y in [*alone, *points[-1:]]]
     return joined([*drawn, *marks])
@@ -256,7 +256,7 @@ def _filled(kind: str, x: float, y: float, width: float, height: float) -> list[
     shape = tag("rect", x=f"{x:.1f}", y=f"{y:.1f}", class_=kind, **size)
     if kind == "main":
         return [shape]
-    # Lines across it, so that it can be told from the others without colours too.
+    # Hatched, to be distinguishable without colours.
     rungs = [f"M{x:.1f} {y + i:.1f}h{width:.1f}" for i in range(2, int(height), 4)]
     return [shape, tag("path", d="".join(rungs), class_="rungs")] if rungs else [shape]
 
@@ -275,7 +275,7 @@ def _under_the_mouse(time: Time, place: int, text: str) -> Html:
 
 
 def plots(figures: Figures) -> Html:
-    """Return the charts of flag rate, latency and cost."""
+    """Render the charts of flag rate, latency and cost."""
     return tag("div", _flags(figures), _latency(figures), _costs(figures), class_="plots")
 
 
@@ -283,11 +283,11 @@ _SPARK_WIDTH, _SPARK_HEIGHT = 120, 24
 
 
 def trend(figures: Figures, name: str | None) -> Html | None:
-    """Return the course of the flag rate of one part, as a small picture.
+    """Render the flag rate of one part over time as a sparkline.
 
     Args:
         figures: The figures.
-        name: Which part.
+        name: The part's name.
     """
     rates = [(one.start, flag_rate(one)) for one in figures.trends.get(name, ())]
     known = [(start, rate) for start, rate in rates if rate is not None]
@@ -320,16 +320,16 @@ def trend(figures: Figures, name: str | None) -> Html | None:
 
 
 def cost_of(part: Slice) -> str:
-    """Return what the answers of a slice cost, and whether that is all of it."""
+    """Format the cost of a slice's answers; a lower bound if some prices are unknown."""
     return _sum(part.cost_usd, part)
 
 
 def checks_share(part: Slice) -> str:
-    """Return which share of the cost is that of the checks."""
+    """Format the checks' share of the cost."""
     of_checks = percent(share(part.check_cost_usd, part.cost_usd))
     if not part.unpriced:
         return of_checks
-    # Where nothing is known of one of the two, a share would say that it was for free.
+    # If the main calls or the checks have no known cost, a share would suggest they were free.
     both = 0 < part.check_cost_usd < part.cost_usd
     return f"{of_checks} of known" if both else UNKNOWN
 
@@ -337,7 +337,7 @@ def checks_share(part: Slice) -> str:
 def _sum(cost_usd: float, part: Slice) -> str:
     if not part.unpriced:
         return dollars(cost_usd)
-    # What is known of it may be the smaller part.
+    # The known part may be the smaller one.
     return f"at least {dollars(cost_usd)}" if cost_usd > 0 else UNKNOWN
 
 

@@ -1,4 +1,4 @@
-"""What a reader asks for in the address, and the figures that answer it."""
+"""Parse the dashboard's queries, and compute the figures for them."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ _ID = re.compile(r"[!-~]{1,100}")
 
 
 class BadQueryError(Exception):
-    """An address asks for something that there is not."""
+    """A query has an invalid parameter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """How far back figures go.
+    """The span of time that figures cover.
 
     Attributes:
-        name: What it is called in addresses.
-        title: What it is called on the page.
-        length_s: How long it is, in seconds.
-        step_s: How long one point of its charts stands for, in seconds.
+        name: Its name in addresses.
+        title: Its name on the page.
+        length_s: Its length in seconds.
+        step_s: The length of one step of its charts, in seconds.
         step: The same in words.
-        tick_s: How far apart the labels of the charts are, in seconds.
+        tick_s: The distance between the labels of its charts, in seconds.
     """
 
     name: str
@@ -70,7 +70,7 @@ SPANS: Mapping[str, Span] = {
 }
 
 
-# How long a point of a chart, and the stretch between two labels, may stand for.
+# The possible lengths of a chart's step, and distances between its labels.
 _CUSTOM = (
     (_MINUTE_S, "minute"),
     (5 * _MINUTE_S, "5 minutes"),
@@ -85,7 +85,7 @@ _MOST_POINTS, _MOST_LABELS = 60, 8
 
 
 def custom_span(since: float, until: float) -> tuple[Span, float]:
-    """Return a span of whole steps that covers any other, and when it begins."""
+    """Return a span of whole steps that covers the given times, and its start."""
     length_s = until - since
     fitting = (one for one in _CUSTOM if length_s / one[0] <= _MOST_POINTS)
     days = math.ceil(length_s / _MOST_POINTS / _DAY_S)
@@ -99,21 +99,21 @@ def custom_span(since: float, until: float) -> tuple[Span, float]:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a page is to show.
+    """The reader's query. Filters are None for all verdicts.
 
     Attributes:
-        span: How far back the figures go.
-        by: The field of the last table.
-        model: Only verdicts about this model; None for all, as below.
-        policy: Only those of this policy.
-        decision: Only those with this decision.
-        tenant: Only those of this tenant.
-        request: Only those of the request with this id.
-        words: Only those whose text has each of these.
-        since: Only those from this time on, as people write times; it overrides the span.
-        until: Only those before this time.
-        sort: In which order the list is.
-        before: Only those after the entry with this id, in this order.
+        span: The span of the figures.
+        by: The field that the last table groups by.
+        model: Only verdicts on answers of this model.
+        policy: Only verdicts by this policy.
+        decision: Only verdicts with this decision.
+        tenant: Only verdicts for this tenant.
+        request: Only verdicts of the request with this id.
+        words: Only verdicts whose text contains each of these words.
+        since: Only verdicts from this time on, in the format of `moment_of`; it overrides the span.
+        until: Only verdicts before this time.
+        sort: The order of the list.
+        before: Only verdicts after the entry with this id in that order.
     """
 
     span: Span = SPANS["24h"]
@@ -131,7 +131,7 @@ class Wanted:
 
     @property
     def filters(self) -> dict[str, Any]:
-        """What the entries must hold, as arguments of `Journal.recent` and `Journal.summary`."""
+        """The filters, as arguments for `Journal.recent` and `Journal.summary`."""
         return {
             "model": self.model,
             "policy": self.policy,
@@ -143,21 +143,21 @@ class Wanted:
 
     @property
     def filtered(self) -> bool:
-        """Whether the list leaves anything out."""
+        """Whether any filter is set."""
         return any((*self.filters.values(), self.since, self.until))
 
     @property
     def dated(self) -> bool:
-        """Whether the list is of a certain time: one was chosen, or the order needs one."""
+        """Whether the list covers a limited time, by choice or because its order needs one."""
         return bool(self.since or self.until) or self.sort != "newest"
 
     @property
     def unfiltered(self) -> Wanted:
-        """The same with the newest verdicts of all."""
+        """The same span and grouping, without filters and in the default order."""
         return Wanted(self.span, self.by)
 
     def times(self, now: float) -> tuple[float, float]:
-        """Return from when to when it is, in seconds since the epoch.
+        """Return the start and the end, in seconds since the epoch.
 
         Args:
             now: Seconds since the epoch.
@@ -168,7 +168,7 @@ class Wanted:
         return (max(0.0, end - self.span.length_s) if since is None else since), end
 
     def listed(self, now: float) -> dict[str, Any]:
-        """Return the arguments of `Journal.recent` for the list.
+        """Return the arguments for `Journal.recent`.
 
         Args:
             now: Seconds since the epoch.
@@ -180,10 +180,10 @@ class Wanted:
         return {**self.filters, **limits, "sort": self.sort}
 
     def query(self, **changes: Any) -> str:
-        """Return the address's query, with its question mark; empty where nothing is chosen.
+        """Return the query string, with its question mark; empty for the defaults.
 
         Args:
-            changes: What to choose otherwise.
+            changes: Attributes to change first.
         """
         chosen = replace(self, **changes)
         pairs: list[tuple[str, str]] = []
@@ -195,14 +195,14 @@ class Wanted:
 
 
 PARAMETERS = tuple(part.name for part in fields(Wanted))
-"""The names that an address may choose something by."""
+"""The names of the query's parameters."""
 
 
 def wanted_of(query: Mapping[str, str]) -> Wanted:
-    """Read what an address asks for; empty values and unknown names count as not there.
+    """Parse a query. Empty values and unknown names are ignored.
 
     Raises:
-        BadQueryError: There is no such span, time, decision, order or page.
+        BadQueryError: A parameter's value is invalid.
     """
     wanted = Wanted(
         span=_chosen(query, "span", SPANS) or Wanted().span,
@@ -259,16 +259,16 @@ def _cut(value: str, most: int = 4 * _SHOWN_CHARS) -> str:
     return value if len(value) <= most else f"{value[:most]}…"
 
 
-# How many models, policies, tenants or APIs are distinguished.
+# The maximum number of models, policies, tenants or APIs to show.
 _MOST_PARTS = 20
-# At most a twentieth of the time is spent on the figures of one span.
+# Figures stay fresh for 20 times as long as they took: at most a twentieth of the time per span.
 _LEAST_FRESH_S = 5.0
 _REST = 20.0
 
 
-# So many of the newest entries are looked at for what is frequent in them, of each decision.
+# The number of newest entries per decision from which the most frequent findings are counted.
 _LOOKED_AT = 200
-# Fewer where they are long: each is decoded to look at it.
+# Fewer if they are long, since each has to be decoded.
 _MOST_BYTES = 4_000_000
 _MOST_FREQUENT = 5
 _CLAIM_CHARS = 200
@@ -277,15 +277,15 @@ _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class Frequent:
-    """What is frequent in the newest flagged and inconclusive entries of a span.
+    """The most frequent findings in the newest flagged and inconclusive entries of a span.
 
-    Each of these has the most frequent first, with how often it was seen.
+    Each list has pairs of a text and its count, the most frequent first.
 
     Attributes:
-        entries: How many entries were looked at.
+        entries: The number of entries examined.
         methods: The methods whose scores flagged claims.
-        contradictions: In what claims and evidence differ, where the text was kept.
-        claims: The flagged claims, where the text was kept.
+        contradictions: The kinds of difference between claims and evidence, if text was stored.
+        claims: The flagged claims, if text was stored.
         reasons: The reasons of verdicts, with `#` for each number.
     """
 
@@ -297,7 +297,7 @@ class Frequent:
 
 
 def frequent_in(entries: Iterable[Entry]) -> Frequent:
-    """Return what is frequent in entries."""
+    """Return the most frequent findings in entries."""
     found: dict[str, Counter[str]] = {
         name: Counter() for name in ("methods", "contradictions", "claims", "reasons")
     }
@@ -318,7 +318,7 @@ def frequent_in(entries: Iterable[Entry]) -> Frequent:
 
 
 def flagged_in(verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the flagged claims of a verdict as JSON; without claims, the flagged sentences."""
+    """Return the flagged claims of a verdict in JSON, or its flagged sentences if it has none."""
     held: object = verdict.get("claims") or verdict.get("sentences") or ()
     parts = cast("list[object]", held) if isinstance(held, list) else []
     found = [cast("Mapping[str, Any]", part) for part in parts if isinstance(part, Mapping)]
@@ -327,19 +327,19 @@ def flagged_in(verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a journal says of a span.
+    """A journal's statistics for a span.
 
     Attributes:
         span: The span.
-        by: The field that separates the parts.
-        since: Where it begins, in seconds since the epoch: where a step begins.
-        until: Where it ended, when the journal was asked.
-        slices: The steps in which there are entries, by time.
-        whole: The whole span; None where it has no entries.
-        parts: The whole span of each model, policy, tenant or API; the most frequent first.
-        left_out: How many more parts there are.
-        trends: The steps of each of the parts, by name.
-        frequent: What is frequent in it.
+        by: The field that entries are grouped by.
+        since: The start of the span and of a step, in seconds since the epoch.
+        until: The end of the span, or the time of the query if that was earlier.
+        slices: The steps that have entries, by time.
+        whole: The whole span; None if it has no entries.
+        parts: The whole span for each model, policy, tenant or API, the most frequent first.
+        left_out: The number of further parts.
+        trends: The steps of each part, by name.
+        frequent: The most frequent findings.
     """
 
     span: Span
@@ -355,31 +355,31 @@ class Figures:
 
 
 def checked(part: Slice) -> int:
-    """Return how many entries are of answers in which there was something to check."""
+    """Return the number of entries whose check was not skipped."""
     return part.entries - part.decisions["skipped"]
 
 
 def flag_rate(part: Slice) -> float | None:
-    """Return how many of the checked answers were flagged, in [0, 1]."""
+    """Return the share of the checked answers that were flagged, in [0, 1]."""
     return share(part.decisions["flagged"], checked(part))
 
 
 @dataclass(slots=True)
 class _Known:
-    """Figures, and until when they are fresh."""
+    """Cached figures, and the time until which they are fresh."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     fresh_until: float = -math.inf
     figures: Figures | None = None
 
 
-# So many are remembered.
+# The maximum number of queries whose figures are cached.
 _MOST_KNOWN = 50
 
 
 @dataclass(slots=True)
 class _Kept:
-    """What one event loop was told last."""
+    """The figures cached for one event loop."""
 
     known: dict[Wanted, _Known] = field(default_factory=dict[Wanted, _Known])
 
@@ -394,7 +394,7 @@ class _Kept:
 
 
 class FiguresDesk:
-    """Asks a journal for figures, and remembers them for a while: they take it long.
+    """Computes figures from a journal, and caches them for a while because that is slow.
 
     Args:
         journal: The journal.
@@ -405,17 +405,17 @@ class FiguresDesk:
         self._kept: PerLoop[_Kept] = PerLoop(_Kept, _Kept.aclose)
 
     async def get(self, wanted: Wanted) -> Figures:
-        """Return the figures that a page shows, as of now or of a moment ago.
+        """Return the figures for a query, computed now or recently.
 
         Args:
-            wanted: What the page is to show; its order and place in the list do not matter.
+            wanted: The query; its order and page do not matter.
 
         Raises:
             JournalError: The journal cannot be read.
         """
         wanted = replace(wanted, sort=Wanted().sort, before=None)
         known = (await self._kept.get()).of(wanted)
-        # Many readers of the same page wait for one answer.
+        # Concurrent readers of the same page share one computation.
         async with known.lock:
             if known.figures is not None and time.monotonic() < known.fresh_until:
                 return known.figures
@@ -432,13 +432,13 @@ class FiguresDesk:
             span, since = custom_span(*wanted.times(now))
             now = min(now, since + span.length_s)
         else:
-            # Charts that begin anywhere would change their shape each time.
+            # Aligned to steps, or charts would change their shape with every refresh.
             since = now // span.step_s * span.step_s + span.step_s - span.length_s
         until = since + span.length_s
         ask, filters = self._journal.summary, wanted.filters
         slices = await ask(since, until, span.step_s, **filters)
         parts = await ask(since, until, span.length_s, by, **filters)
-        # Percentiles of parts cannot be added up, so the whole is asked for, too.
+        # Percentiles of parts do not add up, so the whole needs its own query.
         alone = len(parts) <= 1
         whole = parts if alone else await ask(since, until, span.length_s, **filters)
         trends: dict[str | None, list[Slice]] = {}
@@ -474,13 +474,13 @@ class FiguresDesk:
 
 
 def goes_by(host: str, names: Collection[str]) -> bool:
-    """Return whether a host can only be the one that is meant.
+    """Return whether a `Host` header is safe from DNS rebinding.
 
-    A page elsewhere has a name, which it makes lead here. It cannot have an address.
+    An attack needs a name that the attacker controls; IP addresses are always safe.
 
     Args:
-        host: The name or address that a browser asked for, in lower case and without a port.
-        names: The names that are known.
+        host: The name or address in the header, in lower case and without a port.
+        names: The accepted names.
     """
     if host == "localhost" or host in names:
         return True

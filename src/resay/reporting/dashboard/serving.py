@@ -1,4 +1,4 @@
-"""Answers browsers and programs: pages, the same as JSON, exports, and feedback."""
+"""The dashboard's request handlers: pages, a JSON API, exports and feedback."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ from resay.reporting.journal.export import (
 
 _PAGE = 50
 _Told = tuple[Entry, list[Feedback]]
-# So much of what was said of an entry is shown, the newest.
+# The maximum number of ratings to show for an entry, the newest.
 _MOST_SAID = 200
-# Pages are shorter where verdicts are long: so much of them is read at once.
+# The number of bytes of verdicts to read at once: pages of long verdicts are shorter.
 _MOST_READ = 8_000_000
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -79,18 +79,18 @@ _PAGE_HEADERS = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
 }
-# A form that is sent from one of these says where from, which other policies would hide.
+# For pages with a form: `no-referrer` makes browsers send `Origin: null` with it.
 _FORM_HEADERS = {**_PAGE_HEADERS, "referrer-policy": "same-origin"}
 _FILE_HEADERS = {**_ALWAYS, "cache-control": "max-age=31536000, immutable"}
 
 
 class Dashboard:
-    """The pages of one journal.
+    """Serves the pages of one journal.
 
     Args:
         journal: The journal.
-        prefix: The path that the pages begin with in the application.
-        hosts: The names by which browsers reach it, beside `localhost` and addresses; None for any.
+        prefix: The path in the application that the pages begin with.
+        hosts: The accepted host names, besides `localhost` and IP addresses; None for any.
     """
 
     def __init__(self, journal: Journal, prefix: str, hosts: Collection[str] | None = None) -> None:
@@ -101,50 +101,50 @@ class Dashboard:
         self._assets = Assets()
 
     async def home(self, request: Request) -> Response:
-        """Answer with the list and the figures."""
+        """Respond with the home page."""
         return await self._guarded(request, self._home)
 
     async def live(self, request: Request) -> Response:
-        """Answer with the list alone, where it is not what the reader has."""
+        """Respond with the list alone, or 304 if the reader has it already."""
         return await self._guarded(request, self._live)
 
     async def figures(self, request: Request) -> Response:
-        """Answer with the figures alone."""
+        """Respond with the figures alone."""
         return await self._guarded(request, self._figures)
 
     async def verdict(self, request: Request) -> Response:
-        """Answer with the page of one verdict."""
+        """Respond with the page of one verdict."""
         return await self._guarded(request, self._verdict)
 
     async def feedback(self, request: Request) -> Response:
-        """Take what somebody says of an entry, from a form of ours."""
+        """Record feedback from the dashboard's form."""
         return await self._guarded(request, self._feedback)
 
     async def entries(self, request: Request) -> Response:
-        """Answer with a page of entries as JSON."""
+        """Respond with a page of entries as JSON."""
         return await self._told(request, self._entries, limited=True)
 
     async def entry(self, request: Request) -> Response:
-        """Answer with one entry as JSON."""
+        """Respond with one entry as JSON."""
         return await self._told(request, self._entry)
 
     async def summary(self, request: Request) -> Response:
-        """Answer with the figures as JSON."""
+        """Respond with the figures as JSON."""
         return await self._told(request, self._summary)
 
     async def export(self, request: Request) -> Response:
-        """Answer with entries as a file."""
+        """Respond with entries as a file."""
         return await self._told(request, self._export, limited=True)
 
     async def static(self, request: Request) -> Response:
-        """Answer with a file."""
+        """Respond with a static file."""
         asset = self._assets.get(request.path_params["name"])
         if asset is None:
             return await self.missing(request)
         return Response(asset.content, media_type=asset.kind, headers=_FILE_HEADERS)
 
     async def missing(self, request: Request) -> Response:
-        """Say that there is no such page."""
+        """Respond that the page does not exist."""
         place = self._place(request)
         return _html(notice_page(place, "Not found", "This page does not exist."), 404)
 
@@ -307,7 +307,7 @@ class Dashboard:
             out = BytesIO()
             await anyio.to_thread.run_sync(write_parquet, rows, out)
             return Response(out.getvalue(), media_type=_KINDS[kind], headers=headers)
-        # Its first page, so that what goes wrong at once still has a status of its own.
+        # Read before the response starts, so that an error can still set its status.
         nothing: list[_Told] = []
         first = await anext(pages, nothing)
 
@@ -334,7 +334,7 @@ class Dashboard:
             before, left = page[-1], left - len(page)
 
     def _unknown_host(self, request: Request) -> str | None:
-        """Return why the name by which a browser reaches the pages is not accepted, or None."""
+        """Return why the request's host is not accepted, or None if it is."""
         given = request.headers.get("host", "")
         host = _name_in(given)
         if self._hosts is None or goes_by(host, self._hosts):
@@ -342,12 +342,12 @@ class Dashboard:
         return f"The dashboard does not accept the host {given[:80]!r}. Add it: routes(hosts=[…])."
 
     def _place(self, request: Request) -> Place:
-        # Where an application is mounted in another, or behind a proxy that takes a prefix away.
+        # `root_path` is set if the application is mounted in another or a proxy strips a prefix.
         return Place(request.scope.get("root_path", "") + self._prefix, self._assets)
 
 
 async def _rendered(render: Callable[[], str]) -> str:
-    # A long answer makes a long page, and the event loop may have a gateway to run.
+    # In a thread: long answers make long pages, and the event loop may be running a gateway.
     return await anyio.to_thread.run_sync(render)
 
 
@@ -449,17 +449,17 @@ async def _body(request: Request) -> bytes:
 
 
 def _from_here(request: Request) -> bool:
-    """Return whether one of our own pages sends a form, and no page of somebody else's."""
+    """Return whether a form was sent from the dashboard itself (CSRF protection)."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
-    # Browsers leave that out where the connection is not encrypted.
+    # Browsers omit that header on unencrypted connections.
     origin = urlsplit(request.headers.get("origin", ""))
     return bool(origin.netloc) and origin.netloc == request.headers.get("host")
 
 
 def _rater(request: Request) -> str:
-    """Return who looks at the page: what they called themselves last, or their login's name."""
+    """Return the reader's name: the last one they entered, or that of their login."""
     if known := request.cookies.get(_COOKIE):
         return unquote(known)
     scheme, _, given = request.headers.get("authorization", "").partition(" ")

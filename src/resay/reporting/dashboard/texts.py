@@ -1,4 +1,4 @@
-"""Times, shares and dollars, as people read them."""
+"""Format times, shares and costs for people."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from resay.reporting.render.html import Html, tag
 UNKNOWN = "unknown"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-# The same in all languages the process may be set to.
+# Not from `strftime`, which depends on the process's locale.
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def moment(time_s: float) -> datetime | None:
-    """Return seconds since the epoch as a date in UTC; None where no calendar goes so far."""
+    """Convert seconds since the epoch to UTC; None beyond the range of `datetime`."""
     try:
         return _EPOCH + timedelta(seconds=time_s)
     except OverflowError:
@@ -23,30 +23,30 @@ def moment(time_s: float) -> datetime | None:
 
 
 def clock(when: datetime) -> str:
-    """Return the hour and minute: `09:30`."""
+    """Format the hour and minute: `09:30`."""
     return f"{when:%H:%M}"
 
 
 def day(when: datetime) -> str:
-    """Return the day: `7 Nov`."""
+    """Format the day: `7 Nov`."""
     return f"{when.day} {_MONTHS[when.month - 1]}"
 
 
 def stamp(time_s: float) -> str:
-    """Return a time to the second, in UTC: `7 Nov 2026, 09:30:05`."""
+    """Format a time to the second, in UTC: `7 Nov 2026, 09:30:05`."""
     when = moment(time_s)
     return UNKNOWN if when is None else f"{day(when)} {when.year}, {when:%H:%M:%S}"
 
 
 def time_tag(time_s: float, text: str | None = None) -> Html:
-    """Return a time as an element."""
+    """Render a time as a `time` element."""
     when = moment(time_s)
     shown = text or stamp(time_s)
     return tag("time", shown, datetime=f"{when:%Y-%m-%dT%H:%M:%SZ}" if when else None)
 
 
 def duration(seconds: float) -> str:
-    """Return how long something took: `850 ms`, `2.41 s`, `1,250 s`."""
+    """Format a duration: `850 ms`, `2.41 s`, `1,250 s`."""
     if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10:
@@ -57,7 +57,7 @@ def duration(seconds: float) -> str:
 
 
 def dollars(cost_usd: float | None) -> str:
-    """Return what something cost; in words where that is not known."""
+    """Format a cost, or `unknown`."""
     if cost_usd is None or not math.isfinite(cost_usd):
         return UNKNOWN
     if cost_usd == 0:
@@ -68,12 +68,12 @@ def dollars(cost_usd: float | None) -> str:
 
 
 def share(part: float, of: float) -> float | None:
-    """Return a part of a whole in [0, 1]; None where there is no whole."""
+    """Return a part's share of a whole in [0, 1]; None if the whole is 0."""
     return part / of if of > 0 else None
 
 
 def percent(part: float | None) -> str:
-    """Return a share in percent; a dash where there is none."""
+    """Format a share in percent; a dash for None."""
     if part is None:
         return "–"
     if 0 < part < 0.001:
@@ -82,5 +82,5 @@ def percent(part: float | None) -> str:
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:
-    """Return a count with its noun: `1 verdict`, `2,000 verdicts`."""
+    """Format a count with its noun: `1 verdict`, `2,000 verdicts`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,4 +1,4 @@
-"""The page of one verdict: what was found, claim by claim, and what people say of it."""
+"""The page of one verdict: its claims with their evidence, and the feedback on it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _CHANGE = {
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """What people say of an entry, and who looks at it.
+    """The feedback on an entry, and its reader.
 
     Attributes:
-        said: What was said of it, oldest first.
-        rater: Who looks at it, where that is known.
-        waiting: The ids of the entries that were drawn for them to label.
+        said: The feedback, oldest first.
+        rater: The reader's name; empty if unknown.
+        waiting: The ids of the drawn entries that the reader has yet to label.
     """
 
     said: Sequence[Feedback]
@@ -51,14 +51,14 @@ class Judging:
 def verdict_page(
     place: Place, wanted: Wanted, entry: Entry, content: Content, judging: Judging
 ) -> str:
-    """Return the page of a verdict.
+    """Render the page of a verdict.
 
     Args:
-        place: Where the pages are.
-        wanted: What the list shows that the reader came from.
+        place: The location of the pages.
+        wanted: The query of the list that the reader came from.
         entry: The entry.
-        content: Whose words the journal keeps.
-        judging: What people say of it.
+        content: The entries whose text the journal stores.
+        judging: The feedback on it.
     """
     verdict = _verdict_of(entry)
     title = stamp(entry.time)
@@ -107,7 +107,7 @@ def _unreadable(entry: Entry, title: str) -> Html:
 
 
 def _claims(verdict: Verdict) -> Html | None:
-    """Return each claim beside what speaks for and against it."""
+    """Render each claim beside the evidence for and against it."""
     if not verdict.claims or not kept(verdict):
         return None
     rows = [_claim(verdict, i, claim) for i, claim in enumerate(verdict.claims)]
@@ -177,7 +177,7 @@ def _ground(verdict: Verdict, one: Grounds) -> Html:
 
 
 def _in_place(verdict: Verdict, claim: ClaimVerdict) -> Html:
-    """Return the claim's sentence with the claim's own words marked; or its words alone."""
+    """Render the claim's sentence with the claim marked, or just the claim's text."""
     if 0 <= claim.sentence < len(verdict.sentences):
         sentence = verdict.sentences[claim.sentence]
         spans = claim.spans or ((claim.start, claim.end),)

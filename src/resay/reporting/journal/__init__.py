@@ -1,4 +1,4 @@
-"""The journal: what the guard found, written down for those who look later."""
+"""The journal: a persistent record of verdicts and the feedback on them."""
 
 from resay._internal.event_loops import run_sync
 from resay.reporting.journal.database import JournalError, Sort, TooManyError, UnknownEntryError

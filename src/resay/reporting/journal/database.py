@@ -1,4 +1,4 @@
-"""The seam to the databases: sessions, entries as rows, and the SQL statements."""
+"""The interface to the databases: sessions, entries as rows, and the SQL statements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class Bare(str):
-    """A verdict without words as JSON: names of fields above all, and the same in every entry."""
+    """A verdict without content as JSON: mostly field names, the same in every entry."""
 
     __slots__ = ()
 
@@ -35,29 +35,29 @@ class JournalError(ResayError):
 
 
 class UnknownEntryError(JournalError):
-    """The journal has no entry with an id, or no longer."""
+    """The journal has no entry with the id, or no longer has it."""
 
 
 class TooManyError(JournalError):
-    """There is as much feedback on an entry as may come in from outside."""
+    """An entry has the maximum amount of feedback from the API."""
 
 
 class RefusedError(JournalError):
-    """The database is there and will not take these rows, now or later."""
+    """The database works but rejects these rows; a retry would not help."""
 
 
 class Session(Protocol):
-    """What one event loop has open of a database. The tables are there before it is used."""
+    """One event loop's connections to a database. They create the tables before the first use."""
 
     async def insert(self, rows: Sequence[Row], terms: Sequence[str | None]) -> None:
-        """Write entries, all or none of them; those whose ids exist already are left as is.
+        """Write all entries or none; entries whose ids exist already are left unchanged.
 
         Args:
             rows: The entries.
-            terms: For each the words by which it is found.
+            terms: The search terms of each entry, or None.
 
         Raises:
-            RefusedError: It takes other rows, but not these.
+            RefusedError: The database works but rejects these rows.
             JournalError: The database cannot be written.
         """
         ...
@@ -66,16 +66,16 @@ class Session(Protocol):
         """Run one statement that writes or deletes.
 
         Returns:
-            How many rows it wrote or deleted.
+            The number of rows written or deleted.
 
         Raises:
-            RefusedError: It takes other rows, but not this.
+            RefusedError: The database works but rejects this row.
             JournalError: The database cannot be written.
         """
         ...
 
     async def read(self, sql: str, row: Row) -> list[Row]:
-        """Run a query, beside what is being written.
+        """Run a query, concurrently with writes.
 
         Raises:
             JournalError: The database cannot be read.
@@ -83,10 +83,10 @@ class Session(Protocol):
         ...
 
     async def roll_up(self, now: float) -> bool:
-        """Make some of the rollups that are missing of what lies before a moment, if any are kept.
+        """Build some of the missing rollups for the time before `now`.
 
         Returns:
-            Whether there may be more to make.
+            Whether there may be more to build.
 
         Raises:
             JournalError: The database cannot be written.
@@ -96,7 +96,7 @@ class Session(Protocol):
     async def summed_up(
         self, since: float, until: float, step_s: float, by: str | None
     ) -> list[Row] | None:
-        """Return what the query of a summary does, from rollups; None where they cannot say.
+        """Return the rows of a summary's query from rollups; None if they do not suffice.
 
         Raises:
             JournalError: The database cannot be read.
@@ -104,7 +104,7 @@ class Session(Protocol):
         ...
 
     async def forget(self) -> bool:
-        """Do some of what makes deleted data leave the disk, as far as that is ours to do.
+        """Do part of the work that removes deleted data from the disk, if that is ours to do.
 
         Returns:
             Whether there is more to do.
@@ -115,22 +115,22 @@ class Session(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close what is open, after what is being done."""
+        """Close the connections after their pending work."""
         ...
 
 
 class Store(Protocol):
     """A database that several event loops, threads and processes may share.
 
-    Statements are the same for all, with `?` where values go, but for what `whole` gives.
+    All databases share the statements, with `?` as placeholder, except for the parts returned here.
     """
 
     def open(self) -> Session:
-        """Return a session for the running event loop; nothing is connected to before its use."""
+        """Return a session for the running event loop, which connects on first use."""
         ...
 
     def whole(self, sql: str) -> str:
-        """Return the expression for the whole part of a number that is not negative."""
+        """Return the expression for the integer part of a non-negative number."""
         ...
 
     def percentile(self, name: str, percent: int) -> str:
@@ -143,31 +143,31 @@ class Store(Protocol):
         ...
 
     def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
-        """Return how entries are found by their words.
+        """Return the search for entries with all of some terms.
 
         Args:
-            terms: What `terms_in` gives, at least one.
-            since: The least time, in seconds since the epoch.
-            until: The time before which they are.
+            terms: The terms from `terms_in`, at least one.
+            since: The earliest time, in seconds since the epoch.
+            until: The end of the time (exclusive), in seconds since the epoch.
         """
         ...
 
     def newest(self, search: Search, before: Place | None, limit: int) -> tuple[str, Row]:
-        """Return the query for the newest entries that are found.
+        """Return the query for the newest matching entries.
 
         Args:
-            search: How they are found.
-            before: That of an entry that was found; only older ones are wanted.
-            limit: How many.
+            search: The search.
+            before: The place of a matching entry; only older ones are returned.
+            limit: The maximum number of entries.
 
         Returns:
-            The query, which gives `entry_id` and the columns of the search's order; its values.
+            The query, which selects `entry_id` and the columns of the search's order; its values.
         """
         ...
 
     @property
     def index(self) -> str:
-        """The statement that indexes an entry: its values are its words and its id."""
+        """The statement that indexes an entry; its values are the entry's terms and id."""
         ...
 
 
@@ -184,15 +184,15 @@ _VERDICT = COLUMNS.index("verdict")
 # Long enough for any name, short enough for any index.
 _NAME_CHARS = 256
 _REASON_CHARS = 2000
-# What a row takes besides its texts, roughly.
+# The approximate size of a row without its texts.
 _ROW_BYTES = 1000
 
 
 def row_of(entry: Entry, content: Content) -> Row:
-    """Return an entry as the values of `COLUMNS`, with the words that may be kept.
+    """Return an entry as the values of `COLUMNS`, with the text that `content` allows.
 
     Raises:
-        ConfigurationError: Its verdict is none.
+        ConfigurationError: Its verdict is invalid.
     """
     whole = content == "all" or (content == "flagged" and _is_notable(entry))
     verdict = dict(entry.verdict) if whole else _without_content(entry.verdict)
@@ -215,14 +215,14 @@ def row_of(entry: Entry, content: Content) -> Row:
         entry.check_s,
         *_costs(entry.usage),
         *_costs(entry.check_usage),
-        # JSON's escapes carry what the databases do not take as it is: NUL and lone surrogates.
+        # JSON escapes the characters that the databases reject: NUL and lone surrogates.
         (str if whole else Bare)(json.dumps(verdict, separators=(",", ":"))),
         None if question is None else json.dumps(question),
     )
 
 
 def entry_of(row: Row) -> Entry:
-    """Return the entry that was written as these values."""
+    """Return the entry for the values of `COLUMNS`."""
     given = dict(zip(COLUMNS[:_MAIN], row, strict=False))
     verdict, question = row[_VERDICT:]
     return Entry(
@@ -235,17 +235,17 @@ def entry_of(row: Row) -> Entry:
 
 
 def size_of(row: Row) -> int:
-    """Return how many bytes of memory a row takes, roughly."""
+    """Return the approximate number of bytes that a row takes in memory."""
     return _ROW_BYTES + len(row[_VERDICT]) + len(row[_VERDICT + 1] or "")
 
 
 def named(name: str | None) -> str | None:
-    """Return a name as it is written."""
+    """Return a name in the form in which it is stored."""
     return None if name is None else clean(name[:_NAME_CHARS])
 
 
 def clean(text: str) -> str:
-    """Return a text as the databases take it."""
+    """Replace the characters in a text that the databases reject."""
     text = text.replace("\0", "\ufffd")
     return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
 
@@ -258,7 +258,7 @@ def _costs(usage: Usage) -> Row:
 def _is_notable(entry: Entry) -> bool:
     if entry.decision == "flagged" or entry.action in {"block", "regenerate"}:
         return True
-    # One that was written again and came out inconclusive may have been given as it is.
+    # A regenerated answer that came out inconclusive may have been passed on unchanged.
     regeneration = entry.verdict.get("regeneration")
     return isinstance(regeneration, Mapping) and (
         cast("Mapping[str, Any]", regeneration).get("adopted") is not None
@@ -266,19 +266,19 @@ def _is_notable(entry: Entry) -> bool:
 
 
 def _without_content(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    # Read and written as a verdict, so that nothing stays of which the verdict does not know.
+    # Parsed and serialized as a verdict, so that unknown fields are dropped.
     try:
         return _reader().validate_python(verdict).to_dict(content=False)
     except ValidationError as error:
         places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
-    # Outside of the handler, whose exception holds the words of the response.
+    # Raised outside the handler, whose exception contains the response's text.
     raise ConfigurationError(
         "the entry's verdict is not a verdict; pass the result of Verdict.to_dict(), and check"
         f" {', '.join(places)}"
     )
 
 
-# Made once: to make it takes longer than to read a thousand verdicts with it.
+# Cached because building it takes longer than parsing a thousand verdicts.
 @cache
 def _reader() -> TypeAdapter[Verdict]:
     return TypeAdapter(Verdict)
@@ -296,10 +296,10 @@ _GROUPS: Mapping[By | None, str] = {
 
 
 def check_span(since: float, until: float, step_s: float) -> None:
-    """See that a span can be drawn.
+    """Check a span and its steps.
 
     Raises:
-        ConfigurationError: It is empty, or has too many steps.
+        ConfigurationError: The span is empty or has too many steps.
     """
     if not (since < until and step_s > 0 and ceil((until - since) / step_s) <= _MOST_SLICES):
         raise ConfigurationError(
@@ -309,15 +309,15 @@ def check_span(since: float, until: float, step_s: float) -> None:
 
 
 def summed(store: Store, by: By | None, chosen: Chosen) -> str:
-    """Return the query for slices; its values are since, step, and those of what is chosen.
+    """Return the query for slices; its values are since, step and those of `chosen`.
 
     Args:
         store: The database.
-        by: The field that separates the slices of one stretch.
-        chosen: Which entries.
+        by: The field to group by.
+        chosen: The filters.
 
     Raises:
-        ConfigurationError: Slices cannot be distinguished by that.
+        ConfigurationError: `by` is unknown.
     """
     if by not in _GROUPS:
         raise ConfigurationError(
@@ -350,7 +350,7 @@ def summed(store: Store, by: By | None, chosen: Chosen) -> str:
 
 
 def slice_of(row: Row, *, since: float, step_s: float, by: By | None) -> Slice:
-    """Return what a row of the query says."""
+    """Return the slice for a row of the query."""
     slot, name, entries, *rest = row
     counts = dict(zip(_DECISIONS, rest, strict=False))
     return Slice(since + slot * step_s, name if by else None, entries, counts, *rest[len(counts) :])
@@ -368,8 +368,7 @@ VERSIONS_TABLE = "resay_journal_version"
 READ_VERSION = "SELECT version FROM resay_journal_version"
 FORGET_VERSION = "DELETE FROM resay_journal_version"
 SET_VERSION = "INSERT INTO resay_journal_version (version) VALUES (?)"
-# Each leads from one version of the tables to the next. What was released is never changed; a new
-# one is added at the end.
+# Each migrates the tables to the next version. Never change a released one; append a new one.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE resay_journal_version (version INTEGER NOT NULL)",
@@ -411,7 +410,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE INDEX resay_journal_by_request ON resay_journal_entries (request_id, time)"
         " WHERE request_id IS NOT NULL",
-        # What people say of entries goes when the entries go.
+        # Feedback is deleted with its entry.
         "CREATE TABLE resay_journal_feedback ("
         " entry_id TEXT NOT NULL REFERENCES resay_journal_entries (id) ON DELETE CASCADE,"
         " claim BIGINT NOT NULL,"
@@ -430,7 +429,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " weight DOUBLE PRECISION NOT NULL)",
     ),
     (
-        # What was written before there was an index of words, and is to be indexed.
+        # Entries from before the full-text index existed, which have yet to be indexed.
         "CREATE TABLE resay_journal_unindexed (entry_id TEXT NOT NULL PRIMARY KEY"
         " REFERENCES resay_journal_entries (id) ON DELETE CASCADE)",
     ),
@@ -459,7 +458,7 @@ PRUNE_SURPLUS = (
 
 
 def newer(version: int) -> JournalError:
-    """Return what to say of tables that a newer Resay made."""
+    """Return the error for tables made by a newer Resay."""
     return JournalError(
         f"the journal's tables have version {version!r}, but this Resay supports at most {LATEST};"
         " upgrade Resay, or use another journal"
@@ -467,7 +466,7 @@ def newer(version: int) -> JournalError:
 
 
 def insert(rows: int) -> str:
-    """Return the statement that writes so many entries, but those that are there already."""
+    """Return the statement that inserts a number of entries and ignores existing ids."""
     values = ", ".join(["?"] * len(COLUMNS))
     return (
         f"INSERT INTO resay_journal_entries ({_NAMES})"  # noqa: S608 - our own names
@@ -476,7 +475,7 @@ def insert(rows: int) -> str:
 
 
 def forget(column: str) -> str:
-    """Return the statement that deletes so many entries at most whose column holds a value."""
+    """Return the statement that deletes a limited number of entries with a value in a column."""
     return (
         "DELETE FROM resay_journal_entries WHERE id IN"  # noqa: S608 - our own names
         f" (SELECT id FROM resay_journal_entries WHERE {column} = ? LIMIT ?)"
@@ -485,17 +484,17 @@ def forget(column: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which entries are wanted; None for whatever.
+    """Filters for entries; None matches all.
 
     Attributes:
-        model: Those of this model.
-        policy: Those of this policy.
-        decision: Those with this decision.
-        tenant: Those of this tenant.
-        request_id: Those of this request.
-        since: Those from this time on, in seconds since the epoch.
-        until: Those before this time.
-        words: Those whose kept text has each of these words; `bridge*` is any that begins so.
+        model: Only entries of this model.
+        policy: Only entries of this policy.
+        decision: Only entries with this decision.
+        tenant: Only entries of this tenant.
+        request_id: Only entries of this request.
+        since: Only entries from this time on, in seconds since the epoch.
+        until: Only entries before this time.
+        words: Only entries whose stored text has each of these words; `bridge*` is a prefix.
     """
 
     model: str | None = None
@@ -509,20 +508,20 @@ class Filters:
 
     @property
     def bare(self) -> bool:
-        """Whether only the time is asked for."""
+        """Whether only the time is restricted."""
         return self == Filters(since=self.since, until=self.until)
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How a database looks for words.
+    """A database's full-text search.
 
     Attributes:
-        rows: The tables, with the rows that have the words as `w`.
+        rows: The tables to select from, with that of the words as `w`.
         holds: The condition.
         values: Its values.
         limits: Further conditions, on the time.
-        order: By which columns of what `Store.newest` gives the newest come last.
+        order: The columns from `Store.newest` that sort entries by time, oldest first.
     """
 
     rows: str
@@ -534,14 +533,14 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Filters as SQL, about entries named `e`.
+    """Filters as SQL conditions on entries named `e`.
 
     Attributes:
-        conditions: All of them must hold.
+        conditions: The conditions, all of which must hold.
         values: Their values.
-        search: How words are looked for, where any are.
-        searched: Whether the search finds what is wanted by itself.
-        named: How many of the conditions, the first ones, are about names.
+        search: The full-text search, if there is one.
+        searched: Whether the search covers all the filters.
+        named: The number of leading conditions that compare names.
     """
 
     conditions: tuple[str, ...]
@@ -552,7 +551,7 @@ class Chosen:
 
     @property
     def where(self) -> str:
-        """The clause; the values of the search come last."""
+        """The WHERE clause; the search's values come last."""
         all_of = list(self.conditions)
         if self.search is not None:
             search = self.search
@@ -580,9 +579,9 @@ def chosen(filters: Filters, store: Store) -> Chosen:
     search = None
     if filters.words and filters.words.strip():
         terms = terms_in(filters.words)
-        # An index finds a frequent word of a rare tenant by both.
+        # With names as terms, the index finds a rare tenant's entries with a frequent word fast.
         terms += _names(wanted) if terms else []
-        # Signs alone are no words, and nothing has them.
+        # Punctuation alone gives no terms, and matches nothing.
         search = store.search(terms, filters.since, filters.until) if terms else None
         conditions += [] if terms else ["1 = 0"]
     searched = filters.request_id is None
@@ -604,20 +603,20 @@ PLACE = (
 def recent(
     limit: int, before: Place | None, chosen: Chosen, store: Store, sort: Sort = "newest"
 ) -> tuple[str, Row]:
-    """Return the query for the newest entries, or for those with the most of something.
+    """Return the query for the newest entries, or for those with the highest values.
 
     Args:
-        limit: How many.
-        before: Only what comes after it in this order is wanted.
-        chosen: Which entries.
+        limit: The maximum number of entries.
+        before: Only entries that follow this place in the order.
+        chosen: The filters.
         store: The database.
-        sort: In which order; those of which it is not known come last.
+        sort: The order; entries with unknown values come last.
     """
     columns = ", ".join(f"e.{name}" for name in COLUMNS)
     if chosen.searched and chosen.search is not None and sort == "newest":
         found, values = store.newest(chosen.search, before, limit)
         ordered = ", ".join(f"w.{column} DESC" for column in chosen.search.order)
-        # Names are found by a part of their hash, which others may share.
+        # The index finds names by truncated hashes, which may collide.
         same = " AND ".join(chosen.conditions[: chosen.named]) or "1 = 1"
         return (
             f"SELECT {columns} FROM ({found}) w JOIN resay_journal_entries e ON e.id = w.entry_id"  # noqa: S608 - our own names
@@ -638,7 +637,7 @@ def recent(
     )
 
 
-# Chinese, Japanese, Thai and the like, which put no spaces between words.
+# Scripts without spaces between words, such as Chinese, Japanese and Thai.
 _DENSE = (
     "\u0e00-\u0edf\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
@@ -646,15 +645,15 @@ _PIECE = re.compile(rf"[{_DENSE}]+|[^\W{_DENSE}]+")
 _DENSE_ONE = re.compile(rf"[{_DENSE}]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _TERM_CHARS = 40
-# Far more than answers have; PostgreSQL takes a megabyte.
+# Far more than answers have; PostgreSQL's limit is a megabyte.
 _TERMS_BYTES = 400_000
 
 
 def terms_of(row: Row) -> str | None:
-    """Return the distinct words that are kept of an entry, as they are indexed; None for none.
+    """Return the index terms of an entry's stored text, without duplicates; None for none.
 
     Args:
-        row: The entry, as `row_of` gives it.
+        row: The entry, as returned by `row_of`.
     """
     verdict, question = row[_VERDICT:]
     if isinstance(verdict, Bare) and question is None:
@@ -669,7 +668,7 @@ def terms_of(row: Row) -> str | None:
 
 
 def names_of(row: Row) -> list[str]:
-    """Return the terms that stand for what an entry is filtered by."""
+    """Return the index terms for the names that entries are filtered by."""
     return _names(dict(zip(COLUMNS[:_MAIN], row, strict=False)))
 
 
@@ -682,7 +681,7 @@ def _names(known: Mapping[str, str | None]) -> list[str]:
 
 
 def terms_in(words: str) -> list[str]:
-    """Return what to look for; what ends in `*` is the beginning of a word."""
+    """Return the terms to search for; one that ends in `*` is a prefix."""
     found: list[str] = []
     for word in words.split():
         pieces = list(_pieces(word))
@@ -708,7 +707,7 @@ def _terms(piece: str) -> list[str]:
 
 
 def _term(piece: str) -> str:
-    # In ASCII, which every database takes, whatever its encoding.
+    # ASCII only, which a database accepts in any encoding.
     return _NOT_ASCII.sub(lambda one: f"~{ord(one[0]):x}~", piece[:_TERM_CHARS])
 
 
@@ -717,19 +716,19 @@ def _texts(verdict: Mapping[str, Any], question: str | None) -> Iterator[str]:
         yield question
     try:
         bare = _without_content(verdict)
-    # Of a newer Resay, say.
+    # The verdict of a newer Resay, for example.
     except ConfigurationError:
         return
     yield from words_beside(verdict, bare)
 
 
-# What tells of words, and is none; in what others say of their documents it may be anything.
+# Fields that hold labels instead of content; in the metadata of documents they may hold anything.
 _FOREIGN = "metadata"
 _NO_WORDS = frozenset({"by", "band", "kind", "mode", "source", "unit", "via"})
 
 
 def words_beside(full: object, bare: object, *, foreign: bool = False) -> Iterator[str]:
-    """Yield the texts of a verdict that it has not without content."""
+    """Yield the texts of a verdict that its version without content lacks."""
     if isinstance(full, str):
         if full and full != bare:
             yield full
@@ -749,7 +748,7 @@ def words_beside(full: object, bare: object, *, foreign: bool = False) -> Iterat
 
 
 def redacted(row: Row, redact: Callable[[str], str]) -> Row:
-    """Return a row with its words gone through a function; without words where that fails."""
+    """Return a row with its text passed through a function; without text if that fails."""
     verdict, question = row[_VERDICT:]
     if isinstance(verdict, Bare) and question is None:
         return row
@@ -757,11 +756,11 @@ def redacted(row: Row, redact: Callable[[str], str]) -> Row:
     bare = _without_content(full)
     try:
         clean = _redacted(full, bare, redact)
-        # It may have made something of it that is none.
+        # The result may no longer be a valid verdict.
         _without_content(clean)
         asked = None if question is None else json.dumps(one_redacted(json.loads(question), redact))
         return (*row[:_VERDICT], json.dumps(clean, separators=(",", ":")), asked)
-    # Whatever a function of somebody else's raises; its message may hold words.
+    # The user's function may raise anything, with a message that quotes the text.
     except Exception as error:
         _log.warning("`redact` failed with %s; the text is not stored", type(error).__name__)
     return (*row[:_VERDICT], Bare(json.dumps(bare, separators=(",", ":"))), None)
@@ -793,7 +792,7 @@ def _redacted(full: Any, bare: Any, redact: Callable[[str], str], foreign: bool 
 
 
 def one_redacted(text: str, redact: Callable[[str], str]) -> str:
-    """Return a text gone through a function, or raise what that raises."""
+    """Return a text passed through a function, which may raise anything."""
     changed: Any = redact(text)
     if isinstance(changed, str):
         return changed

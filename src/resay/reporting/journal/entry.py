@@ -1,4 +1,4 @@
-"""One line of the journal, and the figures of many."""
+"""Journal entries, and statistics of many of them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Action = Literal["allow", "annotate", "block", "regenerate"]
 Api = Literal["chat", "completions", "responses", "messages", "check"]
 By = Literal["model", "policy", "tenant", "api"]
 _ID = re.compile(r"[!-~]{1,100}")
-# What a column of the databases holds.
+# The largest integer that the databases' columns can hold.
 _LARGEST = 2**63 - 1
 
 
 def new_id() -> str:
-    """Return an id that nobody else has and that sorts by when it was made (RFC 9562, UUIDv7)."""
+    """Return a unique id that sorts by its creation time (RFC 9562, UUIDv7)."""
     millis = time.time_ns() // 1_000_000
     number = (millis << 80 | int.from_bytes(os.urandom(10), "big")) & ~(0xF << 76) & ~(0x3 << 62)
     return str(UUID(int=number | 0x7 << 76 | 0x2 << 62))
@@ -45,30 +45,30 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One answer, or one text that was checked, and what was found.
+    """The record of one answer or checked text, with its verdict.
 
-    A journal cuts names to 256 characters, and writes U+FFFD for characters that databases refuse.
+    A journal truncates names to 256 characters, and replaces what databases reject by U+FFFD.
 
     Attributes:
-        model: The model that wrote what was checked.
-        policy: What the policy is called.
-        action: What was done.
-        decision: What the check found.
-        id: The key; an entry whose id exists already is not written again.
-        time: When, in seconds since the epoch (UTC).
-        request_id: What the application calls the request, or None.
-        tenant: For whom, or None.
-        api: Which API it was asked through.
+        model: The model that wrote the checked text.
+        policy: The policy's name.
+        action: The action that was applied.
+        decision: The verdict's decision.
+        id: The unique key; an entry whose id exists already is not written again.
+        time: The time in seconds since the epoch (UTC).
+        request_id: The application's id of the request, or None.
+        tenant: The tenant of the request, or None.
+        api: The API that was called.
         score: The passage score in [0, 1], or None.
         reason: The verdict's reason: one line without content.
-        flagged: How many sentences were flagged.
-        sentences: How many sentences were scored.
-        usage: What the main call cost.
-        check_usage: What the check cost.
+        flagged: The number of flagged sentences.
+        sentences: The number of scored sentences.
+        usage: The usage of the main call.
+        check_usage: The usage of the check.
         latency_s: Seconds until the user had the answer.
         check_s: Seconds the check took.
-        verdict: `Verdict.to_dict()`; the journal drops the words its settings do not allow.
-        question: What was asked, or None; the journal drops it where its settings say so.
+        verdict: `Verdict.to_dict()`; the journal drops text that its settings do not allow.
+        question: The question, or None; the journal drops it if its settings do not allow it.
     """
 
     model: str
@@ -120,22 +120,22 @@ class Entry:
         latency_s: float | None = None,
         question: str | None = None,
     ) -> Entry:
-        """Make the entry of a verdict that was just given.
+        """Create the entry for a new verdict.
 
         Args:
-            verdict: What the check found.
-            model: The model that wrote what was checked.
-            policy: What the policy is called.
-            action: What was done.
-            api: Which API it was asked through.
-            request_id: What the application calls the request.
-            tenant: For whom.
-            usage: What the main call cost; nothing by default.
+            verdict: The verdict.
+            model: The model that wrote the checked text.
+            policy: The policy's name.
+            action: The action that was applied.
+            api: The API that was called.
+            request_id: The application's id of the request.
+            tenant: The tenant of the request.
+            usage: The usage of the main call; none by default.
             latency_s: Seconds until the user had the answer; by default those of the check.
-            question: What was asked.
+            question: The question.
 
         Returns:
-            The entry, with a new id and the time of now.
+            The entry, with a new id and the current time.
         """
         return cls(
             model=model,
@@ -164,7 +164,7 @@ def _counts(usage: Usage) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an entry is in each order; it stays there when the entry is deleted."""
+    """An entry's position in each sort order, which remains valid if the entry is deleted."""
 
     id: str
     time: float
@@ -174,7 +174,7 @@ class Place:
 
     @classmethod
     def of(cls, entry: Entry) -> Place:
-        """Return that of an entry."""
+        """Return the place of an entry."""
         costs = entry.usage.cost_usd, entry.check_usage.cost_usd
         cost = -1.0 if costs[0] is None or costs[1] is None else costs[0] + costs[1]
         score = -1.0 if entry.score is None else entry.score
@@ -183,25 +183,25 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The entries of one stretch of time, of one model, policy, tenant or API where that was asked.
+    """Statistics of the entries in one step of time, in total or of one model, policy, and so on.
 
-    A percentile is the least value that so many of the entries do not exceed (nearest rank), so it
-    is one that was measured.
+    A percentile is the least value that the given share of the entries does not exceed (nearest
+    rank), so it is always a measured value.
 
     Attributes:
-        start: Where the stretch begins, in seconds since the epoch; it has the length of a step.
-        name: The model, policy, tenant or API; None where all are together, or there is no tenant.
-        entries: How many entries there are, at least 1.
-        decisions: How many of them came to each decision.
-        blocked: How many answers were withheld.
-        regenerated: How many were given as they were written again.
-        latency_p50_s: Half of the users waited no longer.
-        latency_p95_s: 95 of 100 users waited no longer.
-        check_p50_s: Half of the checks took no longer.
-        check_p95_s: 95 of 100 checks took no longer.
-        cost_usd: Dollars for all calls whose price is known, main calls and checks.
-        check_cost_usd: Those for the checks.
-        unpriced: Of how many entries the price is not known, or not all of it.
+        start: The start of the step, in seconds since the epoch.
+        name: The model, policy, tenant or API; None if not grouped, or for no tenant.
+        entries: The number of entries, at least 1.
+        decisions: The number of entries with each decision.
+        blocked: The number of blocked answers.
+        regenerated: The number of answers that were given in a regenerated version.
+        latency_p50_s: The median of the latency, in seconds.
+        latency_p95_s: The 95th percentile of the latency, in seconds.
+        check_p50_s: The median duration of the checks, in seconds.
+        check_p95_s: The 95th percentile of the checks' duration, in seconds.
+        cost_usd: The cost in dollars of all priced calls, main calls and checks.
+        check_cost_usd: The part of that for checks.
+        unpriced: The number of entries whose price is wholly or partly unknown.
     """
 
     start: float

@@ -1,4 +1,4 @@
-"""Entries for other programs: as JSON and as tables, and times as people write them."""
+"""Export entries as JSON, CSV and Parquet; parse and format times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from resay.reporting.journal.entry import Entry, Slice
 from resay.reporting.journal.feedback import Feedback
 
 Format = Literal["jsonl", "csv", "parquet"]
-# With these a spreadsheet begins a formula, and runs it; some read full-width ones alike.
+# Spreadsheets run cells that begin with these as formulas; some accept the full-width forms too.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 COLUMNS: Mapping[str, type[Any]] = {
     "id": str,
@@ -50,11 +50,11 @@ COLUMNS: Mapping[str, type[Any]] = {
     "question": str,
     "answer": str,
 }
-"""The columns of a table of entries, with what is in them."""
+"""The columns of a table of entries, with their types."""
 
 
 def entry_dict(entry: Entry, said: Sequence[Feedback] = ()) -> dict[str, Any]:
-    """Return an entry as JSON-ready values, with what people said of it.
+    """Return an entry as JSON-ready values, with the feedback on it.
 
     Args:
         entry: The entry.
@@ -69,7 +69,7 @@ def entry_dict(entry: Entry, said: Sequence[Feedback] = ()) -> dict[str, Any]:
 
 
 def entry_cells(entry: Entry, said: Sequence[Feedback] = ()) -> dict[str, Any]:
-    """Return an entry as a row of a table; of the feedback the last on the whole.
+    """Return an entry as a row of a table, with the last feedback on the entry as a whole.
 
     Args:
         entry: The entry.
@@ -93,9 +93,9 @@ def entry_cells(entry: Entry, said: Sequence[Feedback] = ()) -> dict[str, Any]:
 
 
 def answer_of(entry: Entry) -> str | None:
-    """Return the answer's words, as far as they are kept; None where they are not.
+    """Return the stored text of the answer, or None.
 
-    What lies between sentences is not kept: there is a space in its place, or a line break.
+    The text between sentences is not stored; a space or a line break replaces it.
     """
     verdict = entry.verdict
     parts = [
@@ -119,17 +119,17 @@ def answer_of(entry: Entry) -> str | None:
 
 
 def timestamp(seconds: float) -> str:
-    """Return a time as ISO 8601 has it, in UTC."""
+    """Format a time as ISO 8601, in UTC."""
     moment = datetime.fromtimestamp(seconds, timezone.utc)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> str:
-    """Return rows as CSV (RFC 4180) with a header; no cell of it is a formula to spreadsheets.
+    """Return rows as CSV (RFC 4180) with a header, with spreadsheet formulas disarmed.
 
     Args:
-        rows: By column.
-        columns: Which, in order.
+        rows: The rows, as mappings from columns to values.
+        columns: The columns to write, in order.
     """
     out = StringIO()
     writer = csv.DictWriter(out, list(columns), lineterminator="\r\n", extrasaction="ignore")
@@ -153,10 +153,10 @@ def write_entries(
     Args:
         path: The file.
         kind: Its format.
-        entries: Each with the feedback on it.
+        entries: The entries, each with the feedback on it.
 
     Raises:
-        ConfigurationError: It cannot be written, or pyarrow is not installed, which writes Parquet.
+        ConfigurationError: The file cannot be written, or Parquet needs pyarrow, which is missing.
     """
     try:
         if kind == "parquet":
@@ -174,7 +174,7 @@ def exported(
 
     Args:
         kind: The format.
-        entries: Each with the feedback on it.
+        entries: The entries, each with the feedback on it.
     """
     if kind == "csv":
         return csv_text((entry_cells(*one) for one in entries), COLUMNS)
@@ -185,8 +185,8 @@ def write_parquet(rows: Sequence[Mapping[str, Any]], out: str | BytesIO) -> None
     """Write rows of a table of entries as Parquet.
 
     Args:
-        rows: What `entry_cells` gives.
-        out: Where to.
+        rows: The rows, as returned by `entry_cells`.
+        out: The file to write.
 
     Raises:
         ConfigurationError: pyarrow is not installed.
@@ -205,7 +205,7 @@ def write_parquet(rows: Sequence[Mapping[str, Any]], out: str | BytesIO) -> None
 
 
 def slice_dict(part: Slice) -> dict[str, Any]:
-    """Return the figures of a slice as JSON-ready values, without its time and name.
+    """Return the statistics of a slice as JSON-ready values, without its time and name.
 
     Args:
         part: The slice.
@@ -228,15 +228,15 @@ _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def moment_of(option: str, text: str | None, now: float) -> float | None:
-    """Return a time in seconds since the epoch; None where none is given.
+    """Parse a time to seconds since the epoch; None stays None.
 
     Args:
-        option: What gives it, for messages.
-        text: A date, a time, or how long before now.
+        option: The option's name, for error messages.
+        text: A date, a time, or a span before now.
         now: Seconds since the epoch.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: The text is none of these.
     """
     if text is None:
         return None

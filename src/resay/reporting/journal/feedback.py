@@ -1,4 +1,4 @@
-"""What people say of entries, and which entries were drawn for them to look at."""
+"""Feedback on entries, and the entries drawn for labelling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from resay.reporting.journal.entry import Entry
 
 Rating = Literal["right", "wrong", "unsure"]
 About = Literal["verdict", "answer"]
-"""What is rated: what the check said, or what the model said."""
+"""The subject of a rating: the check's verdict, or the model's answer."""
 Source = Literal["dashboard", "api", "terminal", "csv", "code"]
 DrawnBy = Literal["random", "uncertainty"]
 _NOTE_CHARS = 2000
@@ -24,20 +24,20 @@ _WHOLE = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """What one person says of one entry, or of one claim of it.
+    """One rater's feedback on an entry, or on one of its claims.
 
-    Who says something else of the same later replaces it. It is deleted with its entry.
+    Later feedback of the same rater on the same part replaces it. It is deleted with its entry.
 
     Attributes:
         entry_id: The entry.
         rating: `right`, `wrong` or `unsure`.
         about: Whether the verdict is rated, or the answer itself.
-        claim: The place of the claim among the verdict's `claims`, from 0; of a verdict without
-            claims that of the sentence. None for the whole.
-        note: Why, in the rater's words, or None. At most 2,000 characters are kept.
-        rater: Who says it.
-        source: How it came in.
-        time: When, in seconds since the epoch (UTC).
+        claim: The index from 0 in the verdict's `claims`, or in its sentences if it has no
+            claims. None for the whole.
+        note: The rater's explanation, or None. At most 2,000 characters are stored.
+        rater: The rater's name.
+        source: The interface through which it was given.
+        time: The time in seconds since the epoch (UTC).
     """
 
     entry_id: str
@@ -60,10 +60,10 @@ class Feedback:
             raise ValueError(f"seconds must be finite and not negative, not {self.time!r}")
 
     def hallucinated(self, decision: Decision, flagged: bool | None = None) -> bool | None:
-        """Return whether it says that something is hallucinated; None where it does not tell.
+        """Return whether the feedback implies a hallucination; None if that is unclear.
 
         Args:
-            decision: What the check found.
+            decision: The verdict's decision.
             flagged: Whether the claim is flagged, for feedback on a claim.
         """
         if self.rating == "unsure":
@@ -79,14 +79,14 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """An entry that was drawn to be labelled.
+    """An entry drawn for labelling.
 
     Attributes:
         entry_id: The entry.
-        method: How it was drawn.
-        weight: How many entries it stands for: 1 over the probability with which it was drawn. Of
-            one that was drawn several times, the sum.
-        time: When, in seconds since the epoch (UTC).
+        method: The sampling method.
+        weight: The number of entries that it represents: the inverse of its sampling probability,
+            summed over all of its draws.
+        time: The time of the draw, in seconds since the epoch (UTC).
     """
 
     entry_id: str
@@ -107,11 +107,11 @@ OTHERS = (
     "SELECT count(*) FROM resay_journal_feedback WHERE entry_id = ? AND source = 'api'"
     " AND NOT (claim = ? AND rater = ?)"
 )
-# Each end user may be a rater of their own, and any client can make up names.
+# Every end user may be a separate rater, and any client can invent names.
 MOST_BY_API = 1000
 DRAW = (
     "INSERT INTO resay_journal_draws (entry_id, time, method, weight) VALUES (?, ?, ?, ?)"
-    # At random outranks by uncertainty, so that what was drawn at random is all of such a draw.
+    # Random overrides uncertainty, so that every random draw stays complete.
     " ON CONFLICT (entry_id) DO UPDATE SET weight = resay_journal_draws.weight + excluded.weight,"
     " time = CASE WHEN excluded.method = 'random' THEN excluded.time"
     " ELSE resay_journal_draws.time END,"
@@ -127,7 +127,7 @@ WAITING = (
 
 
 def said_of(entries: int) -> str:
-    """Return the query for feedback on so many entries; the last value is how much of each."""
+    """Return the query for feedback on a number of entries; its last value limits that on each."""
     return (
         f"SELECT {_FEEDBACK} FROM (SELECT {_FEEDBACK}, row_number() OVER (PARTITION BY entry_id"  # noqa: S608 - our own names
         " ORDER BY time DESC, claim DESC, rater DESC) AS place FROM resay_journal_feedback"
@@ -137,7 +137,7 @@ def said_of(entries: int) -> str:
 
 
 def check_claim(said: Feedback, entry: Entry) -> None:
-    """See that feedback on a claim is on one that there is.
+    """Check that the claim of some feedback exists.
 
     Raises:
         ConfigurationError: The verdict has no such claim.
@@ -150,7 +150,7 @@ def check_claim(said: Feedback, entry: Entry) -> None:
 
 
 def feedback_row(said: Feedback) -> Row:
-    """Return the values of `SAY`."""
+    """Return the values for `SAY`."""
     claim = _WHOLE if said.claim is None else said.claim
     note = None if said.note is None else clean(said.note)[:_NOTE_CHARS]
     rater = named(said.rater) or ""
@@ -161,7 +161,7 @@ def feedback_row(said: Feedback) -> Row:
 
 
 def feedback_of(rows: Iterable[Row]) -> list[Feedback]:
-    """Return what rows of `SAID` say."""
+    """Return the feedback in rows of `SAID`."""
     return [
         Feedback(
             entry_id=entry_id,

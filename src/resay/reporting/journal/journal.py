@@ -1,4 +1,4 @@
-"""The journal: entries wait to be written, and come out as lists and as figures."""
+"""The journal: queue entries and write them in batches; list, search and summarize them."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _BATCH = 200
 _MOST_BYTES = 64_000_000
-# How long an answer waits for its entry at most.
+# The longest time that an answer waits for its entry to be queued.
 _PATIENCE_S = 0.05
 _PAUSES_S = (0.1, 0.5, 2.0, 5.0)
 _LAST_CHANCE_S = 5.0
 
 
 class Losses:
-    """Counts what was lost, in all event loops."""
+    """Counts the lost entries of all event loops."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -88,15 +88,15 @@ class Losses:
 
     @property
     def count(self) -> int:
-        """How many entries were lost."""
+        """The number of lost entries."""
         return self._count
 
     def add(self, count: int, reason: str) -> None:
-        """Count some more, and say so in the log."""
+        """Count further losses, and log a warning."""
         with self._lock:
             self._count += count
             total = self._count
-        # Each time the number doubles: in trouble there is one for every answer.
+        # Only each time the count doubles: during an outage every answer loses an entry.
         if total.bit_length() > (total - count).bit_length():
             _log.warning(
                 "the journal has lost %d entries so far; the last because %s", total, reason
@@ -106,13 +106,13 @@ class Losses:
 class Writer:
     """Writes the rows of one event loop in batches, in the background.
 
-    A row leaves the queue once it is written. One that was written although nobody heard of it,
-    because the wait was broken off, is written again, which changes nothing.
+    A row leaves the queue once it is written. If the wait for a successful write is cancelled, the
+    row is written again, which has no effect.
 
     Args:
-        write: Writes rows, all or none; existing rows are left as they are.
-        losses: Where losses are counted.
-        most: How many rows may wait.
+        write: Writes all rows or none; existing rows are left unchanged.
+        losses: The counter of lost entries.
+        most: The maximum number of rows in the queue.
     """
 
     def __init__(
@@ -136,19 +136,19 @@ class Writer:
         self._hurry = asyncio.Event()
 
     async def put(self, row: Row) -> bool:
-        """Take a row, or lose it when there is no room for it within a moment.
+        """Queue a row, or drop it if there is still no room after 50 ms.
 
         Returns:
-            Whether it was taken.
+            Whether it was queued.
         """
         size = size_of(row)
         try:
-            # While nothing can be written, to wait would only hold up every answer.
+            # During an outage, waiting would only delay every answer.
             if not self._fits(size) and self._trouble is None:
                 with anyio.move_on_after(_PATIENCE_S):
                     await self._until(lambda: self._fits(size))
         finally:
-            # When the wait is cancelled, too: there may be room by now.
+            # Even if the wait was cancelled: there may be room by now.
             taken = self._fits(size)
             if taken:
                 self._rows.append(row)
@@ -160,10 +160,10 @@ class Writer:
         return taken
 
     async def flush(self) -> None:
-        """Wait until what was taken is written.
+        """Wait until all rows queued so far are written.
 
         Raises:
-            JournalError: Trying to write it failed. It will be tried again.
+            JournalError: An attempt failed. It will be retried.
         """
         taken, failures = self._taken, self._failures
         self._start()
@@ -173,7 +173,7 @@ class Writer:
             raise JournalError(str(self._trouble))
 
     async def aclose(self) -> None:
-        """Write what is left, or count it as lost where that cannot be done soon."""
+        """Write the remaining rows, or count them as lost if that fails or takes too long."""
         reason = "the journal was closed before it wrote them"
         try:
             if self._task is not None:
@@ -193,7 +193,7 @@ class Writer:
             self._drop(len(self._rows))
 
     def _fits(self, size: int) -> bool:
-        # However large it is, one alone is taken.
+        # A single row is accepted whatever its size.
         room = not self._rows or self._bytes + size <= _MOST_BYTES
         return room and len(self._rows) < self._most
 
@@ -206,9 +206,9 @@ class Writer:
         self._changed = asyncio.Event()
 
     def _start(self) -> None:
-        # It ends when there is nothing to do, so that no loop ends before it.
+        # The task ends when the queue is empty, so that none is pending when an idle loop closes.
         if self._rows and (self._task is None or self._task.done()):
-            # In a context of its own: it outlives the request that happens to start it.
+            # In a new context, because it outlives the request that happens to start it.
             self._task = Context().run(asyncio.create_task, self._run())
 
     async def _run(self) -> None:
@@ -242,7 +242,7 @@ class Writer:
         try:
             await self._attempt(batch)
         except RefusedError:
-            # One bad row must not take others with it.
+            # One bad row must not cause the loss of others.
             await self._write_singly(batch)
         else:
             self._drop(len(batch))
@@ -253,7 +253,7 @@ class Writer:
         except JournalError:
             raise
         except Exception as error:
-            # Whatever it is, rows wait and losses are counted; nobody may wait for ever.
+            # Any other error is a failed attempt too, or `flush` would wait forever.
             raise JournalError(f"writing failed with {type(error).__name__}") from error
 
     async def _write_singly(self, batch: Sequence[Row]) -> None:
@@ -274,16 +274,16 @@ class Writer:
 _DAY_S = 86_400.0
 _TIDY_S = 3600.0
 _ROLL_UP_S = 60.0
-# So many are removed at once, so that nobody waits long for the file meanwhile.
+# The number of entries deleted at once: few enough not to block other users of the file for long.
 _CHUNK = 5000
-# So many that were written before there was an index are indexed at once.
+# The number of older entries without an index that are indexed at once.
 _INDEXED = 200
-# So many are read first where the bytes are limited, and then twice as many each time.
+# The number of entries read first if the bytes are limited; it doubles with each query.
 _PORTION = 8
 
 
 class _Open:
-    """What one event loop has open."""
+    """One event loop's session and writer."""
 
     def __init__(self, session: Session, writer: Writer) -> None:
         self.session = session
@@ -297,15 +297,15 @@ class _Open:
 
 
 class Journal:
-    """An append-only record of what a guard found.
+    """An append-only record of verdicts.
 
-    One journal serves any number of threads and event loops; each has connections of its own, which
-    are closed when it shuts down. `open_journal` makes one.
+    A journal may be shared by any number of threads and event loops. Each event loop has its own
+    connections, which are closed when it shuts down. Create one with `open_journal`.
 
     Args:
         store: The database.
-        config: What is kept, and for how long.
-        clock: Seconds since the epoch, by which old entries are removed.
+        config: The settings, such as the content and the retention.
+        clock: Returns seconds since the epoch, to determine the age of entries.
     """
 
     def __init__(
@@ -319,7 +319,7 @@ class Journal:
         self._tidied: float | None = None
         self._rolled_up: float | None = None
         self._forgetting = False
-        # Whether there may be entries without an index, and whether those who write index them.
+        # Whether entries may lack an index, and whether the next write may continue indexing them.
         self._unindexed = self._indexing = True
         self._open: PerLoop[_Open] = PerLoop(self._begin, _Open.aclose)
 
@@ -328,44 +328,45 @@ class Journal:
 
     @property
     def content(self) -> Content:
-        """Of which entries the words are kept."""
+        """The entries whose text is stored."""
         return self._config.content
 
     @property
     def lost(self) -> int:
-        """How many entries could not be written, and never will be."""
+        """The number of entries that were lost instead of written."""
         return self._losses.count
 
     async def append(self, entry: Entry) -> bool:
-        """Have an entry written in the background, with the words that may be kept.
+        """Queue an entry to be written in the background, with the text that the settings allow.
 
-        It waits 50 ms at most, when too many entries wait already. An entry whose id is in the
-        journal changes nothing, so one can be appended again when in doubt.
+        If the queue is full, it waits for at most 50 ms. Appending an entry again has no effect,
+        so retries are safe.
 
         Args:
             entry: The entry.
 
         Returns:
-            Whether it will be written; if not, it counts as `lost`.
+            Whether it was queued; if not, it counts as `lost`.
 
         Raises:
-            ConfigurationError: The entry's verdict is none.
+            ConfigurationError: The entry's verdict is invalid.
         """
         row = row_of(entry, self._config.content)
         return await (await self._open.get()).writer.put(row)
 
     async def flush(self) -> None:
-        """Wait until what was appended in this event loop is written.
+        """Wait until all entries appended in this event loop are written.
 
         Raises:
-            JournalError: It cannot be written at the moment. It will be tried again.
+            JournalError: They cannot be written at the moment. It will be retried.
         """
         await (await self._open.get()).writer.flush()
 
     async def aclose(self) -> None:
-        """Write what was appended in this event loop, and close what it has open.
+        """Write the entries appended in this event loop, and close its connections.
 
-        What cannot be written within some seconds counts as `lost`. The journal can be used again.
+        Entries that cannot be written within a few seconds count as `lost`. The journal can be
+        used again.
         """
         await self._open.aclose()
 
@@ -385,24 +386,23 @@ class Journal:
         sort: Sort = "newest",
         max_bytes: int | None = None,
     ) -> list[Entry]:
-        """Return the newest entries that were written, newest first, or sorted otherwise.
+        """Return written entries, newest first or in another order.
 
         Args:
-            limit: How many at most, at least 1.
-            before: Only those after this entry in the order: the last of the page before. That
-                entry may be gone by now, but not where only its id is given.
-            model: Only those of this model.
-            policy: Only those of this policy.
-            decision: Only those with this decision.
-            tenant: Only those of this tenant.
-            request_id: Only those of this request.
-            since: Only those from this time on, in seconds since the epoch.
-            until: Only those before this time.
-            words: Only those whose kept text has each of these words; `bridge*` is any that begins
-                so.
+            limit: The maximum number of entries, at least 1.
+            before: Only entries that follow this one in the order: the last of the previous page.
+                It may have been deleted since, unless only its id is given.
+            model: Only entries of this model.
+            policy: Only entries of this policy.
+            decision: Only entries with this decision.
+            tenant: Only entries of this tenant.
+            request_id: Only entries of this request.
+            since: Only entries from this time on, in seconds since the epoch.
+            until: Only entries before this time.
+            words: Only entries whose stored text has each of these words; `bridge*` is a prefix.
             sort: `newest`; or the highest `score`, the highest `cost` or the longest `latency`
-                first, which takes long without a `since`.
-            max_bytes: Return fewer, but at least one, once they take so much memory, roughly.
+                first, which is slow without `since`.
+            max_bytes: Stop, after at least one entry, once they take about this much memory.
 
         Raises:
             UnknownEntryError: There is no entry with the id `before`; a `JournalError`.
@@ -455,7 +455,7 @@ class Journal:
         return await self.get(some_id) or next(iter(await self.recent(1, request_id=some_id)), None)
 
     async def find_own(self, some_id: str, tenant: str | None) -> Entry | None:
-        """Return what `find` does among the entries of a tenant; of those without one for None.
+        """Like `find`, but only among a tenant's entries; None means those without a tenant.
 
         Raises:
             JournalError: The journal cannot be read.
@@ -467,19 +467,19 @@ class Journal:
         return next(iter(await _decoded(rows)), None)
 
     async def forget(self, *, tenant: str | None = None, request_id: str | None = None) -> int:
-        """Delete all entries of a tenant, or of a request, with what people said of them.
+        """Delete all entries of a tenant or of a request, with their feedback.
 
-        What another process has not written yet is not deleted.
+        Entries that another process has yet to write are not deleted.
 
         Args:
             tenant: The tenant.
             request_id: The request.
 
         Returns:
-            How many entries were deleted.
+            The number of deleted entries.
 
         Raises:
-            ConfigurationError: Not one of the two is given.
+            ConfigurationError: Neither or both of the two are given.
             JournalError: The journal cannot be written.
         """
         if (tenant is None) == (request_id is None):
@@ -495,11 +495,11 @@ class Journal:
         return removed
 
     async def rate(self, feedback: Feedback) -> None:
-        """Write down what somebody says of an entry, in place of what they said of it before.
+        """Record feedback on an entry, replacing that of the same rater on the same part.
 
         Raises:
             ConfigurationError: There is no such entry, or it has no such claim.
-            TooManyError: It came in through the API, and 1,000 others on this entry did.
+            TooManyError: The feedback is from the API, and the entry has 1,000 others from there.
             JournalError: The journal cannot be written.
         """
         await self.flush()
@@ -525,18 +525,18 @@ class Journal:
     async def _noted(self, note: str, redact: Callable[[str], str]) -> str | None:
         try:
             return await _beside(lambda: one_redacted(note, redact))
-        except Exception as error:  # Whatever a function of somebody else's raises.
+        except Exception as error:  # The user's function may raise anything.
             _log.warning("`redact` failed with %s; the note is not stored", type(error).__name__)
         return None
 
     async def feedback(
         self, entry_id: str | Sequence[str] | None = None, *, limit: int = 1_000_000
     ) -> list[Feedback]:
-        """Return what people said, oldest first.
+        """Return feedback, oldest first.
 
         Args:
-            entry_id: Of which entry, or which entries; None for all that was said of any.
-            limit: How much of each entry that is named, the newest.
+            entry_id: The entry or entries; None for the feedback on all of them.
+            limit: The maximum number of items per named entry, the newest.
 
         Raises:
             JournalError: The journal cannot be read.
@@ -547,13 +547,13 @@ class Journal:
         return feedback_of(await self._read(said_of(len(names)), (*map(named, names), limit)))
 
     async def draw(self, draws: Sequence[Draw]) -> int:
-        """Write down which entries were drawn to be labelled.
+        """Record entries drawn for labelling.
 
-        One that was drawn before has the sum of both weights. It counts as drawn at random if it
-        was drawn at random once.
+        If an entry was drawn before, the weights add up. It counts as drawn at random if any of
+        its draws was.
 
         Returns:
-            How many were not drawn before.
+            The number of entries drawn for the first time.
 
         Raises:
             JournalError: The journal cannot be written.
@@ -565,11 +565,11 @@ class Journal:
         return len({one.entry_id for one in draws} - before)
 
     async def drawn(self, *, unrated_by: str | None = None) -> list[Draw]:
-        """Return which entries were drawn to be labelled, oldest first.
+        """Return the entries drawn for labelling, oldest first.
 
         Args:
-            unrated_by: Only those of which this rater has not rated the whole; empty for those of
-                which nobody has; None for all.
+            unrated_by: Only entries that this rater has not rated as a whole; empty for those that
+                nobody has; None for all.
 
         Raises:
             JournalError: The journal cannot be read.
@@ -593,22 +593,22 @@ class Journal:
         request_id: str | None = None,
         words: str | None = None,
     ) -> list[Slice]:
-        """Return the entries of a span in figures.
+        """Return statistics of the entries in a span.
 
         Args:
-            since: Where the span begins, in seconds since the epoch.
-            until: Where it ends; what happened then is no part of it.
-            step_s: How long a slice is, in seconds; 10,000 slices at most.
-            by: The field that separates the slices of one stretch; None for one slice each.
-            model: Only of this model; the filters are those of `recent`.
-            policy: Only of this policy.
-            decision: Only with this decision.
-            tenant: Only of this tenant.
-            request_id: Only of this request.
-            words: Only those whose kept text has each of these words.
+            since: The start of the span, in seconds since the epoch.
+            until: The end of the span (exclusive).
+            step_s: The length of a slice in seconds; at most 10,000 slices.
+            by: The field to group the entries of a step by; None for one slice per step.
+            model: Only entries of this model; the filters are those of `recent`.
+            policy: Only entries of this policy.
+            decision: Only entries with this decision.
+            tenant: Only entries of this tenant.
+            request_id: Only entries of this request.
+            words: Only entries whose stored text has each of these words.
 
         Returns:
-            The slices in which there are entries, by time and name.
+            The slices that have entries, by time and name.
 
         Raises:
             ConfigurationError: The span is empty or has too many slices, or `by` is unknown.
@@ -636,15 +636,15 @@ class Journal:
         return [slice_of(row, since=start, step_s=step, by=by) for row in rows]
 
     async def prune(self, now: float | None = None) -> int:
-        """Remove what is older, or more, than the settings allow.
+        """Delete entries beyond the retention limits of the settings.
 
-        It happens by itself too, when entries are written, at most once an hour.
+        This also happens automatically when entries are written, at most once an hour.
 
         Args:
-            now: Seconds since the epoch; by default what the clock says.
+            now: Seconds since the epoch; by default the clock's time.
 
         Returns:
-            How many entries were removed.
+            The number of deleted entries.
 
         Raises:
             JournalError: The journal cannot be written.
@@ -671,7 +671,7 @@ class Journal:
         raise UnknownEntryError(f"the journal has no entry {entry_id!r}")
 
     async def _find(self, filters: Filters, sql: str, values: Row) -> list[Row]:
-        # Nothing that is there may be missing from what is found.
+        # Index the remaining entries first, so that the search misses none.
         while filters.words and self._unindexed:
             self._unindexed = await self._index((await self._open.get()).session)
         return await self._read(sql, values)
@@ -689,7 +689,7 @@ class Journal:
         return _Open(session, Writer(write, self._losses, most=self._config.max_waiting))
 
     async def _prepared(self, rows: Sequence[Row]) -> tuple[Sequence[Row], Sequence[str | None]]:
-        """Return rows as they are written, and the words of each."""
+        """Return the rows after redaction, and the search terms of each."""
         redact = self._redact
 
         def work() -> tuple[Sequence[Row], Sequence[str | None]]:
@@ -701,7 +701,7 @@ class Journal:
         return await _beside(work)
 
     async def _index(self, session: Session) -> bool:
-        """Index some of what was written before there was an index.
+        """Index some of the entries from before the full-text index existed.
 
         Returns:
             Whether there may be more.
@@ -717,11 +717,11 @@ class Journal:
     async def _tidy(self, session: Session) -> None:
         now = self._clock()
         if self._tidied is None or now - self._tidied >= _TIDY_S:
-            # Said first: what cannot be removed now must not keep others from being written.
+            # Set first: a failure to delete must not block the writing of others.
             self._tidied = now
             if await self._prune(session, now):
                 self._forgetting = True
-        # What follows takes long, and is done a piece at a time: the next to write goes on.
+        # The following takes long, so each write does only a part of it.
         if self._forgetting:
             self._forgetting = False
             self._forgetting = await session.forget()
@@ -736,16 +736,16 @@ class Journal:
 
 
 async def _beside(work: Callable[[], T]) -> T:
-    """Do something that takes a while beside the event loop."""
+    """Run a blocking function in a thread."""
     try:
         return await anyio.to_thread.run_sync(work)
     except RuntimeError:
-        # At the end of a process there are no new threads.
+        # No new threads can start at interpreter shutdown.
         return work()
 
 
 async def _decoded(rows: Sequence[Row]) -> list[Entry]:
-    # The verdict of a long answer is large, and the event loop may have a gateway to run.
+    # In a thread: verdicts on long answers are large, and the event loop may be running a gateway.
     return await _beside(lambda: [entry_of(row) for row in rows]) if rows else []
 
 
@@ -764,13 +764,13 @@ async def _in_chunks(session: Session, sql: str, row: Row) -> int:
 
 
 def open_journal(config: JournalConfig | None = None) -> Journal:
-    """Return the journal that settings describe. Nothing is connected to before it is used.
+    """Return the journal for some settings. It connects on first use.
 
     Args:
         config: The settings; by default a file in the working folder, without content.
 
     Raises:
-        ConfigurationError: The address is none.
+        ConfigurationError: The address is invalid.
         MissingDependencyError: psycopg is needed and not installed.
     """
     config = config or JournalConfig()
@@ -789,7 +789,7 @@ def _redactor(path: str | None) -> Callable[[str], str] | None:
     return cast("Callable[[str], str]", function)
 
 
-# Imported where they are wanted, because each is wanted without the other.
+# Imported on demand, because each is used without the other.
 def _store(config: JournalConfig) -> Store:
     if config.file is not None:
         from resay.reporting.journal.sqlite import SqliteStore

@@ -1,8 +1,8 @@
-"""The journal in PostgreSQL, with the same rollups as a file has.
+"""The journal in PostgreSQL, with the same rollups as the SQLite file.
 
-Others write at the same time here, so whoever writes entries of a stretch shares a lock on it that
-whoever makes its rollup holds alone: a rollup has all that was written before it was made, and what
-is written afterwards removes it. A stretch that somebody writes to just now is left for later.
+Writers are concurrent here, so those who write entries of a stretch of time share a lock on it,
+which building its rollup takes exclusively: a rollup contains all entries written before it, and
+later writes delete it. A stretch that is being written to is left for later.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CONNECT_S = 5
-# A server that does not answer at all would otherwise be waited for until TCP gives up.
+# Without a timeout, a server that does not answer would block until TCP gives up.
 _PATIENCE_S = 30.0
-# Not to_regclass, which may go on denying a table that another session has just made.
+# Not `to_regclass`, which may still miss a table that another session has just created.
 _EXISTS = "SELECT 1 FROM pg_class WHERE relname = ? AND pg_table_is_visible(oid)"
-# Held while the tables are made; any number does that nobody else takes.
+# Held during migrations; an arbitrary key that nothing else uses.
 _LOCK = "SELECT pg_advisory_xact_lock(7236142077612401)"
 
 _TYPES = (("INTEGER", "BIGINT"), ("REAL", "DOUBLE PRECISION"), ("BLOB", "BYTEA"))
-# The locks of the stretches; any numbers do that nobody else takes.
+# The locks of the stretches; arbitrary keys that nothing else uses.
 _FIRST_LOCK = 7236142100000000
 _FARTHEST_S = 1e15
-# In whole seconds: a part of the least number that there is would be too little for it.
+# In whole seconds: dividing a denormal number would raise an underflow error.
 _SECOND = f"least(greatest(floor(time), -{_FARTHEST_S}), {_FARTHEST_S})"
 _STRETCH = f"CAST(floor({_SECOND} / {WIDTH_S}) AS BIGINT)"
 
@@ -85,14 +85,14 @@ _OWN = {
         " words TSVECTOR NOT NULL)",
         "CREATE INDEX resay_journal_words_by_word ON resay_journal_words USING gin (words)",
         "CREATE INDEX resay_journal_words_by_time ON resay_journal_words (time, entry_id)",
-        # What holds no words need not be looked at.
+        # Entries without text need no index.
         "INSERT INTO resay_journal_unindexed SELECT id FROM resay_journal_entries"
         """ WHERE question IS NOT NULL OR verdict ~ '"text":"[^"]'""",
     ),
     5: (
         *map(_typed, TABLES[:3]),
-        # With the rights of whoever makes the tables: others may have none but to add entries.
-        # In order, so that two who write to the same stretches do not wait for each other.
+        # SECURITY DEFINER: roles that write entries may have no rights to the rollups.
+        # Ordered, so that two writers to the same stretches do not deadlock.
         "CREATE FUNCTION resay_journal_change() RETURNS trigger LANGUAGE plpgsql"  # noqa: S608 - our own names
         " SECURITY DEFINER SET search_path FROM CURRENT AS $$ DECLARE stretches BIGINT[]; BEGIN"
         f" stretches := ARRAY(SELECT DISTINCT {_STRETCH} FROM changed ORDER BY 1);"
@@ -111,7 +111,7 @@ _OWN = {
         f"INSERT INTO resay_journal_changed SELECT DISTINCT {_STRETCH} FROM resay_journal_entries",  # noqa: S608 - our own names
     ),
 }
-# Who may only add entries makes no rollups, and reads them only if that was granted too.
+# Roles that may only insert entries build no rollups, and read them only if that was granted too.
 _MAY_ROLL_UP = CHANGED.replace(
     " ORDER",
     " AND has_table_privilege('resay_journal_changed', 'DELETE')"
@@ -125,20 +125,20 @@ _MAY_READ = (
 _TAKE = "SELECT pg_try_advisory_xact_lock(?)"
 _STRAYED = "DELETE FROM resay_journal_rollups WHERE stretch = ?"
 _OPEN = "SELECT count(*) FROM resay_journal_changed WHERE stretch >= ? AND stretch < ?"
-# The entries of a span of which there are no rollups.
+# The entries of those stretches of a span that have no rollups.
 _UNKEPT = (
     ENTRIES.partition(" WHERE")[0]
     + " e JOIN resay_journal_changed c ON e.time >= CAST(c.stretch AS DOUBLE PRECISION)"
     f" * {WIDTH_S} AND e.time < CAST(c.stretch + 1 AS DOUBLE PRECISION) * {WIDTH_S}"
     " WHERE c.stretch >= ? AND c.stretch < ?"
 )
-# The database adds up more than these many faster than we do.
+# With more stretches than this without rollups, the database is faster at summing up.
 _MOST_OPEN = 50
-# So many rollups are written at once, since a statement has at most 65,535 values.
+# The number of rollups per statement, which may have at most 65,535 values.
 _KEPT_AT_ONCE = 1000
-# As many characters take as long as an entry that is added up.
+# The work of summing up an entry, in the characters by which `compute` measures work.
 _ADDING = 20
-# So many of the newest entries are looked through for a word.
+# The number of newest entries to scan for a word before the index is used.
 _LOOKED_THROUGH = 5000
 _WORDS = "array_to_tsvector(string_to_array({}, ' '))"
 _INDEX = (
@@ -149,14 +149,14 @@ _INDEX = (
 
 
 class PostgresStore:
-    """Keeps the journal in PostgreSQL, in tables whose names begin with `resay_journal`.
+    """Stores the journal in PostgreSQL, in tables whose names begin with `resay_journal`.
 
     Args:
-        url: Where it is: `postgresql://`, with user, password, database and options as libpq
-            takes them.
+        url: The address: `postgresql://`, with user, password, database and options in libpq's
+            format.
 
     Raises:
-        ConfigurationError: libpq does not understand it.
+        ConfigurationError: libpq cannot parse the address.
         MissingDependencyError: psycopg is not installed.
     """
 
@@ -177,7 +177,7 @@ class PostgresStore:
         return PostgresSession(self._driver, self._options, repr(self))
 
     def whole(self, sql: str) -> str:
-        """Return the expression for the whole part of a number."""
+        """Return the expression for the integer part of a number."""
         return f"CAST(floor({sql}) AS BIGINT)"
 
     def percentile(self, name: str, percent: int) -> str:
@@ -190,7 +190,7 @@ class PostgresStore:
         return False
 
     def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
-        """Return how entries are found by their words."""
+        """Return the search for entries with all of some terms."""
         quoted = (f"'{term[:-1]}':*" if term.endswith("*") else f"'{term}'" for term in terms)
         limits = [
             f"w.time {sign} {float(moment)!r}"
@@ -201,11 +201,11 @@ class PostgresStore:
         return Search("resay_journal_words w", holds, values, tuple(limits), ("time", "entry_id"))
 
     def newest(self, search: Search, before: Place | None, limit: int) -> tuple[str, Row]:
-        """Return the query for the newest entries that are found.
+        """Return the query for the newest matching entries.
 
-        The planner cannot tell how frequent a word is, and would look for a rare one among all
-        entries by time. So the newest entries are looked through, where frequent words are; only
-        if they are not enough, the index says what has the word, and all of that is sorted.
+        The planner cannot estimate a word's frequency, and would scan all entries by time for a
+        rare one. So the query scans only the newest entries, which suffices for frequent words.
+        If it finds too few, it gets all matches from the index and sorts them.
         """
         older, values = list(search.limits), search.values
         if before is not None:
@@ -234,16 +234,16 @@ class PostgresStore:
 
 
 class PostgresSession:
-    """Two connections: who reads for long keeps nobody from writing."""
+    """Two connections, so that long reads do not block writes."""
 
     def __init__(self, driver: Any, options: dict[str, Any], name: str) -> None:
         self._writing = _Desk(driver, options, name)
         self._reading = _Desk(driver, options, name)
 
     async def insert(self, rows: Sequence[Row], terms: Sequence[str | None]) -> None:
-        """Write entries, all or none of them."""
+        """Write all entries or none."""
         sql, values = insert(len(rows)), tuple(chain.from_iterable(rows))
-        # The words of one that was there already may not be those that were kept of it.
+        # Only for new entries: an existing one may have been stored with other text.
         if words := [(row[0], found) for row, found in zip(rows, terms, strict=True) if found]:
             sql = (
                 f"WITH written AS ({sql} RETURNING id, time)"  # noqa: S608 - our own names
@@ -253,8 +253,8 @@ class PostgresSession:
                 " ON found.id = written.id ON CONFLICT DO NOTHING"
             )
             values += tuple(chain.from_iterable(words))
-        # In one statement: a loop that shuts down, and wants to write what is left, starts no
-        # asynchronous generators any more, as the driver has them for transactions and for many.
+        # One statement, because an event loop that is shutting down cannot start the asynchronous
+        # generators behind the driver's transactions and `executemany`.
         await self._change(sql, values)
 
     async def change(self, sql: str, row: Row) -> int:
@@ -271,7 +271,7 @@ class PostgresSession:
         return await self._reading.do(work)
 
     async def roll_up(self, now: float) -> bool:
-        """Make some of the rollups that are missing, where that is allowed."""
+        """Build some of the missing rollups, if the role is allowed to."""
 
         async def work(connection: AsyncConnection[Row]) -> bool:
             end = int((now - LATE_S) // WIDTH_S)
@@ -279,7 +279,7 @@ class PostgresSession:
             for (stretch,) in await _rows(connection, _MAY_ROLL_UP, (end,)):
                 if read >= MOST_ROWS:
                     return True
-                # Whoever fails half-way closes the connection, which takes all of it back.
+                # On a failure, `_Desk` closes the connection, which rolls back.
                 await connection.execute(b"BEGIN")
                 ((free,),) = await _rows(connection, _TAKE, (_FIRST_LOCK + stretch,))
                 # Another process may have been faster.
@@ -293,13 +293,13 @@ class PostgresSession:
     async def summed_up(
         self, since: float, until: float, step_s: float, by: str | None
     ) -> list[Row] | None:
-        """Return the figures of slices made of whole stretches; None of others."""
+        """Return the rows of slices made of whole stretches; None for other slices."""
         if not fits(since, until, step_s):
             return None
         span = int(since) // WIDTH_S, int(until) // WIDTH_S
 
         async def work(connection: AsyncConnection[Row]) -> tuple[list[Row], list[Row]] | None:
-            # Rollups and entries of one moment.
+            # A consistent snapshot of rollups and entries.
             await connection.execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             ((may,),) = await _rows(connection, _MAY_READ, ())
             found = None
@@ -316,7 +316,7 @@ class PostgresSession:
         return await compute(add, chars=_ADDING * sum(map(len, found)))
 
     async def forget(self) -> bool:
-        """Do nothing: the server tidies up by itself (VACUUM)."""
+        """Do nothing: the server cleans up by itself (VACUUM)."""
         return False
 
     async def aclose(self) -> None:
@@ -332,12 +332,12 @@ class PostgresSession:
 
 
 async def _rows(connection: AsyncConnection[Row], sql: str, row: Row) -> list[Row]:
-    # Latencies as text would be twice as long, and take longer to read than to find.
+    # Binary: as text, latencies would be twice as long and take longer to parse than to query.
     return await (await connection.execute(_given(sql), row, binary=True)).fetchall()
 
 
 async def _kept(connection: AsyncConnection[Row], stretch: int) -> int:
-    """Write the rollups of a stretch; return how many entries it has."""
+    """Write the rollups of a stretch, and return its number of entries."""
     await connection.execute(_given(_STRAYED), (stretch,))
     span = (float(stretch * WIDTH_S), float((stretch + 1) * WIDTH_S))
     entries = await _rows(connection, ENTRIES, span)
@@ -372,7 +372,7 @@ class _Desk:
                 )
             except (self._driver.Error, OSError) as error:
                 problem = JournalError(f"cannot use {self._journal} ({_kind(error)})")
-        # Outside of the handler, because the driver's messages repeat what was to be written.
+        # Raised outside the handler, because the driver's messages repeat the values.
         raise problem
 
     async def aclose(self) -> None:
@@ -387,7 +387,7 @@ class _Desk:
 
     async def _try(self, work: Callable[[AsyncConnection[Row]], Awaitable[T]]) -> T:
         connection = self._connection or await self._connect()
-        # Whoever fails or is cancelled leaves it in a state that nobody knows.
+        # A failure or a cancellation leaves the connection in an unknown state.
         self._connection = None
         try:
             result = await work(connection)
@@ -401,8 +401,7 @@ class _Desk:
         connection: AsyncConnection[Row] = await self._driver.AsyncConnection.connect(
             **self._options,
             autocommit=True,
-            # Statements prepared in one session are not there in the next that a pooler such as
-            # PgBouncer gives.
+            # A pooler such as PgBouncer may switch to a session without the prepared statements.
             prepare_threshold=None,
         )
         try:
@@ -416,7 +415,7 @@ class _Desk:
 async def _migrate(connection: AsyncConnection[Row]) -> None:
     if await _version(connection) == LATEST:
         return
-    # Whoever fails half-way closes the connection, which takes all of it back.
+    # On a failure, the caller closes the connection, which rolls back.
     await connection.execute(b"BEGIN")
     await connection.execute(_LOCK)
     # Another process may have been faster.
@@ -430,7 +429,7 @@ async def _migrate(connection: AsyncConnection[Row]) -> None:
 
 
 async def _version(connection: AsyncConnection[Row]) -> int:
-    # Looked for first: to make a table where it is missing needs rights that few should have.
+    # Not CREATE TABLE IF NOT EXISTS, which needs rights that few roles should have.
     found = await (await connection.execute(_given(_EXISTS), (VERSIONS_TABLE,))).fetchone()
     if found is None:
         return 0
@@ -457,9 +456,9 @@ def _parsed(driver: Any, url: str) -> dict[str, Any]:
         pass
     else:
         defaults = {"connect_timeout": _CONNECT_S, "application_name": "resay"}
-        # What a database in another encoding cannot hold, the server refuses by itself.
+        # The server itself rejects characters that a database in another encoding cannot store.
         return defaults | given | {"client_encoding": "UTF8"}
-    # Outside of the handler, whose exception may repeat a password.
+    # Raised outside the handler, whose exception may repeat a password.
     raise ConfigurationError(
         "PostgreSQL's client cannot read the journal's url; write"
         " postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special characters as %XX"

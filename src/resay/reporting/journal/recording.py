@@ -1,4 +1,4 @@
-"""Who hears of what a guard finds: the application, and the journal that the policy names."""
+"""Report verdicts to the application's functions, the policy's journal and its observers."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ T = TypeVar("T", Answer, Verdict)
 _log = logging.getLogger(__name__)
 _UNKNOWN = "unknown"
 _lock = threading.Lock()
-# Guards with the same settings share one; it is written until the process ends.
+# Guards with the same settings share a journal, which stays open until the process ends.
 _journals: dict[JournalConfig, Journal] = {}
 
 
 def shared_journal(config: JournalConfig) -> Journal:
-    """Return the journal of these settings, the same for all guards of the process."""
+    """Return the journal with these settings, shared by all guards of the process."""
     with _lock:
         journal = _journals.get(config)
         if journal is None:
@@ -44,13 +44,13 @@ def shared_journal(config: JournalConfig) -> Journal:
 
 
 class Recorder:
-    """Writes entries from whatever thread or event loop, and lets nobody wait for it.
+    """Records entries from any thread or event loop without blocking.
 
-    All is written on the background loop, and what is left when the process ends.
+    Entries are written on the background event loop, the last ones when the process ends.
 
     Args:
-        policy: The policy; it names a journal.
-        name: What the policy is called.
+        policy: The policy, which names a journal.
+        name: The policy's name.
     """
 
     def __init__(self, policy: Policy, name: str) -> None:
@@ -65,26 +65,26 @@ class Recorder:
         began: float,
         api: Api,
     ) -> None:
-        """Have something written down. Whatever fails is logged, and harms no answer.
+        """Queue an entry. Failures are logged and do not affect the answer.
 
         Args:
-            found: What a call of the guard came to.
-            query: What was asked, where that is known.
-            began: When the call began, by `time.perf_counter`.
-            api: What was called.
+            found: The result of a call of the guard.
+            query: The query, if known.
+            began: The start of the call, by `time.perf_counter`.
+            api: The API that was called.
         """
         try:
             entry = self._entry(found, query, time.perf_counter() - began, api)
             in_background(self._append, entry)
-        # The answer is there already, and what went wrong may hold words of it.
+        # The answer exists already. The error may quote it, so only its type is logged.
         except Exception as error:
             _log.error("the journal failed with %s", type(error).__name__)
 
     async def aflush(self) -> None:
-        """Wait until what was found is written.
+        """Wait until all recorded entries are written.
 
         Raises:
-            JournalError: It cannot be written at the moment. It will be tried again.
+            JournalError: They cannot be written at the moment. It will be retried.
         """
         await asyncio.wrap_future(in_background(self.journal.flush))
 
@@ -121,19 +121,19 @@ def _action_of(found: Answer | Verdict | HallucinationBlocked) -> Action:
         return found.action
     if isinstance(found, HallucinationBlocked):
         return "block"
-    # Nothing was done with a response that was only checked, but to say so.
+    # A mere check leaves the response as it is, and only reports the verdict.
     return "annotate" if found.decision in ("flagged", "inconclusive") else "allow"
 
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Who is notified of verdicts.
+    """The listeners that are notified of verdicts.
 
     Attributes:
-        functions: The application's own functions.
-        recorder: What writes verdicts down; None for nothing.
-        observers: What pushes verdicts to tools.
-        policy: What the policy is called.
+        functions: The application's functions.
+        recorder: Records verdicts in the journal; None to record none.
+        observers: The deliveries of verdicts to tools.
+        policy: The policy's name.
     """
 
     functions: tuple[OnVerdict, ...] = ()
@@ -142,11 +142,11 @@ class Listeners:
     policy: str = ""
 
     def tell(self, verdict: Verdict, query: Query | None = None) -> None:
-        """Tell of a verdict that no guard came to, such as that on what is not checked.
+        """Report a verdict without a check, such as that on a skipped answer.
 
         Args:
             verdict: The verdict.
-            query: What was asked, where that is known.
+            query: The query, if known.
         """
         unchecked()
         self._record(verdict, query, time.perf_counter(), "chat")
@@ -155,18 +155,18 @@ class Listeners:
     async def hearing(
         self, work: Awaitable[T], query: Query | None = None, sources: Sources | None = None
     ) -> T:
-        """Tell of what some work comes to.
+        """Await a guarded call, and report its result.
 
         Args:
-            work: Gives an answer, or a verdict.
-            query: What was asked, where that is known.
-            sources: Who answers, which may know the model where the query does not.
+            work: The call, which returns an answer or a verdict.
+            query: The query, if known.
+            sources: The provider, which may know the model if the query does not.
 
         Returns:
-            What it gives.
+            The call's result.
 
         Raises:
-            BaseException: What it raises.
+            BaseException: Any error of the call.
         """
         began = time.perf_counter()
         if query is not None and query.model is None and sources is not None:

@@ -1,9 +1,9 @@
-"""The journal in a file, with the figures of stretches of time that are over beside its entries.
+"""The journal in an SQLite file, with rollups of past stretches of time beside its entries.
 
-A rollup holds what `summary` wants of one half hour: counts, sums, and the sorted latencies, so
-that percentiles are those of the entries and no estimates. It is made when the half hour is over.
-Triggers remove it when an entry of that time is written or removed, by whatever program, and until
-it is made again the entries themselves are read: figures are the same with rollups and without.
+A rollup holds the data that `summary` needs of one half hour: counts, sums, and the sorted
+latencies, so that percentiles are exact. It is built once the half hour is over. Triggers delete it
+when any program writes or deletes an entry of that time. Until it is built again, the entries
+themselves are read, so the results are the same with and without rollups.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from resay.reporting.journal.entry import Place
 
 K = TypeVar("K")
 WIDTH_S = 1800
-"""How long the stretch of one rollup is, in seconds."""
-# Entries that were made before the end of a stretch may be written a moment after.
+"""The length of a rollup's stretch of time, in seconds."""
+# Entries made before the end of a stretch may be written a moment after it.
 LATE_S = 60.0
-# So many are read at once, so that nobody waits long for the file meanwhile.
+# The number of entries read at once: few enough not to block other users of the file for long.
 MOST_ROWS = 20_000
 _FEW = 2000
 _FIELDS = ("model", "policy", "tenant", "api")
@@ -69,7 +69,7 @@ TABLES = (
     " unpriced INTEGER NOT NULL,"
     " cost_usd REAL NOT NULL,"
     " check_cost_usd REAL NOT NULL,"
-    # NULL where all entries of the stretch have this name.
+    # NULL if all entries of the stretch have this name.
     " latencies BLOB,"
     " checks BLOB)",
     "CREATE INDEX resay_journal_rollups_by_stretch ON resay_journal_rollups (stretch, field)",
@@ -85,7 +85,7 @@ TABLES = (
         for event, which in (("INSERT", "NEW"), ("DELETE", "OLD"))
     ),
 )
-# The newest first: they are asked for most.
+# The newest first, since they are read most.
 CHANGED = "SELECT stretch FROM resay_journal_changed WHERE stretch < ? ORDER BY stretch DESC"
 SETTLED = "DELETE FROM resay_journal_changed WHERE stretch = ?"
 ENTRIES = (
@@ -109,7 +109,7 @@ KEPT = (
 
 
 class _Figures:
-    """What is known of some entries."""
+    """Statistics of some entries."""
 
     __slots__ = ("check_costs", "checks", "costs", "counts", "latencies")
 
@@ -117,12 +117,12 @@ class _Figures:
         self.counts = [0] * _COUNTS
         self.costs: list[float] = []
         self.check_costs: list[float] = []
-        # Each of them is sorted.
+        # Each array is sorted.
         self.latencies: list[array[float]] = []
         self.checks: list[array[float]] = []
 
     def add_entries(self, entries: Sequence[Row]) -> None:
-        """Add entries, as `ENTRIES` gives them."""
+        """Add entries, as rows of `ENTRIES`."""
         for *_, decision, action, _latency, _check, main, check in entries:
             if decision in _DECISIONS:
                 self.counts[_DECISIONS.index(decision)] += 1
@@ -135,7 +135,7 @@ class _Figures:
         self.checks.append(array("d", sorted(entry[8] for entry in entries)))
 
     def add_kept(self, row: Row) -> None:
-        """Add a rollup, as `KEPT` gives it, without its stretch and name."""
+        """Add a rollup, as a row of `KEPT` without its stretch and name."""
         *counts, cost, check_cost, latencies, checks = row
         self.counts = [a + b for a, b in zip(self.counts, counts, strict=True)]
         self.costs.append(cost)
@@ -150,7 +150,7 @@ class _Figures:
         return (*self.counts, *sums, _packed(latencies), _packed(checks))
 
     def shown(self) -> Row:
-        """Return the values that the query of a summary gives."""
+        """Return the values of a row of a summary's query."""
         *counts, unpriced = self.counts
         entries = sum(map(len, self.latencies))
         ranks = [(entries * percent + 99) // 100 for percent in (50, 95)]
@@ -160,14 +160,14 @@ class _Figures:
 
 
 def roll_up(connection: sqlite3.Connection, now: float) -> bool:
-    """Make some of the rollups that are missing, in a transaction of the caller.
+    """Build some of the missing rollups, in the caller's transaction.
 
     Args:
         connection: The file.
-        now: Seconds since the epoch; what lies after is not over.
+        now: Seconds since the epoch, to tell which stretches are over.
 
     Returns:
-        Whether there may be more to make.
+        Whether there may be more to build.
     """
     read = 0
     changed = connection.execute(CHANGED, ((now - LATE_S) // WIDTH_S,)).fetchall()
@@ -184,7 +184,7 @@ def roll_up(connection: sqlite3.Connection, now: float) -> bool:
 
 
 def rollups_of(stretch: int, entries: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rollups of a stretch, as `KEEP` takes them: in total, and by each field."""
+    """Yield the rollups of a stretch, as values for `KEEP`: the total, and those by each field."""
     whole = _Figures()
     whole.add_entries(entries)
     yield (stretch, "", None, *whole.to_keep())
@@ -207,14 +207,14 @@ def fits(since: float, until: float, step_s: float) -> bool:
 def summed_up(
     connection: sqlite3.Connection, since: float, until: float, step_s: float, by: str | None
 ) -> list[Row]:
-    """Return what the query of a summary does, of slices made of whole stretches.
+    """Return the rows of a summary's query for slices made of whole stretches.
 
     Args:
-        connection: The file, in a transaction, so that rollups and entries are of one moment.
-        since: Where the span begins, in seconds since the epoch.
-        until: Where it ends.
-        step_s: How long a slice is, in seconds.
-        by: The field that separates the slices of one stretch; None for one slice each.
+        connection: The file, in a transaction, for a consistent snapshot.
+        since: The start of the span, in seconds since the epoch.
+        until: The end of the span.
+        step_s: The length of a slice, in seconds.
+        by: The field to group the entries of a step by; None for one slice per step.
     """
     first, end = int(since) // WIDTH_S, int(until) // WIDTH_S
     kept = connection.execute(KEPT, (first, end, by or ""))
@@ -229,14 +229,14 @@ def summed_up(
 def slices_of(
     kept: Iterable[Row], entries: Iterable[Row], since: float, step_s: float, by: str | None
 ) -> list[Row]:
-    """Return what the query of a summary does, of rollups and entries.
+    """Return the rows of a summary's query from rollups and entries.
 
     Args:
-        kept: The rollups, as `KEPT` gives them.
-        entries: The entries of other stretches, as `ENTRIES` gives them.
-        since: Where the span begins, in seconds since the epoch.
-        step_s: How long a slice is, in seconds.
-        by: The field that separates the slices of one stretch; None for one slice each.
+        kept: The rollups, as rows of `KEPT`.
+        entries: The entries of the other stretches, as rows of `ENTRIES`.
+        since: The start of the span, in seconds since the epoch.
+        step_s: The length of a slice, in seconds.
+        by: The field to group the entries of a step by; None for one slice per step.
     """
     first, step = int(since) // WIDTH_S, int(step_s) // WIDTH_S
     slices: dict[tuple[int, str | None], _Figures] = {}
@@ -253,7 +253,7 @@ def slices_of(
 
 
 def _gaps(done: Sequence[int], first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the runs of stretches that are missing."""
+    """Yield the ranges of stretches without rollups."""
     start = first
     for stretch in (*done, end):
         if start < stretch:
@@ -269,10 +269,10 @@ def _parted(entries: Iterable[Row], key: Callable[[Row], K]) -> Mapping[K, list[
 
 
 def nearest(runs: Sequence[array[float]], ranks: Sequence[int]) -> list[float]:
-    """Return the values of ranks among all values of sorted runs, the least of them having rank 1.
+    """Return the values with some ranks among all values of sorted runs; the least has rank 1.
 
-    Every so many-th value of each run says between which two a value lies; only what lies there is
-    sorted.
+    Every n-th value of each run is a mark. The marks bound the value of a rank, and only the values
+    between its bounds are sorted.
     """
     total = sum(map(len, runs))
     if total <= _FEW:
@@ -321,8 +321,8 @@ def _little(values: array[float]) -> array[float]:
     return values
 
 
-# What such verdicts have in common, the most common last. A file may hold verdicts that were packed
-# with it for years: it is never changed. A better one comes beside it, with another first byte.
+# A compression dictionary: text that verdicts without content share, the most common last. Never
+# change it, since files hold verdicts packed with it; add a better one with another first byte.
 _COMMON = (
     b'"regeneration":{"mode":"repair","attempts":[{"why":"passage 0.55 > 0.50","queries":[],'
     b'"documents":[],"score_before":0.0,"score_after":0.0,"decision":"consistent","note":null,'
@@ -352,18 +352,18 @@ _COMMON = (
     b'"references":[],"flagged":false,"inconclusive":false}'
 )
 _FIRST = b"\x01"
-# Less than it takes to check the verdict, and little is gained by more.
+# Faster than validating the verdict; higher levels gain little.
 _LEVEL = 6
 
 
 def packed(text: str) -> bytes:
-    """Return JSON as bytes, of which there are fewer."""
+    """Compress JSON."""
     packer = zlib.compressobj(_LEVEL, zdict=_COMMON)
     return _FIRST + packer.compress(text.encode()) + packer.flush()
 
 
 def unpacked(value: Any) -> Any:
-    """Return what was packed; any other value as it is."""
+    """Decompress packed JSON; return any other value unchanged."""
     if not isinstance(value, bytes):
         return value
     return zlib.decompressobj(zdict=_COMMON).decompress(value.removeprefix(_FIRST)).decode()
@@ -371,19 +371,19 @@ def unpacked(value: Any) -> Any:
 
 T = TypeVar("T")
 
-# How long one statement waits for other processes that write.
+# The time limit for one statement to wait for other processes' writes.
 _PATIENCE_S = 5.0
 _SET_UP = (
     "PRAGMA synchronous = NORMAL",
-    # What is removed is overwritten.
+    # Overwrite deleted content.
     "PRAGMA secure_delete = ON",
-    # Feedback goes with its entry.
+    # Delete feedback with its entry.
     "PRAGMA foreign_keys = ON",
     "PRAGMA journal_size_limit = 4000000",
 )
 _EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-# The key of an entry's words tells when it was made: SQLite finds the newest first by it. So many
-# entries may be of one millisecond.
+# The key of an entry's words encodes its time, so that SQLite can find the newest first. This is
+# the number of keys per millisecond.
 _PLACES = 1 << 20
 _LAST_S = 8.7e9
 _INDEX = (
@@ -398,16 +398,16 @@ _WORDS = (
     " key INTEGER PRIMARY KEY,"
     " entry_id TEXT NOT NULL UNIQUE,"
     " words TEXT NOT NULL)",
-    # In whatever way an entry goes, its words go with it.
+    # Delete an entry's words with it, whichever way it is deleted.
     "CREATE TRIGGER resay_journal_words_delete AFTER DELETE ON resay_journal_entries BEGIN"
     " DELETE FROM resay_journal_words WHERE entry_id = OLD.id; END",
-    # What holds no words is packed.
+    # Verdicts without content are packed (blobs), and need no index.
     "INSERT INTO resay_journal_unindexed SELECT id FROM resay_journal_entries"
     " WHERE typeof(verdict) <> 'blob' OR question IS NOT NULL",
 )
-# What a file has beside the tables of all databases, by the version that needs it.
+# The parts of migrations that are specific to SQLite, by version.
 _OWN = {2: TABLES, 4: _WORDS}
-# The index of the words, where SQLite was built with it: which entries have each word, and no more.
+# The full-text index, if SQLite has FTS5. It records only which entries contain each word.
 _FOUND = "resay_journal_found"
 _FULL_TEXT = (
     f"CREATE VIRTUAL TABLE {_FOUND} USING fts5 (words, content = 'resay_journal_words',"
@@ -419,7 +419,7 @@ _FULL_TEXT = (
     f" INSERT INTO {_FOUND} ({_FOUND}, rowid, words) VALUES ('delete', OLD.key, OLD.words); END",
     f"INSERT INTO {_FOUND} ({_FOUND}) VALUES ('rebuild')",  # noqa: S608 - our own names
 )
-# So many pages of the index are written at once, so that nobody waits long for the file meanwhile.
+# The number of index pages written at once: few enough not to block others for long.
 _MERGED = 500
 _MERGE = f"INSERT INTO {_FOUND} ({_FOUND}, rank) VALUES ('merge', ?)"  # noqa: S608 - our own names
 
@@ -438,16 +438,16 @@ _REFUSED = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, O
 
 
 class SqliteStore:
-    """Keeps the journal in an SQLite file, which several processes may share.
+    """Stores the journal in an SQLite file, which several processes may share.
 
-    The file is made readable to its owner only, in write-ahead mode, which needs a local disk.
+    The file is readable by its owner only, and in write-ahead mode, which needs a local disk.
 
     Args:
-        path: The file; it and its folder are made where they are missing. `~` is the home folder.
+        path: The file; it and its folder are created if missing. `~` is the home folder.
     """
 
     def __init__(self, path: str) -> None:
-        # The working folder of today may not be that of tomorrow.
+        # The process may change its working folder later.
         self._path = Path(path).expanduser().absolute()
 
     def __repr__(self) -> str:
@@ -458,11 +458,11 @@ class SqliteStore:
         return SqliteSession(self._path)
 
     def whole(self, sql: str) -> str:
-        """Return the expression for the whole part of a number."""
+        """Return the expression for the integer part of a number."""
         return f"CAST({sql} AS INTEGER)"
 
     def percentile(self, name: str, percent: int) -> str:
-        """Return the expression for a percentile, by the ranks that the query gives."""
+        """Return the expression for a percentile, from the ranks in the query."""
         return f"min(CASE WHEN {name}_rank * 100 >= entries * {percent} THEN {name}_s END)"
 
     @property
@@ -471,7 +471,7 @@ class SqliteStore:
         return True
 
     def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
-        """Return how entries are found by their words."""
+        """Return the search for entries with all of some terms."""
         if _has_full_text():
             quoted = (f'"{term[:-1]}"*' if term.endswith("*") else f'"{term}"' for term in terms)
             rows = f"{_FOUND} f JOIN resay_journal_words w ON w.key = f.rowid"
@@ -488,11 +488,11 @@ class SqliteStore:
         return Search(rows, holds, values, tuple(limits), ("key",))
 
     def newest(self, search: Search, before: Place | None, limit: int) -> tuple[str, Row]:
-        """Return the query for the newest entries that are found."""
+        """Return the query for the newest matching entries."""
         key = "f.rowid" if _has_full_text() else "w.key"
         conditions, values = [search.holds, *search.limits], search.values
         if before is not None:
-            # Where it was deleted, others of the same millisecond may come again.
+            # If that entry was deleted, others of its millisecond may be returned again.
             known = "SELECT key FROM resay_journal_words WHERE entry_id = ?"
             end = _key(before.time, floor) + _PLACES
             conditions.append(f"{key} < coalesce(({known}), {end:d})")
@@ -514,10 +514,10 @@ def _key(moment: float, rounded: Callable[[float], int]) -> int:
 
 
 class SqliteSession:
-    """Two connections, each in a thread of its own: who reads for long keeps nobody from writing.
+    """Two connections, each in its own thread, so that long reads do not block writes.
 
-    The standard library's module does here what aiosqlite would: it runs one connection in one
-    thread. But threads of an executor keep no process from ending when a session was not closed.
+    Like aiosqlite, but with executor threads, which do not keep the process alive if a session was
+    not closed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -526,7 +526,7 @@ class SqliteSession:
         self._merging = False
 
     async def insert(self, rows: Sequence[Row], terms: Sequence[str | None]) -> None:
-        """Write entries, all or none of them."""
+        """Write all entries or none."""
         await self._writing.do(lambda connection: _insert(connection, rows, terms))
 
     async def change(self, sql: str, row: Row) -> int:
@@ -540,7 +540,7 @@ class SqliteSession:
         )
 
     async def roll_up(self, now: float) -> bool:
-        """Make some of the rollups that are missing."""
+        """Build some of the missing rollups."""
 
         def work(connection: sqlite3.Connection) -> bool:
             with transaction(connection):
@@ -551,28 +551,28 @@ class SqliteSession:
     async def summed_up(
         self, since: float, until: float, step_s: float, by: str | None
     ) -> list[Row] | None:
-        """Return the figures of slices made of whole stretches; None of others."""
+        """Return the rows of slices made of whole stretches; None for other slices."""
         if not fits(since, until, step_s):
             return None
 
         def work(connection: sqlite3.Connection) -> list[Row]:
-            # Rollups and entries of one moment.
+            # A consistent snapshot of rollups and entries.
             with transaction(connection, "BEGIN"):
                 return summed_up(connection, since, until, step_s, by)
 
         return await self._reading.do(work)
 
     async def forget(self) -> bool:
-        """Rewrite the index without words that are gone, and empty the write-ahead log."""
+        """Rewrite the index without deleted words, and empty the write-ahead log."""
 
         def work(connection: sqlite3.Connection) -> bool:
             if _has_full_text():
                 before = connection.total_changes
-                # The first one has all of the index rewritten.
+                # A negative number starts to rewrite the whole index.
                 connection.execute(_MERGE, (_MERGED if self._merging else -_MERGED,))
                 self._merging = connection.total_changes - before >= 2
             if not self._merging:
-                # Where somebody reads just now it stays for the next time.
+                # While a reader is active, the log is left for the next time.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return self._merging
 
@@ -597,12 +597,12 @@ class _Desk:
         except RuntimeError as error:
             if self._closed:
                 raise JournalError(f"the journal is closed: {error}") from error
-            # Python takes no more work for threads once the process is ending, and its threads
-            # have ended. What is left is done here: nobody else needs the event loop.
+            # At interpreter shutdown, executors accept no work and their threads have ended. Do it
+            # here: nothing else needs the event loop.
             return self._do(work)
         return await asyncio.wrap_future(future)
 
-    # It runs after what is being done, and to its end although the loop waits no longer.
+    # Closing runs after pending work, and completes even if the event loop stops waiting.
     async def aclose(self) -> None:
         self._closed = True
         try:
@@ -623,7 +623,7 @@ class _Desk:
                 f"the journal {self._name} rejected the operation: {error}"
             ) from error
         except (sqlite3.Error, OSError) as error:
-            # A new connection finds a file that was moved or put back, too.
+            # A new connection also finds a file that was moved or restored.
             self._close()
             raise JournalError(f"cannot use the journal {self._name}: {_reason(error)}") from error
 
@@ -644,7 +644,7 @@ def _insert(
     with transaction(connection):
         for row, words in zip(rows, terms, strict=True):
             written = connection.execute(statement, tuple(map(_smaller, row))).rowcount
-            # The words of one that was there already may not be those that were kept of it.
+            # Only for new entries: an existing one may have been stored with other text.
             if words and written:
                 connection.execute(_INDEX, (words, row[0]))
 
@@ -654,7 +654,7 @@ def _smaller(value: object) -> object:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # At the end of the process the thread of the event loop uses it.
+    # At interpreter shutdown, the event loop's thread uses the connection.
     connection = opened(path, _SET_UP, patience_s=_PATIENCE_S)
     try:
         _migrate(connection)
@@ -695,7 +695,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _reason(error: sqlite3.Error | OSError) -> str:
-    # SQLite's messages speak of files and tables, never of values.
+    # SQLite's messages name files and tables, never values.
     return (
         str(error) if isinstance(error, sqlite3.Error) else error.strerror or type(error).__name__
     )

@@ -1,4 +1,4 @@
-"""Showing verdicts to people."""
+"""Render verdicts on the terminal and as HTML."""
 
 from resay.reporting.render.terminal import print_answer, print_part, print_verdict
 

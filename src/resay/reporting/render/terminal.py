@@ -1,6 +1,6 @@
-"""A verdict on the terminal: sentences coloured by score, contradictions, and the repair.
+"""Print verdicts on the terminal: sentences coloured by score, contradictions, and the repair.
 
-Without a terminal, or with `NO_COLOR` set, the same text comes without colours.
+Without a terminal, or with `NO_COLOR` set, the same text is printed without colours.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from resay.reporting.render.texts import clean, cost
 
 
 def print_regeneration(regeneration: Regeneration, console: Console) -> None:
-    """Print how an answer was repaired, or was to be.
+    """Print how an answer was repaired, or the failed attempts to.
 
     Args:
-        regeneration: How.
-        console: Where to.
+        regeneration: The record of the repair.
+        console: The console to print to.
     """
     console.print(
         Text.assemble((_repair_headline(regeneration), "bold"), f"  {regeneration.reason}")
@@ -91,7 +91,7 @@ def print_answer(answer: Answer, console: Console) -> None:
 
     Args:
         answer: The answer.
-        console: Where to.
+        console: The console to print to.
     """
     if answer.blocked:
         console.print(Text(clean(answer.text)))
@@ -107,7 +107,7 @@ def print_part(part: Part, console: Console) -> None:
 
     Args:
         part: The part.
-        console: Where to.
+        console: The console to print to.
     """
     scores = [sentence.score for sentence in part.sentences]
     style = "" if part.notice or not scores else _style(max(s or 0.0 for s in scores))
@@ -118,9 +118,9 @@ def print_verdict(verdict: Verdict, response: str, console: Console) -> None:
     """Print the response sentence by sentence with its verdict.
 
     Args:
-        verdict: What the check found.
-        response: The text that was checked.
-        console: Where to.
+        verdict: The verdict.
+        response: The checked text.
+        console: The console to print to.
     """
     console.print(_headline(verdict))
     for line in _passage_reasons(verdict):
@@ -147,7 +147,7 @@ def _headline(verdict: Verdict) -> Text:
 
 
 def _passage_reasons(verdict: Verdict) -> Iterator[Text]:
-    """Say why methods scored the passage as they did, where no sentence tells."""
+    """Yield the methods' reasons for the passage score that no sentence shows."""
     for step in verdict.steps:
         if step.why and not any(sentence.by == step.method for sentence in verdict.sentences):
             yield Text(f"{step.method}: {clean(step.why)}", "dim")
@@ -172,7 +172,7 @@ def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
 
 
 def _unscored(text: str, note: str = "") -> Iterator[_Row]:
-    # Between sentences lie spaces and labels; an answer that was left alone is all between them.
+    # Skip mere spaces and labels between sentences; the text of a skipped answer is all unscored.
     if note or re.search(r"\w{2}", text):
         shown = Text.assemble((clean(text.strip("\n")), "dim"), (note, "dim italic"))
         yield Text("-", "dim"), Text(""), shown

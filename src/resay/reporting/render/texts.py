@@ -1,4 +1,4 @@
-"""Words and figures as they are shown on a terminal."""
+"""Format text and costs for terminals and pages."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 
 from resay.core.usage import Usage
 
-# A model's words must not move the cursor or recolour the reader's terminal.
+# A model's output must not move the cursor or recolour the reader's terminal.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What a terminal or a browser would obey rather than show."""
+"""Characters that control a terminal or the direction of text instead of being shown."""
 
 
 def clean(text: str) -> str:
-    """Return a text without what a terminal would obey."""
+    """Replace the control characters in a text."""
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def cost(usage: Usage) -> str:
-    """Return what calls cost, in words."""
+    """Format the calls, tokens and cost of a usage."""
     price = "price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     cancelled = f" ({usage.cancelled} cancelled)" if usage.cancelled else ""
     calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"

@@ -1,1 +1,1 @@
-"""What methods share: comparing with samples, asking judges, reading their answers."""
+"""Code shared by methods: comparing with samples, asking judges, parsing their answers."""

@@ -1,4 +1,4 @@
-"""The base of methods that compare the passage with one sample at a time."""
+"""Base class of methods that compare the passage with one sample at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from resay.core.verdict import Scores, mean_score, tally
 from resay.scorers.base import Need
 from resay.scorers.evidence import Evidence, Sample
 
-# As many characters take as long as an entry of a column.
+# Cost of averaging one column entry, in characters; see `compute`.
 _AVERAGING = 6
 
 Row = tuple[float | None, ...]
@@ -23,16 +23,16 @@ Row = tuple[float | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What comparing the passage with one sample gave.
+    """The result of comparing the passage with one sample.
 
     Attributes:
-        scores: One score per sentence in [0, 1]; None where the comparison failed.
+        scores: One score per sentence in [0, 1]; None if the comparison failed.
         failures: Kinds of failed calls, one per call.
-        undetermined: Judge answers that could not be read.
-        raw: The method's own unbounded entries where it has any, None where `scores` has it.
-        passage: The score of the passage as a whole where the method has one.
-        silent: For each sentence whether the sample does not speak of it; empty where the method
-            does not tell.
+        undetermined: Number of judge answers that could not be parsed.
+        raw: The method's own unbounded entries if it has any, None in the same places as `scores`.
+        passage: The score of the passage as a whole, if the method has one.
+        silent: Whether the sample says nothing about each sentence; empty if the method does not
+            report it.
     """
 
     scores: Row
@@ -44,17 +44,17 @@ class Column:
 
 
 class SampleScorer(ABC):
-    """The base for methods that compare the passage with one sample at a time.
+    """Base class of methods that compare the passage with one sample at a time.
 
-    A sentence's score is the mean of its entries over the samples' columns; where those have
-    unbounded ones, the mean of these, clipped to [0, 1]. Where references are compared with in the
-    place of samples (`evidence: references`), it is that of the document that supports it best, of
-    those that speak of it: any one is enough. Where the evidence holds a stopping rule,
-    samples are drawn in waves, and only as many are compared as the rule asks for.
+    A sentence's score is the mean of its entries over the samples' columns; if they have unbounded
+    entries, the mean of those, clipped to [0, 1]. If references take the place of samples
+    (`evidence: references`), one supporting document is enough: the score is that of the document
+    that supports the sentence best, among those that mention it. If the evidence has a stopping
+    rule, samples are drawn in waves, and only as many are compared as the rule asks for.
 
     Attributes:
-        stops: Whether it looks at the stopping rule.
-        adapts: Whether it draws only as many samples as that asks for.
+        stops: Whether it follows the stopping rule.
+        adapts: Whether it draws only as many samples as the rule asks for.
         by_sentence: Whether a sentence's score depends on nothing else in the passage.
     """
 
@@ -66,7 +66,7 @@ class SampleScorer(ABC):
 
     @property
     def any_of(self) -> bool:
-        """Whether one text that supports a sentence is enough: a document, not a sample."""
+        """Whether one supporting text is enough, as with documents but not with samples."""
         return getattr(getattr(self, "config", None), "evidence", None) == "references"
 
     @abstractmethod
@@ -76,21 +76,21 @@ class SampleScorer(ABC):
         Args:
             passage: The passage; its `sentences` are compared.
             sample: The sample.
-            evidence: Everything else there is.
+            evidence: The rest of the evidence.
 
         Returns:
             One column, as long as `passage.sentences`.
         """
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Compare with samples as they land, until enough is known, and average the columns.
+        """Compare with samples as they arrive until enough is known, and average the columns.
 
         Args:
             passage: The passage; its `sentences` are scored.
-            evidence: The samples, when to stop, and whatever `compare` needs.
+            evidence: The samples, the stopping rule, and everything `compare` needs.
 
         Returns:
-            Sentence scores and the columns they are the means of, in the samples' order.
+            Sentence scores, and the columns they average, in the order of the samples.
         """
         comparison = _Comparison(self, passage, evidence)
         try:
@@ -104,11 +104,11 @@ class SampleScorer(ABC):
 
 @dataclass(slots=True)
 class _Comparison:
-    """One passage being compared.
+    """The comparison of one passage in progress.
 
     Attributes:
-        columns: By the sample's index; as long as the passage's sentences.
-        asked: For each column which sentences were compared.
+        columns: Columns by sample index, each as long as the passage's sentences.
+        asked: The sentences compared in each column.
     """
 
     scorer: SampleScorer
@@ -148,7 +148,7 @@ class _Comparison:
         self.columns[sample.index] = column if everything else _widened(column, pending, count)
 
     async def scored(self) -> Scores:
-        """Return what is known, averaged off the event loop where that takes time."""
+        """Return the scores so far, averaged off the event loop if that takes long."""
         entries = len(self.columns) * len(self.passage.sentences)
         return await compute(self.scores, chars=_AVERAGING * entries)
 
@@ -186,7 +186,7 @@ class _Comparison:
 
 
 def _widened(column: Column, compared: Iterable[int], count: int) -> Column:
-    """Return the column of some sentences as one of all of them."""
+    """Return a column over some sentences as a column over all of them."""
     places = sorted(compared)
 
     def spread(row: Row) -> Row:
@@ -215,13 +215,13 @@ def best_scores(
 ) -> list[float | None]:
     """Return for each sentence the entry of the document that supports it best.
 
-    Documents that do not speak of it do not count where another does: what one contradicts, and
-    none supports, is contradicted.
+    A document that does not mention the sentence counts only if none does, so that a sentence which
+    one document contradicts and none supports is contradicted.
 
     Args:
         columns: One for each document.
-        silent: For each sentence the documents that do not speak of it; empty where nobody tells.
-        sentences: How many there are.
+        silent: For each sentence the documents that do not mention it; empty if unknown.
+        sentences: Number of sentences.
     """
     found: list[float | None] = []
     for i in range(sentences):
@@ -262,15 +262,15 @@ def _why(row: list[float | None], *, any_of: bool) -> str | None:
 def why_inconclusive(
     rows: Sequence[Sequence[float | None]], failures: Sequence[str], undetermined: int
 ) -> str | None:
-    """Return why comparisons support no decision, or None when they do.
+    """Return why the comparisons support no decision, or None if they do.
 
     Args:
-        rows: For each sentence its entries; None where a call failed.
+        rows: The entries of each sentence; None for a failed call.
         failures: Kinds of failed calls, one per call.
-        undetermined: Judge answers that could not be read.
+        undetermined: Number of judge answers that could not be parsed.
     """
     cells = [score for row in rows for score in row]
-    # Without failures a missing entry means that the method has nothing to say there.
+    # Without failures, a missing entry means that the method has no opinion on the sentence.
     missing = sum(score is None for score in cells) if failures else 0
     # With half of the comparisons gone, the mean of the rest is not the score of the method.
     if missing * 2 > len(cells):

@@ -1,12 +1,12 @@
-"""How sentences with much the same words differ: opposites, who did it to whom, and order.
+"""Contradictions between sentences with similar words: opposites, swapped roles, and order.
 
-"Sales rose" and "sales fell", "A beat B" and "B beat A", "3-1" and "1-3" have much the same words.
-`Wording.contradicts` counts what turns the meaning round: a negation, an opposite, and two names
-that change places. One of them contradicts; two do not, since "A is taller than B" is "B is shorter
-than A", and "not allowed" is "forbidden". A passive and a possessive change places once more.
+"Sales rose" and "sales fell", "A beat B" and "B beat A", "3-1" and "1-3" have similar words.
+`Wording.contradicts` counts what reverses the meaning: a negation, an opposite, two swapped names.
+One reversal contradicts; two cancel out, since "A is taller than B" is "B is shorter than A", and
+"not allowed" is "forbidden". A passive and a possessive each swap the names once more.
 
-Opposites are known in English, German, French, Spanish, Italian, Portuguese and Dutch. The rules
-read no grammar: of two names that no word relates nothing is said.
+Opposites are known in English, German, French, Spanish, Italian, Portuguese and Dutch. The rules do
+not parse grammar, so two names that no word relates are not compared.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from resay.scorers.common.words import (
     words_of,
 )
 
-# Words of which one cannot be said for another: sides in a line are parted by "|", and wordings of
-# one by spaces; "_" stands for a space, and "*" for any end of a word. Words that mean something
-# else in the same language are left out: "left", "light", "close", "last", "odd". A line without a
-# bar has wordings of one verb alone. "^" marks those that decide between names: who won, is older;
-# "!" a side that says no to what is asked.
+# Words that exclude each other, one group a line: "|" separates its sides and spaces the wordings
+# of a side; "_" stands for a space, and "*" for any ending. Words with another meaning in the same
+# language are left out: "left", "light", "close", "last", "odd". A line without a bar has wordings
+# of a single verb. "^" marks groups that decide between names: who won, who is older; "!" marks a
+# side that says no to a question.
 _OPPOSITES: Final[Mapping[Language, str]] = {
     "en": """
         rose rises rise rising increas* grew grows gained climbed went_up goes_up go_up
@@ -369,18 +369,18 @@ _OPPOSITES: Final[Mapping[Language, str]] = {
     """,
 }
 
-# What stands before a name that is no subject and no object: a place, a time, a means.
+# Words before a name that is neither subject nor object: a place, a time, a means.
 _BESIDES: Final = word_set(
     "in at on near during under over within around across through via for since until per like"
     " auf bei während für seit bis gegen neben über unter vor nach am im beim"
     " dans chez pendant pour depuis en sur sous"
     " para durante desde sobre sulla nel nella nei per desde em no na nos nas op bij tijdens"
 )
-# What names whoever does it, where the verb is a passive.
+# Words that introduce the agent of a passive.
 _AGENTS: Final = word_set("by durch par por pelo pela da dal dalla dai door")
 _AGENTS_WITH_AUXILIARY: Final = word_set("von vom")
 _AUXILIARIES: Final = word_set("wird werden wurde wurden worden")
-# What stands before the second of two that do something to each other, or are together.
+# Words before the second of two names that act on each other, or are together.
 _TOGETHER: Final = word_set(
     "and or with from as und oder mit aus wie et ou avec comme y e o u con como ed com en met"
     " als between against versus vs gegen contre contra contro tegen"
@@ -415,31 +415,31 @@ _ADJECTIVAL: Final = (
     "ig", "ado", "ada", "ato", "ata",
 )  # fmt: skip
 _LONG_PHRASE = 4
-# How long the beginnings of words may be.
+# Lengths of word beginnings to look up, longest first.
 _SHORTEST_CUT = 3
 _CUTS: Final = range(12, _SHORTEST_CUT - 1, -1)
-# Each is held against each of another sentence; a longer list is compared as a whole.
+# Each item is compared with each item of another sentence; a longer list is compared as a whole.
 _MOST_PARTS = _MOST_NAMES = 24
 # Names with more words between them than this are not taken to be related.
 _FAR_APART = 6
-# A verb that comes last is looked for among so many words after the second name.
+# A clause-final verb is searched for among this many words after the second name.
 _VERB_LAST = 4
 _SAME_MATTER = 0.6
-"""The share of a sentence's words from which another that has them is about the same."""
+"""The share of a sentence's words that another must contain to be about the same matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lexicon:
-    """Words with their groups and their sides of them.
+    """Words with their groups and their sides in them.
 
     Attributes:
         whole: Words and phrases.
         begins: Beginnings of words.
-        parted: The groups that have more sides than one.
-        deciding: The groups that decide between names.
-        declining: The sides that say no.
-        opening: The first words of phrases.
-        cuts: The first letters of beginnings.
+        parted: Groups with more than one side.
+        deciding: Groups that decide between names.
+        declining: Sides that say no.
+        opening: First words of phrases.
+        cuts: First letters of the beginnings.
     """
 
     whole: Mapping[str, tuple[int, int]]
@@ -456,7 +456,7 @@ class _Lexicon:
         whole: dict[str, tuple[int, int]] = {}
         begins: dict[str, tuple[int, int]] = {}
         declining = set[tuple[int, int]]()
-        # A line that is indented further goes on with the one before.
+        # A line with deeper indentation continues the one before.
         lines = re.split(r"\n {8}(?=\S)", _OPPOSITES[language].strip())
         for group, line in enumerate(lines):
             for side, words in enumerate(line.lstrip("^").split("|")):
@@ -472,7 +472,7 @@ class _Lexicon:
         return cls(whole, begins, parted, deciding, frozenset(declining), opening, cuts)
 
     def sides(self, words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-        """Yield for each word that is known its place, its group and its side."""
+        """Yield the position, the group and the side of each known word."""
         i = 0
         while i < len(words):
             word, size = words[i], 1
@@ -493,7 +493,7 @@ class _Lexicon:
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A name in a sentence: its words, and from which word of the sentence to which it goes."""
+    """A name in a sentence: its stems, and the range of word positions it covers."""
 
     stems: frozenset[str]
     start: int
@@ -502,7 +502,7 @@ class _Name:
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """Who does something to whom: the names' words, and those that say what."""
+    """Who does something to whom: the stems of both names and of the words that relate them."""
 
     first: frozenset[str]
     second: frozenset[str]
@@ -510,7 +510,7 @@ class _Relation:
 
 
 class Wording:
-    """A sentence, or a part of one, as it is worded.
+    """The wording of a sentence or of a part of one.
 
     Args:
         text: The sentence.
@@ -518,12 +518,12 @@ class Wording:
 
     Attributes:
         text: The sentence.
-        stems: Its words as they are compared.
-        matter: Those of them that have no opposite.
-        negated: Whether it is negated; "No, ..." before what is said does not.
-        sides: By group of opposites, the sides that it takes.
-        plain: Its words with the ending of an adjective.
-        prefixed: What they are without a prefix that negates.
+        stems: The stems of its words.
+        matter: The stems of words that have no opposite.
+        negated: Whether it is negated; a leading "No, ..." does not count.
+        sides: By group of opposites, the sides it takes.
+        plain: Its words with an adjective's ending.
+        prefixed: The same words without a negating prefix.
     """
 
     def __init__(self, text: str, language: Language) -> None:
@@ -558,7 +558,7 @@ class Wording:
 
     @cached_property
     def parts(self) -> list[Wording]:
-        """Its clauses, the items that it lists, or itself."""
+        """Its clauses or list items, or the wording itself."""
         spans = parts_of(self.text)
         if not 1 < len(spans) <= _MOST_PARTS:
             return [self]
@@ -566,16 +566,16 @@ class Wording:
         return [Wording(text, self._language) for text in texts if WORD.search(text)]
 
     def contradicts(self, said: Wording, asked: Wording | None) -> bool | None:
-        """Return whether this sentence and another cannot both be so.
+        """Return whether this sentence and another cannot both be true.
 
         Args:
-            said: The other.
-            asked: The question, where the other answers it in few words and may leave out what
-                that says.
+            said: The other sentence.
+            asked: The question, if the other is a short answer that may leave out words
+                of the question.
 
         Returns:
-            True if they cannot, False if the other says the same of what could be turned round,
-            None if it says nothing of that.
+            True if they cannot, False if the other says the same about something that can be
+            reversed, None if it says nothing about that.
         """
         differ = self.negated != said.negated
         turned = self._turned(said, asked)
@@ -595,7 +595,7 @@ class Wording:
         return False if False in found or turned is False or same_score else None
 
     def declines(self, asked: Wording) -> bool:
-        """Return whether it says no to a question, were it without that word."""
+        """Return whether it says no to a question, not counting a leading "no"."""
         forbids = any(
             (group, side) in self._lexicon.declining and group not in asked.sides
             for group, sides in self.sides.items()
@@ -604,7 +604,7 @@ class Wording:
         return self.negated ^ forbids ^ bool(self._opposed(asked))
 
     def denies(self, said: Wording, asked: Wording | None) -> bool | None:
-        """Whether a part says the opposite of another's; None if they have nothing to compare."""
+        """Whether a part says the opposite of another; None if they have nothing to compare."""
         alike = self._alike(said)
         opposed = self._opposed(said)
         if self.negated != said.negated:
@@ -618,15 +618,15 @@ class Wording:
         return False if alike else None
 
     def _repeats(self, asked: Wording) -> bool:
-        """Whether it says no more than the question."""
+        """Whether it says no more than the question does."""
         if not all(sides <= asked.sides.get(group, set()) for group, sides in self.sides.items()):
             return False
-        # Who is taller the question does not say, nor yes or no.
+        # The question does not say who is taller, nor whether the answer is yes or no.
         decides = bool(self.sides.keys() & self._lexicon.deciding) or asks_yes_or_no(asked.text)
         return not decides or self.matter <= asked.stems
 
     def _alike(self, said: Wording) -> bool:
-        """Whether it has half of its words in common with another."""
+        """Whether it shares half of its words with another."""
         union = len(self.stems | said.stems)
         return len(self.stems) > 1 and 2 * len(self.stems & said.stems) >= union
 
@@ -636,7 +636,7 @@ class Wording:
         return {(int(a), int(b)) for a, b in _SCORE.findall(self.text) if a != b}
 
     def _opposed(self, said: Wording) -> bool | None:
-        """Whether it says the opposite of something; None if it says nothing that has one."""
+        """Whether it says the opposite of another; None if they share no group of opposites."""
         same = None
         for group in self.sides.keys() & said.sides.keys() & self._lexicon.parted:
             if self.sides[group].isdisjoint(said.sides[group]):
@@ -649,7 +649,7 @@ class Wording:
         return same
 
     def _exchanged(self, said: Wording) -> bool:
-        """Whether two names stand the other way round."""
+        """Whether two names have swapped places."""
         return any(
             a.stems & d.stems and b.stems & c.stems
             for a, b in pairwise(self._names)
@@ -657,7 +657,7 @@ class Wording:
         )
 
     def _turned(self, said: Wording, asked: Wording | None) -> bool | None:
-        """Whether two names are related the other way round; None if they are not related."""
+        """Whether two names are related in reverse; None if they are not related."""
         for mine in self._relations:
             for theirs in said._relations:
                 if mine.by.isdisjoint(theirs.by):
@@ -674,7 +674,7 @@ class Wording:
 
     @cached_property
     def _names(self) -> list[_Name]:
-        """Its capitalised words, side by side as one name, in order."""
+        """Its names in order; adjacent capitalised words form one name."""
         names: list[_Name] = []
         for i, match in enumerate(self._found):
             if len(names) == _MOST_NAMES:
@@ -700,7 +700,7 @@ class Wording:
         return [relation for relation in found if relation]
 
     def _decision(self, name: _Name) -> _Relation | None:
-        """Whom a sentence with one name is about: who won, or is older."""
+        """The relation of a sentence with a single name: who won, or is older."""
         after = self._words[name.end :]
         sides = self.sides.keys() & self._lexicon.deciding
         if not any(group in sides for _, group, _ in self._lexicon.sides(after)):
@@ -715,7 +715,7 @@ class Wording:
         return next((w for w in reversed(self._words[: name.start]) if w not in _ARTICLES), "")
 
     def _relation(self, a: _Name, b: _Name) -> _Relation | None:
-        """What relates a name to the next; None where none or both could come first."""
+        """The relation of a name to the next; None if unrelated, or if either could come first."""
         words = self._words
         near = [w for w in words[a.end : b.start] if w not in _ARTICLES]
         last = near[-1] if near else ""
@@ -736,18 +736,18 @@ class Wording:
         return _Relation(a.stems, b.stems, by)
 
     def _joins(self, word: str) -> bool:
-        """Whether a word before a name puts it beside the one before, not under it."""
+        """Whether a word before a name puts it on a par with the previous name."""
         if self._language == "nl" and word == "of":
             return True
         return word in _TOGETHER and not (word in _AGAINST and self.sides)
 
     def _may_come_first(self, a: _Name, b: _Name) -> bool:
-        """Whether either could be the object: its article would tell, if it were not the same."""
+        """Whether either could be the object: in German and Dutch, articles may not tell."""
         before = (self._words[name.start - 1] for name in (a, b) if name.start)
         return self._language in ("de", "nl") and not _ARTICLES.isdisjoint(before)
 
     def _relating(self, a: _Name, b: _Name) -> frozenset[str]:
-        """The words that relate two names: those between them, or behind the second."""
+        """The words that relate two names: those between them, or after the second."""
         by = self._content(range(a.end, b.start))
         behind = min(b.end + _VERB_LAST, len(self._words))
         if not by and self._language in ("de", "nl"):
@@ -759,22 +759,22 @@ class Wording:
 
     def _content(self, places: range) -> frozenset[str]:
         stems = {stem for i in places for stem in self._stems[i] if not self._words[i][0].isdigit()}
-        # Wordings of one verb, and its opposites, relate alike.
+        # Synonyms and opposites of a verb relate names alike.
         return frozenset(stems | {self._groups[i] for i in places if i in self._groups})
 
 
 def parts_of(text: str) -> list[tuple[int, int]]:
-    """Return where a sentence's clauses, or the items that it lists, begin and end."""
+    """Return the (start, end) of each clause or list item of a sentence."""
     cuts = [0, *(match.end() for match in _PART_END.finditer(text)), len(text)]
     return list(pairwise(cuts))
 
 
 def exchanged(parts: Sequence[frozenset[str]], said: Sequence[frozenset[str]]) -> bool:
-    """Return whether two parts of a sentence have changed some of their words with each other.
+    """Return whether two parts of a sentence have swapped some of their words.
 
     Args:
         parts: The words of each part.
-        said: The same of what is compared.
+        said: The words of each part of the compared text.
     """
     for one, other in combinations(parts, 2):
         first, second = one - other, other - one

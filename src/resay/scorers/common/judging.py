@@ -1,9 +1,9 @@
-"""What scorers that ask a judge share: who it is, how it is asked, and how its answers are read.
+"""Asks judges and parses their answers.
 
-A judge's answer is read by a grammar, into as many slots as there were things to answer. Grammars
-are anchored: an answer counts where it comes first, as a whole word, after decoration and a label
-are taken off; a word somewhere in a sentence counts for nothing. Where a slot stays empty the judge
-is asked once more, with the format restated; what is empty then is undetermined, and reported.
+A grammar parses a judge's answer into one slot for each item it was asked about. Grammars are
+anchored: an answer counts only at the start, as a whole word, after decoration and a label are
+stripped; a word in the middle of a sentence counts for nothing. If a slot stays empty, the judge is
+asked once more with the format restated; slots that are still empty are reported as undetermined.
 
 The question whether a context supports a sentence is worded as in SelfCheckGPT, section 5.5, and
 NU-RU at SemEval-2024 task 6, Table 1.
@@ -44,14 +44,14 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _DECORATION = " \t\r\n*_`\"'“”‘’«»「」#>[](){}:：-•"
-# Letters with the marks that belong to them, of any script.
+# Letters of any script with their combining marks.
 _WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f\u0900-\u0e7f]*(?:[/-][^\W\d_]+)*")
 _YES = """yes oui ja sí sì sim evet tak ano áno da да так kyllä jah igen ναι כן نعم بله हाँ हां có
 ya vâng 是 是的 对 對 对的 有 支持 はい 예 네 ใช่"""
 _NO = """no non nein nee nej nei não hayır nie ne нет ні ei nem nu όχι לא لا خیر नहीं không tidak
 否 不 不是 不对 不對 没有 沒有 不支持 いいえ 아니요 아니오 아니 ไม่ใช่ ไม่"""
 # Short words that mean the opposite, or something else, in another language ("ne", "nu", "da")
-# count only where they are the whole answer.
+# count only if they are the whole answer.
 _AMBIGUOUS = frozenset(["ano", "da", "ei", "ne", "nem", "nie", "non", "nu", "tak", "ya"])
 
 
@@ -70,34 +70,34 @@ _YES_OR_NO: Mapping[str, bool] = {
 
 
 def strip_decoration(text: str) -> str:
-    """Return an answer without markdown, quotes, brackets and a label such as "Answer:"."""
+    """Strip markdown, quotes, brackets and a label such as "Answer:" from an answer."""
     return _LABEL.sub("", text.strip(_DECORATION)).lstrip(_DECORATION)
 
 
 def first_choice(text: str, choices: Mapping[str, T]) -> T | None:
-    """Read which of several words an answer begins with.
+    """Parse which of several words an answer begins with.
 
     Args:
-        text: What the judge wrote.
-        choices: What each word means, in lower case. A word may have hyphens.
+        text: The judge's answer.
+        choices: The meaning of each word, in lower case. A word may have hyphens.
 
     Returns:
-        The meaning of the first word, or None when it is none of the choices.
+        The meaning of the first word, or None if it is none of the choices.
     """
     word = _WORD.match(strip_decoration(text))
     return choices.get(_folded(word.group())) if word else None
 
 
 def read_yes_no(text: str, own: Mapping[str, bool] | None = None) -> bool | None:
-    """Read a yes or a no, in English or the language the judge fell into.
+    """Parse a yes or a no, in English or any language the judge slipped into.
 
-    Only the first word counts, and it must be the whole word: "Not sure" is no "no", and "Yes"
-    anywhere later counts for nothing. Short words that mean something else in another language
-    count only where nothing follows them.
+    Only the first word counts, and it must be the whole word: "Not sure" is no "no", and a later
+    "Yes" counts for nothing. Short words that mean something else in another language count only if
+    nothing follows them.
 
     Args:
-        text: What the judge wrote.
-        own: What words mean in the language the judge was asked in, whatever they mean elsewhere.
+        text: The judge's answer.
+        own: Meanings of words in the prompt's language, whatever they mean in others.
 
     Returns:
         True for yes, False for no, None for anything else.
@@ -123,16 +123,16 @@ _FENCE = re.compile(r"^\s*```[a-z]*\s*|```\s*$")
 
 
 def read_numbered(text: str, count: int, read: Callable[[str], T | None]) -> list[T | None]:
-    """Read one answer for each of several numbered items.
+    """Parse one answer for each of several numbered items.
 
-    Takes lines such as `1: Yes`, `2. **No**`, `- Claim 3 - yes, because …`, and a JSON object such
-    as `{"1": "yes"}`. A number that is missing, out of range or answered twice in different ways is
-    undetermined.
+    Accepts lines such as `1: Yes`, `2. **No**`, `- Claim 3 - yes, because …`, and a JSON object
+    such as `{"1": "yes"}`. A number that is missing, out of range or answered twice in different
+    ways is undetermined.
 
     Args:
-        text: What the judge wrote.
-        count: How many items it was given, numbered from 1.
-        read: Reads one answer; None where it cannot be read.
+        text: The judge's answer.
+        count: Number of items it was given, numbered from 1.
+        read: Parses one answer; returns None if it cannot.
 
     Returns:
         One entry per item, None for undetermined.
@@ -169,16 +169,16 @@ _REASON_FOLLOWS = frozenset(["as", "because", "since"])
 
 
 def read_named_scores(text: str, names: Sequence[str]) -> list[float | None]:
-    """Read one score from 0 to 100 for each of several names.
+    """Parse one score from 0 to 100 for each of several names.
 
-    Takes `[Tom] 50`, `**Tom**: 50`, `Tom - 50/100`, `| Tom | 50 |`, several on a line, and a JSON
-    object such as `{"Tom": 50}`. A name that is missing, has a score out of range or two different
-    ones is undetermined; a score of another whole than 100 is out of range. A number that other
-    words follow, as in `[Tom] 50 people came`, is no score.
+    Accepts `[Tom] 50`, `**Tom**: 50`, `Tom - 50/100`, `| Tom | 50 |`, several on a line, and a JSON
+    object such as `{"Tom": 50}`. A name is undetermined if it is missing, or if its score is out of
+    range or ambiguous; a score out of anything but 100 is out of range. A number followed by other
+    words, as in `[Tom] 50 people came`, is not a score.
 
     Args:
-        text: What the judge wrote.
-        names: Whom it was to score.
+        text: The judge's answer.
+        names: The names to score.
 
     Returns:
         One score per name, in [0, 100], or None.
@@ -210,14 +210,14 @@ def _scored_json(data: Mapping[str, object]) -> Iterator[tuple[str, float]]:
 
 def _json_points(value: object) -> float | None:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        # Nothing else is sure to fit into a float.
+        # Larger integers may not fit into a float.
         return float(value) if 0 <= value <= 100 else _OUT_OF_RANGE
     match = _POINTS.fullmatch(value.strip()) if isinstance(value, str) else None
     return _points(match) if match else None
 
 
 def _points(match: re.Match[str]) -> float:
-    # A share of another whole is no score out of 100, and must not pass for one.
+    # A score out of anything but 100 must not pass for one out of 100.
     if int(match["whole"] or 100) != 100:
         return _OUT_OF_RANGE
     return float(match["score"].replace(",", "."))
@@ -231,7 +231,7 @@ def _json_object(text: str) -> dict[str, object] | None:
 
 
 def _agreed(pairs: Iterator[tuple[K, V]]) -> dict[K, V]:
-    """Return what was said of each key, without the keys of which different things were said."""
+    """Return the value of each key, without keys that have different values."""
     said: dict[K, set[V]] = {}
     for key, value in pairs:
         said.setdefault(key, set()).add(value)
@@ -245,21 +245,21 @@ _QUESTION = (
     "Answer Yes or No:"
 )
 RESTATED = "Answer with one word, Yes or No. Is the sentence supported by the context?"
-"""What is said when the answer cannot be read."""
+"""Sent when the answer cannot be parsed."""
 
 
 def ask_support(context: str, sentence: str) -> str:
-    """Return the question, worded as published."""
+    """Return the question whether a context supports a sentence, worded as published."""
     return _QUESTION.format(context=context, sentence=sentence)
 
 
 def read_support(answer: Completion) -> list[bool | None]:
-    """Read the answer into its one slot."""
+    """Parse the answer into its only slot."""
     return [read_yes_no(answer.text)]
 
 
 Reader = Callable[[Completion], Sequence[T | None]]
-"""Reads an answer into slots, always the same number of them; None where it cannot be read."""
+"""Parses an answer into a fixed number of slots; None for each that cannot be parsed."""
 
 
 class JudgeConfig(BaseModel):
@@ -272,13 +272,13 @@ class JudgeConfig(BaseModel):
     )
     params: dict[str, Any] = Field(
         default_factory=dict,
-        repr=False,  # it may hold a key
+        repr=False,  # may contain a key
         description="What the provider takes: api_base, api_key, temperature, max_tokens, …",
     )
 
 
 class JudgedConfig(ScorerConfig):
-    """The base of steps that ask a judge."""
+    """Base class of the settings of methods that ask a judge."""
 
     judge: str | JudgeConfig | None = Field(
         default=None, description="Who is asked; null = the model that wrote the response."
@@ -291,30 +291,30 @@ class JudgedConfig(ScorerConfig):
 
     @property
     def asks_response_model(self) -> bool:
-        """Whether no other judge is named."""
+        """Whether the step names no other judge."""
         return self.named_judge is None
 
     @property
     def named_judge(self) -> str | None:
-        """The judge's model, or None for the one that wrote the response."""
+        """The judge's model, or None for the model that wrote the response."""
         return self.judge.model if isinstance(self.judge, JudgeConfig) else self.judge
 
 
 def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
-    """Return the judge a policy names.
+    """Return the judge that a policy names.
 
     The response's own model is asked with the query's connection parameters. A judge named in the
-    policy gets none of them, because it may live at another provider.
+    policy gets none of them, because it may belong to another provider.
 
     Args:
         config: The judge's model, a `JudgeConfig`, or None for the response's own model.
-        evidence: The evidence, for its query and who answers for judges.
+        evidence: The evidence, with its query and the provider for judges.
 
     Returns:
         The judge.
 
     Raises:
-        ScorerError: Nobody can be asked.
+        ScorerError: No judge is available.
     """
     if evidence.judge_provider is None:
         raise ScorerError("no judge available")
@@ -330,12 +330,12 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T]):
-    """What could be read of a judge's answer.
+    """The parsed answer of a judge.
 
     Attributes:
-        slots: One entry for each thing there was to answer, None where nothing could be read.
+        slots: One entry for each item asked about, None if it could not be parsed.
         answered: Whether there was an answer at all.
-        failures: Kinds of calls that failed.
+        failures: Kinds of failed calls.
     """
 
     slots: tuple[T | None, ...]
@@ -344,21 +344,21 @@ class Reading(Generic[T]):
 
     @property
     def undetermined(self) -> int:
-        """How many slots stayed empty although the judge answered."""
+        """Number of slots left empty although the judge answered."""
         return self.slots.count(None) if self.answered else 0
 
 
 def scores_of(
     reading: Reading[bool], *, right: str, wrong: str, unreadable: str, unanswered: str
 ) -> Scores:
-    """Return the passage score of a judge's one verdict on a response.
+    """Return the passage score of a judge's single verdict on a response.
 
     Args:
         reading: Whether the judge calls the response wrong.
-        right: The explanation where it does not.
-        wrong: The explanation where it does.
-        unreadable: Why there is no score where the answer could not be read.
-        unanswered: Why there is none where there was no answer.
+        right: The explanation if it does not.
+        wrong: The explanation if it does.
+        unreadable: Why there is no score if the answer could not be parsed.
+        unanswered: Why there is no score if there was no answer.
 
     Returns:
         1 for wrong, 0 for right; else inconclusive scores.
@@ -380,17 +380,17 @@ def scores_of(
 async def ask(
     judge: Judge, prompt: str | Sequence[Message], read: Reader[T], restatement: str | None
 ) -> Reading[T]:
-    """Ask a judge, once more where its answer cannot be read.
+    """Ask a judge, and once more if its answer cannot be parsed.
 
     Args:
-        judge: Who is asked.
+        judge: The judge.
         prompt: The question, or a conversation that ends with one.
-        read: Reads an answer into slots.
-        restatement: What is said to the judge when a slot stays empty: the format, once more. None
-            to leave it at the first answer.
+        read: Parses an answer into slots.
+        restatement: The restated format, sent if a slot stays empty; None to accept the first
+            answer as it is.
 
     Returns:
-        What could be read; the second answer fills only what the first left empty.
+        The parsed slots; the second answer fills only those the first left empty.
     """
     messages = _sendable(prompt)
     try:
@@ -401,14 +401,14 @@ async def ask(
 
 
 async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) -> list[V]:
-    """Ask about several things at the same time.
+    """Ask about several things concurrently.
 
     Args:
-        things: What is asked about.
+        things: The things to ask about.
         ask_about: Asks about one.
 
     Returns:
-        What came of each, in order.
+        The results, in order.
     """
     found: dict[int, V] = {}
 
@@ -422,12 +422,12 @@ async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) 
 
 
 def why_unscored(scores: Sequence[float | None], failures: Sequence[str], told: str) -> str | None:
-    """Return why scores support no decision: most claims have none.
+    """Return why scores support no decision if most claims have none; else None.
 
     Args:
         scores: The scores of the claims.
-        failures: What failed, by its kinds.
-        told: What to say, with `{lost}` for how many of how many claims.
+        failures: Kinds of failed calls.
+        told: The reason, with `{lost}` for how many of how many claims have no score.
     """
     lost = sum(score is None for score in scores)
     if lost * 2 <= len(scores):
@@ -443,17 +443,17 @@ async def ask_together(
     restatement: str | None,
     count: int,
 ) -> tuple[Reading[T], ...]:
-    """Ask a judge the same several times, in one request where the provider takes `n`.
+    """Ask a judge the same question several times, in one request if the provider supports `n`.
 
     Args:
-        judge: Who is asked.
+        judge: The judge.
         prompt: The question, or a conversation that ends with one.
-        read: Reads an answer into slots.
-        restatement: As for `ask`; an answer that cannot be read is asked for again on its own.
-        count: How many answers are wanted.
+        read: Parses an answer into slots.
+        restatement: As for `ask`; each answer that cannot be parsed is asked for again separately.
+        count: Number of answers.
 
     Returns:
-        One reading for each answer wanted.
+        One reading per answer.
     """
     messages = _sendable(prompt)
     try:
@@ -476,8 +476,8 @@ async def ask_together(
 
 
 By = Literal["auto", "logprobs", "votes"]
-"""How a judge's confidence is found: by the probabilities of its first words, by the shares of
-several answers, or by the former where the provider returns them."""
+"""How to measure a judge's confidence: by the probabilities of its first words, by the shares of
+several answers, or by the probabilities if the provider returns them, else by shares (auto)."""
 _ALTERNATIVES = 5
 
 
@@ -490,20 +490,20 @@ async def ask_probability(
     by: By = "auto",
     votes: int = 5,
 ) -> Reading[float]:
-    """Ask a judge a question with two answers, and return how sure it is of the one.
+    """Ask a judge a question with two answers, and return its confidence in the first.
 
     Args:
-        judge: Who is asked.
+        judge: The judge.
         prompt: The question.
-        read: Reads an answer, or a token: True for the one, False for the other.
+        read: Parses an answer or a token: True for the first answer, False for the second.
         restatement: As for `ask`.
-        by: How its confidence is found. By the first token that `read` can read, the probability of
-            the one is taken relative to both, over the most probable tokens at its place.
-        votes: How many answers there are where it is found by their shares.
+        by: How to measure the confidence. By logprobs, it is the first answer's probability
+            relative to both, over the most probable tokens where `read` can first parse one.
+        votes: Number of answers if the confidence is their share.
 
     Returns:
-        The confidence in its one slot; None where there are no probabilities and fewer than half of
-        the votes could be read.
+        The confidence as the only slot; None without probabilities if fewer than half of the votes
+        could be parsed.
     """
 
     def slot(answer: Completion) -> list[bool | None]:
@@ -559,7 +559,7 @@ def _unanswered(read: Reader[T], error: Exception | None) -> Reading[T]:
 
 def _sendable(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
     if isinstance(prompt, str):
-        # No client sends half of a surrogate pair, and one in a sample must not cost the check.
+        # Clients cannot send lone surrogates, and one in a sample must not fail the check.
         prompt = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return as_messages(prompt)
 
@@ -587,6 +587,6 @@ def _restated(messages: tuple[Message, ...], answer: str, restatement: str) -> t
 
 
 def turn_of_judge(answer: str) -> Message:
-    """Return a judge's answer as a turn of the conversation that goes on after it."""
-    # Some providers refuse a turn without words.
+    """Return a judge's answer as a message, so that the conversation can continue after it."""
+    # Some providers reject an empty message.
     return {"role": "assistant", "content": answer if answer.strip() else "(no answer)"}

@@ -1,7 +1,7 @@
-"""What a judge is asked in other languages than English, and how its answers are read there.
+"""Judge prompts in languages other than English, and the words that answer them.
 
-A judge reads any of them, but some judges decide better, and fall less often into another
-language, when all of a question is in one. The published prompts are English.
+A judge understands any of these languages, but some judges decide better, and slip into another
+language less often, when the whole prompt is in one. The published prompts are English.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from resay.core.passage import Passage
 from resay.scorers.common.judging import JudgedConfig
 
 Said = Literal["supported", "contradicted", "not_mentioned"]
-"""What a judge says of a claim and a sample."""
+"""A judge's verdict on a claim and a sample."""
 Language = Literal["en", "de", "fr", "es", "it", "pt", "zh", "ja"]
 
 
 class AskedInConfig(JudgedConfig):
-    """The base of steps whose judge can be asked in another language."""
+    """Base class of the settings of methods whose judge can be asked in another language."""
 
     language: Literal["auto"] | Language = Field(
         default="en",
@@ -34,17 +34,17 @@ class AskedInConfig(JudgedConfig):
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The prompts of one language, which say what the English ones say.
+    """The prompts of one language, equivalent to the English ones.
 
     Attributes:
-        compare: How the comparison of claims with a sample begins.
-        about: What is added where there is a conversation.
-        decide: How the comparison ends.
-        numbered: Its format, once more.
-        direct: The question whether a claim is true.
-        yes_or_no: Its format, once more.
-        said: What the words of an answer mean, in small letters.
-        own: Words that are a yes or a no here and not in every language.
+        compare: Beginning of the prompt that compares claims with a sample.
+        about: Added to it if there is a conversation.
+        decide: End of that prompt.
+        numbered: Restatement of its answer format.
+        direct: Prompt that asks whether a claim is true.
+        yes_or_no: Restatement of its answer format.
+        said: The meaning of each answer word, in lower case.
+        own: Words that mean yes or no in this language, but not in every language.
     """
 
     compare: str
@@ -217,24 +217,24 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         _said("支持", "矛盾", "言及なし 言及されていない"),
     ),
 }
-"""By language, without English: each method has its own English prompt."""
+"""Prompts by language; English is missing, because each method has its own English prompt."""
 
 _LATIN = re.compile(r"[^\W\d_]+")
 _KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _LETTER = re.compile(r"[^\W\d_]")
-# So much is looked at.
+# Number of leading characters examined.
 _CHARS = 4_000
 _FEWEST = 2
 
 
 def language_for(setting: str, passage: Passage, question: str = "") -> str:
-    """Return the language to ask a judge in.
+    """Return the language in which to ask a judge.
 
     Args:
-        setting: What the policy says.
+        setting: The language that the policy sets, or "auto".
         passage: The response.
-        question: What it answers.
+        question: The question it answers.
     """
     if setting != "auto":
         return setting
@@ -243,7 +243,7 @@ def language_for(setting: str, passage: Passage, question: str = "") -> str:
 
 
 def _language_of(text: str) -> str | None:
-    """Return the language of a text, or None where it has too little to tell."""
+    """Return the language of a text, or None if too few words identify it."""
     text = text[:_CHARS]
     ideographs, letters = len(_HAN.findall(text)), len(_LETTER.findall(text))
     kana = len(_KANA.findall(text))

@@ -1,26 +1,26 @@
-"""Asks a judge about the samples nearest to a sentence first, and estimates the rest.
+"""Asks a judge about the samples nearest to a sentence first, and estimates the other entries.
 
-What supports a sentence mostly shares its rare words. So the sample that shares most of them is
-asked about first, and what the judge would say of those not asked about is estimated from what they
-share, and from what it said of those it was asked about: a logistic regression with a random
-intercept for each sentence,
+A sample that supports a sentence usually shares its rare words. So the judge is asked first about
+the sample that shares most of them, and its answers for the remaining samples are estimated from
+the shared words and from its answers so far: a logistic regression with a random intercept for each
+sentence,
 
     P(no support | sentence i, sample n, u_i) = sigmoid(a + b o_in + c mean_n o_in + s u_i)
 
-with o_in in [0, 1] the part of the sentence's words, weighed by how few samples hold them, that
-stand in the sample, and u_i ~ N(0, 1) what the words do not tell: a sentence may be said in other
-words, or denied in the same. The judge's answers so far update u_i (Bayes, on a grid). A sentence's
-score is the mean over all samples of the entries, those judged and the expectation of those
-estimated. It is settled when the score that judging all would give lies on the same side of its
-edges with the confidence asked for, with a normal error of the variance
+with o_in in [0, 1] the share of the sentence's words, weighted by how few samples contain them,
+that appear in the sample, and u_i ~ N(0, 1) the part that words do not show: the sentence may be
+paraphrased, or denied in the same words. The judge's answers so far update u_i (Bayes, on a grid).
+A sentence's score is the mean of the entries over all samples: judged ones as they are, the others
+by their expectation. It is settled when the score that judging all samples would give lies on the
+same side of its edges with the required confidence, assuming a normal error with variance
 
     v_i = phi (E_u[sum p (1 - p)] + Var_u[sum p]) / N^2
 
-over the entries estimated; that of a passage score, the mean of K sentences, is
+over the estimated entries; that of a passage score, the mean of K sentences, is
 
     ((1 - rho) sum v_i + rho (sum sqrt(v_i))^2) / K^2
 
-because the errors of a passage's sentences hang together. Nothing of this is published;
+because the errors of a passage's sentences are correlated. This method is unpublished;
 `resay bench cascade` measures what it saves and what it costs.
 """
 
@@ -40,11 +40,11 @@ from resay.core.tokens import tokenize
 from resay.scorers.stopping import Stopping
 
 _GRID = tuple(step / 2 for step in range(-6, 7))
-"""Where u is looked at: three standard deviations either way."""
+"""Grid points of u: three standard deviations either way."""
 
-# What was found on WikiBio's passages with even row numbers after three answers of gemma4-31b.
+# Measured on WikiBio's passages with even row numbers after three answers of gemma4-31b.
 _WIDENING = 1.5
-"""phi: by how much the squared error is greater than the model says."""
+"""phi: the factor by which the squared error exceeds the model's."""
 
 _TOGETHER = 0.15
 """rho: the correlation of the errors of two sentences of a passage."""
@@ -53,11 +53,11 @@ Entries = dict[int, float | None]
 
 
 class Estimate(BaseModel):
-    """How the judge's answers are estimated from the words sentence and sample share.
+    """Model that estimates a judge's answers from the words a sentence and a sample share.
 
-    The defaults fit what one judge (gemma4-31b) said of 945 sentences of biographies with 20
-    samples each: those of WikiBio's passages with even row numbers, to two digits. Another judge,
-    or texts of another kind, may need others: `resay bench cascade` prints those of the judge it is
+    The defaults fit the answers of one judge (gemma4-31b) on 945 sentences of biographies with 20
+    samples each: WikiBio's passages with even row numbers, to two digits. Another judge, or another
+    kind of text, may need other values: `resay bench cascade` prints those for the judge it is
     given, and `resay.benchmarks.cascade.fit_estimate` fits them.
     """
 
@@ -76,7 +76,7 @@ class Estimate(BaseModel):
     )
 
     def log_odds(self, overlaps: Sequence[float]) -> list[float]:
-        """Return for each sample the log-odds that it does not support the sentence, at u = 0."""
+        """Return the log-odds that each sample does not support the sentence, at u = 0."""
         if not overlaps:
             return []
         base = self.intercept + self.mean_overlap * fmean(overlaps)
@@ -85,14 +85,14 @@ class Estimate(BaseModel):
     def expect(
         self, known: Sequence[tuple[float, float]], left: Sequence[float]
     ) -> tuple[float, float]:
-        """Estimate the entries of samples nobody was asked about.
+        """Estimate the entries of samples that were not judged.
 
         Args:
-            known: The log-odds and the entry, in [0, 1], of each sample judged.
+            known: The log-odds and the entry, in [0, 1], of each judged sample.
             left: The log-odds of the others.
 
         Returns:
-            The expectation of their sum, and its variance.
+            The expectation and the variance of their sum.
         """
         if not left:
             return 0.0, 0.0
@@ -125,22 +125,22 @@ def _softplus(odds: float) -> float:
 
 
 def overlaps(sentences: Sequence[str], samples: Sequence[str]) -> list[list[float]]:
-    """Return how much of each sentence's words each sample holds.
+    """Return the share of each sentence's words that each sample contains.
 
     Args:
         sentences: The sentences.
         samples: The samples.
 
     Returns:
-        For each sentence one number in [0, 1] for each sample; words weigh
-        `log((N + 1) / (k + 1/2))`, where k of the N samples hold them.
+        For each sentence one number in [0, 1] per sample; a word weighs
+        `log((N + 1) / (k + 1/2))` if k of the N samples contain it.
     """
     held = [frozenset(tokenize(sample)) for sample in samples]
     frequency = Counter(word for words in held for word in words)
 
     def of(sentence: str) -> list[float]:
         stop_if_abandoned()
-        # Sorted, so that rounding does not depend on the order in which a set gives its words.
+        # Sorted, so that rounding does not depend on the iteration order of a set.
         words = sorted(set(tokenize(sentence)))
         weights = {w: log((len(samples) + 1) / (frequency[w] + 0.5)) for w in words}
         total = sum(weights.values())
@@ -153,14 +153,14 @@ def overlaps(sentences: Sequence[str], samples: Sequence[str]) -> list[list[floa
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """What is known of a sentence's score.
+    """What is known about a sentence's score.
 
     Attributes:
-        score: With what is estimated; None while nothing is known.
-        variance: Of that.
-        low: The least it can still become.
-        high: The greatest.
-        said: The mean of the answers that were given; None for a passage.
+        score: The score, estimated entries included; None while nothing is known.
+        variance: The variance of the score.
+        low: The lowest value the score can still take.
+        high: The highest value the score can still take.
+        said: The mean of the judged entries; None for a passage.
     """
 
     score: float | None
@@ -174,13 +174,13 @@ class _Standing:
 
         Args:
             edge: The edge.
-            deviations: How many standard deviations away is enough; None where none are.
+            deviations: Required distance in standard deviations; None if only bounds count.
         """
         if self.score is None:
             return False
         if self.low > edge or self.high <= edge:
             return True
-        # Nothing is settled by an estimate that all that was said speaks against.
+        # An estimate cannot settle a sentence against the mean of the judged entries.
         if self.said is not None and (self.said > edge) != (self.score > edge):
             return False
         return deviations is not None and (
@@ -190,14 +190,14 @@ class _Standing:
 
 @dataclass(slots=True)
 class _Line:
-    """One sentence: in which order its samples come, and what is known of each.
+    """The order of one sentence's samples, and what is known about each.
 
     Attributes:
         order: The samples, nearest first.
-        log_odds: For each sample those that it does not support the sentence.
+        log_odds: For each sample the log-odds that it does not support the sentence.
         edges: The scores it must be known to lie above or not.
-        entries: What the judge said, by sample; None where the call failed.
-        taken: How many samples were taken from the order to be asked about.
+        entries: The judge's entries by sample; None for a failed call.
+        taken: Number of samples already taken from the order.
     """
 
     order: Sequence[int]
@@ -214,7 +214,7 @@ class _Line:
 
     @property
     def left(self) -> int:
-        """How many samples nobody was asked about."""
+        """Number of samples not taken yet."""
         return len(self.order) - self.taken
 
     @property
@@ -226,7 +226,7 @@ class _Line:
         return [n for n in self.order if n not in self.entries]
 
     def standing(self, estimate: Estimate) -> _Standing:
-        """Return what is known; entries of failed calls are left out."""
+        """Return what is known about the score; entries of failed calls are left out."""
         known, estimated = self.known, self.estimated
         count = len(known) + len(estimated)
         if not known:
@@ -249,9 +249,9 @@ class NearestFirst:
     """Asks in waves until everything is settled.
 
     Args:
-        overlaps: For each sentence how much of it each sample holds; see `overlaps`.
-        estimate: How answers are estimated.
-        rule: What has to be settled; None to ask about every pair.
+        overlaps: The share of each sentence that each sample contains; see `overlaps`.
+        estimate: The model that estimates answers.
+        rule: The stopping rule; None to ask about every pair.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class NearestFirst:
     ) -> None:
         self._rule = rule
         self._estimate = estimate
-        # One-sided: that all answers would put the score on the other side of the edge.
+        # One-sided: the error is that all answers would put the score on the edge's other side.
         confidence = rule.confidence if rule else 1.0
         self._deviations = NormalDist().inv_cdf(confidence) if confidence < 1 else None
         edges = rule.aim.edges if rule else ((),) * len(overlaps)
@@ -273,10 +273,10 @@ class NearestFirst:
         ]
 
     async def run(self, ask: Callable[[int, int], Awaitable[float | None]]) -> None:
-        """Ask about pairs until nothing is open.
+        """Ask about pairs until everything is settled.
 
         Args:
-            ask: Given a sentence and a sample, returns the entry; None where the call failed.
+            ask: Returns the entry of a sentence and a sample; None for a failed call.
         """
         lines = self._lines
         pending = [i for i, line in enumerate(lines) if line.left]
@@ -297,7 +297,7 @@ class NearestFirst:
         self._lines[i].entries[n] = await ask(i, n)
 
     def _open(self) -> Sequence[int]:
-        """Return the sentences to ask further about."""
+        """Return the sentences that need further answers."""
         rule = self._rule
         if rule is None:
             return ()
@@ -329,11 +329,10 @@ class NearestFirst:
         return [line.standing(self._estimate) for line in self._lines]
 
     def _whole(self, standings: Sequence[_Standing]) -> _Standing:
-        """Return what is known of the mean over all sentences of the passage."""
+        """Return what is known about the mean over all sentences of the passage."""
         others = self._rule.aim.others if self._rule else ()
         lines = zip(self._lines, standings, strict=True)
-        # A sentence about which every call failed has no score, and one of which the first ones did
-        # may get one.
+        # A sentence whose calls all failed has no score; one with samples left may still get one.
         there = [standing for line, standing in lines if line.left or line.known]
         scores = [standing.score for standing in there if standing.score is not None]
         if not scores or len(scores) < len(there):
@@ -355,12 +354,12 @@ class NearestFirst:
 
     @property
     def columns(self) -> list[tuple[float | None, ...]]:
-        """The judged entries, one column for each sample."""
+        """The judged entries, one column per sample."""
         samples = len(self._lines[0].order) if self._lines else 0
         return [tuple(line.entries.get(n) for line in self._lines) for n in range(samples)]
 
     def why(self, i: int) -> str | None:
-        """Return one line of explanation of a sentence's score."""
+        """Return a one-line explanation of a sentence's score."""
         line = self._lines[i]
         known = line.known
         if not known:

@@ -1,4 +1,4 @@
-"""What methods made of other methods share."""
+"""Shared code of methods that combine other methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from resay.scorers.step import ImportedConfig, Step, imported_config, registry
 
 
 def _methods() -> Mapping[str, type[BaseModel]]:
-    """Return what may be a part: methods that look at the evidence themselves."""
+    """Return the methods that can be a part: those that examine the evidence themselves."""
     return {name: scorer.Config for name, scorer in registry().items() if _looks_itself(scorer)}
 
 
@@ -62,7 +62,7 @@ PartT = TypeVar("PartT", bound=Part)
 
 
 class CompositeConfig(ScorerConfig, Generic[PartT]):
-    """The base of steps made of other methods."""
+    """Base class of the settings of methods that combine others."""
 
     parts: tuple[PartT, ...] = Field(
         min_length=1, strict=False, description="The methods this one is made of."
@@ -81,10 +81,10 @@ class CompositeConfig(ScorerConfig, Generic[PartT]):
 
 @dataclass(frozen=True, slots=True)
 class PartScores:
-    """What one part says.
+    """The scores of one part.
 
     Attributes:
-        name: Its method.
+        name: Name of its method.
         scores: Its scores.
     """
 
@@ -92,23 +92,23 @@ class PartScores:
     scores: Scores
 
     def of_sentence(self, i: int) -> float | None:
-        """Return the score of a sentence; a method that scores only passages says it of each."""
+        """Return a sentence's score, or the passage score if the method scores only passages."""
         return self.scores.sentences[i] if self.scores.sentences else self.scores.passage
 
     def value_of_sentence(self, i: int) -> float | None:
-        """Return the same in the method's own unbounded values, where it has any."""
+        """Return the same as the method's own unbounded value, if it has one."""
         return self.scores.values[i] if self.scores.sentences else self.scores.passage_value
 
 
 class Parts:
-    """The methods another one is made of, run together.
+    """The parts of a composite method, run concurrently.
 
     Args:
-        configs: What the policy says of each.
+        configs: The settings of each part.
 
     Attributes:
-        needs: What they need, all together.
-        by_text: Whether all of them score the whole text.
+        needs: Union of the needs of all parts.
+        by_text: Whether all parts score the whole text.
     """
 
     def __init__(self, configs: Iterable[ScorerConfig]) -> None:
@@ -117,22 +117,22 @@ class Parts:
         self.by_text = all(step.by_text for step in self._steps)
 
     async def prepare(self) -> None:
-        """Load what the parts would otherwise load at their first use."""
+        """Load the resources of the parts now instead of on first use."""
         for step in self._steps:
             await step.prepare()
 
     async def score(self, passage: Passage, evidence: Evidence) -> tuple[PartScores, ...]:
-        """Score a passage with every part at the same time.
+        """Score a passage with all parts concurrently.
 
         Args:
             passage: The passage; its `sentences` are scored.
-            evidence: What there is to go by.
+            evidence: The evidence.
 
         Returns:
             One result for each part, in order.
         """
         results: dict[int, PartScores] = {}
-        # A rule made for one method's entries says nothing about a sum of several.
+        # A stopping rule for the entries of one method does not apply to a sum of several.
         evidence = replace(evidence, stopping=None, unfinished=[])
 
         async def run(i: int, step: Step) -> None:
@@ -148,15 +148,15 @@ class Parts:
 def joined(
     results: Sequence[PartScores], sentences: Sequence[float | None], passage: float | None
 ) -> Scores:
-    """Return what parts say together.
+    """Combine the results of parts into one set of scores.
 
     Args:
-        results: What each part says.
-        sentences: The sentence scores made of them; empty where all parts score only passages.
-        passage: The passage score made of them; None for the mean of the sentence scores.
+        results: The result of each part.
+        sentences: The combined sentence scores; empty if all parts score only passages.
+        passage: The combined passage score; None for the mean of the sentence scores.
 
     Returns:
-        The scores with the failures of all parts, inconclusive when one of them is.
+        The scores with the failures of all parts, inconclusive if any part is.
     """
     why = [_why((r.name, r.of_sentence(i)) for r in results) for i in range(len(sentences))]
     reasons = [f"{r.name}: {r.scores.inconclusive}" for r in results if r.scores.inconclusive]

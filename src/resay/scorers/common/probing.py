@@ -1,19 +1,19 @@
-"""Asks about claims of which samples say too little (`probe` of the method `prompt`).
+"""Asks the model about claims on which the samples say too little (`probe` of the method `prompt`).
 
-Whether a true detail or an invention is missing from the samples cannot be told from their silence.
-So the model is asked for it. A judge writes one question for each claim, all in one call, and names
-the answer that the claim gives: "In which year did the bridge open? | 1932". The answer must stand
-in the claim, and must not stand in the question; where it does, the claim with a gap in the place
-of the answer is the question. Then the model that wrote the response answers each question n times
-in a few words, drawn like samples, and without the response.
+The silence of the samples does not show whether a detail is true or invented, so the model is asked
+for it. A judge writes one question for each claim, all in one call, and names the answer that the
+claim gives: "In which year did the bridge open? | 1932". The answer must appear in the claim, and
+must not appear in the question; if it does, the claim with a gap in place of the answer becomes the
+question. Then the model that wrote the response answers each question n times in a few words, with
+the settings of samples and without seeing the response.
 
-Answers are compared with the claim's, and put into clusters of those that mean the same: numbers,
-dates and measures by what they mean, everything else by its words, and by a judge where the policy
-names one. "I don't know" says nothing.
+Answers are compared with the claim's and clustered by meaning: numbers, dates and measures by
+value, everything else by its words, and by a judge if the policy names one. "I don't know" counts
+as no answer.
 
-Asking a question per claim is as in Farquhar, Kossen, Kuhn and Gal, "Detecting hallucinations in
-large language models using semantic entropy", Nature 630, 2024, on whose clusters this leans; the
-share of answers that disagree in place of the entropy, and the gap, are ours.
+Asking a question per claim follows Farquhar, Kossen, Kuhn and Gal, "Detecting hallucinations in
+large language models using semantic entropy", Nature 630, 2024, as do the clusters; the share of
+answers that disagree in place of the entropy, and the gap, are ours.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from resay.scorers.common.words import stems_of
 from resay.scorers.evidence import Judge
 
 _MARGIN_S = 0.25
-"""How long before the deadline asking ends, so that what samples say can still be told."""
+"""How long before the deadline to stop asking, so that the samples' result can be reported."""
 _MOST_CHARS = 300
 _MOST_ANSWER_CHARS = 120
 _GAP = "[…]"
@@ -106,7 +106,7 @@ class Question:
     """A question about a claim.
 
     Attributes:
-        text: The question, which does not hold the answer.
+        text: The question, which does not contain the answer.
         value: The answer that the claim gives, in its own words.
     """
 
@@ -114,21 +114,21 @@ class Question:
     value: str
 
 
-# What is written for a claim about which nothing can be asked.
+# Marks a claim about which no question can be asked.
 _NONE = Question("", "")
 
 
 @dataclass(slots=True)
 class Probed:
-    """What asking about a claim gave.
+    """The result of asking about a claim.
 
     Attributes:
-        question: What was asked; None where the claim was not asked about.
+        question: The question; None if the claim was not asked about.
         note: Why it was not, or why there are no answers.
-        clusters: Answers that mean the same, by the first of them, most frequent first.
-        agree: How many answers say what the claim says.
-        against: How many say something else.
-        unknown: How many say nothing.
+        clusters: Answers of equal meaning, as the first of each and its count, largest first.
+        agree: Number of answers that agree with the claim.
+        against: Number of answers that disagree.
+        unknown: Number of answers that say nothing.
     """
 
     question: Question | None = None
@@ -140,13 +140,13 @@ class Probed:
 
     @property
     def score(self) -> float | None:
-        """The share of the answers that say something else, of those that say anything."""
+        """The share of disagreeing answers among those that say something."""
         known = self.agree + self.against
         return self.against / known if known else None
 
     @property
     def why(self) -> str:
-        """One line for a reader."""
+        """A one-line explanation."""
         if self.question is None or self.note:
             return f"not probed: {self.note}"
         said = [f"{text} (x{count})" for text, count in self.clusters]
@@ -160,11 +160,11 @@ class Probed:
 
 @dataclass(slots=True)
 class Probes:
-    """What asking about claims gave.
+    """The results of asking about claims.
 
     Attributes:
-        by_place: By the claims' places.
-        failures: Kinds of calls that failed.
+        by_place: Results by the positions of the claims.
+        failures: Kinds of failed calls.
     """
 
     by_place: dict[int, Probed] = field(default_factory=dict[int, Probed])
@@ -173,16 +173,16 @@ class Probes:
 
 @dataclass(frozen=True, slots=True)
 class Prober:
-    """Asks about claims.
+    """Asks the model about claims.
 
     Attributes:
-        model: Who gives the short answers.
-        judge: Who writes the questions.
-        comparer: Who compares answers where words do not tell; None to go by words.
-        answers: How many answers to each question are wanted.
-        conversation: The end of the conversation; empty where that is not known.
-        restate: Whether what cannot be read is asked for once more.
-        calls_left: How many more calls there may be; None for any number.
+        model: The model that gives the short answers.
+        judge: The judge that writes the questions.
+        comparer: The judge that compares answers if words do not decide; None to use words alone.
+        answers: Number of answers to each question.
+        conversation: The end of the conversation; empty if unknown.
+        restate: Whether to ask once more for an answer that cannot be parsed.
+        calls_left: Returns how many more calls may be made; None for any number.
     """
 
     model: Judge
@@ -194,19 +194,19 @@ class Prober:
     calls_left: Callable[[], int | None]
 
     async def ask(self, claims: dict[int, str]) -> Probes:
-        """Ask about claims, as far as there are time and calls.
+        """Ask about claims, as far as time and calls allow.
 
         Args:
-            claims: What they say, by their places.
+            claims: The claims' texts by their positions.
 
         Returns:
-            What came of it, for each of them.
+            The result for each of them.
         """
         probes = Probes({i: Probed(note="there was no time left") for i in claims})
         said: dict[int, list[str | None]] = {}
         same: dict[tuple[str, str], bool] = {}
         deadline = anyio.current_effective_deadline() - _MARGIN_S
-        # What samples say still counts where there is no time to ask for more.
+        # The samples' result still counts if there is no time to ask more.
         with anyio.CancelScope(deadline=deadline):
             await self._ask(claims, probes, said)
             same.update(await self._compared(probes, said))
@@ -249,7 +249,7 @@ class Prober:
         async with anyio.create_task_group() as tasks:
             for i, claim, written in zip(affordable, wanted, reading.slots, strict=True):
                 probed = probes.by_place[i]
-                # Of two claims that answer one question otherwise, neither is its only answer.
+                # If two claims answer a question differently, neither is its only answer.
                 if written is not None and len(values[written.text.casefold()]) > 1:
                     written = _NONE
                 question = written and usable(claim, written)
@@ -260,7 +260,7 @@ class Prober:
                 tasks.start_soon(draw, i, question)
 
     async def _affordable(self, claims: dict[int, str]) -> list[int]:
-        """Return the claims for which calls are left, those in front first."""
+        """Return the leading claims for which enough calls are left."""
         left = self.calls_left()
         if left is None:
             return list(claims)
@@ -271,7 +271,7 @@ class Prober:
     async def _compared(
         self, probes: Probes, said: dict[int, list[str | None]]
     ) -> dict[tuple[str, str], bool]:
-        """Have a judge compare what differs in words alone; nothing without one."""
+        """Have a judge compare answers that differ only in words; empty without a judge."""
         open_pairs = {
             (question.text, question.value, answer): None
             for i, answers in said.items()
@@ -300,11 +300,11 @@ class Prober:
 
 
 def render_questions(claims: Sequence[str], conversation: str = "") -> str:
-    """Return the request for questions about claims.
+    """Return the prompt that asks for questions about claims.
 
     Args:
-        claims: The claims, which are numbered from 1.
-        conversation: What they are from; empty where that is not known.
+        claims: The claims, to be numbered from 1.
+        conversation: The conversation they come from; empty if unknown.
     """
     listed = "\n".join(f"{n}. {' '.join(claim.split())}" for n, claim in enumerate(claims, 1))
     code = _code(conversation, listed)
@@ -312,11 +312,11 @@ def render_questions(claims: Sequence[str], conversation: str = "") -> str:
 
 
 def render_question(question: str, conversation: str = "") -> str:
-    """Return a question as it is asked.
+    """Return the prompt that asks a question.
 
     Args:
         question: The question.
-        conversation: What it is about; empty where that is not known.
+        conversation: The conversation it is about; empty if unknown.
     """
     code = _code(conversation, question)
     return _ANSWER.format(
@@ -334,12 +334,12 @@ def _fenced(conversation: str, code: str) -> str:
 
 
 def _code(*texts: str) -> str:
-    # Nobody can write a text that holds the code of all texts it will stand beside.
+    # No text can contain the hash of all the texts it appears among.
     return hashlib.sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _question(line: str) -> Question | None:
-    """Read a line: the question, a bar, the answer."""
+    """Parse a line: the question, a bar, the answer."""
     text, bar, value = line.rpartition("|")
     if not bar and strip_decoration(value).rstrip(" .*_`").casefold() == "none":
         return _NONE
@@ -364,8 +364,8 @@ def usable(claim: str, written: Question) -> Question | None:
 
     Args:
         claim: The claim.
-        written: What a model wrote. The answer must be the claim's own; where the question holds
-            that, the claim with a gap in its place is the question.
+        written: The question that a model wrote. Its answer must appear in the claim; if the
+            question contains it too, the claim with a gap in its place becomes the question.
     """
     value = written.value
     if not value:
@@ -383,17 +383,17 @@ def usable(claim: str, written: Question) -> Question | None:
 
 
 def _part_of(edge: str) -> str:
-    """Return what must not stand beside the edge of a word or a number that is whole."""
+    """Return the characters that must not adjoin the edge of a whole word or number."""
     if edge.isdigit():
         return r"\d"
-    # Scripts without capitals may have no spaces either.
+    # Scripts without capitals may not use spaces either.
     return r"[^\W\d_]" if edge.lower() != edge.upper() else r"\b\B"
 
 
 def gives_away(question: str, value: str) -> bool:
-    """Return whether a question holds the answer that it asks for.
+    """Return whether a question contains the answer that it asks for.
 
-    It does where it has a number or a date of the answer, or more than half of its words.
+    It does if it has a number or date of the answer, or more than half of its words.
     """
     asked = quantities(question)
     if any(one.agrees(other) for one in quantities(value) for other in asked):
@@ -405,7 +405,7 @@ def gives_away(question: str, value: str) -> bool:
 
 
 def _short(answer: Completion) -> list[str | None]:
-    """Read a short answer into its one slot; None where it says nothing."""
+    """Parse a short answer into its only slot; None if it says nothing."""
     lines = [line for line in answer.text.splitlines() if line.strip()]
     text = strip_decoration(lines[0]).strip(" *_`\"'”’") if lines else ""
     text = text.rstrip(".。 ")[:_MOST_ANSWER_CHARS]
@@ -415,14 +415,14 @@ def _short(answer: Completion) -> list[str | None]:
 
 
 def agrees(value: str, answer: str) -> bool | None:
-    """Return whether an answer says the same as another; None where it says nothing comparable.
+    """Return whether two answers say the same; None if they cannot be compared.
 
-    Numbers, dates and measures are compared by what they mean, everything else by its words. What
-    is negated counts for nothing.
+    Numbers, dates and measures are compared by value, everything else by its words. Negated words
+    count for nothing.
 
     Args:
-        value: The one.
-        answer: The other.
+        value: One answer.
+        answer: The other answer.
     """
     affirmed = _yes_or_no(value)
     if affirmed is not None:
@@ -453,7 +453,7 @@ def _yes_or_no(value: str) -> bool | None:
 
 
 def _affirmed(value: str, answer: str) -> tuple[str, bool | None]:
-    """Return what of an answer is not negated; and False where it only says what it is not."""
+    """Return the part of an answer that is not negated, and False if it only denies the value."""
     found = negations(answer)
     if not found or negations(value):
         return answer, None
@@ -465,7 +465,7 @@ def _affirmed(value: str, answer: str) -> tuple[str, bool | None]:
 
 
 def _names_beside(value: str, found: Sequence[Quantity]) -> set[str]:
-    """Return the words with capitals that belong to no quantity of a text."""
+    """Return the stems of capitalised words outside the quantities of a text."""
     rest = list(value)
     for quantity in found:
         rest[quantity.start : quantity.end] = " " * (quantity.end - quantity.start)
@@ -479,7 +479,7 @@ def _differs_in_words(value: str, answer: str) -> bool:
 def _count(
     probed: Probed, answers: Sequence[str | None], same: dict[tuple[str, str], bool]
 ) -> None:
-    """Put the answers to a question into clusters, and compare these with the claim."""
+    """Cluster the answers to a question, and count those that agree with the claim."""
     question = probed.question
     if question is None:
         return

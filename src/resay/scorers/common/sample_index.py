@@ -1,7 +1,7 @@
-"""What samples say, ready to be looked up: sentences, quantities, names, and how they are worded.
+"""An index of what samples say: sentences, quantities, names, and their wording.
 
-An index is made once for all sentences of an answer, and what few sentences need is made when it
-is first asked for.
+An index is built once for all sentences of an answer; parts that few sentences need are built on
+first use.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ from resay.scorers.common.words import (
 )
 from resay.scorers.evidence import Sample
 
-# A sample with more numbers than this, and than so many times the usual, tells nothing of how far
-# the samples agree.
+# A sample with more numbers than this, and than this many times the median, is ignored when
+# measuring how far the samples agree.
 _LISTING, _LISTING_TIMES = 15, 4
-# Sentences of more parts, and samples of more sentences, are not looked at for an exchange.
+# Sentences with more parts, and samples with more sentences, are not checked for swapped words.
 _PARTS_AT_MOST = 6
 # The characters of each text from which its language is guessed.
 _GUESSED_FROM = 500
 _NEARBY = 60
-# Begins with one set of characters, which is looked for quickly.
+# Starts with a single character class, which the regex engine finds quickly.
 _SENTENCE_END = re.compile(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
-# Marks of sources, addresses, and the labels of a list before its items say nothing.
+# Citation marks, URLs, and the numbers of list items say nothing.
 _NOISE = re.compile(
     r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}\]|https?://\S+|(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))"
 )
-# By language, since "of", "o" and "ou" mean something else elsewhere.
+# By language, since "of", "o" and "ou" mean something else in other languages.
 _ALTERNATIVES: Final[Mapping[str | None, re.Pattern[str]]] = {
     language: re.compile(rf"\b(?:{words}|или|या|أم)\b|还是|還是|または", re.IGNORECASE)
     for language, words in {
@@ -72,8 +72,8 @@ _ALTERNATIVES: Final[Mapping[str | None, re.Pattern[str]]] = {
         "nl": "of",
     }.items()
 }
-# Telephone numbers, IBANs, ISBNs, tracking codes and mail addresses are quoted as they are, too,
-# however their digits are grouped.
+# Telephone numbers, IBANs, ISBNs, tracking codes and mail addresses are quoted verbatim, however
+# their digits are grouped.
 _LONG = re.compile(
     r"(?<![\w.,+-])(?:\+?(?:[A-Z]{0,4}\d{1,14}|\(\d{1,6}\))"
     r"(?:[ ./-]{0,2}\(?(?:\d{1,14}|[A-Z]{1,4}\d{1,14})\)?){1,9}"
@@ -82,21 +82,21 @@ _LONG = re.compile(
 )
 _BETWEEN_GROUPS = re.compile(r"(?<=\d)[ ./()-]{1,3}(?=[A-Za-z\d])|[+()]")
 LONG_DIGITS = 7
-"""How many digits a long number has at least."""
+"""Minimum number of digits in a long number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one sentence of a sample says.
+    """One sentence of a sample.
 
     Attributes:
-        sample: The place of its sample.
-        words: Its words.
+        sample: Position of its sample.
+        words: Its stems.
         quantities: Its quantities.
         text: The sentence.
-        start: Where it begins in its sample.
+        start: Its offset in the sample.
         negated: Whether it is negated.
-        alone: Whether the sample says no more than two sentences: an answer to the question.
+        alone: Whether the sample has at most two sentences, and so is a direct answer.
     """
 
     sample: int
@@ -108,20 +108,20 @@ class Said:
     alone: bool
 
     def of(self, quantity: Quantity) -> str:
-        """How one of its quantities is written."""
+        """Return one of its quantities as written."""
         return self.text[quantity.start - self.start : quantity.end - self.start]
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Quantities, with the words of the clause or the item that they stand in."""
+    """Quantities with the words of the clause or list item that contains them."""
 
     words: frozenset[str]
     quantities: tuple[Quantity, ...]
 
 
 def bound_in(text: str, found: Sequence[Quantity], start: int = 0) -> list[Bound]:
-    """Return what is bound together in a sentence that begins at an offset of its text."""
+    """Return the quantities of a sentence by clause or item; `start` is its offset in the text."""
     bound: list[Bound] = []
     # "Almonds: 21 g protein, 50 g fat" is all about almonds.
     head = text.partition(":")[0] if ": " in text else ""
@@ -133,7 +133,7 @@ def bound_in(text: str, found: Sequence[Quantity], start: int = 0) -> list[Bound
 
 
 def _row(heads: Sequence[str], row: Said) -> Iterator[Bound]:
-    """Bind the cells of a table's row to the heads of the row and of their columns."""
+    """Bind the cells of a table row to the headers of their row and column."""
     at = row.start
     cells = row.text.split("|")
     for cell, head in zip_longest(cells, heads[: len(cells)], fillvalue=""):
@@ -145,7 +145,7 @@ def _row(heads: Sequence[str], row: Said) -> Iterator[Bound]:
 
 
 def _within(found: Sequence[Quantity], start: int, end: int) -> tuple[Quantity, ...]:
-    """Return the quantities that begin between two places."""
+    """Return the quantities that begin in the range from start to end."""
     first = bisect_left(found, start, key=_START)
     return tuple(found[first : bisect_left(found, end, key=_START)])
 
@@ -154,21 +154,21 @@ _START = attrgetter("start")
 
 
 def plain_stems(text: str) -> frozenset[str]:
-    """Return the words of a text without those that begin with a digit."""
+    """Return the stems of a text without those that begin with a digit."""
     return frozenset(stem for stem in stems_of(text) if not stem[0].isdigit())
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the question says, and the conversation before it.
+    """The question, and the conversation before it.
 
     Attributes:
-        words: Words that every answer may take for granted.
+        words: Stems that every answer may take for granted.
         quantities: Quantities of the question.
-        topic: The words of the question alone.
-        is_polar: Whether yes or no is asked for.
-        is_for_order: Whether an order is asked for.
-        wording: The question, as it is worded.
+        topic: Stems of the question alone.
+        is_polar: Whether it asks for yes or no.
+        is_for_order: Whether it asks for an order.
+        wording: The wording of the question.
     """
 
     words: frozenset[str]
@@ -180,7 +180,7 @@ class Asked:
 
     @classmethod
     def of(cls, question: str, conversation: str, language: Language) -> Asked:
-        """Read a question and the conversation before it."""
+        """Parse a question and the conversation before it."""
         topic = frozenset(stems_of(question) + stems_of(question.replace("-", " ")))
         offered = frozenset(_offered(question))
         found = () if offered else quantities(question)
@@ -191,7 +191,7 @@ class Asked:
 
 
 def _offered(question: str) -> Iterator[str]:
-    """The words nearest to an "or": the answer is one of them."""
+    """Yield the stems next to an "or", one of which is the answer."""
     language = guess_language([match.group().lower() for match in WORD.finditer(question)])
     for match in _ALTERNATIVES[language].finditer(question):
         yield from stems_of(question[max(match.start() - _NEARBY, 0) : match.start()])[-2:]
@@ -200,31 +200,31 @@ def _offered(question: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class SampleIndex:
-    """The samples, ready to be looked up.
+    """An index of the samples.
 
     Attributes:
-        count: How many there are.
-        words: By sample, its words, cut down to what their forms have in common.
-        written: The same as they are written, in small letters.
-        said: What their sentences say.
-        shared: Finds the places in `said` that share words with a sentence.
-        quantities: Each quantity that is said, once, and its places in `said`.
-        keys: By what equal quantities have in common, places in `quantities`.
-        places: By sample, the places in `said` of its sentences.
-        topical: By sample, the place of the sentence that has most words of the question.
+        count: Number of samples.
+        words: By sample, the stems of its words.
+        written: By sample, its words in lower case.
+        said: The sentences of all samples.
+        shared: Finds the positions in `said` that share words with a sentence.
+        quantities: Each distinct quantity, with its positions in `said`.
+        keys: Positions in `quantities`, by the keys that equal quantities share.
+        places: By sample, the positions of its sentences in `said`.
+        topical: By sample, the position of the sentence with most words of the question.
         short: The samples of one or two sentences.
-        stances: By sample, "yes" or "no" where it begins so.
-        texts: By sample, its text in small letters.
-        disagreement: How little of what samples say the others repeat, from 0 to 1: of their
-            quantities, or of their words where they have none.
-        asked: What they answer.
-        language: Theirs.
-        repetition: How many of their words, without those of the question, others repeat.
-        rivals: By sample, one quantity of each kind that it has.
-        wordings: By place in `said`, how that is worded, where it was looked at.
-        neighbours: What `between` is made of, once it was asked for.
-        joined: What `ungrouped` is made of.
-        bindings: What `bound` is made of, by sample.
+        stances: By sample, the "yes" or "no" that it begins with, if any.
+        texts: By sample, its text in lower case.
+        disagreement: How little of each sample the others repeat, from 0 to 1: of its quantities,
+            or of its words if there are no quantities.
+        asked: The question they answer.
+        language: Their language.
+        repetition: The share of their words, without those of the question, that others repeat.
+        rivals: By sample, one quantity of each kind it has.
+        wordings: By position in `said`, the wordings parsed so far.
+        neighbours: The cache of `between`.
+        joined: The cache of `ungrouped`.
+        bindings: The cache of `bound`, by sample.
     """
 
     count: int
@@ -252,14 +252,14 @@ class SampleIndex:
     bindings: dict[int, list[Bound]] = field(default_factory=dict[int, list[Bound]])
 
     def wording(self, place: int) -> Wording:
-        """How a sentence is worded; few are looked at."""
+        """Return the wording of a sentence, parsed on first use because few are needed."""
         if place not in self.wordings:
             self.wordings[place] = Wording(self.said[place].text, self.language)
         return self.wordings[place]
 
     @property
     def between(self) -> Mapping[tuple[str, str], Collection[str]]:
-        """By two words, those that stand between them in samples."""
+        """By pair of words, the words that appear between them in samples."""
         if not self.neighbours:
             for said in self.said:
                 words = ["", *words_of(said.text).findall(said.text.lower()), ""]
@@ -268,7 +268,7 @@ class SampleIndex:
         return self.neighbours
 
     def mixes(self, sample: int, parts: Sequence[frozenset[str]]) -> bool:
-        """Whether a short sample has the words of a sentence's parts in each other's place."""
+        """Whether a short sample has the words of a sentence's parts swapped."""
         if not 1 < len(parts) <= _PARTS_AT_MOST:
             return False
         places = self.places[sample]
@@ -279,13 +279,13 @@ class SampleIndex:
 
     @property
     def ungrouped(self) -> Sequence[str]:
-        """By sample, its text with the digits of long numbers side by side."""
+        """By sample, its text with the digits of long numbers joined."""
         if not self.joined:
             self.joined.extend(map(ungrouped, self.texts))
         return self.joined
 
     def bound(self, sample: int) -> list[Bound]:
-        """The quantities of a sample with the words next to them."""
+        """Return the quantities of a sample with the words next to them."""
         if sample not in self.bindings:
             found: list[Bound] = []
             heads: list[str] = []
@@ -302,13 +302,13 @@ class SampleIndex:
 
 @dataclass(frozen=True, slots=True)
 class Indexing:
-    """Makes an index; equal ones make the same."""
+    """Builds an index; a hashable key, so that equal ones share the result."""
 
     question: str
     conversation: str
 
     def __call__(self, samples: Sequence[Sample]) -> SampleIndex:
-        """Take the samples apart."""
+        """Index the samples."""
         words: list[set[str]] = []
         written: list[set[str]] = []
         said: list[Said] = []
@@ -373,13 +373,13 @@ class Indexing:
 
 
 def _disagreement(holders: Sequence[Collection[int]], words: Sequence[set[str]]) -> float:
-    """Return how little of what a sample says each of the others says on average.
+    """Return how little of a sample the others repeat on average.
 
     Args:
-        holders: For each quantity that is said, the samples that say it.
+        holders: For each quantity, the samples that mention it.
         words: By sample, its words.
     """
-    # One sample that is full of numbers, such as a table, would speak for all of them.
+    # A single sample full of numbers, such as a table, would outweigh all others.
     had = Counter(sample for samples in holders for sample in samples)
     usual = median(had[sample] for sample in range(len(words))) if words else 0.0
     listing = {s for s, count in had.items() if count > max(_LISTING, _LISTING_TIMES * usual)}
@@ -397,11 +397,11 @@ Key = tuple[object, ...]
 
 
 def keys_of(quantity: Quantity, *, near: bool = False) -> Iterator[Key]:
-    """What a quantity has in common with each that it may agree with.
+    """Yield the keys that a quantity shares with every quantity it may agree with.
 
     Args:
         quantity: The quantity.
-        near: Whether to add what is a little more or less.
+        near: Whether to add keys of slightly smaller and larger values.
     """
     if quantity.year is not None:
         yield "year", quantity.year
@@ -421,7 +421,7 @@ def keys_of(quantity: Quantity, *, near: bool = False) -> Iterator[Key]:
 
 
 def _read(text: str, sample: int, stems: Stems, whole: set[str]) -> Iterator[Said]:
-    """Take a sample apart into sentences, quickly."""
+    """Split a sample into sentences, with a fast pattern."""
     cuts = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
     near: list[list[Quantity]] = [[] for _ in cuts]
     for quantity in quantities(text):
@@ -439,10 +439,10 @@ def _read(text: str, sample: int, stems: Stems, whole: set[str]) -> Iterator[Sai
 
 
 def long_numbers(text: str, found: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
-    """Where a text has numbers that are none of the quantities in it, but written in groups."""
+    """Yield the spans of long numbers, grouped or not, that are not among a text's quantities."""
     for match in _LONG.finditer(text):
         groups = re.findall(r"\d+", match[0])
-        # One before it may reach into it.
+        # The quantity before it may overlap it.
         first = max(bisect_left(found, match.start(), key=_START) - 1, 0)
         near = found[first : bisect_left(found, match.end(), key=_START)]
         inside = [q for q in near if match.start() < q.end]
@@ -457,12 +457,12 @@ def long_numbers(text: str, found: Sequence[Quantity]) -> Iterator[tuple[int, in
 
 
 def ungrouped(text: str) -> str:
-    """Return a text in small letters with the digits of long numbers side by side."""
+    """Return a text in lower case with the digits of long numbers joined."""
     return _BETWEEN_GROUPS.sub("", text).lower()
 
 
 def without_noise(text: str) -> str:
-    """Blank out what says nothing, without moving the rest."""
+    """Blank out citation marks, URLs and item numbers, keeping all offsets."""
     if "[" not in text and "://" not in text and not text[:1].isdigit() and "\n" not in text:
         return text
     return _NOISE.sub(lambda match: " " * len(match.group()), text)

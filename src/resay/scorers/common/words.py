@@ -1,6 +1,6 @@
-"""Words as methods compare them, without the commonest; yes and no; the order of things.
+"""Stems for comparing words, and detection of yes-or-no questions, languages and order.
 
-Of a word is compared what its forms have in common.
+Common words are dropped, and only the part that the forms of a word share is compared.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from resay.core.languages import word_set
 
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    # Korean has spaces, and particles on its words.
+    # Korean has spaces, but attaches particles to its words.
     r"\uac00-\ud7af"
 )
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-# A word; vowel signs of Indic scripts, which \w leaves out, belong to it.
+# The quick pattern; \w does not match the vowel signs of Indic scripts, _ANY_WORD does.
 WORD = re.compile(r"[^\W_]+(?:[.&_-][^\W_]+)*")
 _SIGNS = r"\u0300-\u036f\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 _HAS_SIGNS = re.compile(rf"[{_SIGNS}{_UNSPACED}]")
@@ -79,7 +79,7 @@ _STEM_CHARS = 6
 
 @lru_cache(16_384)
 def _stem(word: str) -> str:
-    """Cut a word in small letters down to what its forms have in common, in any language."""
+    """Reduce a lower-case word of any language to the part that its forms share."""
     if len(word) <= 3:
         return word
     if word.startswith("ال") and len(word) > 4:
@@ -93,9 +93,9 @@ def _stem(word: str) -> str:
 
 
 class Stems(dict[str, tuple[str, ...]]):
-    """What is compared of words in small letters.
+    """The stems of lower-case words, computed on first access.
 
-    Nothing of the commonest, and pairs of characters where there are no spaces.
+    Common words have none; scripts without spaces yield pairs of characters.
     """
 
     def __missing__(self, word: str) -> tuple[str, ...]:
@@ -111,12 +111,12 @@ class Stems(dict[str, tuple[str, ...]]):
 
 
 def words_of(text: str) -> re.Pattern[str]:
-    """What finds the words of a text; most texts need no more than the quick one."""
+    """Return the pattern that matches a text's words; the fast one suffices for most texts."""
     return WORD if text.isascii() or not _HAS_SIGNS.search(text) else _ANY_WORD
 
 
 def stems_of(text: str) -> list[str]:
-    """Return the words of a text as they are compared, in order."""
+    """Return the stems of a text's words, in order."""
     stems = Stems()
     return [s for word in words_of(text).findall(text.lower()) for s in stems[word]]
 
@@ -144,7 +144,7 @@ _POLAR = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# "Was" asks what in German.
+# "Was" means "what" in German.
 _WHAT = re.compile(
     r"was\s+(?:ist|sind|war|waren|wei(?:ß|ss)t|wissen|kann|kannst|können|macht|machen|bedeutet|hat"
     r"|haben|für|sagt|passiert|kostet|kosten|gibt|versteht|heißt|soll|wird|wurde|wurden|du|man|sie"
@@ -163,22 +163,22 @@ _INVERTS = re.compile(
     r"\b(?:after|before|behind|nach|nachdem|vor|bevor|après|avant|antes|dopo|prima\sdi|na|voordat)\b",
     re.IGNORECASE,
 )
-# One of so many that follow on each other the other way round is another order.
+# Texts differ in order if at least one in this many adjacent pairs is reversed.
 _OUT_OF_ORDER = 3
 
 
 def asks_yes_or_no(question: str) -> bool:
-    """Return whether a question is one for yes or no."""
+    """Return whether a question asks for yes or no."""
     asked = question.lstrip()
     begins = _POLAR.match(asked) is not None and _WHAT.match(asked) is None
     return begins or _POLAR_SIGN.search(question) is not None
 
 
 def stance(text: str) -> str | None:
-    """Return "yes" or "no" where a text begins with that as an answer; None where it does not."""
+    """Return the "yes" or "no" that a text begins with as an answer, or None."""
     match = WORD.search(text)
     word = match.group().lower() if match else ""
-    # "No" may be short for "number", and "si" mean "if": an answer's is followed by a mark.
+    # "No" may abbreviate "number", and "si" may mean "if"; as answers they precede a mark.
     if match is None or text[match.end() : match.end() + 1].strip(" \n"):
         following = text[match.end() : match.end() + 1] if match else ""
         if following not in ",.!;:，。、–—-":
@@ -189,25 +189,25 @@ def stance(text: str) -> str | None:
 
 
 def restricts(text: str) -> bool:
-    """Return whether a text says that something holds in part only."""
+    """Return whether a text says that something holds only in part."""
     return not _RESTRICTS.isdisjoint(match.group().lower() for match in WORD.finditer(text))
 
 
 def share(wanted: Collection[str], words: Collection[str]) -> float:
-    """Return the share of words that are among others; 0 where there are none."""
+    """Return the share of wanted words that are among others; 0 if none are wanted."""
     return sum(word in words for word in wanted) / len(wanted) if wanted else 0.0
 
 
 def asks_for_order(question: str) -> bool:
-    """Return whether a question asks in which order things are done, or come."""
+    """Return whether a question asks for the order of steps or items."""
     return _ORDER.search(question) is not None
 
 
 def out_of_order(text: str, said: str) -> bool | None:
-    """Return whether two texts have the same things in another order.
+    """Return whether two texts mention the same things in a different order.
 
     Returns:
-        None where fewer than two are the same, or one tells the order otherwise than by its own.
+        None if they share fewer than two, or one has a word such as "before" or "after".
     """
     if _INVERTS.search(text) or _INVERTS.search(said):
         return None

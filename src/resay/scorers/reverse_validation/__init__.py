@@ -3,31 +3,31 @@
 Yang, Sun and Wan, "A New Benchmark and Reverse Validation Method for Passage-level Hallucination
 Detection", Findings of EMNLP 2023, section 4, Table 2.
 
-A response about an entity is turned round: from what it says, can the model find the entity again?
-Information that was made up leads to another entity, or to none.
+From the statements of a response about an entity, can the model find the entity again? Made-up
+information leads to another entity, or to none.
 
-    variant: question   1. write a question whose answer is the entity and which does not name it
+    variant: question   1. write a question whose answer is the entity, without naming it
                         2. answer that question
     variant: matching   1. list what the response says of the entity, without naming it
                         2. find an entity that meets the list, and say what share of it is met
 
-The response is flagged (score 1, else 0) when the answer does not name the entity; for `matching`
-also when it says that less than 80 % of the list is met (so the released code; the paper says that
-only over 90 % will do, which does not give its figures).
+The response is flagged (score 1, else 0) if the answer does not name the entity; for `matching`
+also if it says that less than 80 % of the list is met (as in the released code; the paper says that
+only over 90 % will do, which does not reproduce its figures).
 
-The entity is that of the query, else that of the policy, else the judge is asked for it. Where
-step 1 names it nevertheless, the name is taken out before step 2: with it the answer would be given
-away.
+The entity is that of the query, else that of the policy, else the judge is asked for it. If step 1
+names it nevertheless, the name is removed before step 2, where it would give the answer away.
 
-`match: exact` compares as the released code does, and takes out nothing. The paper calls exact
+`match: exact` compares as the released code does, and removes nothing. The paper calls exact
 comparison "the primary factor causing false negatives" (section 7.1); the default compares names as
-people do, see `resay.scorers.reverse_validation.match`, and takes what the response calls "also
-known as" for an alias. That flags fewer right responses. It also flags fewer wrong ones: those that
-lead back to their entity in spite of an error were caught only by a difference in spelling.
+people do, see `resay.scorers.reverse_validation.match`, and takes names that the response
+introduces with "also known as" for aliases. That flags fewer right responses. It also flags fewer
+wrong ones: those that lead back to their entity in spite of an error were caught only by a
+difference in spelling.
 
-Cost: 2 calls one after the other, 3 when the entity must be asked for. Good at: whole passages
-about one thing with a name, and at cost. Bad at: responses that are not about one thing, details
-that the search does without, and knowledge that is out of date in the same way both times.
+Cost: 2 calls in sequence, 3 if the entity must be asked for. Good at: whole passages about one
+named thing, and at cost. Bad at: responses that are not about one thing, details that the search
+does not need, and knowledge that is outdated in the same way both times.
 """
 
 from __future__ import annotations
@@ -106,11 +106,11 @@ _PLACEHOLDER = {"question": "this entity", "matching": "the entity"}
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """What a response is about.
+    """The entity that a response is about.
 
     Attributes:
-        name: What it is called.
-        aliases: What else it is called.
+        name: Its name.
+        aliases: Its other names.
     """
 
     name: str
@@ -128,7 +128,7 @@ def render_search(variant: Variant, description: str) -> str:
 
 
 def without(description: str, entity: Entity, variant: Variant) -> str:
-    """Return the question or list of step 1 with the entity's name taken out."""
+    """Return the question or list of step 1 with the entity's name removed."""
     from resay.scorers.reverse_validation.match import find_mentions
 
     parts: list[str] = []
@@ -140,7 +140,7 @@ def without(description: str, entity: Entity, variant: Variant) -> str:
 
 
 class ReverseValidation:
-    """Asks whether the entity can be found again from what the response says of it."""
+    """Asks whether the entity can be found again from the response's statements about it."""
 
     name: ClassVar[str] = "reverse_validation"
     by_text: ClassVar[bool] = True
@@ -175,22 +175,22 @@ class ReverseValidation:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-        # A string library and long lists of words: few policies need them, and those that do load
-        # them here, not in the middle of a check.
+        # A string library and long word lists: few policies need them, and those that do load them
+        # here and not in the middle of a check.
         import_module("resay.scorers.reverse_validation.match")
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Search for the entity.
 
         Args:
-            passage: The passage; all of it is searched by.
-            evidence: The query, for its entity and question, and who answers for the judge.
+            passage: The passage; all of it is used for the search.
+            evidence: The query, for its entity and question, and the judge's provider.
 
         Returns:
             A passage score of 0 or 1.
 
         Raises:
-            ScorerError: There is no judge to ask.
+            ScorerError: No judge is available.
         """
         search = _Search(self.config, judge_for(self.config.judge, evidence))
         try:
@@ -234,7 +234,7 @@ class ReverseValidation:
 
 
 class _UnreadableError(Exception):
-    """The judge's answers lead no further."""
+    """A judge's answer cannot be parsed, so the search cannot continue."""
 
     def __init__(self, problem: str, failures: tuple[str, ...] = ()) -> None:
         super().__init__(problem)
@@ -250,7 +250,7 @@ class _Search:
     judge: Judge
 
     async def entity(self, response: str, evidence: Evidence) -> Entity:
-        """Return what the response is about, asking the judge where nobody says."""
+        """Return the entity the response is about, asking the judge if it is not given."""
         query = evidence.query
         name = (query.entity if query else None) or self.config.entity
         if name is None:
@@ -284,7 +284,7 @@ class _Search:
         return bare
 
     async def answer(self, description: str) -> str:
-        """Return what the search found, in the judge's words."""
+        """Return the result of the search, in the judge's words."""
         variant = self.config.variant
         return await self._ask(
             render_search(variant, description),
@@ -317,7 +317,7 @@ _WILL_NOT = re.compile(
 
 
 def _read_answer(text: str) -> str | None:
-    """Read what the search found; to find nothing is an answer too, to refuse the search is not."""
+    """Parse the result of the search; finding nothing is an answer too, but refusing is not."""
     answer = text.strip()
     return None if not answer or _WILL_NOT.search(answer) else answer
 
@@ -327,13 +327,13 @@ _REFUSAL = re.compile(
     r"|unfortunately|there is no|none\b|unknown\b|n/?a\b|as an ai)",
     re.IGNORECASE,
 )
-# In small letters, for a title may hold them: "Life Is Beautiful".
+# Matched in lower case only, since titles may contain these words: "Life Is Beautiful".
 _PROSE = re.compile(r"\b(?:is|are|was|were|seems?|appears?|depends|about)\b|\?")
 _NAME_LABEL = re.compile(r"^(?:the\s+)?(?:main\s+)?entity\s*(?:is)?\s*[:：-]?\s*", re.IGNORECASE)
 
 
 def _read_name(text: str) -> str | None:
-    """Read a bare name: one line that is neither a refusal nor prose."""
+    """Parse a bare name: one line that is neither a refusal nor prose."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     name = _NAME_LABEL.sub("", strip_decoration(line)).strip(" .*_`\"'“”")
     if not name or len(name) > _LONGEST_NAME or _REFUSAL.match(name) or _PROSE.search(name):
@@ -342,7 +342,7 @@ def _read_name(text: str) -> str | None:
 
 
 def _read_question(text: str) -> str | None:
-    """Read a question: the last line that ends in a question mark, without its label."""
+    """Parse a question: the last line that ends in a question mark, without its label."""
     lines = [
         line.strip() for line in text.splitlines() if line.strip().rstrip("*_`\"'”)").endswith("?")
     ]
@@ -357,13 +357,13 @@ _LISTED = re.compile(r"^\s*(?:\d+\s*[.):-]|[-*•])\s*(?=\S)")
 
 
 def _read_list(text: str) -> str | None:
-    """Read a list: its lines, without what comes before and after them."""
+    """Parse a list: its lines, without the text before and after them."""
     lines = [line.rstrip() for line in text.strip().splitlines() if _LISTED.match(line)]
     return "\n".join(lines) or None
 
 
 def _says_something(text: str) -> bool:
-    # Three words: "Who is this?" describes nothing.
+    # More than three words: "Who is this?" describes nothing.
     return len(re.findall(r"[^\W\d_]{3,}|\d+", text)) > 3
 
 

@@ -1,10 +1,10 @@
-"""Whether an answer names an entity, where a text does, and what share of it an answer vouches for.
+"""Matches an entity's name in answers and texts, and parses the share of requirements met.
 
 The matching stage of Reverse Validation (Yang, Sun and Wan, "A New Benchmark and Reverse Validation
 Method for Passage-level Hallucination Detection", 2023, section 4.1, stage 3). The paper compares
-strings; section 7.1 names that as its main source of false alarms. Here a name may also be spelled,
-shortened, turned round or titled otherwise, while its numbers and every word that tells it from its
-neighbours must agree.
+strings; section 7.1 names that as its main source of false alarms. Here a name may also differ in
+spelling, length, word order or title, but its numbers and every word that distinguishes it from
+similar names must agree.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from resay.scorers.reverse_validation.words import (
     respell,
 )
 
-# Aliases appear with the definition; further down it is other things that are known as something.
+# Aliases come with the definition; "known as" further down is about other things.
 _DEFINITION_CHARS = 500
 _WORD = r"[\w'’.-]+"
 _NAME = (
-    # A proper name may be long and have small words inside; a common one ends where its clause or
-    # what is said of it begins.
+    # A proper name may be long and contain small words; a common name ends with its clause, or
+    # where a statement about it begins.
     rf"(?:[A-Z]{_WORD}(?:[ -](?:of|the|de|and|la|[A-Z]{_WORD})){{0,5}}"
     rf"|[a-z][\w-]+(?:\s[a-z][\w-]+){{0,2}}?(?=[,.;)]|\s+(?:is|was|and|or)\b))"
 )
@@ -59,7 +59,7 @@ def stated_aliases(response: str) -> tuple[str, ...]:
     """Return the names a response gives with words like "also known as".
 
     Args:
-        response: The response; only its opening is looked at, where things are defined.
+        response: The response; only its opening is searched, where things are defined.
 
     Returns:
         The names in order, each once.
@@ -78,12 +78,12 @@ class Form:
 
     Attributes:
         key: The joined key of its words.
-        alone: It is so short that it names the entity only where no other name is beside it.
-        headless: Its article is left out, so that it may be the end of another name.
-        capitals: It is an initialism, whose small letters may be an everyday word.
+        alone: It is so short that it names the entity only without another name next to it.
+        headless: It lacks its article, so that it may be the end of another name.
+        capitals: It is an initialism, which in lower case may be an everyday word.
         inverted: It needs a comma.
         inflected: It is the plural of the name, or the singular; "'s" makes neither.
-        dropped: Keys of the words that the whole name has and this form leaves out.
+        dropped: Keys of the words that the whole name has and this form lacks.
     """
 
     key: str
@@ -100,11 +100,11 @@ class Name:
     """Every way to write the name of one entity.
 
     Attributes:
-        forms: By their keys.
-        spelled: By their levelled keys, where they are long enough for that.
-        persons: Where it is a person: given names, initials and the family name.
+        forms: Forms by key.
+        spelled: Forms by respelled key, if long enough for that.
+        persons: For a person: given names, initials and the family name.
         beginnings: The letters and digits that a mention can begin with.
-        reach: How many words a mention can have.
+        reach: Maximum number of words in a mention.
     """
 
     forms: dict[str, Form]
@@ -124,7 +124,7 @@ class Mention:
 
 
 def name_of(entity: str, aliases: Sequence[str]) -> Name:
-    """Gather the ways to write an entity's name and its aliases."""
+    """Collect the ways to write an entity's name and its aliases."""
     forms: dict[str, Form] = {}
     persons: list[tuple[str, ...]] = []
     longest = 0
@@ -143,7 +143,7 @@ def name_of(entity: str, aliases: Sequence[str]) -> Name:
 
 
 def _outside(written: str, words: list[Word]) -> list[Word]:
-    """The words of a name that do not appear in parentheses."""
+    """Return the words of a name outside parentheses."""
     spans = [match.span() for match in _PARENTHESES.finditer(written)]
     outside = [w for w in words if not any(a <= w.start < b for a, b in spans)]
     return outside or words
@@ -169,7 +169,7 @@ def _forms(written: str, words: list[Word]) -> Iterator[Form]:
 def _variants(
     core: list[Word], dropped: frozenset[str], *, headless: bool = False
 ) -> Iterator[Form]:
-    """Ways to write a name without parentheses, those that say most first."""
+    """Yield the forms of a name without parentheses, the most specific first."""
     yield Form(join(core), headless=headless, dropped=dropped)
     if core[0].key in ARTICLES and _stands_without_article(core[1:]):
         yield from _variants(core[1:], dropped, headless=True)
@@ -187,7 +187,7 @@ def _stands_without_article(rest: list[Word]) -> bool:
 
 
 def _inflected(core: list[Word], dropped: frozenset[str], *, headless: bool) -> Iterator[Form]:
-    """The plural of a singular name and the other way round; persons have neither."""
+    """Yield the plural of a singular name and vice versa; persons have neither."""
     last, key = core[-1], join(core)
     if _is_person(core) or not last.key.isalpha() or len(last.key) < 3 or last.key in GIVEN_NAMES:
         return
@@ -199,7 +199,7 @@ def _inflected(core: list[Word], dropped: frozenset[str], *, headless: bool) -> 
 
 def _singular(core: list[Word], key: str) -> Iterator[str]:
     last = core[-1]
-    # In the singular a people's name is an adjective ("Norwegian"), and a word an everyday one.
+    # Not of peoples, whose singular is an adjective ("Norwegian"), nor of everyday words.
     if (len(core) == 1 and last.key in ORDINARY) or re.search("(an|ese|ish)s$", last.key):
         return
     if last.key[:-1] in GIVEN_NAMES or not re.search("[^sui]s$", last.key) or len(last.key) < 6:
@@ -208,7 +208,7 @@ def _singular(core: list[Word], key: str) -> Iterator[str]:
 
 
 def _rotated(core: list[Word], dropped: frozenset[str]) -> Iterator[Form]:
-    """The parts in turned order: "Doe, John" for John Doe, "Dover Castle" for Castle of Dover."""
+    """Yield rotated forms: "Doe, John" for John Doe, "Dover Castle" for Castle of Dover."""
     content = [w for w in core if not w.small]
     if not 2 <= len(content) <= 4 or any(w.key == "v" for w in content):
         return
@@ -218,7 +218,7 @@ def _rotated(core: list[Word], dropped: frozenset[str]) -> Iterator[Form]:
 
 
 def _shortened(core: list[Word], dropped: frozenset[str]) -> Iterator[Form]:
-    """A name without its title, without where its bearer reigns, or a person's family name."""
+    """Yield a name without its title or its bearer's realm, or a person's family name."""
     keys = [w.key for w in core]
     numeral = next((i for i in range(1, len(core) - 2) if core[i].number), 0)
     if numeral and keys[numeral + 1] == "of":
@@ -267,7 +267,7 @@ def _is_person(core: list[Word]) -> bool:
         return False
     if first in GIVEN_NAMES or len(first) == 1 or _SURNAME.search(last):
         return True
-    # Nothing speaks for a person: everyday words and names of peoples speak against one.
+    # Without evidence for a person, everyday words and names of peoples are evidence against one.
     return not any(w.key in ORDINARY or re.search("(?:ian|ese|ish)$", w.key) for w in named)
 
 
@@ -275,7 +275,7 @@ _GAP = re.compile(r"[\s'’,:!?/·\-‐‑–\"“”]{0,4}")
 
 
 def adjoin(text: str, a: Word, b: Word) -> bool:
-    """Whether two words can belong to one name: no sentence and no paragraph ends between them."""
+    """Whether two words can belong to one name: no sentence or paragraph ends between them."""
     gap = text[a.end : b.start]
     if gap.startswith(".") and a.capital and len(a.text) <= 4:
         gap = gap[1:]
@@ -283,7 +283,7 @@ def adjoin(text: str, a: Word, b: Word) -> bool:
 
 
 def mentions(text: str, words: list[Word], name: Name) -> list[Mention]:
-    """The longest mention that begins at each word, in order."""
+    """Return the longest mention that begins at each word, in order."""
     found = (_longest(text, words, first, name) for first in range(len(words)))
     return [mention for mention in found if mention is not None]
 
@@ -302,7 +302,7 @@ def _longest(text: str, words: list[Word], first: int, name: Name) -> Mention | 
 
 
 def written_as(text: str, window: list[Word], name: Name) -> Form | None:
-    """The form of a name that some words of a text are, all of them together."""
+    """Return the form of a name that a window of words as a whole matches, if any."""
     key = join(window)
     form = name.forms.get(key) or name.spelled.get(respell(key)) or _person_in(window, key, name)
     return form if form is not None and _stands_right(text, window, form) else None
@@ -327,7 +327,7 @@ def _stands_right(text: str, window: list[Word], form: Form) -> bool:
 
 
 def _parts(words: list[Word]) -> tuple[str, ...]:
-    """Given names, initials and the family name; small words are left out."""
+    """Return given names, initials and the family name, without small words."""
     parts: list[str] = []
     for word in words:
         letters = [c for c in word.text.lower() if c.isalpha()]
@@ -344,7 +344,7 @@ def _same_person(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     middle, other = sorted((a[1:-1], b[1:-1]), key=len)
     if len(middle) == len(other):
         return all(map(_same_given, middle, other))
-    # Initials come and go; another name in the middle makes another person.
+    # Initials come and go, but a different middle name means another person.
     return not middle and all(len(given) == 1 for given in other)
 
 
@@ -355,7 +355,7 @@ def _same_given(a: str, b: str) -> bool:
 
 
 def _spelled_alike(a: str, b: str) -> bool:
-    """Whether two parts differ by spelling only: a letter more inside a long one at most."""
+    """Whether two parts differ only in spelling: by at most one inner letter if they are long."""
     if a == b:
         return True
     if min(len(a), len(b)) < 4:
@@ -369,13 +369,13 @@ def _spelled_alike(a: str, b: str) -> bool:
 
 
 def names_exactly(answer: str, entity: str) -> bool:
-    """Match as the paper's released code does: the name occurs in the answer, anywhere.
+    """Match as the paper's released code does: the name occurs anywhere in the answer.
 
-    The name is what is before the first parenthesis. Case counts only for names of fewer than
-    five characters, which as small letters would be found inside other words.
+    The name is the part before the first parenthesis. Case matters only for names of fewer than
+    five characters, which in lower case would be found inside other words.
 
     Args:
-        answer: What the model answered.
+        answer: The model's answer.
         entity: The entity's name.
 
     Returns:
@@ -386,18 +386,18 @@ def names_exactly(answer: str, entity: str) -> bool:
 
 
 def names_entity(answer: str, entity: str, aliases: Sequence[str] = ()) -> bool:
-    """Whether an answer gives the entity, under this name or another way to write it.
+    """Return whether an answer names the entity, by this name or another way to write it.
 
-    An answer gives what it says first: what its later sentences mention, what belongs to something
-    else ("the brother of ...") and what it denies does not count.
+    Only the first name that an answer gives counts: not those that later sentences mention, that
+    belong to something else ("the brother of ...") or that it denies.
 
     Args:
         answer: A bare name or prose.
         entity: The entity's name, with or without a remark in parentheses.
-        aliases: Other names of it.
+        aliases: Its other names.
 
     Returns:
-        Whether the answer gives it; False for an answer that is empty or gives nothing.
+        Whether the answer names it; False for an answer that is empty or names nothing.
     """
     name = name_of(entity, aliases)
     if not name.forms:  # a name of marks only: "!!!"
@@ -424,11 +424,11 @@ def find_mentions(
     Args:
         text: Any text.
         entity: The entity's name.
-        aliases: Other names of it.
+        aliases: Its other names.
 
     Returns:
-        Spans of code points, in order and apart from one another. Where each is replaced by a mark
-        that is neither white space nor a word, no mention is left.
+        Disjoint spans of code points, in order. Replacing each by a mark that is neither white
+        space nor a word leaves no mention.
     """
     name = name_of(entity, aliases)
     if not name.forms and entity.strip():
@@ -468,12 +468,12 @@ _DENIAL = re.compile(
 def _denies(clause: str, words: list[Word], found: list[Mention]) -> bool:
     named = [(words[m.first].start, words[m.last].end) for m in found]
     denials = (match.span() for match in _DENIAL.finditer(clause))
-    # A name may hold a denial: "The Unknown Soldier".
+    # A name may contain a denial: "The Unknown Soldier".
     return any(not any(a <= start and end <= b for a, b in named) for start, end in denials)
 
 
 _GIVES = re.compile(r"\b(?:match(?:es)?|meets?|satisf(?:y|ies)|fits?|fulfil?ls?|conforms?)\b", re.I)
-# How many characters around a name or a number are looked at.
+# Number of characters examined around a name or a number.
 _NEAR = 100
 _NOTHING = re.compile(r"\W*(?:(?:the|an?)\s\W*)?", re.IGNORECASE)
 _LEAD_IN = re.compile(
@@ -486,7 +486,7 @@ _OPENING = re.compile(
     r"(?:entity|answer|name|term|match|option|candidate)\b[^.:]*?(?:\b(?:is|are|was|were|be)\b|:)",
     re.IGNORECASE,
 )
-# Behind the first of these stands what is said about the name that was given.
+# The first of these separates the given name from statements about it.
 _BOUNDARY = re.compile(
     r"[,;:(]|\s[-–—]+\s"
     r"|\b(?:who|whose|which|that|where|when|while|because|since|as (?:it|he|she))\b"
@@ -510,7 +510,7 @@ def _is_given(clause: str, words: list[Word], mention: Mention, slot: _Slot) -> 
 
 
 class _Slot(NamedTuple):
-    """Where a clause holds the name it gives: behind an opening, ahead of what it says about it."""
+    """The span of a clause that holds the name it gives: after an opening, before a remark."""
 
     lead: int
     first: int
@@ -527,7 +527,7 @@ def _slot(clause: str) -> _Slot:
 
 
 def _stands_as_given(clause: str, start: int, slot: _Slot) -> bool:
-    """Whether a clause gives the name at `start`, rather than say something with it."""
+    """Whether a clause gives the name at `start`, rather than saying something about it."""
     return (
         slot.first <= start < slot.last
         or any(_NOTHING.fullmatch(clause, begin, start) for begin in (0, slot.lead))
@@ -536,7 +536,7 @@ def _stands_as_given(clause: str, start: int, slot: _Slot) -> bool:
 
 
 def _free_before(clause: str, words: list[Word], mention: Mention) -> bool:
-    """Whether what is before a mention neither owns it nor makes another name of it."""
+    """Whether the text before a mention neither possesses it nor makes it another name."""
     at = mention.first - 1
     direct = at >= 0 and adjoin(clause, words[at], words[mention.first])
     article = direct and words[at].key in ARTICLES
@@ -563,7 +563,7 @@ def _free_before(clause: str, words: list[Word], mention: Mention) -> bool:
 
 
 def _free_after(clause: str, words: list[Word], mention: Mention) -> bool:
-    """Whether what is behind a mention neither is owned by it nor makes another name of it."""
+    """Whether the text after a mention neither belongs to it nor makes it another name."""
     at = mention.last + 1
     if at >= len(words):
         return True
@@ -578,7 +578,7 @@ def _free_after(clause: str, words: list[Word], mention: Mention) -> bool:
 
 
 def _goes_on(clause: str, words: list[Word], at: int) -> bool:
-    """Whether a name goes on with the word at `at`."""
+    """Whether a name continues with the word at `at`."""
     after = words[at]
     if after.number and _PERCENTAGE.match(clause, after.start):
         return False
@@ -593,7 +593,7 @@ _REMARK = re.compile(r"\s*(?:,|\(|of\b)([^).;]*)")
 
 
 def _same_bearer(clause: str, words: list[Word], mention: Mention) -> bool:
-    """Whether a remark that stands where the dropped one would stand agrees with it."""
+    """Whether a remark in the place of the dropped one agrees with it."""
     remark = _REMARK.match(clause, words[mention.last].end)
     if remark is None:
         return True
@@ -607,10 +607,10 @@ def _same_bearer(clause: str, words: list[Word], mention: Mention) -> bool:
 
 
 def read_percentage_exactly(answer: str) -> int | None:
-    """Read a percentage as the paper's released code does: the first digits right before a "%".
+    """Parse a percentage as the paper's released code does: the first digits directly before "%".
 
     Returns:
-        The number, or None where there is none.
+        The number, or None if there is none.
     """
     stated = re.search(r"(\d{1,9})%", answer)
     return None if stated is None else int(stated[1])
@@ -659,16 +659,16 @@ _SHORT_OF_ALL = re.compile(
 
 
 def read_percentage(answer: str) -> float | None:
-    """Read what share of the requirements an answer says its entity meets.
+    """Parse what share of the requirements an answer says its entity meets.
 
-    A percentage counts before a share ("7 out of 8 criteria"), a share before "all requirements".
-    Of a range its lower end is taken. Percentages of something else are passed over.
+    A percentage takes precedence over a share ("7 out of 8 criteria"), and a share over "all
+    requirements". Of a range, the lower end counts. Percentages of something else are ignored.
 
     Args:
         answer: The model's answer to a list of requirements.
 
     Returns:
-        The share in percent, from 0 to 100; None where the answer states none or an impossible one.
+        The share in percent, from 0 to 100; None if the answer states none or an impossible one.
     """
     clauses = tuple(_clauses(answer))
     for read in (_stated_percentage, _stated_share, _stated_all):

@@ -1,8 +1,8 @@
-"""The words that names are made of: how they are folded, and those known by name.
+"""Splits and folds the words of names, and lists the words with a special role in names.
 
 The lists are closed-class words, titles, common given names and the nouns that name a kind of
-thing. They are lower-case and folded as `fold` does; what follows from a word being in one is
-decided in `resay.scorers.reverse_validation.match`.
+thing. They are lower-case and folded as by `fold`; `resay.scorers.reverse_validation.match` defines
+the effect of each list.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Left out inside a name, where people leave them out: "North East (of) England".
+# Left out inside a name, where people often omit them: "North East (of) England".
 _SMALL = _words("""
     the a an of de del di da du des la le les el las los der den das dem van von
 """)
 
-# Inside names of persons; the Romance ones inside names of places too ("Rio de Janeiro").
+# Inside names of persons; the Romance ones also inside names of places ("Rio de Janeiro").
 ROMANCE_PARTICLES = _words("de del di da du des la le dos das")
 PARTICLES = ROMANCE_PARTICLES | _words("van von der den ter ten bin ibn al el abu")
 
@@ -37,7 +37,7 @@ _FULL = {
     "usa": "unitedstates", "&": "and", "vs": "v", "versus": "v",
 }  # fmt: skip
 
-# Written in capitals or with points, because in small letters two of them are other words.
+# Only in capitals or with points, because "us" and "un" are other words in lower case.
 _FULL_IN_CAPITALS = {
     "us": "unitedstates",
     "uk": "unitedkingdom",
@@ -66,10 +66,10 @@ TITLES = OFFICES | _words("""
     bishop archbishop cardinal rabbi imam sheikh emir rajah maharaja chief blessed venerable
 """)
 
-# The first words of a title that readers leave out: "The Adventures of Tom Sawyer".
+# The opening words of a title that readers omit: "The Adventures of Tom Sawyer".
 OPENERS = _words("adventures tragedy comedy tale tales legend ballad case story")
 
-# Before a name they make another one: Jersey and New Jersey, Korea and North Korea.
+# These make another name of the name they precede: Jersey and New Jersey, Korea and North Korea.
 DIRECTIONS = _words("""
     north south east west northern southern eastern western northeast northwest southeast southwest
     northeastern northwestern southeastern southwestern upper lower inner outer central middle
@@ -78,7 +78,7 @@ DIRECTIONS = _words("""
     portuguese german russian american
 """)
 
-# After a name they leave it what it was.
+# After a name they do not change it.
 COMPANY = _words("""
     inc incorporated corp corporation co company ltd limited llc plc gmbh ag group holdings motors
     motor records entertainment technologies esq phd md software programming operating
@@ -102,7 +102,7 @@ PREPOSITIONS = _words("""
     preceded followed replaced
 """)
 
-# Nouns that say what kind of thing bears the name. None is a family name on its own.
+# Nouns for the kind of thing that bears a name. None is a family name on its own.
 HEADS = _words("""
     academy act agency agreement airport alliance archipelago arena army assembly association
     authority award band bank basin battle bay beach beetle bird book bridge building bureau
@@ -130,7 +130,7 @@ HEADS = _words("""
     wiki world year years zone zoo
 """)
 
-# Words of everyday language that also are parts of names.
+# Everyday words that are also parts of names.
 ORDINARY = (
     HEADS
     | DIRECTIONS
@@ -202,11 +202,11 @@ class Word:
     """A word of a text.
 
     Attributes:
-        text: As it appears in the text.
-        start: Where it begins, in code points.
-        end: Where it ends (exclusive).
-        key: Folded, for comparing.
-        small: Whether names are compared without it when it appears inside one.
+        text: The word as written.
+        start: Its start offset, in code points.
+        end: Its end offset (exclusive).
+        key: Its folded form, for comparing.
+        small: Whether names are compared without it if it is inside one.
     """
 
     text: str
@@ -222,7 +222,7 @@ class Word:
 
     @property
     def number(self) -> bool:
-        """Whether it is a number, in digits or in capital Roman ones."""
+        """Whether it is a number, in digits or in capital Roman numerals."""
         return self.key.isdecimal() and (self.text[0].isdecimal() or self.text.isupper())
 
 
@@ -236,12 +236,12 @@ _WORD = re.compile(
 _ROMAN = re.compile(r"(?=.)(x{0,3})(ix|iv|v?i{0,3})")
 _ROMAN_DIGITS = {"": 0, "i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8}
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
-# A numeral stands apart: the V of "V-2" and the i of "i'm" are letters.
+# Next to these marks a numeral is a letter: the V of "V-2" and the i of "i'm".
 _JOINED = frozenset("-‐‑'’/@")
 
 
 def fold(text: str) -> str:
-    """Reduce a word to small letters and digits of ASCII, where it can be transliterated."""
+    """Reduce a word to lower-case ASCII letters and digits if it can be transliterated."""
     if re.fullmatch(f"[{_UNSPACED}]", text):
         return text
     plain = "".join(anyascii(c) or c for c in text.casefold()).casefold()
@@ -249,7 +249,7 @@ def fold(text: str) -> str:
 
 
 def read_words(text: str) -> list[Word]:
-    """Split a text into words, with abbreviations written out and numerals as digits."""
+    """Split a text into words, with abbreviations expanded and numerals as digits."""
     return [_read(text, match) for match in _WORD.finditer(text)]
 
 
@@ -283,7 +283,7 @@ def _numeral(key: str) -> str:
 def join(words: Sequence[Word]) -> str:
     """Join words into one key, so that hyphens and spaces make no difference.
 
-    Small words inside are left out, those at the ends are not. Two numbers stay two.
+    Small words inside are left out, those at the ends are not. Adjacent numbers stay separate.
     """
     joined = ""
     for i, word in enumerate(words):
@@ -313,9 +313,9 @@ _SPELLINGS = (
 
 
 def respell(key: str) -> str:
-    """Level the spellings that one name has in several transliterations, or on two coasts.
+    """Unify spellings of a name that differ by transliteration, or between British and American.
 
-    Only what spells the same sound is levelled; a vowel that sounds different makes another name.
+    Only spellings of the same sound are unified; a vowel that sounds different makes another name.
     """
     for pattern, spelling in _SPELLINGS:
         key = pattern.sub(spelling, key)

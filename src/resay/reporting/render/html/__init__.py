@@ -1,7 +1,7 @@
-"""Verdicts as HTML: a page that stands alone, and the parts it is made of.
+"""Render verdicts as HTML: a self-contained page, and the parts it is made of.
 
-Whatever a model or a document says is escaped: `Html` marks what was made here, and everything else
-that goes into an element is taken for words.
+All text of models and documents is escaped: `Html` marks the markup made here, and any other
+string in an element is treated as text.
 """
 
 from __future__ import annotations
@@ -61,25 +61,25 @@ __all__ = [
 
 
 def kept(verdict: Verdict) -> bool:
-    """Return whether the words of the answer were kept."""
+    """Return whether the text of the answer was stored."""
     return any(part.text for part in (*verdict.sentences, *verdict.unscored))
 
 
 def answer(verdict: Verdict, text: str | None, key: str) -> Html:
-    """Return the answer; each sentence is a link to what is known of it.
+    """Render the answer, each sentence as a link to its details.
 
     Args:
-        verdict: What was found; its words were kept.
-        text: The text the sentences are of. Where they do not appear in it at their offsets, they
-            and what was not scored are shown without what lies between them.
-        key: What the ids of the verdict's elements begin with.
+        verdict: The verdict, with its text stored.
+        text: The text of the answer. If the sentences do not match it at their offsets, they and
+            the unscored stretches are shown without the text between them.
+        key: The prefix of the ids of the verdict's elements.
     """
     whole = text if text is not None and _stands_in(verdict, text) else None
     return tag("div", *_parts(verdict, whole, key), class_="answer", dir="auto")
 
 
 def summary_of(sentence: SentenceVerdict) -> str:
-    """Return in a few words what is known of a sentence."""
+    """Summarize the result for a sentence in a few words."""
     if sentence.score is None:
         return "no score"
     found = "flagged" if sentence.flagged else "doubtful" if sentence.band == "doubtful" else None
@@ -87,7 +87,7 @@ def summary_of(sentence: SentenceVerdict) -> str:
 
 
 def methods_of(sentence: SentenceVerdict) -> str:
-    """Return what each method said of a sentence, and whose score counts."""
+    """Format each method's score of a sentence, and whose score counts."""
     if len(sentence.scores) < 2:
         return score_text(sentence.score) + (f" by {sentence.by}" if sentence.by else "")
     said = (f"{name} {score_text(score)}" for name, score in sentence.scores.items())
@@ -96,10 +96,10 @@ def methods_of(sentence: SentenceVerdict) -> str:
 
 @cache
 def legend(*, unscored: bool = False) -> Html:
-    """Return what the colours and marks mean.
+    """Render the legend of the colours and marks.
 
     Args:
-        unscored: Whether there is something that was not scored.
+        unscored: Whether to explain unscored text.
     """
     steps = [
         tag("span", f"{i / LEVELS:.1f}–{(i + 1) / LEVELS:.1f}", class_=f"chip l{i}")
@@ -119,7 +119,7 @@ def legend(*, unscored: bool = False) -> Html:
 
 
 def citation_marks(verdict: Verdict, names: tuple[str, ...], key: str) -> Html | None:
-    """Return marks such as [1] that lead to the documents, or None where none is known."""
+    """Render citations such as [1] that link to the documents; None if none of them is known."""
     sources = verdict.regeneration.sources if verdict.regeneration else ()
     numbers = {source.id: number for number, source in enumerate(sources, 1)}
     marks = [
@@ -146,7 +146,7 @@ def _parts(verdict: Verdict, whole: str | None, key: str) -> Iterator[str]:
         if whole is not None:
             yield _between(whole[position : part.start])
         elif position:
-            # Two of them, or a list's marker: what was there is not known, only that it was.
+            # The text between is unknown; a longer gap may be a paragraph break or list marker.
             apart = part.start - position > 1 or verdict.structured
             yield "\n" if apart else " "
         yield _told(part) if isinstance(part, Unscored) else _linked(verdict, i, key)
@@ -181,14 +181,14 @@ def _linked(verdict: Verdict, i: int, key: str) -> Html:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A verdict with what was written beside it.
+    """A verdict with its context. Unknown values are None.
 
     Attributes:
         verdict: The verdict.
-        id: What distinguishes it from others, where it was logged with an id.
-        text: What was shown, where that is known.
-        action: What was done, where that is known.
-        usage: What everything cost, main call and check together, where that is known.
+        id: The id under which it was logged.
+        text: The text that the user was shown.
+        action: The action that was applied.
+        usage: The total usage of the main call and the check.
     """
 
     verdict: Verdict
@@ -199,14 +199,14 @@ class Reported:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Reported:
-        """Read what `Verdict.to_dict` or `Answer.to_dict` wrote.
+        """Parse the output of `Verdict.to_dict` or `Answer.to_dict`.
 
         Args:
-            data: A verdict, with `id` or `action` beside its keys if you like, or an object with
-                one under `verdict`.
+            data: A verdict, optionally with `id` and `action` beside its keys, or an object with
+                a verdict under `verdict`.
 
         Raises:
-            ConfigurationError: There is no verdict in it.
+            ConfigurationError: It contains no valid verdict.
         """
         inner = data.get("verdict")
         held = cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else data
@@ -216,7 +216,7 @@ class Reported:
             id=str(identity) if isinstance(identity, (str, int)) else None,
             text=text if isinstance(text, str) and held is not data else None,
             action=action if action in get_args(Action) else None,
-            # A verdict's own is what the check cost.
+            # A verdict's own `usage` covers only the check.
             usage=None if held is data else _usage(data.get("usage")),
         )
 
@@ -230,7 +230,7 @@ def _usage(data: object) -> Usage | None:
         return TypeAdapter(Usage).validate_python(data)
     except ValidationError:
         pass
-    # Outside of the handler, as in `Verdict.from_dict`.
+    # Raised outside the handler, as in `Verdict.from_dict`.
     raise ConfigurationError("`usage` does not match the format of Answer.to_dict; omit it")
 
 
@@ -238,18 +238,18 @@ _NOT_KEPT = "text not stored"
 
 
 def headline(regeneration: Regeneration) -> str:
-    """Return what became of the first answer."""
+    """Return the outcome of a repair as a headline."""
     if regeneration.adopted is None:
         return "Not repaired"
     return "Rewritten" if regeneration.mode == "rewrite" else "Repaired"
 
 
 def regeneration_parts(verdict: Verdict, key: str, heading: str) -> Html:
-    """Return what was tried, what was changed, and by which documents.
+    """Render the attempts, edits and sources of a repair.
 
     Args:
-        verdict: What was found of the answer.
-        key: What the ids of the verdict's elements begin with.
+        verdict: The verdict on the answer.
+        key: The prefix of the ids of the verdict's elements.
         heading: The element of its headings: `h4`.
     """
     told = verdict.regeneration
@@ -330,13 +330,13 @@ def _quote(title: str, text: str) -> Html:
 
 
 def flagged_cards(verdict: Verdict, key: str) -> Html:
-    """Return what is flagged, each beside what a sample or a reference says instead.
+    """Render the flagged parts, each beside the contradicting text of a sample or reference.
 
-    These are sentences, and names in blocks of code.
+    These are sentences, and names in code blocks.
 
     Args:
-        verdict: What was found; its words were kept.
-        key: What the ids of the verdict's elements begin with.
+        verdict: The verdict, with its text stored.
+        key: The prefix of the ids of the verdict's elements.
     """
     parts = verdict.flagged_parts
     cards = [
@@ -350,11 +350,11 @@ def flagged_cards(verdict: Verdict, key: str) -> Html:
 
 
 def sentence_table(verdict: Verdict, key: str) -> Html:
-    """Return one row per sentence: place, score, method, explanation.
+    """Render one row per sentence: offsets, score, method, explanation.
 
     Args:
-        verdict: What was found.
-        key: What the ids of the verdict's elements begin with.
+        verdict: The verdict.
+        key: The prefix of the ids of the verdict's elements.
     """
     shown = kept(verdict)
     words = ("Sentence", "Why") if shown else ()
@@ -365,10 +365,10 @@ def sentence_table(verdict: Verdict, key: str) -> Html:
 
 
 def unscored_table(verdict: Verdict) -> Html:
-    """Return one row for each stretch that was not scored: place, kind, text.
+    """Render one row per unscored stretch: offsets, kind, text.
 
     Args:
-        verdict: What was found.
+        verdict: The verdict.
     """
     shown = kept(verdict)
     rows = [
@@ -407,7 +407,7 @@ def _card(
 
 def _sentence_row(verdict: Verdict, i: int, key: str, shown: bool) -> Html:
     sentence = verdict.sentences[i]
-    # A flagged sentence whose words are there has a card of that name.
+    # If its text was stored, a flagged sentence has a card with that id.
     name = None if shown and sentence.flagged else f"{key}-s{i + 1}"
     of_words = (
         [tag("td", sentence.text, dir="auto"), tag("td", sentence.why, dir="auto")] if shown else []
@@ -437,7 +437,7 @@ _COLUMNS = ("Step", "Sentences", "Score", "Cost", "Time", "Failed calls", "Unrea
 
 
 def step_table(steps: Sequence[StepRecord]) -> Html:
-    """Return one row per step.
+    """Render one row per step.
 
     Args:
         steps: The steps, in order.
@@ -475,13 +475,13 @@ _WITHOUT_WORDS = "The text of this answer was not stored. Offsets and scores rem
 def verdict_section(
     shown: Verdict | Reported, *, key: str = "verdict", title: str = "Verdict", level: int = 2
 ) -> Html:
-    """Return everything a verdict says, as an `article` of a page that has `stylesheet()`.
+    """Render a whole verdict as an `article` for a page that includes `stylesheet()`.
 
     Args:
-        shown: The verdict, or one with what was written beside it.
-        key: What the ids of its elements begin with; it must be the page's only one of that name.
+        shown: The verdict, with or without its context.
+        key: The prefix of the ids of its elements; it must be unique on the page.
         title: Its heading, beside the decision.
-        level: The level of its heading, 1 to 4; those below it follow.
+        level: The level of its heading, 1 to 4; subheadings follow from it.
     """
     reported = shown if isinstance(shown, Reported) else Reported(shown)
     verdict = reported.verdict
@@ -505,7 +505,7 @@ def verdict_section(
 
 
 def _passage_reasons(verdict: Verdict) -> Iterator[Html]:
-    """Say why methods scored the passage as they did, where no sentence tells."""
+    """Yield the methods' reasons for the passage score that no sentence shows."""
     for step in verdict.steps:
         if step.why and not any(sentence.by == step.method for sentence in verdict.sentences):
             yield tag("p", f"{step.method}: ", tag("span", step.why, dir="auto"), class_="why")
@@ -593,27 +593,27 @@ _MEANING = (
 
 
 def stylesheet() -> str:
-    """Return the style sheet of the page and its parts."""
+    """Return the style sheet for the page and its parts."""
     file = resources.files("resay.reporting.render.html") / "style.css"
     return file.read_text(encoding="utf-8")
 
 
 def policy_of(style: str) -> str:
-    """Return the Content-Security-Policy of a page with one style element and nothing else.
+    """Return the Content-Security-Policy for a page that loads only one style element.
 
     Args:
-        style: What is in the element, to the letter.
+        style: The exact content of the element.
     """
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 def page(verdicts: Sequence[Verdict | Reported], *, title: str = "Verdicts") -> str:
-    """Return a page with every verdict on it.
+    """Render a page with verdicts.
 
     Args:
-        verdicts: The verdicts, or such with what was written beside them.
-        title: What to call the page.
+        verdicts: The verdicts, with or without their context.
+        title: The title of the page.
     """
     reports = [shown if isinstance(shown, Reported) else Reported(shown) for shown in verdicts]
     several = len(reports) > 1
