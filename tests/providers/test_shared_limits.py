@@ -6,6 +6,7 @@ import asyncio
 import logging
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -164,6 +165,46 @@ async def test_without_redis_each_keeps_to_its_share(
         assert [await limits[1].try_enter() for _ in range(3)] == [0, 0, float("inf")]
         for state in (one, other):
             await state.aclose()
+
+
+async def test_leases_are_counted_from_the_moment_redis_returns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shared_limits, "_RETRY_S", 0.0)
+    monkeypatch.setattr(shared_limits, "_BEAT_S", 3600.0)
+    with redis_server() as redis:
+        one, other = states(redis, "returns")
+        for state in (one, other, one):
+            await (await state.member()).beat()
+        limits = [SharedLimits(state, "x", concurrency=6) for state in (one, other)]
+        assert [await limit.try_enter() for limit in limits] == [0, 0]
+        redis.stop()
+        for limit in limits:
+            assert [await limit.try_enter() for _ in range(3)] == [0, 0, float("inf")]
+        # It has forgotten what it knew, and what was taken meanwhile it never knew.
+        redis.start()
+        assert [await limit.try_enter() for limit in limits] == [float("inf")] * 2
+        assert not one.degraded
+        await limits[0].leave()
+        assert [await limit.try_enter() for limit in limits] == [0, float("inf")]
+        for state in (one, other):
+            await state.aclose()
+
+
+async def test_a_busy_event_loop_is_not_mistaken_for_a_silent_redis(
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_limits, "_PATIENCE_S", 1.0)
+    state, _ = states(redis, "busy")
+    limit = SharedLimits(state, "x", concurrency=2)
+    entering = asyncio.create_task(limit.try_enter())
+    # Long enough to begin to connect, which takes several exchanges.
+    for _ in range(10):
+        await asyncio.sleep(0)
+    time.sleep(1.2)  # noqa: ASYNC251
+    assert await entering == 0
+    assert not state.degraded
+    await state.aclose()
 
 
 async def test_who_never_reached_redis_has_the_share_that_was_named() -> None:

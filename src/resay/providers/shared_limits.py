@@ -34,6 +34,9 @@ logger = logging.getLogger("resay.shared_limits")
 _MINUTE_S = 60.0
 # Redis calls delay the answer.
 _PATIENCE_S = 0.1
+# The patience is spent in turns of the event loop. A loop that was busy for longer finds the answer
+# that arrived meanwhile, and does not mistake its own delay for a failure of Redis.
+_TURNS = 5
 _RETRY_S = 1.0
 _BEAT_S = 2.0
 # Leases of a killed process expire after this.
@@ -220,11 +223,14 @@ class Member:
         self._count = 0
         self._leases: dict[str, set[str]] = {}
         self._retry_at = -math.inf
+        self._has_missed = False
+        self._settles_at = -math.inf
         asynchronous = _load("redis.asyncio")
         self._client = asynchronous.Redis.from_url(
             state.config.url,
-            socket_timeout=_PATIENCE_S,
-            socket_connect_timeout=_PATIENCE_S,
+            # `ask` cancels much earlier, and is not misled by a busy event loop.
+            socket_timeout=10 * _PATIENCE_S,
+            socket_connect_timeout=10 * _PATIENCE_S,
             # Retry once immediately, because the server may have closed a pooled connection.
             retry=_load("redis.asyncio.retry").Retry(_load("redis.backoff").NoBackoff(), 1),
         )
@@ -268,12 +274,15 @@ class Member:
         asking = asyncio.ensure_future(what(self._client))
         asking.add_done_callback(_forget)
         try:
-            await asyncio.wait({asking}, timeout=_PATIENCE_S)
+            for _ in range(_TURNS):
+                if (await asyncio.wait({asking}, timeout=_PATIENCE_S / _TURNS))[0]:
+                    break
         finally:
             asking.cancel()
         error = TimeoutError() if not asking.done() else asking.exception()
         if isinstance(error, (TimeoutError, OSError, _load("redis").RedisError)):
             self._retry_at = time.monotonic() + _RETRY_S
+            self._has_missed = True
             self._state.reached(False, type(error).__name__)
             # The pool's other connections are dead too, and each would fail once more.
             with suppress(Exception):
@@ -281,6 +290,16 @@ class Member:
             return None
         self._state.reached(True)
         return asking.result()
+
+    async def is_settling(self) -> bool:
+        """Return whether Redis may not know all leases yet, since it answers again.
+
+        It does not know those taken without it, or any if it was restarted. This member reports its
+        own at once, the others with their next beat.
+        """
+        if self._has_missed:
+            await self.beat()
+        return time.monotonic() < self._settles_at
 
     async def beat(self) -> None:
         """Report that this member is alive, and renew its leases."""
@@ -292,7 +311,11 @@ class Member:
             _BEAT, keys, [self._name, state.note, round(_LEASE_S * 1000), *held]
         )
         if notes is not None:
-            state.saw(notes)
+            if self._has_missed:
+                self._has_missed = False
+                self._settles_at = time.monotonic() + _RETRY_S + _BEAT_S
+            if time.monotonic() >= self._settles_at:
+                state.saw(notes)
 
     async def _beat(self) -> None:
         while True:
@@ -386,6 +409,8 @@ class SharedLimits:
         if self._state is None:
             return self._enter_alone(1)
         member = await self._state.member()
+        if await member.is_settling() and not self._is_below_share(self._state.members):
+            return math.inf
         lease = member.new_lease()
         life_ms = round(_LEASE_S * 1000)
         args = (self._most or 0, self._rate or 0, lease, life_ms)
@@ -425,10 +450,13 @@ class SharedLimits:
                 while self._begun[0] < self._begun[-1] - _MINUTE_S:
                     self._begun.popleft()
 
+    def _is_below_share(self, members: int) -> bool:
+        return self._most is None or self._inside < max(1, self._most // members)
+
     def _enter_alone(self, members: int) -> float:
         """Enter within this process's share of the limit."""
         with self._lock:
-            if self._most is not None and self._inside >= max(1, self._most // members):
+            if not self._is_below_share(members):
                 return math.inf
             if self._rate is not None:
                 now, share = time.monotonic(), max(1, self._rate // members)
