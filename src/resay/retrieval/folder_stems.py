@@ -1,4 +1,4 @@
-"""Split text into words, and stem them, so that a search for one form of a word finds the others."""
+"""Split texts into words, and stem them, so that one form of a word finds the others."""
 
 from __future__ import annotations
 
