@@ -446,6 +446,8 @@ async def test_an_answer_that_is_not_flagged_is_left_alone() -> None:
     ("question", "written", "text"),
     [
         (QUESTION, "REMOVE", "The documents do not say this."),
+        # With words that are common in Portuguese.
+        ("Do you know a designer for Kessel Bridge?", "REMOVE", "The documents do not say this."),
         ("Wer hat die Kessel Bridge entworfen?", "REMOVE", "Die Dokumente sagen dazu nichts."),
         (
             "Who designed the Kessel 2 Bridge?",
