@@ -14,7 +14,7 @@ from resay.core.quantities import negations, quantities
 from resay.core.query import Query
 from resay.core.tokens import tokenize
 from resay.engine.code_names import compared, names_in, read_samples
-from resay.engine.regeneration.prompts import replacement_in, unmarked
+from resay.engine.regeneration.prompts import parse_citations, parse_replacement
 from resay.engine.regeneration.rechecking import claims_more
 from resay.engine.regeneration.topics import plain, topic_of
 from resay.providers.base import Completion
@@ -108,7 +108,7 @@ def _object(text: str) -> None:
 
 
 def _repair(text: str) -> None:
-    replacement_in(f">>>{text}x", ())
+    parse_replacement(f">>>{text}x", ())
 
 
 def _heading(text: str) -> None:
@@ -143,7 +143,7 @@ def _facts(text: str) -> None:
         (_facts, (*SPACES, *MARKS, *WORDS, *NUMBERS, "yes ", "not ", " or ")),
         (_object, (*SPACES, "```", "```a\n", "[", '{"a":')),
         (_repair, (*SPACES, ">>>", "> ", "[1", "[1, ")),
-        (lambda text: unmarked(text, 3), (*SPACES, "[1", "[1] ")),
+        (lambda text: parse_citations(text, 3), (*SPACES, "[1", "[1] ")),
         (lambda text: claims_more(text, ""), WORDS),
         (lambda text: plain(text), (*SPACES, *MARKS)),
         (lambda text: topic_of(text), (*SPACES, ".", "(", "please ", "question ")),

@@ -37,7 +37,7 @@ from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.references import Document
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
-from resay.engine.regeneration.prompts import disarmed, quoted
+from resay.engine.regeneration.prompts import format_for_judge, without_instructions
 from resay.errors import ConfigurationError
 from resay.gateway.calls import Call
 from resay.gateway.config import GatewayConfig
@@ -489,7 +489,12 @@ async def _references(guard: Guard, asked: CheckRequest) -> Sequence[str]:
     documents = [_document(place, one) for place, one in enumerate(asked.references, 1)]
     if guard.needing("judge"):
         chars = sum(len(document.text) for document in documents)
-        return (await compute(lambda: quoted([disarmed(one) for one in documents]), chars=chars),)
+        return (
+            await compute(
+                lambda: format_for_judge([without_instructions(one) for one in documents]),
+                chars=chars,
+            ),
+        )
     return ("\n\n".join(document.text.strip() for document in documents),)
 
 
