@@ -13,7 +13,7 @@ from resay.core.passage import Passage
 from resay.core.quantities import negations, quantities
 from resay.core.query import Query
 from resay.core.tokens import tokenize
-from resay.engine.code_names import compared, names_in, read_samples
+from resay.engine.code_names import compare_names, index_samples, names_in
 from resay.engine.regeneration.prompts import parse_citations, parse_replacement
 from resay.engine.regeneration.rechecking import claims_more
 from resay.engine.regeneration.topics import plain, topic_of
@@ -119,7 +119,9 @@ def _heading(text: str) -> None:
 def _names(text: str) -> None:
     for fence in ("```python\n", "```js\n", "```sh\n"):
         code = f"It is:\n\n{fence}{text}"
-        compared(names_in(Passage.of(code)), read_samples([Sample(0, code), Sample(1, code[:-1])]))
+        compare_names(
+            names_in(Passage.of(code)), index_samples([Sample(0, code), Sample(1, code[:-1])])
+        )
     names_in(Passage.of(text))
 
 

@@ -32,8 +32,8 @@ DEFAULT_QUOTA = "default"
 _SHOWN = 64
 _MOST_ACCOUNTS = 10_000
 # Accounts checked for each new one, so that a flood of names costs little.
-_LOOKED_AT = 100
-_LATER_S = 60
+_CHECKED_PER_NEW = 100
+_RETRY_AFTER_S = 60
 _CALLS, _TOKENS, _COST, _UNPRICED = _FIELDS = ("calls", "tokens", "cost_usd", "unpriced")
 
 
@@ -51,13 +51,13 @@ class _Account:
     """The usage of a key or a tenant.
 
     Attributes:
-        told: The description of its owner for messages.
+        label: The description of its owner for messages.
         quota: The quota.
         limits: Counts the requests in flight and those started within the last minute.
         totals: Today's usage.
     """
 
-    told: str
+    label: str
     quota: Quota
     limits: SharedLimits
     totals: SharedTotals
@@ -130,7 +130,7 @@ class Quotas:
         self._others: OrderedDict[tuple[str, str], _Account] = OrderedDict()
 
     @asynccontextmanager
-    async def place(self, client: str | None, tenant: str | None) -> AsyncGenerator[None]:
+    async def admit(self, client: str | None, tenant: str | None) -> AsyncGenerator[None]:
         """Count a request against its quotas while the context is open.
 
         Args:
@@ -146,7 +146,7 @@ class Quotas:
                 stack.push_async_callback(account.limits.leave)
             yield
 
-    async def spend(self, observation: Observation) -> None:
+    async def record_usage(self, observation: Observation) -> None:
         """Count the usage of a request: the main call, its check, and regeneration."""
         if not self._quotas:
             return
@@ -187,7 +187,7 @@ class Quotas:
                     " be counted for now; have the operator name this tenant in `quotas`, or give"
                     " clients `keys`"
                 )
-                raise _refusal(problem, _LATER_S, {"x-should-retry": "false"})
+                raise _refusal(problem, _RETRY_AFTER_S, {"x-should-retry": "false"})
             shared = f"{kind}:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
             limits = SharedLimits(
                 self._state,
@@ -204,7 +204,7 @@ class Quotas:
 
     def _has_room(self) -> bool:
         """Forget idle tenants until there is room for another; return whether there is."""
-        for _ in range(_LOOKED_AT):
+        for _ in range(_CHECKED_PER_NEW):
             if len(self._others) < _MOST_ACCOUNTS:
                 return True
             key, account = self._others.popitem(last=False)
@@ -234,17 +234,17 @@ class SharedConversations:
         self._state = state
         self._own = Conversations()
 
-    async def remember(self, key: Hashable, asked: Body) -> None:
+    async def remember(self, key: Hashable, request: Body) -> None:
         """Remember a request for 15 minutes, unless it is longer than 4 MiB.
 
         Args:
             key: The key to find it by.
-            asked: The request.
+            request: The request.
         """
-        self._own.remember(key, asked)
+        self._own.remember(key, request)
         if self._state is None:
             return
-        data = json.dumps(asked)
+        data = json.dumps(request)
         if len(data) <= LONGEST_BYTES:
             name, member = self._name(self._state, key), await self._state.member()
             await member.ask(lambda client: client.set(name, data, px=round(REMEMBERED_S * 1000)))

@@ -22,7 +22,7 @@ from resay.core.usage import Usage
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
 from resay.gateway.checking import Reply, Shared, read_as, sources_of
-from resay.gateway.guarding import Wanted
+from resay.gateway.guarding import RequestContext
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.guard import Guard
@@ -31,11 +31,11 @@ from resay.providers.base import Completion, Sources
 
 # OpenAI's API returns at most this many answers at once.
 _MOST_ANSWERS = 128
-_UNKNOWN = (
+_UNKNOWN_QUESTION = (
     "the gateway does not know what was asked; have LiteLLM ask it before the call too"
     " (`mode: [pre_call, post_call]`), and the same process or one with the same `state`"
 )
-_OTHERS_MARK = (
+_FOREIGN_MARK = (
     "the call is marked as a sample, but not by this gateway; gateways that stand for each other"
     " must have the same upstream key"
 )
@@ -106,13 +106,15 @@ class GuardrailResponse(BaseModel):
     )
 
 
-async def check_for_litellm(wanted: Wanted, body: Body, client: Routing, shared: Shared) -> Reply:
+async def check_for_litellm(
+    context: RequestContext, body: Body, routing: Routing, shared: Shared
+) -> Reply:
     """Answer a LiteLLM proxy.
 
     Args:
-        wanted: The request.
+        context: The request.
         body: A `GuardrailRequest`.
-        client: The routing to upstreams.
+        routing: The routing to upstreams.
         shared: State shared by all requests of the gateway.
 
     Returns:
@@ -121,48 +123,54 @@ async def check_for_litellm(wanted: Wanted, body: Body, client: Routing, shared:
     Raises:
         RefusedError: It is not valid.
     """
-    asked = read_as(GuardrailRequest, body)
-    name = asked.litellm_call_id or ""
-    if shared.marks.knows(name):
-        return _nothing()
-    key = (wanted.tenant, wanted.client, asked.payer, name)
-    if asked.input_type == "request":
-        conversation = _conversation(asked)
-        if conversation is not None and name and not shared.marks.seems(name):
+    guardrail_request = read_as(GuardrailRequest, body)
+    name = guardrail_request.litellm_call_id or ""
+    if shared.marks.recognizes(name):
+        return _no_action()
+    key = (context.tenant, context.client, guardrail_request.payer, name)
+    if guardrail_request.input_type == "request":
+        conversation = _conversation(guardrail_request)
+        if conversation is not None and name and not shared.marks.looks_like_mark(name):
             await shared.conversations.remember(key, conversation)
-        return _nothing()
-    wanted = _chosen(wanted, asked.params, shared)
+        return _no_action()
+    context = _with_policy(context, guardrail_request.params, shared)
     known = await shared.conversations.recall(key)
-    work = _Work(wanted, asked, known, client, shared)
+    work = _AnswerCheck(context, guardrail_request, known, routing, shared)
     return await work.reply()
 
 
-def _nothing() -> Reply:
+def _no_action() -> Reply:
     return Reply(GuardrailResponse(action="NONE").model_dump(exclude_none=True))
 
 
-def _conversation(asked: GuardrailRequest) -> Body | None:
+def _conversation(guardrail_request: GuardrailRequest) -> Body | None:
     """Return the conversation as a request for chat completions; None if there is none."""
-    messages = [dict(message) for message in asked.structured_messages or ()]
-    texts = asked.texts or []
+    messages = [dict(message) for message in guardrail_request.structured_messages or ()]
+    texts = guardrail_request.texts or []
     if not messages and len(texts) == 1:
         # Of several texts, the roles are unknown.
         messages = [{"role": "user", "content": texts[0]}]
     if not messages:
         return None
-    known = {"model": asked.model, "messages": messages, "tools": asked.tools}
+    known = {
+        "model": guardrail_request.model,
+        "messages": messages,
+        "tools": guardrail_request.tools,
+    }
     return {name: value for name, value in known.items() if value}
 
 
-def _chosen(wanted: Wanted, params: GuardrailParams, shared: Shared) -> Wanted:
+def _with_policy(
+    context: RequestContext, params: GuardrailParams, shared: Shared
+) -> RequestContext:
     """Apply the policy that the proxy's configuration names.
 
     LiteLLM may let its clients add to these parameters. A header has precedence.
     """
-    if params.policy is None or wanted.call.policy is not None:
-        return wanted
+    if params.policy is None or context.call.policy is not None:
+        return context
     policy, guard = shared.policies.get(params.policy)
-    return replace(wanted, policy=policy, guard=guard)
+    return replace(context, policy=policy, guard=guard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,43 +186,45 @@ class _Checked:
     blocked: str | None = None
 
 
-class _Work:
+class _AnswerCheck:
     """Checks the answers to one call."""
 
     def __init__(
         self,
-        wanted: Wanted,
-        asked: GuardrailRequest,
+        context: RequestContext,
+        guardrail_request: GuardrailRequest,
         conversation: Body | None,
-        client: Routing,
+        routing: Routing,
         shared: Shared,
     ) -> None:
-        self._wanted = wanted
-        self._asked = asked
-        self._client = client
+        self._context = context
+        self._guardrail_request = guardrail_request
+        self._routing = routing
         self._shared = shared
         self._knows_question = conversation is not None
         known: dict[str, Any] = dict(conversation or {"messages": list[Any]()})
-        self._model: str | None = asked.params.model or known.get("model") or asked.model
+        self._model: str | None = (
+            guardrail_request.params.model or known.get("model") or guardrail_request.model
+        )
         known |= {} if self._model is None else {"model": self._model}
-        relay = Relay(wanted.guard, CHAT_COMPLETIONS)
+        relay = Relay(context.guard, CHAT_COMPLETIONS)
         request = relay.read(known)
-        query = replace(request.query, tenant=wanted.tenant)
+        query = replace(request.query, tenant=context.tenant)
         self._request: Request = replace(request, query=query)
 
     async def reply(self) -> Reply:
         """Check each text separately: they may be parts of one answer, so are not samples."""
-        texts = self._asked.texts or []
+        texts = self._guardrail_request.texts or []
         if len(texts) > _MOST_ANSWERS:
             message = f"the request is not valid: texts: more than {_MOST_ANSWERS} answers"
             raise RefusedError(400, "invalid_request", message)
         checked = await asyncio.gather(*map(self._checked, texts))
         return Reply(
-            _told(texts, checked).model_dump(exclude_none=True),
+            _guardrail_response(texts, checked).model_dump(exclude_none=True),
             tuple(one.answer for one in checked),
             self._model,
             self._request.query.question or None,
-            self._wanted.policy,
+            self._context.policy,
         )
 
     async def _checked(self, text: str) -> _Checked:
@@ -225,7 +235,7 @@ class _Work:
             return _Checked(gone, str(error))
 
     async def _answer(self, text: str) -> Answer:
-        guard, query = self._wanted.guard, self._request.query
+        guard, query = self._context.guard, self._request.query
         reason = self._obstacle()
         if reason is not None:
             return guard.apply(text, Verdict("inconclusive", None, reason))
@@ -241,27 +251,27 @@ class _Work:
 
     def _obstacle(self) -> str | None:
         """Return why LiteLLM's request does not allow a check, or None."""
-        guard = self._wanted.guard
-        if self._shared.marks.seems(self._asked.litellm_call_id or ""):
+        guard = self._context.guard
+        if self._shared.marks.looks_like_mark(self._guardrail_request.litellm_call_id or ""):
             # Samples of samples would never end.
-            return _OTHERS_MARK
+            return _FOREIGN_MARK
         none = ", and LiteLLM gives none"
         if problem := guard.missing({"references": none, "logprobs": none}):
             return problem
         if self._knows_question:
             return None if self._model or not _asks_model(guard) else "LiteLLM names no model"
         if method := guard.needing("samples") or guard.needing("query"):
-            return f"method {method!r} needs the question: {_UNKNOWN}"
+            return f"method {method!r} needs the question: {_UNKNOWN_QUESTION}"
         return None
 
     def _sources(self, text: str) -> Sources:
         return sources_of(
-            self._wanted,
+            self._context,
             self._request,
-            self._client,
+            self._routing,
             self._shared.marks,
             main=KnownProvider(Completion(text), Usage()),
-            payer=self._asked.payer,
+            payer=self._guardrail_request.payer,
         )
 
 
@@ -271,7 +281,7 @@ def _asks_model(guard: Guard) -> bool:
     return draws or guard.asking_response_model is not None
 
 
-def _told(texts: Sequence[str], checked: Sequence[_Checked]) -> GuardrailResponse:
+def _guardrail_response(texts: Sequence[str], checked: Sequence[_Checked]) -> GuardrailResponse:
     told = [verdict_data(one.answer.verdict, one.answer.action) for one in checked]
     blocked = next((one.blocked for one in checked if one.blocked is not None), None)
     if blocked is not None:
