@@ -522,8 +522,8 @@ class FeedbackRequest(Strict):
         " that of the journal's entry.",
     )
     rating: Literal["right", "wrong", "unsure", "up", "down"] = Field(
-        description="`right`, `wrong` or `unsure`: what a reviewer says of the verdict. `up` or"
-        " `down`: what an end user says of the answer."
+        description="`right`, `wrong` or `unsure`: a reviewer's rating of the verdict. `up` or"
+        " `down`: an end user's rating of the answer."
     )
     claim: int | None = Field(
         default=None,
@@ -535,8 +535,8 @@ class FeedbackRequest(Strict):
     rater: str = Field(
         default="",
         max_length=128,
-        description="Who says it, in your application's words. What the same rater says later of"
-        " the same replaces it.",
+        description="The rater's name in your application. A later rating of the same claim by the"
+        " same rater replaces this one.",
     )
 
 
@@ -546,10 +546,12 @@ class FeedbackResponse(BaseModel):
     object: Literal["hallucination.feedback"] = "hallucination.feedback"
     id: str = Field(description="The id of the journal's entry.")
     request_id: str | None = Field(description="The id of the request.")
-    rating: Literal["right", "wrong", "unsure"] = Field(description="What was said.")
-    about: Literal["verdict", "answer"] = Field(description="What it was said of.")
+    rating: Literal["right", "wrong", "unsure"] = Field(description="The recorded rating.")
+    about: Literal["verdict", "answer"] = Field(
+        description="Whether the verdict or the answer was rated."
+    )
     claim: int | None = Field(description="The index of the claim; null = the whole.")
-    rater: str = Field(description="Under which name it is kept.")
+    rater: str = Field(description="The rater's name as recorded.")
 
 
 async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Body:

@@ -312,13 +312,13 @@ class RequestHandler:
         except RefusedError as error:
             await self._refuse(error, outgoing)
         except RecursionError:
-            message = "what was asked, or what came of it, is nested too deeply"
+            message = "the request, or the answer to it, is nested too deeply"
             await self._refuse(RefusedError(400, "nested_too_deeply", message), outgoing)
         except Exception as error:
             logger.error(
                 "request %s failed in the gateway", call.request_id, exc_info=WithoutMessage(error)
             )
-            message = f"the gateway failed; its log says where, at request {call.request_id!r}"
+            message = f"the gateway failed; see its log, at request {call.request_id!r}"
             await self._refuse(RefusedError(500, "internal_error", message), outgoing)
         finally:
             self._reporter.finish(call, outgoing, time.monotonic() - began_s)
@@ -382,7 +382,7 @@ class RequestHandler:
             raise RefusedError(405, "bad_method", f"the method {call.method[:16]!r} is not known")
         if {b"content-length", b"transfer-encoding"} <= {name for name, _ in call.headers}:
             # The next server could see it end elsewhere (RFC 9112, section 6.1).
-            message = "the request says in two ways how long its body is"
+            message = "the request states the length of its body in two ways"
             raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
         if any(_CONTROL.search(value) for _, value in call.headers):
             # Servers interpret such a header differently (RFC 9110, section 5.5).
@@ -393,7 +393,7 @@ class RequestHandler:
             return None
         owner = self._keys.owner(credential(call))
         if owner is None:
-            raise RefusedError(401, "invalid_api_key", "this key is not known to the gateway")
+            raise RefusedError(401, "invalid_api_key", "the gateway does not know this key")
         return owner
 
     async def _guard(self, context: RequestContext, data: bytes, outgoing: Outgoing) -> None:
@@ -500,7 +500,7 @@ class RequestHandler:
             try:
                 body = response.json()
             except UpstreamError:
-                message = "what the upstream has stored cannot be read"
+                message = "the answer stored by the upstream cannot be read"
                 raise RefusedError(502, "answer_unreadable", message) from None
             later = self._stored.unchecked(body)
             if later is not None:
@@ -543,10 +543,10 @@ class RequestHandler:
 def _check_path(call: Call) -> None:
     decoded = unquote(call.path.decode("latin-1"))
     if not decoded.startswith(PREFIX + "/") or not call.path.startswith(PREFIX.encode() + b"/"):
-        raise RefusedError(404, "not_found", f"the gateway has nothing here; it serves {PREFIX}/")
+        raise RefusedError(404, "not_found", f"unknown path; the gateway serves {PREFIX}/")
     leads_away = "#" in decoded or _DOTS.search(plain_path(call.path)) is not None
     if leads_away or any(ord(c) < 0x20 or c in "\x7f\\" for c in decoded):
-        raise RefusedError(400, "bad_path", "the path leads elsewhere")
+        raise RefusedError(400, "bad_path", "the path leads outside of the API")
 
 
 # Headers naming a proxy's client: all proxied requests seem to come from this machine.
@@ -577,7 +577,7 @@ class OperatorAuth:
         """Serve the application, or refuse access."""
         headers: Headers = list(scope["headers"])
         if self._key is None and not (self._allows_local and _from_here(scope, headers)):
-            app = _refusal(403, "this needs an `operator_key` in the gateway file", {})
+            app = _refusal(403, "access needs an `operator_key` in the gateway file", {})
         elif self._key and not hmac.compare_digest(_hash(_presented_key(headers)), self._key):
             app = _refusal(401, "the operator's key is needed", _CHALLENGE)
         else:

@@ -84,7 +84,8 @@ class HarmlessParams(Layer):
             return await self.inner.complete(query, n=n)
         if any(contains_address(message.get("content"), "text") for message in query.messages):
             raise ProviderRefusedError(
-                "the messages refer to other addresses, which a gateway has nobody fetch"
+                "the messages refer to other addresses, and a gateway fetches nothing from them;"
+                " send the content itself"
             )
         params = {k: v for k, v in query.params.items() if k in self._kept}
         return await self.inner.complete(replace(query, params=params), n=n)

@@ -73,13 +73,13 @@ class Readings:
 _OF_STATE: Sequence[tuple[str, str, Callable[[Readings], Callable[[], float] | None]]] = (
     (
         "state_degraded",
-        "Whether what gateways share cannot be reached, so that each keeps to its share.",
+        "Whether the shared state is unreachable.",
         attrgetter("state_degraded"),
     ),
-    ("state_members", "Gateway processes that share it.", attrgetter("state_members")),
+    ("state_members", "Gateway processes that use the shared state.", attrgetter("state_members")),
     (
         "policy_versions",
-        "Different sets of policies that they use; more than 1 while they are read again.",
+        "Different sets of policies in use; more than 1 while they are reloaded.",
         attrgetter("policy_versions"),
     ),
 )
@@ -230,22 +230,22 @@ class _Instruments:
 
         self.requests = counter(
             "requests",
-            "Requests that were guarded, or were to be.",
+            "Guarded requests, including those that failed.",
             *("api", "policy", "decision", "action", "stream", "status"),
         )
         self.duration = histogram(
             "request_duration_seconds",
-            "How long they took until the answer was complete, main call and check together.",
+            "Time until the answer was complete, including the check.",
             _REQUEST_S,
             *("api", "policy", "stream"),
         )
-        self.incomplete = counter("incomplete", "Answers of which the client did not get all.")
-        self.overloads = counter("overloads", "Requests for which there was no room.")
-        self.unguarded = counter("unguarded", "Requests that were passed on for lack of room.")
+        self.incomplete = counter("incomplete", "Answers that the client did not receive in full.")
+        self.overloads = counter("overloads", "Requests refused or unguarded because of overload.")
+        self.unguarded = counter("unguarded", "Requests passed on unguarded because of overload.")
         self.errors = counter("errors", "The gateway's own errors.", "code")
         self.verdicts = counter("verdicts", "Answers that were checked.", "model", "decision")
         self.check_duration = histogram(
-            "check_duration_seconds", "How long checks took.", _CHECK_S, "policy"
+            "check_duration_seconds", "Duration of checks.", _CHECK_S, "policy"
         )
         self.score = histogram(
             "score", "Scores of answers; 1 is surely hallucinated.", _SCORE, "policy"
@@ -253,17 +253,19 @@ class _Instruments:
         self.sentences = counter("sentences", "Sentences that were scored.", "policy")
         self.flagged = counter("flagged_sentences", "Sentences that were flagged.", "policy")
         self.samples = counter("samples", "Samples that were compared.", "model")
-        self.calls = counter("calls", "Calls of models.", "model", "part")
-        self.tokens = counter("tokens", "Tokens of these calls.", "model", "part", "kind")
-        self.cost = counter("cost_usd", "Dollars, where they are known.", "model", "part")
+        self.calls = counter("calls", "Model calls.", "model", "part")
+        self.tokens = counter("tokens", "Tokens of model calls.", "model", "part", "kind")
+        self.cost = counter(
+            "cost_usd", "Cost of model calls in US dollars, where known.", "model", "part"
+        )
         self.unpriced = counter(
-            "unpriced_calls", "Calls whose dollars are not known.", "model", "part"
+            "unpriced_calls", "Model calls whose cost is unknown.", "model", "part"
         )
         self.passed = counter(
-            "passed", "Requests that were passed on untouched.", "method", "status"
+            "passed", "Requests that were passed on unchanged.", "method", "status"
         )
         self.passed_duration = histogram(
-            "passed_duration_seconds", "How long these took.", _REQUEST_S
+            "passed_duration_seconds", "Duration of requests passed on unchanged.", _REQUEST_S
         )
 
 
@@ -272,7 +274,7 @@ class _VersionInfo:
 
     def collect(self) -> Iterator[Metric]:
         about = {"version": __version__}
-        yield InfoMetricFamily("resay_gateway", "Which version serves.", about)
+        yield InfoMetricFamily("resay_gateway", "Running version.", about)
 
 
 class _Models:
@@ -304,8 +306,8 @@ class _ReadingsCollector:
         read, gauge, counter = self._readings, GaugeMetricFamily, CounterMetricFamily
         reload = "policies_last_reload_success"
         table: Sequence[tuple[type[Any], str, str, Callable[[], float] | None]] = (
-            (gauge, "guarded_requests", "Requests that are being guarded.", read.guarded),
-            (gauge, "waiting_requests", "Requests that wait for that.", read.waiting),
+            (gauge, "guarded_requests", "Requests being guarded.", read.guarded),
+            (gauge, "waiting_requests", "Requests waiting to be guarded.", read.waiting),
             (
                 counter,
                 "journal_lost_entries",
@@ -315,13 +317,13 @@ class _ReadingsCollector:
             (
                 gauge,
                 f"{reload}ful",
-                "Whether the policies could be used when they were last read.",
+                "Whether the last load of the policies succeeded.",
                 read.reload_succeeded,
             ),
             (
                 gauge,
                 f"{reload}_timestamp_seconds",
-                "When the policies were last read and could be used.",
+                "Time of the last successful load of the policies.",
                 read.reloaded_at,
             ),
             *((gauge, name, what, reading(read)) for name, what, reading in _OF_STATE),
@@ -343,16 +345,16 @@ class _SharedReadings:
             mode_of: Any = mode
             return Gauge(_PREFIX + name, what, multiprocess_mode=mode_of, registry=registry)
 
-        what = "Whether the policies could be used when all processes last read them."
-        when = "When the policies were last read and could be used, where that is longest ago."
+        what = "Whether the last load of the policies succeeded in all processes."
+        when = "Time of the oldest among the processes' last successful loads of the policies."
         reload = "policies_last_reload_success"
         self._gauges: Sequence[tuple[Gauge, Callable[[], float] | None]] = (
             (
-                gauge("guarded_requests", "Requests that are being guarded.", "livesum"),
+                gauge("guarded_requests", "Requests being guarded.", "livesum"),
                 readings.guarded,
             ),
             (
-                gauge("waiting_requests", "Requests that wait for that.", "livesum"),
+                gauge("waiting_requests", "Requests waiting to be guarded.", "livesum"),
                 readings.waiting,
             ),
             (gauge(f"{reload}ful", what, "livemin"), readings.reload_succeeded),

@@ -184,8 +184,8 @@ class Quotas:
             if not is_named and not self._has_room() and not entered:
                 problem = (
                     f"{_MOST_ACCOUNTS} other tenants have used their quotas, so no further one can"
-                    " be counted for now; have the operator name this tenant in `quotas`, or give"
-                    " clients `keys`"
+                    " be counted for now; ask the operator to name this tenant in `quotas`, or to"
+                    " give clients `keys`"
                 )
                 raise _refusal(problem, _RETRY_AFTER_S, {"x-should-retry": "false"})
             shared = f"{kind}:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
@@ -195,7 +195,7 @@ class Quotas:
                 concurrency=quota.concurrency,
                 per_minute=quota.requests_per_minute,
             )
-            told = f"the {kind} {name[:_SHOWN]!r}" if name else "who names no tenant"
+            told = f"the {kind} {name[:_SHOWN]!r}" if name else "a client that names no tenant"
             totals = SharedTotals(self._state, shared, _FIELDS)
             accounts[key] = _Account(told, quota, limits, totals)
         elif not is_named:

@@ -32,11 +32,11 @@ from resay.providers.base import Completion, Sources
 # OpenAI's API returns at most this many answers at once.
 _MOST_ANSWERS = 128
 _UNKNOWN_QUESTION = (
-    "the gateway does not know what was asked; have LiteLLM ask it before the call too"
-    " (`mode: [pre_call, post_call]`), and the same process or one with the same `state`"
+    "the gateway does not know the question; configure LiteLLM to call it before the call too"
+    " (`mode: [pre_call, post_call]`), and to call the same process or one with the same `state`"
 )
 _FOREIGN_MARK = (
-    "the call is marked as a sample, but not by this gateway; gateways that stand for each other"
+    "the call is marked as a sample, but not by this gateway; gateways behind the same address"
     " must have the same upstream key"
 )
 
@@ -47,14 +47,14 @@ class GuardrailParams(Strict):
     policy: str | None = Field(
         default=None,
         max_length=64,
-        description="The name of the policy, where no header `x-resay-policy` says it.",
+        description="The name of the policy; the header `x-resay-policy` takes precedence.",
     )
     model: str | None = Field(
         default=None,
         min_length=1,
         max_length=256,
-        description="Whom to ask at the gateway's upstream in place of the model that LiteLLM"
-        " names, which its upstream may not know.",
+        description="The model to call at the gateway's upstream instead of the one that LiteLLM"
+        " names, which the upstream may not know.",
     )
 
 
@@ -63,23 +63,27 @@ class GuardrailRequest(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
-    input_type: Literal["request", "response"] = Field(description="What the texts are of.")
-    texts: list[str] | None = Field(default=None, description="What was said, text by text.")
+    input_type: Literal["request", "response"] = Field(
+        description="Whether the texts are those of a request or of a response."
+    )
+    texts: list[str] | None = Field(
+        default=None, description="The texts of the request or response."
+    )
     structured_messages: list[dict[str, Any]] | None = Field(
-        default=None, description="The conversation, of a request."
+        default=None, description="The conversation; only in a request."
     )
     tools: list[dict[str, Any]] | None = Field(
-        default=None, description="The tools that the model may call, of a request."
+        default=None, description="The tools that the model may call; only in a request."
     )
-    model: str | None = Field(default=None, description="The model, as LiteLLM calls it.")
+    model: str | None = Field(default=None, description="LiteLLM's name of the model.")
     litellm_call_id: str | None = Field(
-        default=None, description="What LiteLLM calls the call, the same before and after it."
+        default=None, description="LiteLLM's id of the call, the same for its request and response."
     )
     request_data: dict[str, Any] | None = Field(
-        default=None, description="Whose key of LiteLLM's it came with."
+        default=None, description="Data about the call, such as the hash of its LiteLLM key."
     )
     additional_provider_specific_params: GuardrailParams | None = Field(
-        default=None, description="What the proxy's configuration says of Resay."
+        default=None, description="Resay's part of the proxy's configuration."
     )
 
     @property
@@ -97,12 +101,15 @@ class GuardrailResponse(BaseModel):
     """The instruction to LiteLLM."""
 
     action: Literal["BLOCKED", "NONE", "GUARDRAIL_INTERVENED"] = Field(
-        description="Nothing, give the `texts` in place of those that were said, or an error."
+        description="What LiteLLM should do: return the response unchanged (`NONE`), return `texts`"
+        " instead (`GUARDRAIL_INTERVENED`), or return an error (`BLOCKED`)."
     )
-    blocked_reason: str | None = Field(default=None, description="Why, without what was said.")
-    texts: list[str] | None = Field(default=None, description="What to say, text by text.")
+    blocked_reason: str | None = Field(
+        default=None, description="Why the response is blocked, without its text."
+    )
+    texts: list[str] | None = Field(default=None, description="The texts to return.")
     hallucination: list[dict[str, Any]] | None = Field(
-        default=None, description="The verdict on each text, with what was done."
+        default=None, description="The verdict on each text, with the action taken."
     )
 
 

@@ -95,11 +95,11 @@ def _reason(error: Exception, chain: list[BaseException], request: Body) -> tupl
         why = f"litellm needs the package {missing!r} for it, which is not installed here"
         return 501, "missing_dependency", why
     if kind == "Timeout" or any(isinstance(e, _LATE) for e in chain):
-        return 504, "upstream_timeout", "nothing came in time"
+        return 504, "upstream_timeout", "no response arrived in time"
     if kind == "UnsupportedParamsError":
         return 400, "unsupported_parameter", _unsupported(error, request)
     if said == _OWN_KEY or any(words in str(error) for words in _MISSING_KEY):
-        return 502, "upstream_key_refused", "its provider does not take the gateway's key"
+        return 502, "upstream_key_refused", "its provider rejects the gateway's key"
     if not isinstance(said, int) or any(_is_about_connections(e) for e in chain):
         return 502, "upstream_unreachable", f"it cannot be reached, or broke off ({kind})"
     status, other = (
@@ -124,7 +124,7 @@ def _unsupported(error: Exception, request: Body) -> str:
     names = [name for name in sorted(request) if re.search(rf"\b{re.escape(name)}\b", told)]
     # litellm mentions these in any case.
     named = ", ".join(repr(name) for name in names if name not in ("model", "messages"))
-    return f"it does not take {named or 'one of the parameters'}; leave it out"
+    return f"it does not support {named or 'one of the parameters'}; omit it"
 
 
 def _error_chain(error: BaseException) -> Iterator[BaseException]:
@@ -493,16 +493,16 @@ def litellm_params(path: str, body: Body) -> dict[str, Any]:
     """
     form = _ALLOWED.get(path)
     if form is None:
-        raise RefusedError(404, "unsupported_api", "this model is not asked through this API")
+        raise RefusedError(404, "unsupported_api", "this model does not support this API")
     _check_needs(form, body)
     for name in sorted(form.refused):
         if body.get(name):
-            raise _refused(f"{name!r} is not there for this model; leave it out", name)
+            raise _refused(f"this model does not support {name!r}; omit it", name)
     _check_tools(path, body)
     if any(contains_address(body.get(name), "text") for name in form.asks):
         raise _refused(
-            "the request refers to other addresses, which the gateway has nobody fetch; send what"
-            " is there, as a `data:` URL"
+            "the request refers to other addresses, and the gateway fetches nothing from them; send"
+            " the content itself, as a `data:` URL"
         )
     kept = form.asks | form.params
     request = {k: v for k, v in body.items() if k in kept and v is not None}
@@ -526,7 +526,7 @@ def _check_tools(path: str, body: Body) -> None:
         own = kind in ("custom", "function")
         if not own and not (path == "/messages" and _ON_THIS_MACHINE.fullmatch(kind)):
             raise _refused(
-                "this model is offered only tools that the application runs; leave the others out",
+                "this model supports only tools that the application runs; omit the others",
                 "tools",
             )
 

@@ -146,7 +146,7 @@ def _of_checks() -> dict[str, Any]:
     # Their classes declare verdicts as arbitrary objects.
     told[VERDICT_KEY] = {"description": told[VERDICT_KEY]["description"], "$ref": _VERDICT}
     litellms["GuardrailResponse"]["properties"][VERDICT_KEY] = {
-        "description": "The verdict on each text, with what was done.",
+        "description": "The verdict on each text, with the action taken.",
         "type": "array",
         "items": {"$ref": _VERDICT},
     }
