@@ -70,8 +70,8 @@ def _requested_model(call: Call) -> str:
 def _model(name: str, dialect: Dialect) -> dict[str, Any]:
     if dialect == "openai":
         return {"id": name, "object": "model", "created": 0, "owned_by": _OWNER}
-    told = {"display_name": name, "created_at": _EPOCH, "lifecycle": "active"}
-    return {"type": "model", "id": name, **told}
+    fields = {"display_name": name, "created_at": _EPOCH, "lifecycle": "active"}
+    return {"type": "model", "id": name, **fields}
 
 
 def _list(models: list[Any], others: Body, dialect: Dialect) -> dict[str, Any]:

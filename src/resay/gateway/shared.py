@@ -84,8 +84,8 @@ class _Account:
         if wait_s:
             many = f"{quota.concurrency} requests at the same time"
             fast = f"{quota.requests_per_minute} requests a minute"
-            told = f"{self.told} may make {many if math.isinf(wait_s) else fast}"
-            raise _refusal(told, 1 if math.isinf(wait_s) else max(1, math.ceil(wait_s)), {})
+            message = f"{self.label} may make {many if math.isinf(wait_s) else fast}"
+            raise _refusal(message, 1 if math.isinf(wait_s) else max(1, math.ceil(wait_s)), {})
 
     def _used_up(self, used: Mapping[str, float]) -> str | None:
         quota, today = self.quota, "until midnight (UTC)"
@@ -94,20 +94,20 @@ class _Account:
             (quota.tokens_per_day, _TOKENS, f"{quota.tokens_per_day} tokens"),
             (quota.cost_usd_per_day, _COST, f"${quota.cost_usd_per_day}"),
         )
-        for limit, field, told in limits:
+        for limit, field, amount in limits:
             if limit is not None and used[field] >= limit:
-                return f"{self.told} has used the {told} of its quota {today}"
+                return f"{self.label} has used the {amount} of its quota {today}"
         if quota.cost_usd_per_day is not None and used[_UNPRICED]:
             return (
-                f"{self.told} has used a model whose price is unknown, so its `cost_usd_per_day`"
+                f"{self.label} has used a model whose price is unknown, so its `cost_usd_per_day`"
                 " cannot be kept; give `prices` in the policy, or a quota of tokens"
             )
         return None
 
 
 def _refusal(message: str, after_s: int, headers: Mapping[str, str]) -> RefusedError:
-    told = {"retry-after": str(after_s), **headers}
-    return RefusedError(429, "quota_exceeded", message, headers=told)
+    all_headers = {"retry-after": str(after_s), **headers}
+    return RefusedError(429, "quota_exceeded", message, headers=all_headers)
 
 
 class Quotas:
@@ -195,9 +195,9 @@ class Quotas:
                 concurrency=quota.concurrency,
                 per_minute=quota.requests_per_minute,
             )
-            told = f"the {kind} {name[:_SHOWN]!r}" if name else "a client that names no tenant"
+            label = f"the {kind} {name[:_SHOWN]!r}" if name else "a client that names no tenant"
             totals = SharedTotals(self._state, shared, _FIELDS)
-            accounts[key] = _Account(told, quota, limits, totals)
+            accounts[key] = _Account(label, quota, limits, totals)
         elif not is_named:
             self._others.move_to_end(key)
         return [accounts[key]]

@@ -216,8 +216,8 @@ class StoredAnswers:
             for name in known:
                 self._released.pop(name, None)
             if known:
-                told = [asdict(outcome) for outcome in outcomes]
-                self._changed.remember(known[0], {"outcomes": told})
+                saved = [asdict(outcome) for outcome in outcomes]
+                self._changed.remember(known[0], {"outcomes": saved})
             return
         # Some upstreams let clients choose ids. An answer withheld under one stays withheld.
         if known and self._changed.recall(known[0]) is None:
@@ -302,7 +302,7 @@ class StoredAnswers:
         if whole:
             return body
         changed = self._changed.recall(text(body.get("id")))
-        outcomes = [Outcome(**told) for told in changed["outcomes"]] if changed else []
+        outcomes = [Outcome(**saved) for saved in changed["outcomes"]] if changed else []
         if not outcomes or len(api.completions(body)) != len(outcomes):
             return None
         return api.answered(body, outcomes)

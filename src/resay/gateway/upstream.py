@@ -250,8 +250,8 @@ class UpstreamClient:
         """Return a cache key that differs for clients whose requests are billed differently."""
         payer = [(name, value) for name, value in call.headers if name in _BILLING_HEADERS]
         # Some clients send their key in the query.
-        told = repr((payer, call.query, client)).encode("utf-8", "surrogatepass")
-        return f"gateway {self._base} {hashlib.sha256(told).hexdigest()}"
+        identity = repr((payer, call.query, client)).encode("utf-8", "surrogatepass")
+        return f"gateway {self._base} {hashlib.sha256(identity).hexdigest()}"
 
     async def open(self, call: Call, path: str, body: Body) -> HTTPResponse:
         """Send a parsed request; return the response before its body is read.
@@ -267,10 +267,12 @@ class UpstreamClient:
         """
         headers = self._headers(call, without=_BODY_HEADERS)
         content = json_bytes(body)
-        told = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
+        json_headers = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
         kept = [(k, v) for k, v in headers if k != b"content-type"]
         target = self._target(path.encode(), call)
-        response = await self._send(self._read_session, "POST", target, [*kept, *told], content)
+        response = await self._send(
+            self._read_session, "POST", target, [*kept, *json_headers], content
+        )
         if response.status_code // 100 == _REDIRECT:
             response.close()
             # A client would follow the redirect, bypassing the guard.

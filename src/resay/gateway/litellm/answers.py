@@ -175,8 +175,8 @@ def answered_body(data: Body, name: str) -> dict[str, Any]:
         "model": name,
         "choices": [chosen(choice) for choice in mappings(data.get("choices"))],
     }
-    told = pick(data, "system_fingerprint", "service_tier")
-    return {**known, "usage": chat_usage(mapping(data.get("usage"))), **told}
+    extra = pick(data, "system_fingerprint", "service_tier")
+    return {**known, "usage": chat_usage(mapping(data.get("usage"))), **extra}
 
 
 def chat_usage(usage: Body) -> dict[str, Any]:
@@ -231,10 +231,10 @@ def response_body(data: Body, request: Body, name: str, number_: str) -> dict[st
         "model": name,
     }
     again = {k: request[k] for k in _SAID_AGAIN if request.get(k) is not None}
-    told = {k: data[k] for k in _RESPONSE_TOO if k in data}
+    openai_only = {k: data[k] for k in _RESPONSE_TOO if k in data}
     given = {k: data[k] for k in _RESPONSE if data.get(k) is not None}
     format_ = data.get("text") or _PLAIN_TEXT
-    body = {**_RESPONSE, **told, **given, **again, **known, "text": format_}
+    body = {**_RESPONSE, **openai_only, **given, **again, **known, "text": format_}
     body["output"] = [output_item(item) for item in mappings(data.get("output"))]
     if body["error"]:
         # The error is in the provider's words.
@@ -285,8 +285,8 @@ def message_body(data: Body, name: str) -> dict[str, Any]:
     if not number_.startswith("msg_"):
         number_ = f"msg_{uuid.uuid4().hex}"
     blocks = [content_block(block) for block in mappings(data.get("content"))]
-    told = {"id": number_, "type": "message", "role": "assistant", "model": name}
-    return {"stop_reason": None, "stop_sequence": None, **known, **told, "content": blocks}
+    own = {"id": number_, "type": "message", "role": "assistant", "model": name}
+    return {"stop_reason": None, "stop_sequence": None, **known, **own, "content": blocks}
 
 
 def content_block(block: Body) -> dict[str, Any]:
@@ -447,8 +447,8 @@ def events_of_message(message: Body) -> list[Event]:
         events += [Event({"type": p["type"], "index": place, **p}, p["type"]) for p in parts]
     ended = pick(message, "stop_reason", "stop_sequence", "stop_details", "container")
     delta = {"stop_reason": None, "stop_sequence": None, **ended}
-    told: dict[str, Any] = {"type": "message_delta", "delta": delta, "usage": dict(usage)}
-    return [*events, Event(told, "message_delta"), Event({"type": "message_stop"}, "message_stop")]
+    body: dict[str, Any] = {"type": "message_delta", "delta": delta, "usage": dict(usage)}
+    return [*events, Event(body, "message_delta"), Event({"type": "message_stop"}, "message_stop")]
 
 
 def _block_events(block: Body) -> list[dict[str, Any]]:

@@ -289,11 +289,11 @@ def _asks_model(guard: Guard) -> bool:
 
 
 def _guardrail_response(texts: Sequence[str], checked: Sequence[_Checked]) -> GuardrailResponse:
-    told = [verdict_data(one.answer.verdict, one.answer.action) for one in checked]
+    verdicts = [verdict_data(one.answer.verdict, one.answer.action) for one in checked]
     blocked = next((one.blocked for one in checked if one.blocked is not None), None)
     if blocked is not None:
-        return GuardrailResponse(action="BLOCKED", blocked_reason=blocked, hallucination=told)
+        return GuardrailResponse(action="BLOCKED", blocked_reason=blocked, hallucination=verdicts)
     given = [one.answer.text for one in checked]
     if given != list(texts):
-        return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=given, hallucination=told)
-    return GuardrailResponse(action="NONE", hallucination=told)
+        return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=given, hallucination=verdicts)
+    return GuardrailResponse(action="NONE", hallucination=verdicts)

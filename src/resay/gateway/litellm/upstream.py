@@ -120,8 +120,8 @@ def _is_about_connections(error: BaseException) -> bool:
 
 def _unsupported(error: Exception, request: Body) -> str:
     """Name the unsupported parameters of the client's request."""
-    told = str(error)
-    names = [name for name in sorted(request) if re.search(rf"\b{re.escape(name)}\b", told)]
+    message = str(error)
+    names = [name for name in sorted(request) if re.search(rf"\b{re.escape(name)}\b", message)]
     # litellm mentions these in any case.
     named = ", ".join(repr(name) for name in names if name not in ("model", "messages"))
     return f"it does not support {named or 'one of the parameters'}; omit it"
@@ -616,8 +616,8 @@ class LiteLLMUpstream:
     def source(self, call: Call, client: str | None) -> str:
         """Return a cache key that differs between clients, and between sets of models."""
         del call
-        told = repr((self._models_hash, client)).encode("utf-8", "surrogatepass")
-        return f"gateway litellm {hashlib.sha256(told).hexdigest()}"
+        identity = repr((self._models_hash, client)).encode("utf-8", "surrogatepass")
+        return f"gateway litellm {hashlib.sha256(identity).hexdigest()}"
 
     async def aclose(self) -> None:
         """Wait until all abandoned streams are closed."""
