@@ -301,7 +301,7 @@ class Writer:
         topic, bare = topic_of(question, query.entity), without_values(sentence, question)
         subject = subject_of(bare)
         about = [subject] if subject else topic.names
-        shown = nearest(f"{topic.said} {bare}", named_first(documents, about))
+        shown = nearest(f"{topic.full_text} {bare}", named_first(documents, about))
         prompt = repair_prompt(
             shortened_question(question),
             text[max(start - _CONTEXT_CHARS, 0) : start],
