@@ -13,8 +13,8 @@ from resay.core.passage import Passage
 from resay.core.quantities import negations, quantities
 from resay.core.query import Query
 from resay.core.tokens import tokenize
-from resay.engine.code_names import compared, names_in, read_samples
-from resay.engine.regeneration.prompts import replacement_in, unmarked
+from resay.engine.code_names import compare_names, index_samples, names_in
+from resay.engine.regeneration.prompts import parse_citations, parse_replacement
 from resay.engine.regeneration.rechecking import claims_more
 from resay.engine.regeneration.topics import plain, topic_of
 from resay.providers.base import Completion
@@ -108,7 +108,7 @@ def _object(text: str) -> None:
 
 
 def _repair(text: str) -> None:
-    replacement_in(f">>>{text}x", ())
+    parse_replacement(f">>>{text}x", ())
 
 
 def _heading(text: str) -> None:
@@ -119,7 +119,9 @@ def _heading(text: str) -> None:
 def _names(text: str) -> None:
     for fence in ("```python\n", "```js\n", "```sh\n"):
         code = f"It is:\n\n{fence}{text}"
-        compared(names_in(Passage.of(code)), read_samples([Sample(0, code), Sample(1, code[:-1])]))
+        compare_names(
+            names_in(Passage.of(code)), index_samples([Sample(0, code), Sample(1, code[:-1])])
+        )
     names_in(Passage.of(text))
 
 
@@ -143,7 +145,7 @@ def _facts(text: str) -> None:
         (_facts, (*SPACES, *MARKS, *WORDS, *NUMBERS, "yes ", "not ", " or ")),
         (_object, (*SPACES, "```", "```a\n", "[", '{"a":')),
         (_repair, (*SPACES, ">>>", "> ", "[1", "[1, ")),
-        (lambda text: unmarked(text, 3), (*SPACES, "[1", "[1] ")),
+        (lambda text: parse_citations(text, 3), (*SPACES, "[1", "[1] ")),
         (lambda text: claims_more(text, ""), WORDS),
         (lambda text: plain(text), (*SPACES, *MARKS)),
         (lambda text: topic_of(text), (*SPACES, ".", "(", "please ", "question ")),

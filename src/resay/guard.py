@@ -29,8 +29,8 @@ from resay.core.references import references_in
 from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain
-from resay.engine.check import Given, skipped_early
-from resay.engine.request import Checked, CheckItem, Running, acheck_each
+from resay.engine.check import CheckInputs, early_skip_reason
+from resay.engine.request import Checked, CheckItem, RequestRunner, acheck_each
 from resay.engine.stream import AnswerStream, SyncAnswerStream
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
@@ -280,7 +280,7 @@ class Guard:
                 " mistakes; name another"
             )
         self._chain = Chain(self.policy, cache)
-        self._running = Running(self.policy, self._chain, cache, retriever)
+        self._runner = RequestRunner(self.policy, self._chain, cache, retriever)
         self._batching = _batching(self.policy, provider)
         others = None if self._batching is not None else provider
         self._demands = Demands(self._chain, others, self._batching)
@@ -413,7 +413,7 @@ class Guard:
         if references:
             return self.policy.references.unmentioned != "samples"
         found = references_in(query, self.policy.references.from_) if query else ()
-        return bool(found) and not self._chain.leaves_open(found)
+        return bool(found) and not self._chain.checks_unmentioned(found)
 
     def missing(self, lacking: Mapping[Lack, str]) -> str | None:
         """Return an error message for the first missing input the chain needs, or None.
@@ -445,7 +445,7 @@ class Guard:
         Args:
             query: The query.
         """
-        return skipped_early(self.policy, query)
+        return early_skip_reason(self.policy, query)
 
     async def aprepare(self) -> None:
         """Load the policy's models, and litellm, now instead of during the first check.
@@ -458,8 +458,8 @@ class Guard:
             MissingDependencyError: litellm is needed and not installed.
             ScorerError: A model's server does not answer.
         """
-        await self._running.prepare()
-        named = self._model is not None or self._running.names_models
+        await self._runner.prepare()
+        named = self._model is not None or self._runner.names_models
         if self._batching is not None:
             return
         if self._provider is None and named:
@@ -564,8 +564,8 @@ class Guard:
         splits = self.policy.claims == "model" and query is not None and query.model is not None
         asks = draws or splits or self._chain.needing("judge")
         sources = self._demands.sources(query) if asks else None
-        given = Given(references, samples, tokens)
-        work = self._running.check(response, query, sources, given)
+        given = CheckInputs(references, samples, tokens)
+        work = self._runner.check(response, query, sources, given)
         return await self.listeners.hearing(work, query, sources)
 
     async def acheck_many(
@@ -643,8 +643,8 @@ class Guard:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
         self._demands.check_request(query, sources, references)
-        given = Given(references, samples or None)
-        work = self._running.answer(query, sources, given)
+        given = CheckInputs(references, samples or None)
+        work = self._runner.answer(query, sources, given)
         return await self.listeners.hearing(work, query, sources)
 
     async def arun_check(
@@ -678,8 +678,8 @@ class Guard:
         self._demands.check_live()
         self._demands.check_question(query)
         self._demands.check_references(references)
-        given = Given(references, samples, self._demands.tokens(logprobs))
-        work = self._running.check(response, query, sources, given)
+        given = CheckInputs(references, samples, self._demands.tokens(logprobs))
+        work = self._runner.check(response, query, sources, given)
         return await self.listeners.hearing(work, query, sources)
 
     def astream(
@@ -740,7 +740,7 @@ class Guard:
         """
         self._demands.check_request(query, sources, references)
         chosen = mode_of(self.policy, mode)
-        run = partial(self._running.stream, query, sources, references, chosen)
+        run = partial(self._runner.stream, query, sources, references, chosen)
         return AnswerStream(
             lambda parts: self.listeners.hearing(run(parts), query, sources),
             every_chunk=every_chunk,

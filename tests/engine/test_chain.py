@@ -622,7 +622,7 @@ async def test_what_was_found_before_the_deadline_is_told(
     deciding: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Also where it is written and averaged in another thread, as of a long passage.
-    monkeypatch.setattr("resay.engine.chain._DECIDING", deciding)
+    monkeypatch.setattr("resay.engine.chain._DECISION_COST", deciding)
     monkeypatch.setattr("resay.scorers.common.comparing._AVERAGING", deciding)
 
     class Slow(Count):

@@ -12,8 +12,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from resay import Contradiction, Guard, Passage, Policy, SentenceVerdict, Verdict
-from resay.engine.decide import Contradictions, Deciding
-from resay.engine.state import Board
+from resay.engine.decide import ContradictionIndex, Decider
+from resay.engine.state import RunState
 from resay.scorers.evidence import Evidence, Sample, Samples
 from support.claims import claims_of
 
@@ -25,26 +25,26 @@ SAMPLES = [
 
 
 def test_the_nearest_other_sentence_is_found() -> None:
-    found = Contradictions(SAMPLES).of("It has six million rivets.", [1, 2])
+    found = ContradictionIndex(SAMPLES).search("It has six million rivets.", [1, 2])
     assert found == Contradiction("sample", 1, "It has nine million rivets.")
 
 
 def test_a_sentence_that_says_the_same_contradicts_nothing() -> None:
-    found = Contradictions(SAMPLES[:1]).of("The bridge opened in 1932.")
+    found = ContradictionIndex(SAMPLES[:1]).search("The bridge opened in 1932.")
     assert found is None or "1932" not in found.text
 
 
 def test_what_is_about_something_else_is_not_quoted() -> None:
-    assert Contradictions(SAMPLES).of("Marie Curie won two Nobel prizes.") is None
-    assert Contradictions(SAMPLES).of("It has six million rivets.", [2]) is None
+    assert ContradictionIndex(SAMPLES).search("Marie Curie won two Nobel prizes.") is None
+    assert ContradictionIndex(SAMPLES).search("It has six million rivets.", [2]) is None
 
 
 def test_without_samples_there_is_nothing() -> None:
-    assert Contradictions([]).of("It has six million rivets.") is None
+    assert ContradictionIndex([]).search("It has six million rivets.") is None
 
 
 def test_references_say_so() -> None:
-    found = Contradictions(SAMPLES[:1], "reference").of("It has six million rivets.")
+    found = ContradictionIndex(SAMPLES[:1], "reference").search("It has six million rivets.")
     assert found is not None
     assert found.source == "reference"
 
@@ -56,16 +56,16 @@ def test_a_search_ends_where_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch
     text = "It has six million rivets."
     passage = Passage.of(text)
     known = SentenceVerdict(text, 0, len(text), 0.9)
-    board = Board.of(passage, claims_of(passage), {0: known})
+    state = RunState.of(passage, claims_of(passage), {0: known})
     evidence = Evidence(Samples([sample.passage.text for sample in SAMPLES]))
     policy = Policy.of({"chain": [{"method": "ngram"}]})
-    deciding = Deciding(policy, compares=True, refers=False, structured=False)
-    assert deciding.contradictions(board, evidence)
+    decider = Decider(policy, compares=True, refers=False, structured=False)
+    assert decider.contradictions(state, evidence)
     monkeypatch.setattr("resay.engine.decide.stop_if_abandoned", abandoned)
     with pytest.raises(TimeoutError):
-        deciding.contradictions(board, evidence)
+        decider.contradictions(state, evidence)
     with pytest.raises(TimeoutError):
-        Contradictions(SAMPLES)
+        ContradictionIndex(SAMPLES)
 
 
 WORDS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5).map(" ".join)
@@ -93,7 +93,7 @@ def test_what_is_quoted_shares_the_most_weight_of_rare_words(
     best = max(likeness, default=0.0)
     assume(abs(best - 0.2) > 1e-9)
     samples = [Sample(i, text) for i, text in enumerate(texts)]
-    found = Contradictions(samples).of(sentence, against)
+    found = ContradictionIndex(samples).search(sentence, against)
     assert (found is None) is (best < 0.2)
     if found is not None:
         first = likeness.index(best)
@@ -101,11 +101,11 @@ def test_what_is_quoted_shares_the_most_weight_of_rare_words(
 
 
 _PICK = """
-from resay.engine.decide import Contradictions
+from resay.engine.decide import ContradictionIndex
 from resay.scorers.evidence import Sample
 texts = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]
 samples = [Sample(i, text) for i, text in enumerate(texts)]
-print(Contradictions(samples).of("It has 31 lamps."))
+print(ContradictionIndex(samples).search("It has 31 lamps."))
 """
 
 

@@ -232,7 +232,7 @@ async def test_what_is_flagged_at_the_end_is_foreseen(
     given = [None if score == "lost" else score for score in added]
     lost = tuple(text for text, score in zip((A, B, C), added, strict=False) if score == "lost")
     steps = [step(*given, lost=lost), *late]
-    ahead = chain_of(*steps, threshold=threshold).ahead()
+    ahead = chain_of(*steps, threshold=threshold).verdict_tracker()
     for score in added:
         ahead.add(0.9 if score == "lost" else score, sure=score != "lost")
     assert ahead.flagged is flagged

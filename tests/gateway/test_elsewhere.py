@@ -8,7 +8,7 @@ from resay import Policy
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError
-from resay.gateway.guarding import Elsewhere
+from resay.gateway.guarding import HarmlessParams
 from resay.providers.base import Completion, Completions
 
 POLICY = Policy.of(
@@ -49,7 +49,7 @@ def sample_of(asked: Query) -> Query:
 async def test_what_says_where_to_ask_is_the_policys_alone() -> None:
     asked = Query.of("Who?", **HOSTILE, temperature=0.5, max_tokens=7, tools=[])
     recording = Recording()
-    await Elsewhere(recording, asked, POLICY).complete(sample_of(asked), n=2)
+    await HarmlessParams(recording, asked, POLICY).complete(sample_of(asked), n=2)
     assert recording.queries[0].params == {
         "temperature": 0.5,
         "max_tokens": 7,
@@ -62,7 +62,7 @@ async def test_what_says_where_to_ask_is_the_policys_alone() -> None:
 async def test_judges_keep_the_parameters_that_the_policy_gave_them() -> None:
     judged = Query.of("Is it?", model="openai/j", api_base="http://judge/v1", extra_headers={})
     recording = Recording()
-    await Elsewhere(recording, Query.of("Who?"), POLICY).complete(judged)
+    await HarmlessParams(recording, Query.of("Who?"), POLICY).complete(judged)
     assert recording.queries == [judged]
 
 
@@ -81,7 +81,7 @@ async def test_judges_keep_the_parameters_that_the_policy_gave_them() -> None:
 async def test_nothing_is_fetched_for_a_client(part: dict[str, Any], refers: bool) -> None:
     asked = Query.of([{"role": "user", "content": [part]}])
     recording = Recording()
-    asking = Elsewhere(recording, asked, POLICY).complete(sample_of(asked))
+    asking = HarmlessParams(recording, asked, POLICY).complete(sample_of(asked))
     if refers:
         with pytest.raises(ProviderRefusedError, match="refer to other addresses"):
             await asking

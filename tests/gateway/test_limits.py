@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from resay.gateway import GatewayLimits
-from resay.gateway.admission import Admission, OverloadedError
+from resay.gateway.admission import Admission, OverloadError
 from simulation import Hang, SimulatedProvider
 from support.gateway import CHAT, POLICY, Gateways, Served, received
 
@@ -140,30 +140,30 @@ async def test_so_many_wait_and_no_more() -> None:
     entered = anyio.Event()
 
     async def wait() -> None:
-        async with admission.place():
+        async with admission.slot():
             entered.set()
 
     async with anyio.create_task_group() as tasks:
-        async with admission.place():
+        async with admission.slot():
             tasks.start_soon(wait)
             await anyio.wait_all_tasks_blocked()
-            assert (admission.inside, admission.waiting) == (1, 1)
-            with pytest.raises(OverloadedError):
-                await admission.place().__aenter__()
+            assert (admission.in_flight, admission.queued) == (1, 1)
+            with pytest.raises(OverloadError):
+                await admission.slot().__aenter__()
             assert not entered.is_set()
         await entered.wait()
-    assert (admission.inside, admission.waiting) == (0, 0)
+    assert (admission.in_flight, admission.queued) == (0, 0)
 
 
 @pytest.mark.anyio
 async def test_who_gives_up_waiting_leaves_no_trace() -> None:
     admission = Admission(GatewayLimits(concurrency=1, queue=1, queue_s=60))
-    async with admission.place():
+    async with admission.slot():
         with anyio.move_on_after(0.01):
-            await admission.place().__aenter__()
-        assert admission.waiting == 0
-    async with admission.place():
-        assert admission.inside == 1
+            await admission.slot().__aenter__()
+        assert admission.queued == 0
+    async with admission.slot():
+        assert admission.in_flight == 1
 
 
 @pytest.mark.parametrize("stream", [b"false", b"true"])

@@ -328,17 +328,17 @@ def test_marks_are_known_for_an_hour_and_only_with_the_secret() -> None:
     clock = Clock()
     marks, others = Marks("secret", clock), Marks("other", clock)
     mark = marks.make()
-    assert marks.knows(mark)
-    assert Marks("secret", clock).knows(mark)
-    assert not others.knows(mark)
-    assert not Marks(None, clock).knows(mark)
+    assert marks.recognizes(mark)
+    assert Marks("secret", clock).recognizes(mark)
+    assert not others.recognizes(mark)
+    assert not Marks(None, clock).recognizes(mark)
     assert marks.make() != mark
     changed = mark.replace(mark.split(".")[1], "9999999999")
-    assert not marks.knows(changed)
+    assert not marks.recognizes(changed)
     clock.now += 3_601
-    assert not marks.knows(mark)
-    assert Marks.seems(mark)
-    assert not Marks.seems("5ab1")
+    assert not marks.recognizes(mark)
+    assert Marks.looks_like_mark(mark)
+    assert not Marks.looks_like_mark("5ab1")
 
 
 def test_conversations_are_remembered_for_a_while() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.gateway.litellm.upstream import asked_of_litellm
+from resay.gateway.litellm.upstream import litellm_params
 from resay.gateway.refusing import RefusedError
 
 EVIL = "http://169.254.169.254/latest"
@@ -48,14 +48,14 @@ def parts(part: object, *, role: str = "user") -> dict[str, Any]:
 @pytest.mark.parametrize("path", ASKED)
 def test_what_says_where_to_ask_reaches_nobody(path: str) -> None:
     body = {"model": "gpt", **HOSTILE, **ASKED[path], "temperature": 0.5}
-    assert asked_of_litellm(path, body) == ASKED[path] | {"temperature": 0.5}
+    assert litellm_params(path, body) == ASKED[path] | {"temperature": 0.5}
 
 
 @given(st.dictionaries(st.text(max_size=20), st.none() | st.booleans() | st.text(max_size=5)))
 def test_nothing_unknown_reaches_anybody(odd: dict[str, Any]) -> None:
-    known = asked_of_litellm("/completions", {"prompt": "Who?"})
+    known = litellm_params("/completions", {"prompt": "Who?"})
     odd = {f"{name}_": value for name, value in odd.items()}
-    assert asked_of_litellm("/completions", {**odd, "prompt": "Who?"}) == known
+    assert litellm_params("/completions", {**odd, "prompt": "Who?"}) == known
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_nothing_unknown_reaches_anybody(odd: dict[str, Any]) -> None:
 def test_nothing_is_fetched_for_a_client(part: dict[str, Any]) -> None:
     for path, more in (("/chat/completions", {}), ("/messages", {"max_tokens": 9})):
         with pytest.raises(RefusedError, match="refers to other addresses") as caught:
-            asked_of_litellm(path, {**parts(part), **more})
+            litellm_params(path, {**parts(part), **more})
         assert caught.value.status == 400
         assert EVIL not in str(caught.value)
 
@@ -90,7 +90,7 @@ def test_nothing_is_fetched_for_a_client(part: dict[str, Any]) -> None:
 def test_a_type_on_a_message_hides_nothing() -> None:
     message = {**parts({"type": "image_url", "image_url": EVIL})["messages"][0], "type": "text"}
     with pytest.raises(RefusedError, match="addresses"):
-        asked_of_litellm("/chat/completions", {"messages": [message]})
+        litellm_params("/chat/completions", {"messages": [message]})
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_type_on_a_message_hides_nothing() -> None:
 )
 def test_nothing_is_fetched_from_elsewhere_in_a_request(path: str, body: dict[str, Any]) -> None:
     with pytest.raises(RefusedError, match="addresses"):
-        asked_of_litellm(path, body)
+        litellm_params(path, body)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_nothing_is_fetched_from_elsewhere_in_a_request(path: str, body: dict[st
 )
 def test_what_is_there_and_what_is_only_said_passes(part: dict[str, Any]) -> None:
     body = parts(part) | {"max_tokens": 9, "system": f"Never open {EVIL}."}
-    assert asked_of_litellm("/messages", body) == body
+    assert litellm_params("/messages", body) == body
 
 
 def test_calls_of_tools_may_hold_addresses() -> None:
@@ -142,7 +142,7 @@ def test_calls_of_tools_may_hold_addresses() -> None:
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "functions.open:0", "content": EVIL},
     ]
-    assert asked_of_litellm("/chat/completions", {"messages": messages}) == {"messages": messages}
+    assert litellm_params("/chat/completions", {"messages": messages}) == {"messages": messages}
 
 
 @pytest.mark.parametrize(
@@ -166,28 +166,28 @@ def test_what_the_answer_would_be_another_without_is_refused(
     path: str, more: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(RefusedError, match=named) as caught:
-        asked_of_litellm(path, ASKED[path] | more)
+        litellm_params(path, ASKED[path] | more)
     assert caught.value.status == 400
 
 
 def test_tools_of_the_applications_own_are_offered() -> None:
     kinds = [None, "custom", "bash_20250124", "text_editor_20250728"]
     body = {**ASKED["/messages"], "tools": [{"type": kind, "name": "t"} for kind in kinds]}
-    assert asked_of_litellm("/messages", body) == body
+    assert litellm_params("/messages", body) == body
 
 
 def test_streams_and_what_they_say_beside_are_asked_for_as_they_are() -> None:
     options = {"include_usage": True, "include_obfuscation": False}
     body = {**ASKED["/chat/completions"], "stream": True, "stream_options": options}
-    asked = asked_of_litellm("/chat/completions", body)
+    asked = litellm_params("/chat/completions", body)
     assert asked["stream"] is True
     assert asked["stream_options"] == {"include_usage": True}
     included = ["reasoning.encrypted_content", "file_search_call.results"]
-    asked = asked_of_litellm("/responses", {**ASKED["/responses"], "include": included})
+    asked = litellm_params("/responses", {**ASKED["/responses"], "include": included})
     assert asked["include"] == ["reasoning.encrypted_content"]
 
 
 def test_other_apis_are_not_spoken() -> None:
     with pytest.raises(RefusedError) as caught:
-        asked_of_litellm("/embeddings", {"input": "x"})
+        litellm_params("/embeddings", {"input": "x"})
     assert caught.value.status == 404

@@ -305,7 +305,7 @@ async def test_what_a_model_takes_is_known(upstreams: Upstreams) -> None:
     response = await upstream.open(call(path), path, asked)
     await response.read()
     assert response.status_code == 400
-    assert "does not take 'seed'" in json.loads(response.content)["error"]["message"]
+    assert "does not support 'seed'" in json.loads(response.content)["error"]["message"]
     lenient = await upstreams(params={"drop_params": True})
     assert (await lenient.open(call(path), path, asked)).status_code == 200
 

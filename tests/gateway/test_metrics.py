@@ -159,7 +159,7 @@ def test_what_alerts_look_at_is_there_from_the_beginning() -> None:
 def test_refusals_are_counted_by_their_code() -> None:
     metrics = Metrics()
     for code in ("overloaded", "invalid_api_key", "overloaded"):
-        metrics.refused(code)
+        metrics.count_refused(code)
     told = told_by(metrics)
     assert told["errors_total overloaded"] == told["overloads_total"] == 2
     assert told["errors_total invalid_api_key"] == 1
@@ -168,7 +168,7 @@ def test_refusals_are_counted_by_their_code() -> None:
 def test_requests_that_are_passed_on_are_counted() -> None:
     metrics = Metrics()
     for method, status in (("GET", 200), ("GET", 204), ("BREW", 418)):
-        metrics.passed(method, status, 0.3)
+        metrics.count_passed(method, status, 0.3)
     told = told_by(metrics)
     assert told["passed_total GET 2xx"] == 2
     assert told["passed_total other 4xx"] == 1
@@ -238,7 +238,7 @@ def test_any_label_is_well_formed(names: list[tuple[str, str, str]]) -> None:
     metrics = Metrics()
     for model, policy, code in names:
         metrics.observe(seen(model=model, policy=policy))
-        metrics.refused(code)
+        metrics.count_refused(code)
     text, _ = metrics.render()
     opened, _ = metrics.render(OPEN)
     for families in (text_families(text.decode()), openmetrics_families(opened.decode())):

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from resay.gateway import Gateway, GatewayConfig
-from resay.gateway.gateway import ForOperators
+from resay.gateway.gateway import OperatorAuth
 
 KEY = "an-operators-key-of-its-own"
 CLIENT_KEYS = [{"name": "team", "sha256": "0" * 64}]
@@ -25,7 +25,7 @@ def seen(
     **told: Any,
 ) -> httpx.Response:
     config = GatewayConfig.of({"upstream": {"url": "http://x/v1"}, **told})
-    app = ForOperators(PlainTextResponse("shown"), config)
+    app = OperatorAuth(PlainTextResponse("shown"), config)
     return TestClient(app, client=client).get("/ui", headers={"host": host, **(headers or {})})
 
 

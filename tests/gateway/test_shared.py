@@ -168,7 +168,7 @@ def test_what_was_asked_through_one_is_known_to_the_other(
     verdict = other.post(path, json=answered).json()["hallucination"][0]
     assert verdict["decision"] != "inconclusive"
     unknown = other.post(path, json=answered | {"litellm_call_id": "call-2"}).json()
-    assert "does not know what was asked" in unknown["hallucination"][0]["reason"]
+    assert "does not know the question" in unknown["hallucination"][0]["reason"]
     # Nobody who looks at the keys learns whose they are.
     assert not any("call-1" in key for key in redis.found())
 

@@ -84,17 +84,19 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
             "verdict.flagged",
         ),
     ),
-    "resay.engine.state": (("Entry.against", "(score or 0.0) > 0.5", "(score or 0.0) >= 0.5"),),
+    "resay.engine.state": (
+        ("ClaimResult.against", "(score or 0.0) > 0.5", "(score or 0.0) >= 0.5"),
+    ),
     "resay.engine.chain": (
-        ("Chain._settled_before", "settle is not None and settle.settles(entry.score)", "False"),
+        ("Chain._settled_before", "settle is not None and settle.settles(result.score)", "False"),
     ),
     "resay.engine.stream": (
         (
-            "Holding._withholds",
+            "StreamGate._withholds",
             "any((sentence.flagged for sentence in part.sentences))",
             "part.sentences[0].flagged",
         ),
-        ("Holding._release", "any((undecided for _, undecided in views))", "bool(views[0][1])"),
+        ("StreamGate._release", "any((undecided for _, undecided in views))", "bool(views[0][1])"),
     ),
     "resay.scorers.base": (
         ("Settle.settles", "score < self.below", "score <= self.below"),
@@ -119,8 +121,8 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
     "resay.engine.chain:Chain._ask_for_contradictions: step is not None and step.contradicts  ->  "
     "step is not None": "A step whose method does not say it says None.",
-    "resay.engine.stream:Holding._score: 1  ->  2": _TURNS,
-    "resay.engine.stream:Holding._joined.join: self._boards.clear()  ->  pass": (
+    "resay.engine.stream:StreamGate._score: 1  ->  2": _TURNS,
+    "resay.engine.stream:StreamGate._joined_state.join: self._states.clear()  ->  pass": (
         "It only frees what is not read again."
     ),
     "resay.engine.chain:Chain._score: judge is not None and self._cache is not None  ->  "
@@ -130,13 +132,15 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:_groups: group[-1]  ->  group[0]": (
         "A step that corrects is alone in its group."
     ),
-    "resay.engine.chain:Chain.view: self._deciding.sentences(board, claims)[0]  ->  "
-    "self._deciding.sentences(board, claims)[-1]": "There is one sentence.",
-    "resay.engine.state:Entry.against: 0.0  ->  0.5": (
+    "resay.engine.chain:Chain.view: self._decider.sentences(state, claims)[0]  ->  "
+    "self._decider.sentences(state, claims)[-1]": "There is one sentence.",
+    "resay.engine.state:ClaimResult.against: 0.0  ->  0.5": (
         "Half is no more over a half than nothing is."
     ),
-    "resay.engine.state:Board.joined: in_doubt or decisive  ->  in_doubt": "Only its note is read.",
-    "resay.engine.state:Board.joined: 0  ->  1 #2": "Nobody asks a joined board for its steps.",
+    "resay.engine.state:RunState.joined: in_doubt or decisive  ->  in_doubt": (
+        "Only its note is read."
+    ),
+    "resay.engine.state:RunState.joined: 0  ->  1 #2": "Nobody asks a joined state for its steps.",
     "resay.engine.decide:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": ("As good a tolerance."),
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
     "resay.scorers.mqag:_sigmoid: x >= 0  ->  x > 0": "Both forms are right at 0.",

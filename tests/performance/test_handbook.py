@@ -17,7 +17,7 @@ from performance.handbook_world import ATTRIBUTES, GROUPS, Claim, Handbook, Ques
 from resay import Answer, Document, Query, Verdict
 from resay.core.passage import Passage
 from resay.core.verdict import SentenceVerdict
-from resay.engine.regeneration.prompts import repairing, rewriting
+from resay.engine.regeneration.prompts import repair_prompt, rewrite_query
 from resay.scorers import references
 
 TINY = ["--questions", "12", "--retriever", "folder", "--k", "3"]
@@ -206,7 +206,7 @@ def test_the_judge_knows_no_more_than_the_prompt() -> None:
 def repaired(sentence: str, *documents: str) -> str:
     shown = [Document(str(i), text) for i, text in enumerate(documents)]
     question = f"What is the weight of the {PRODUCT}?"
-    return asked(repairing(question, "", sentence, "", shown))
+    return asked(repair_prompt(question, "", sentence, "", shown))
 
 
 def test_the_writer_says_what_the_documents_say() -> None:
@@ -221,9 +221,9 @@ def test_the_writer_says_what_the_documents_say() -> None:
 
 def test_the_writer_says_what_the_documents_do_not() -> None:
     query = Query.of(f"When was the {PRODUCT} launched?")
-    found = rewriting(query, [Document("a", "# Garmo X100\n\nIt weighs 4.2 kg.")])
+    found = rewrite_query(query, [Document("a", "# Garmo X100\n\nIt weighs 4.2 kg.")])
     assert asked(found.question).endswith("[?]")
-    found = rewriting(query, [Document("a", "# Garmo X100\n\nIt was launched in 1984.")])
+    found = rewrite_query(query, [Document("a", "# Garmo X100\n\nIt was launched in 1984.")])
     assert asked(found.question) == f"The {PRODUCT} was launched in 1984. [1]"
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from resay._internal.importing import require_optional
 from resay.core.logprobs import field_of
 from resay.core.verdict import OnVerdict, Verdict
-from resay.engine.regeneration.rechecking import comparing_with_references
+from resay.engine.regeneration.rechecking import reference_steps
 from resay.errors import ConfigurationError, DeadlineExceededError
 from resay.guard import Guard
 from resay.policy import Policy, Regenerate
@@ -147,7 +147,7 @@ def refuse_without_writer(guard: Guard, answering: object, remedy: str = "") -> 
     guard.refuse({"model": f", {where} a judge in the policy with `judge:`"})
     action, missing = guard.policy.action, None
     if isinstance(action, Regenerate):
-        steps = comparing_with_references(action.recheck or guard.policy.chain)
+        steps = reference_steps(action.recheck or guard.policy.chain)
         if action.writer is None:
             missing = "a `writer`"
         elif action.from_ == "documents" and any(step.asks_response_model for step in steps):

@@ -197,8 +197,8 @@ def _unscored_kinds(verdict: Verdict) -> frozenset[str]:
     These are the fields it does not compare and the sentences of an answer it skips. No answer
     escapes a check because of its form.
     """
-    meant = {"field", "sentence"} if verdict.skipped else {"field"}
-    return frozenset(stretch.kind for stretch in verdict.unscored) - meant
+    intended = {"field", "sentence"} if verdict.skipped else {"field"}
+    return frozenset(stretch.kind for stretch in verdict.unscored) - intended
 
 
 def withheld_stops(policy: Policy) -> bool:
@@ -234,10 +234,10 @@ def cited(response: str, verdict: Verdict) -> str:
             parts += [response[position : sentence.end], " ", marks]
             position = sentence.end
     parts += [response[position:].rstrip(), "\n\nSources:\n"]
-    return "".join(parts) + "\n".join(f"[{numbers[s.id]}] {_described(s)}" for s in sources)
+    return "".join(parts) + "\n".join(f"[{numbers[s.id]}] {_describe(s)}" for s in sources)
 
 
-def _described(source: Document) -> str:
+def _describe(source: Document) -> str:
     url = source.metadata.get("url")
     where = url if isinstance(url, str) and url.strip() else source.id
     return " ".join(

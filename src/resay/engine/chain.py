@@ -33,9 +33,9 @@ from resay.core.verdict import (
     StepRecord,
     Verdict,
 )
-from resay.engine.code_names import NameClaim, NameFinder, compared, names_in, read_samples
-from resay.engine.decide import OVERDUE, SEARCHES, Ahead, Deciding, pool_of
-from resay.engine.state import Board, Entry
+from resay.engine.code_names import NameClaim, NameFinder, compare_names, index_samples, names_in
+from resay.engine.decide import INDEX_BUILDERS, TIMED_OUT, Decider, VerdictTracker, pool_of
+from resay.engine.state import ClaimResult, RunState
 from resay.errors import ConfigurationError, ScorerError
 from resay.policy import Block, Policy
 from resay.providers.base import Completion, Provider
@@ -54,12 +54,12 @@ from resay.scorers.tools import Arguments
 
 # Costs for `compute`, in characters: searching a character for contradictions, finding claims in
 # one, deciding about a piece, flagging a sentence.
-_SEARCHING = 10
-_READING = 20
-_DECIDING = 100
-_FLAGGING = 10
+_SEARCH_COST = 10
+_PARSE_COST = 20
+_DECISION_COST = 100
+_FLAG_COST = 10
 # Number of tasks started before other tasks on the event loop get a turn.
-_AT_ONCE = 32
+_BATCH_SIZE = 32
 
 
 class Chain:
@@ -92,14 +92,14 @@ class Chain:
         for when in (policy.when, *(config.when for config in policy.chain)):
             if when is not None:
                 when.load()
-        self._grounding = _grounding(policy, () if steps else self._steps)
-        wanted = policy.references.from_ if self._grounding else ()
+        self._reference_steps = _reference_steps(policy, () if steps else self._steps)
+        wanted = policy.references.from_ if self._reference_steps else ()
         self.reference_functions = reference_functions(wanted)
-        self._tell = import_named(policy.non_claims) if ":" in policy.non_claims else None
-        self._early = _early(self._steps)
-        self._late = self._steps[len(self._early) :]
+        self._non_claims = import_named(policy.non_claims) if ":" in policy.non_claims else None
+        self._early_steps = _leading_steps(self._steps)
+        self._late_steps = self._steps[len(self._early_steps) :]
         self._structured = bool(steps)
-        self._deciding = Deciding(
+        self._decider = Decider(
             policy,
             compares=self.needing("samples") is not None,
             refers=self.needing("references") is not None,
@@ -125,9 +125,9 @@ class Chain:
     @property
     def grounds(self) -> bool:
         """Whether claims are compared with the request's references before anything else."""
-        return self._grounding is not None
+        return self._reference_steps is not None
 
-    def leaves_open(self, references: Sequence[Reference]) -> bool:
+    def checks_unmentioned(self, references: Sequence[Reference]) -> bool:
         """Return whether claims that no reference mentions go on to the other steps."""
         wanted = self._policy.references.unmentioned
         binding = any(reference.binding for reference in references)
@@ -179,23 +179,23 @@ class Chain:
         Returns:
             The verdict, without the check's usage and time, which the guard adds.
         """
-        board = await self.board(passage, evidence, deadline, kept)
-        return await self.check(board, evidence, deadline, budget)
+        state = await self.initial_state(passage, evidence, deadline, kept)
+        return await self.check(state, evidence, deadline, budget)
 
     async def check(
-        self, board: Board, evidence: Evidence, deadline: float, budget: Budget | None = None
+        self, state: RunState, evidence: Evidence, deadline: float, budget: Budget | None = None
     ) -> Verdict:
-        """Do the work of `run`, given a board without results."""
-        return await self._decide(self._steps, board, evidence, deadline, budget)
+        """Do the work of `run`, given a state without results."""
+        return await self._decide(self._steps, state, evidence, deadline, budget)
 
-    async def board(
+    async def initial_state(
         self,
         passage: Passage,
         evidence: Evidence,
         deadline: float,
         kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
-    ) -> Board:
-        """Find the claims in a passage's sentences, and return a board without results.
+    ) -> RunState:
+        """Find the claims in a passage's sentences, and return a state without results.
 
         Args:
             passage: The passage to score.
@@ -211,18 +211,18 @@ class Chain:
                 rules.read(sentence, i, alone=alone) for i, sentence in enumerate(passage.sentences)
             ]
 
-        claims = await compute(read, chars=len(passage.text) * _READING)
+        claims = await compute(read, chars=len(passage.text) * _PARSE_COST)
         asks = self._policy.claims == "model" and not self._structured
         if asks and (evidence.sources or not self._lacks_samples(evidence)):
             with anyio.CancelScope(deadline=deadline):
                 claims = await claims_by_model(passage, claims, evidence)
-        board = Board.of(passage, (c for of_one in claims for c in of_one), kept)
+        state = RunState.of(passage, (c for of_one in claims for c in of_one), kept)
         if self._compares_names:
             question = rules.question
             find = partial(names_in, passage, question)
-            names = await compute(find, chars=len(passage.text) * _READING)
-            board.names = [(name, Entry()) for name in names]
-        return board
+            names = await compute(find, chars=len(passage.text) * _PARSE_COST)
+            state.names = [(name, ClaimResult()) for name in names]
+        return state
 
     @property
     def _compares_names(self) -> bool:
@@ -236,9 +236,9 @@ class Chain:
         """
         return NameFinder(query.question if query else "") if self._compares_names else None
 
-    def flags_names(self, names: Sequence[tuple[Claim, Entry]], evidence: Evidence) -> bool:
+    def flags_names(self, names: Sequence[tuple[Claim, ClaimResult]], evidence: Evidence) -> bool:
         """Return whether any name in code is flagged, judging by the samples."""
-        return self._deciding.flags_names(names, evidence)
+        return self._decider.flags_names(names, evidence)
 
     async def compare_names(
         self,
@@ -247,7 +247,7 @@ class Chain:
         deadline: float,
         *,
         before: Sequence[NameClaim] = (),
-    ) -> list[tuple[Claim, Entry]]:
+    ) -> list[tuple[Claim, ClaimResult]]:
         """Compare names in code with those in the samples' code.
 
         Args:
@@ -264,11 +264,11 @@ class Chain:
             if names and self.needing("samples") is not None:
                 async for _ in samples.first(least):
                     pass
-            index = await samples.derive(read_samples, chars=_READING * samples.chars)
-            compare = partial(compared, names, index, before)
-            entries = await compute(compare, chars=_SEARCHING * len(names) * len(samples))
-            return list(zip(names, entries, strict=True))
-        return [(name, Entry()) for name in names]
+            index = await samples.derive(index_samples, chars=_PARSE_COST * samples.chars)
+            compare = partial(compare_names, names, index, before)
+            results = await compute(compare, chars=_SEARCH_COST * len(names) * len(samples))
+            return list(zip(names, results, strict=True))
+        return [(name, ClaimResult()) for name in names]
 
     def rules(self, query: Query | None) -> Rules:
         """Return the rules that find a response's claims.
@@ -281,27 +281,27 @@ class Chain:
             query.question if query else "",
             splits=policy.claims != "none" and not self._structured,
             skips=policy.non_claims != "score" and not self._structured,
-            tell=self._tell,
+            tell=self._non_claims,
         )
 
-    async def score(self, board: Board, evidence: Evidence, deadline: float) -> None:
+    async def score(self, state: RunState, evidence: Evidence, deadline: float) -> None:
         """Score a sentence of a response that is still being written, as far as possible.
 
         Args:
-            board: A board with only this sentence and its claims.
+            state: A state with only this sentence and its claims.
             evidence: The evidence to compare it with.
             deadline: When to stop, on the event loop's clock.
         """
         with anyio.CancelScope(deadline=deadline):
-            await self._run_steps(self._early, board, evidence, alone=True)
+            await self._run_steps(self._early_steps, state, evidence, alone=True)
 
     async def finish(
-        self, board: Board, evidence: Evidence, deadline: float, budget: Budget | None = None
+        self, state: RunState, evidence: Evidence, deadline: float, budget: Budget | None = None
     ) -> Verdict:
         """Decide about a passage whose sentences `score` has scored.
 
         Args:
-            board: The whole passage with the results for its sentences.
+            state: The whole passage with the results for its sentences.
             evidence: The evidence to compare it with.
             deadline: When to stop, on the event loop's clock.
             budget: Total limit for the calls, if there is one.
@@ -309,15 +309,15 @@ class Chain:
         Returns:
             The verdict, without the check's usage and time.
         """
-        return await self._decide(self._late, board, evidence, deadline, budget)
+        return await self._decide(self._late_steps, state, evidence, deadline, budget)
 
     async def conclude(
-        self, board: Board, evidence: Evidence, deadline: float, budget: Budget | None = None
+        self, state: RunState, evidence: Evidence, deadline: float, budget: Budget | None = None
     ) -> Verdict:
         """Decide from the results so far, without running any step.
 
         Args:
-            board: The passage with the results for its sentences.
+            state: The passage with the results for its sentences.
             evidence: The evidence it was compared with.
             deadline: When to stop searching for contradictions of flagged sentences, on the event
                 loop's clock.
@@ -327,86 +327,86 @@ class Chain:
             The verdict, without the check's usage and time.
         """
         exhausted = budget.refusal if budget else None
-        found = await self._contradictions(board, evidence, deadline)
-        decide = partial(self._deciding.verdict, board, evidence, found, exhausted)
-        return await compute(decide, chars=_DECIDING * len(board.passage.pieces))
+        found = await self._contradictions(state, evidence, deadline)
+        decide = partial(self._decider.verdict, state, evidence, found, exhausted)
+        return await compute(decide, chars=_DECISION_COST * len(state.passage.pieces))
 
     async def view(
-        self, board: Board, evidence: Evidence, deadline: float
+        self, state: RunState, evidence: Evidence, deadline: float
     ) -> tuple[SentenceVerdict, frozenset[int]]:
-        """Return the result for a board's only sentence, and which of its claims are in doubt."""
-        found = await self._contradictions(board, evidence, deadline)
-        claims = self._deciding.claims(board, evidence, found)
-        sentence = self._deciding.sentences(board, claims)[0]
-        return sentence, self._deciding.undecided(board, evidence)
+        """Return the result for a state's only sentence, and which of its claims are in doubt."""
+        found = await self._contradictions(state, evidence, deadline)
+        claims = self._decider.claims(state, evidence, found)
+        sentence = self._decider.sentences(state, claims)[0]
+        return sentence, self._decider.undecided(state, evidence)
 
     async def _contradictions(
-        self, board: Board, evidence: Evidence, deadline: float
+        self, state: RunState, evidence: Evidence, deadline: float
     ) -> Mapping[int, Contradiction]:
         """Find contradictions of flagged sentences; none if there is no time for all of them."""
 
         def to_find() -> tuple[int, set[EvidenceKind]]:
-            flagged = self._deciding.flagged(board, evidence)
-            chars = sum(len(board.claims[i].text) for i in flagged)
-            entries = (board.entries[i] for i in flagged)
+            flagged = self._decider.flagged(state, evidence)
+            chars = sum(len(state.claims[i].text) for i in flagged)
+            results = (state.results[i] for i in flagged)
             # Contradictions that methods reported are not searched for again.
-            return chars, {entry.source for entry in entries if entry.contradiction is None}
+            return chars, {result.source for result in results if result.contradiction is None}
 
-        chars, sources = await compute(to_find, chars=_FLAGGING * len(board.entries))
+        chars, sources = await compute(to_find, chars=_FLAG_COST * len(state.results))
         if not chars:
             return {}
         with anyio.CancelScope(deadline=deadline):
             for source in sources:
                 pool = pool_of(source, evidence)
-                await pool.derive(SEARCHES[source], chars=_SEARCHING * pool.chars)
-            find = partial(self._deciding.contradictions, board, evidence)
-            return await compute(find, chars=_SEARCHING * chars)
+                await pool.derive(INDEX_BUILDERS[source], chars=_SEARCH_COST * pool.chars)
+            find = partial(self._decider.contradictions, state, evidence)
+            return await compute(find, chars=_SEARCH_COST * chars)
         return {}
 
     @property
     def scores_early(self) -> bool:
         """Whether sentences get scores before the response is complete."""
-        return bool(self._early)
+        return bool(self._early_steps)
 
     @property
     def decides_late(self) -> bool:
         """Whether some scores cannot be predicted before the response is complete."""
-        return not all(step.foresees for step in self._late)
+        return not all(step.foresees for step in self._late_steps)
 
     @property
     def corrects_late(self) -> bool:
         """Whether the scores of sentences are corrected when the response is complete."""
-        return bool(self._late)
+        return bool(self._late_steps)
 
-    def ahead(self) -> Ahead:
+    def verdict_tracker(self) -> VerdictTracker:
         """Return a tracker that predicts the verdict of a response still being written."""
-        return Ahead(self._policy, self._late)
+        return VerdictTracker(self._policy, self._late_steps)
 
     async def _decide(
         self,
         steps: Sequence[Step],
-        board: Board,
+        state: RunState,
         evidence: Evidence,
         deadline: float,
         budget: Budget | None,
     ) -> Verdict:
         with anyio.CancelScope(deadline=deadline):
-            await self._run_steps(steps, board, evidence)
-            await self._ask_for_contradictions(board, evidence)
-        names = [name for name, _ in board.names if isinstance(name, NameClaim)]
-        if names and not any(entry.by or entry.why for _, entry in board.names):
-            board.names = await self.compare_names(names, evidence, deadline)
-        return await self.conclude(board, evidence, deadline, budget)
+            await self._run_steps(steps, state, evidence)
+            await self._ask_for_contradictions(state, evidence)
+        names = [name for name, _ in state.names if isinstance(name, NameClaim)]
+        if names and not any(result.by or result.why for _, result in state.names):
+            state.names = await self.compare_names(names, evidence, deadline)
+        return await self.conclude(state, evidence, deadline, budget)
 
     async def _run_steps(
-        self, steps: Sequence[Step], board: Board, evidence: Evidence, *, alone: bool = False
+        self, steps: Sequence[Step], state: RunState, evidence: Evidence, *, alone: bool = False
     ) -> None:
-        everything = [i for i in range(len(board.entries)) if i not in board.kept]
-        pending = [i for i in everything if not self._settled_before(steps, board.entries[i])]
-        if self._grounding and evidence.sources and pending and steps[:1] == self._steps[:1]:
-            step = self._grounding[self.leaves_open(evidence.sources)]
-            await self._run_together([_Run(step, board, pending, evidence, alone)])
-            pending = [i for i in pending if board.entries[i].score is None]
+        everything = [i for i in range(len(state.results)) if i not in state.kept]
+        pending = [i for i in everything if not self._settled_before(steps, state.results[i])]
+        if self._reference_steps and evidence.sources and pending and steps[:1] == self._steps[:1]:
+            step = self._reference_steps[self.checks_unmentioned(evidence.sources)]
+            await self._run_together([_Run(step, state, pending, evidence, alone)])
+            pending = [i for i in pending if state.results[i].score is None]
         if self._lacks_samples(evidence):
             # Paid calls could not decide anything.
             steps = [step for step in steps if "judge" not in step.needs]
@@ -415,26 +415,26 @@ class Chain:
             seen = everything if group[0].corrects else pending
             if group[0].is_second:
                 # Trusted texts overrule the second model.
-                seen = [i for i in seen if not board.entries[i].is_grounded]
+                seen = [i for i in seen if not state.results[i].is_grounded]
             if not seen:
                 continue
-            await self._run_together([_Run(s, board, seen, evidence, alone) for s in group])
+            await self._run_together([_Run(s, state, seen, evidence, alone) for s in group])
             settle = group[-1].config.settle
             if settle is not None:
-                pending = [i for i in pending if not settle.settles(board.entries[i].score)]
+                pending = [i for i in pending if not settle.settles(state.results[i].score)]
 
     def _lacks_samples(self, evidence: Evidence) -> bool:
         """Return whether too few samples are available for a conclusive check."""
         few = evidence.samples.most < self._policy.sampling.min
         return few and self.needing("samples") is not None
 
-    def _settled_before(self, steps: Sequence[Step], entry: Entry) -> bool:
+    def _settled_before(self, steps: Sequence[Step], result: ClaimResult) -> bool:
         """Return whether a step outside this run has settled a sentence."""
-        if entry.step is None or entry.step in steps:
+        if result.step is None or result.step in steps:
             return False
-        settle = entry.step.config.settle
-        by_references = entry.step in (self._grounding or ())
-        return by_references or (settle is not None and settle.settles(entry.score))
+        settle = result.step.config.settle
+        by_references = result.step in (self._reference_steps or ())
+        return by_references or (settle is not None and settle.settles(result.score))
 
     async def _run_together(self, runs: Sequence[_Run]) -> None:
         """Run independent steps concurrently, and write their results in step order."""
@@ -445,8 +445,8 @@ class Chain:
         finally:
             # Partial results count, whatever ended the steps.
             with anyio.CancelScope(shield=True):
-                entries = sum(len(run.indices) for run in runs)
-                await compute(partial(_write, runs), chars=_DECIDING * entries)
+                count = sum(len(run.indices) for run in runs)
+                await compute(partial(_write, runs), chars=_DECISION_COST * count)
 
     async def _run_step(self, run: _Run) -> None:
         with span(f"resay.score {run.step.name}", {"resay.method": run.step.name}) as around:
@@ -462,8 +462,8 @@ class Chain:
             version = f"{step.name}/{__version__}"
             judge = Caching(judge, self._cache, version=version, source=evidence.judge_source)
         prober = evidence.prober
-        if prober is not None and run.probes is not None:
-            provider: Provider = run.probes
+        if prober is not None and run.probe_meter is not None:
+            provider: Provider = run.probe_meter
             if self._cache is not None:
                 version = f"probe/{__version__}"
                 provider = Caching(
@@ -473,13 +473,13 @@ class Chain:
         view = replace(
             step.view(evidence, judge),
             prober=prober,
-            scores=tuple(run.board.entries[i].score for i in run.indices),
+            scores=tuple(run.state.results[i].score for i in run.indices),
             stopping=self._stopping(run),
             unfinished=run.unfinished,
         )
-        passage = run.board.asked(run.indices)
+        passage = run.state.passage_for(run.indices)
         run.skipped = await step.skip(evidence.query, passage) or step.leave_out(passage, view)
-        run.found = Scores() if run.skipped else await step.run(passage, view)
+        run.completed = Scores() if run.skipped else await step.run(passage, view)
 
     def _stopping(self, run: _Run) -> Stopping | None:
         sampling, samples = self._policy.sampling, run.evidence.samples
@@ -506,7 +506,7 @@ class Chain:
             passage = threshold.passage_alone
             return Aim((edges if passage is None else (passage, *edges),) * count)
         chosen = set(run.indices)
-        others = [e.score for i, e in enumerate(run.board.entries) if i not in chosen]
+        others = [e.score for i, e in enumerate(run.state.results) if i not in chosen]
         return Aim(
             (edges,) * count,
             # A method that scores the passage as a whole overrules this one.
@@ -516,64 +516,64 @@ class Chain:
             outcome=_outcome(run, corrections),
         )
 
-    async def _ask_for_contradictions(self, board: Board, evidence: Evidence) -> None:
+    async def _ask_for_contradictions(self, state: RunState, evidence: Evidence) -> None:
         """Ask the methods that flagged sentences for contradictions."""
         if not any(step.contradicts for step in self._steps):
             return
-        find_flagged = partial(self._deciding.flagged, board, evidence)
-        flagged = await compute(find_flagged, chars=_FLAGGING * len(board.entries))
+        find_flagged = partial(self._decider.flagged, state, evidence)
+        flagged = await compute(find_flagged, chars=_FLAG_COST * len(state.results))
 
         async def find(i: int, step: Step) -> None:
-            entry, text = board.entries[i], board.claims[i].standalone
-            entry.contradiction = await step.contradiction(text, evidence, entry.columns)
+            result, text = state.results[i], state.claims[i].standalone
+            result.contradiction = await step.contradiction(text, evidence, result.columns)
 
         async with anyio.create_task_group() as tasks:
             for count, i in enumerate(flagged, 1):
-                step = board.entries[i].step
+                step = state.results[i].step
                 if step is not None and step.contradicts_at_once:
                     await find(i, step)
                 elif step is not None and step.contradicts:
                     tasks.start_soon(find, i, step)
-                if count % _AT_ONCE == 0:
+                if count % _BATCH_SIZE == 0:
                     await anyio.lowlevel.checkpoint()
 
 
 def _write(runs: Sequence[_Run]) -> None:
     for run in runs:
-        run.board.write(run.step, run.indices, run.scores)
-        run.board.record(run.step, run.indices, run.scores, run.record())
+        run.state.write(run.step, run.indices, run.scores)
+        run.state.record(run.step, run.indices, run.scores, run.record())
 
 
 class _Run:
     """One step running on some of the sentences."""
 
     def __init__(
-        self, step: Step, board: Board, indices: Sequence[int], evidence: Evidence, alone: bool
+        self, step: Step, state: RunState, indices: Sequence[int], evidence: Evidence, alone: bool
     ) -> None:
         self.alone = alone
         self.step = step
-        self.board = board
+        self.state = state
         self.indices = indices
         self.evidence = evidence
         self.meter = Metered(evidence.judge_provider) if evidence.judge_provider else None
-        self.probes = Metered(evidence.prober.provider) if evidence.prober else None
+        self.probe_meter = Metered(evidence.prober.provider) if evidence.prober else None
         self.unfinished: list[Scores] = []
         self.skipped: str | None = None
-        self.found: Scores | None = None
+        self.completed: Scores | None = None
         self._started = time.perf_counter()
 
     @property
     def scores(self) -> Scores:
         """The step's result; the partial result if it was stopped."""
-        if self.found is not None:
-            return self.found
+        if self.completed is not None:
+            return self.completed
         left = self.unfinished[-1] if self.unfinished else Scores()
-        return replace(left, inconclusive=OVERDUE)
+        return replace(left, inconclusive=TIMED_OUT)
 
     @property
     def usage(self) -> Usage:
         """The usage of its judge's answers and its probes."""
-        meters = (self.meter, self.probes)
+        meters = (self.meter, self.probe_meter)
         return sum((meter.usage for meter in meters if meter is not None), Usage())
 
     @property
@@ -625,7 +625,7 @@ def _steps(policy: Policy) -> tuple[Step, ...]:
     return (*steps, Step(config, cast("Scorer", CrossModel(config, compare))))
 
 
-def _grounding(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step] | None:
+def _reference_steps(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step] | None:
     """Return the steps that compare claims with references, or None.
 
     The first flags claims that no reference mentions, the second does not. They use the first judge
@@ -647,7 +647,7 @@ def _grounding(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step] | Non
     return Step.of(config), Step.of(lenient)
 
 
-def _early(steps: Sequence[Step]) -> Sequence[Step]:
+def _leading_steps(steps: Sequence[Step]) -> Sequence[Step]:
     """Return the leading steps that need only a sentence and its evidence."""
     return tuple(takewhile(lambda s: not (s.whole or "logprobs" in s.needs), steps))
 
@@ -672,12 +672,12 @@ def _outcome(run: _Run, corrections: Sequence[Step]) -> Outcome | None:
     """Return what corrections make of a step's scores: its own sentences first, then the others."""
     if not corrections:
         return None
-    entries, indices = run.board.entries, list(run.indices)
+    results, indices = run.state.results, list(run.indices)
     chosen = set(indices)
-    order = [*indices, *(i for i in range(len(entries)) if i not in chosen)]
+    order = [*indices, *(i for i in range(len(results)) if i not in chosen)]
 
     def outcome(scores: Sequence[float | None]) -> Sequence[float | None]:
-        merged = [entry.score for entry in entries]
+        merged = [result.score for result in results]
         for i, score in zip(indices, scores, strict=False):
             merged[i] = score
         for step in corrections:
@@ -750,11 +750,11 @@ async def claims_by_model(
         by_sentence.setdefault(one.sentence, []).append(one)
     claims = list(by_rules)
     for n, i in enumerate(asked, 1):
-        claims[i] = _placed(by_rules[i], passage, i, by_sentence.get(n, ())) or by_rules[i]
+        claims[i] = _located_claims(by_rules[i], passage, i, by_sentence.get(n, ())) or by_rules[i]
     return claims
 
 
-def _placed(
+def _located_claims(
     by_rules: Sequence[Claim], passage: Passage, place: int, found: Sequence[_FoundClaim]
 ) -> tuple[Claim, ...]:
     """Return the claims of a sentence in order; none if they are unreliable."""

@@ -20,8 +20,8 @@ from resay.core.references import Reference, references_in, without_references
 from resay.core.usage import Usage
 from resay.core.verdict import StepRecord, Unscored, Verdict
 from resay.engine.chain import Chain
-from resay.engine.decide import skipped_as
-from resay.engine.state import Board
+from resay.engine.decide import skipped_verdict
+from resay.engine.state import RunState
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider, Sources
 from resay.providers.batching import BATCH_SHARE
@@ -35,11 +35,11 @@ from resay.scorers.structured import READING, Comparable, compared, object_in, p
 from resay.scorers.tools import compared_calls, passage_of_calls
 
 # `compute` weight of a conversation's characters while searching it for references.
-_FINDING = 2
+_REFERENCE_SEARCH_COST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CheckInputs:
     """Material supplied by the caller for a check.
 
     Attributes:
@@ -61,7 +61,7 @@ class Check:
         chain: The policy's chain.
         query: The query that the response answers, if known.
         sources: Providers of samples and judges' answers; None if no model may be called.
-        given: Material supplied by the caller.
+        inputs: Material supplied by the caller.
         cache: Cache for samples; None for no caching.
         calls: Chain for tool calls; None if they are not checked.
     """
@@ -72,7 +72,7 @@ class Check:
         chain: Chain,
         query: Query | None,
         sources: Sources | None,
-        given: Given,
+        inputs: CheckInputs,
         cache: Cache | None = None,
         calls: Chain | None = None,
     ) -> None:
@@ -87,10 +87,10 @@ class Check:
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
         limits = policy.limits
-        self._given = given
+        self._inputs = inputs
         asked = [*query.messages, query.params.get("tools")] if query else []
         self._question_tokens = _tokens(asked)
-        self._reference_tokens = sum(map(_tokens, given.references))
+        self._reference_tokens = sum(map(_tokens, inputs.references))
         if isinstance(policy.action, Regenerate):
             self._reference_tokens += policy.action.attempts * policy.action.max_chars // 4
         before = self._allowance(0)
@@ -100,7 +100,7 @@ class Check:
             cost_usd=limits.cost_usd,
         )
         self._budget = budget
-        self._seen: Evidence | None = None
+        self._used_evidence: Evidence | None = None
         model = sources.model if sources else None
         share = BATCH_SHARE if self._via == "batch" else 1.0
         priced = partial(Priced, prices=policy.prices, model=model, share=share)
@@ -111,13 +111,13 @@ class Check:
         self._evidence = Evidence(
             # Samples of objects are parsed together with the response's object.
             samples=Samples(
-                () if query and query.wants_object else given.samples or (),
+                () if query and query.wants_object else inputs.samples or (),
                 splitter=policy.splitter,
             ),
-            references=Samples(given.references, splitter=policy.splitter),
+            references=Samples(inputs.references, splitter=policy.splitter),
             sources=tuple(
                 Reference(text, f"references[{i}]", label=str(i + 1))
-                for i, text in enumerate(given.references)
+                for i, text in enumerate(inputs.references)
             ),
             query=query,
             judge_provider=self._limited(self._judge) if self._judge else None,
@@ -125,12 +125,12 @@ class Check:
             # Captures no `self`: a reference cycle would be freed only by the garbage collector.
             calls_left=lambda: budget.calls_left,
             judge_source=self._judged_by,
-            logprobs=given.logprobs,
+            logprobs=inputs.logprobs,
             writer=(query.model if query else None) or model,
             second=Samples(splitter=policy.splitter),
         )
 
-    def allow(self, claims: int, references: Sequence[str] = ()) -> None:
+    def raise_limits(self, claims: int, references: Sequence[str] = ()) -> None:
         """Raise the limits that are `auto` to allow a response of this size.
 
         Args:
@@ -148,7 +148,7 @@ class Check:
     def _allowance(self, claims: int, *, reference_tokens: int = 0) -> Allowance:
         return allowance(
             claims,
-            samples=max(self._policy.sampling.max, len(self._given.samples or ())),
+            samples=max(self._policy.sampling.max, len(self._inputs.samples or ())),
             question_tokens=self._question_tokens,
             reference_tokens=self._reference_tokens + reference_tokens,
         )
@@ -176,9 +176,9 @@ class Check:
         return self._evidence
 
     @property
-    def seen(self) -> Evidence:
+    def used_evidence(self) -> Evidence:
         """The evidence the response was checked with, including what came with the response."""
-        return self._seen or self._evidence
+        return self._used_evidence or self._evidence
 
     @property
     def chars(self) -> int:
@@ -198,14 +198,14 @@ class Check:
             return Budgeted(provider, self._budget)
         if limits.timeout_s is not None:
             provider = TimeLimited(provider, limits.timeout_s)
-        together: ProcessLimits | SharedLimits = process_limiter(
+        limiter: ProcessLimits | SharedLimits = process_limiter(
             process.concurrency, process.calls_per_minute
         )
         if limits.shared is not None:
-            together = shared_limiter(limits.shared, together)
+            limiter = shared_limiter(limits.shared, limiter)
         # A call waiting for one of the check's own slots must not hold a slot of the process, or
         # count against the budget.
-        provider = Limited(Budgeted(provider, self._budget, together), self._slots)
+        provider = Limited(Budgeted(provider, self._budget, limiter), self._slots)
         return Retrying(provider, limits.retries)
 
     def _prober(self, sources: Sources | None) -> Judge | None:
@@ -214,8 +214,8 @@ class Check:
         if self._judge is None or sources is None:
             return None
         # A provider that reaches all models through litellm must be given one; others know theirs.
-        must_be_told = sources.via in ("litellm", "batch") and sources.main is sources.judge
-        if must_be_told and sampling.model is None and query.model is None:
+        needs_model = sources.via in ("litellm", "batch") and sources.main is sources.judge
+        if needs_model and sampling.model is None and query.model is None:
             return None
         # The sampling provider may be able to repeat only the main call, so use the judge's.
         return prober_of(
@@ -237,7 +237,7 @@ class Check:
             return found, without_references(query, found)
 
         chars = sum(len(str(message.get("content"))) for message in query.messages)
-        found, asked = await compute(find, chars=_FINDING * chars)
+        found, asked = await compute(find, chars=_REFERENCE_SEARCH_COST * chars)
         found = (*found, *await self._own_references(query))
         if found:
             self._evidence = replace(self._with_sources(self._evidence, found), asked=asked)
@@ -246,7 +246,7 @@ class Check:
     async def _own_references(self, query: Query) -> list[Reference]:
         """Return the references found by the application's functions, recording failures."""
         found: list[Reference] = []
-        for function in () if self.skip_early() else self._chain.reference_functions:
+        for function in () if self.early_skip_reason() else self._chain.reference_functions:
             reason = (
                 f"the check took longer than `limits.deadline_s` ({self._policy.limits.deadline_s})"
             )
@@ -276,7 +276,7 @@ class Check:
     def needs_samples(self) -> bool:
         """Whether samples are needed in any case."""
         sources = self._evidence.sources
-        return not (self._chain.grounds and sources) or self._chain.leaves_open(sources)
+        return not (self._chain.grounds and sources) or self._chain.checks_unmentioned(sources)
 
     def prepare_sampling(self, tasks: TaskGroup) -> None:
         """Set the source of samples if any step needs them, without drawing any yet."""
@@ -286,7 +286,7 @@ class Check:
             samples, source = self._evidence.samples, self._sampled_by
             self._draw(samples, self._query, self._sampler, source, tasks)
 
-    def draw_again(self, samples: Samples, query: Query, tasks: TaskGroup) -> None:
+    def prepare_resampling(self, samples: Samples, query: Query, tasks: TaskGroup) -> None:
         """Set the source of samples for another question, without drawing any yet.
 
         Args:
@@ -342,7 +342,7 @@ class Check:
         Returns:
             The verdict, with the check's usage and elapsed time.
         """
-        return self.finished(self._as_far_as_read(completion, await self._run(completion)))
+        return self.with_totals(self._mark_unread(completion, await self._run(completion)))
 
     async def _run(self, completion: Completion) -> Verdict:
         if self._query is not None and self._query.unchecked:
@@ -353,7 +353,7 @@ class Check:
             return await self._run_calls(completion)
         if not completion.text.strip():
             return Verdict("skipped", None, "the answer contains no words")
-        early = self.skip_early()
+        early = self.early_skip_reason()
         if early:
             return Verdict("skipped", None, early)
         split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
@@ -361,45 +361,45 @@ class Check:
         with anyio.CancelScope(deadline=self.deadline):
             passage = await compute(split, chars=SPLITTING * len(completion.text))
         if passage is None:
-            return self._unsplit(completion.text)
-        skipped = await self.skip(passage)
+            return self._unparsed_verdict(completion.text)
+        skipped = await self.skip_reason(passage)
         if skipped:
-            tell = partial(skipped_as, skipped, passage)
+            tell = partial(skipped_verdict, skipped, passage)
             return await compute(tell, chars=len(completion.text))
         evidence = self._evidence_with(completion)
         unrepeatable = self._query.unrepeatable if self._query is not None else None
         if unrepeatable and not evidence.sources and self._chain.needing("samples"):
             return Verdict("skipped", None, unrepeatable)
-        board = await self._chain.board(passage, evidence, self.deadline)
-        self.allow(len(board.claims), completion.references)
-        return await self._chain.check(board, evidence, self.deadline, self._budget)
+        state = await self._chain.initial_state(passage, evidence, self.deadline)
+        self.raise_limits(len(state.claims), completion.references)
+        return await self._chain.check(state, evidence, self.deadline, self._budget)
 
-    def _as_far_as_read(self, completion: Completion, verdict: Verdict) -> Verdict:
+    def _mark_unread(self, completion: Completion, verdict: Verdict) -> Verdict:
         """Make a consistent verdict inconclusive if part of the answer was not read."""
         decided = verdict.flagged or verdict.inconclusive
-        if completion.unread is None or decided or self.skip_early() is not None:
+        if completion.unread is None or decided or self.early_skip_reason() is not None:
             return verdict
         return replace(verdict, decision="inconclusive", reason=completion.unread)
 
     async def _run_fields(self, completion: Completion, query: Query) -> Verdict:
-        skipped = self.skip_early()
+        skipped = self.early_skip_reason()
         if skipped:
             return Verdict("skipped", None, skipped)
-        given = self._given.samples or ()
+        given = self._inputs.samples or ()
         texts = [completion.text, *(call.arguments for call in completion.calls), *given]
         read = partial(_objects_in, completion, given, query)
         passage, samples = None, list[str]()
         with anyio.CancelScope(deadline=self.deadline) as reading:
             passage, samples = await compute(read, chars=READING * sum(map(len, texts)))
         if reading.cancelled_caught:
-            return self._unsplit(completion.text)
+            return self._unparsed_verdict(completion.text)
         self._evidence.samples.add(samples)
         if passage is None and completion.calls:
             return await self._run_calls(completion)
         if passage is None:
             # Asked for an object, a model may refuse in words, or be cut off.
             return Verdict("inconclusive", None, "the answer does not contain the requested object")
-        self.allow(len(passage.sentences))
+        self.raise_limits(len(passage.sentences))
         return await self._chain.run(passage, self._evidence, self.deadline, self._budget)
 
     async def _run_calls(self, completion: Completion) -> Verdict:
@@ -407,7 +407,7 @@ class Check:
         chain, query, sampler = self._calls, self._query, self._sampler
         if chain is None or query is None or sampler is None:
             return Verdict("skipped", None, "the answer calls tools")
-        skipped = self.skip_early() or query.unrepeatable
+        skipped = self.early_skip_reason() or query.unrepeatable
         if skipped:
             return Verdict("skipped", None, skipped)
         passage, texts = None, [call.arguments for call in completion.calls]
@@ -415,46 +415,46 @@ class Check:
             read = partial(passage_of_calls, completion.calls)
             passage = await compute(read, chars=READING * sum(map(len, texts)))
         if passage is None:
-            return self._unsplit(completion.text)
+            return self._unparsed_verdict(completion.text)
         samples = Samples(splitter=self._policy.splitter)
         self._evidence = replace(self._evidence, samples=samples)
-        self.allow(len(passage.sentences))
+        self.raise_limits(len(passage.sentences))
         async with task_group() as tasks:
             self._draw(samples, query, sampler, self._sampled_by, tasks, calls=True)
             return await chain.run(passage, self._evidence, self.deadline, self._budget)
 
-    def _unsplit(self, text: str) -> Verdict:
+    def _unparsed_verdict(self, text: str) -> Verdict:
         limit = f"{self._policy.limits.deadline_s:g} s (`limits.deadline_s`)"
         reason = f"no time left to parse the answer within {limit}"
         everything = Unscored(text, 0, len(text), "prose")
         return Verdict("inconclusive", None, reason, unscored=(everything,))
 
-    async def finish(self, board: Board, completion: Completion) -> Verdict:
+    async def finish(self, state: RunState, completion: Completion) -> Verdict:
         """Run the rest of the chain over sentences that were scored while they arrived.
 
         Args:
-            board: The whole passage with the results for its sentences.
+            state: The whole passage with the results for its sentences.
             completion: The whole response.
 
         Returns:
             The verdict, with the check's usage and elapsed time.
         """
         evidence = self._evidence_with(completion)
-        self.allow(len(board.claims), completion.references)
-        verdict = await self._chain.finish(board, evidence, self.deadline, self._budget)
-        return self.finished(self._as_far_as_read(completion, verdict))
+        self.raise_limits(len(state.claims), completion.references)
+        verdict = await self._chain.finish(state, evidence, self.deadline, self._budget)
+        return self.with_totals(self._mark_unread(completion, verdict))
 
-    async def conclude(self, board: Board) -> Verdict:
+    async def conclude(self, state: RunState) -> Verdict:
         """Decide from the results so far, without any further work."""
-        return self.finished(
-            await self._chain.conclude(board, self._evidence, self.deadline, self._budget)
+        return self.with_totals(
+            await self._chain.conclude(state, self._evidence, self.deadline, self._budget)
         )
 
-    def skip_early(self) -> str | None:
+    def early_skip_reason(self) -> str | None:
         """Return why the query is not checked whatever the response, or None."""
-        return skipped_early(self._policy, self._query)
+        return early_skip_reason(self._policy, self._query)
 
-    async def skip(self, passage: Passage) -> str | None:
+    async def skip_reason(self, passage: Passage) -> str | None:
         """Return why the response is not checked, or None."""
         if self._query is not None and self._query.unchecked:
             return self._query.unchecked
@@ -484,10 +484,10 @@ class Check:
         if completion.found and "documents" in wanted:
             known = self._with_sources(known, completion.found)
         known = replace(known, citations=completion.citations)
-        self._seen = replace(known, logprobs=known.logprobs or completion.logprobs)
-        return self._seen
+        self._used_evidence = replace(known, logprobs=known.logprobs or completion.logprobs)
+        return self._used_evidence
 
-    def finished(self, verdict: Verdict) -> Verdict:
+    def with_totals(self, verdict: Verdict) -> Verdict:
         """Return a verdict with the usage and elapsed time so far."""
         elapsed_s = anyio.current_time() - self._started
         via = self._via if self._evidence.samples.drawn else None
@@ -509,7 +509,7 @@ def _objects_in(
     return passage, [compared(Completion(sample), query) for sample in samples]
 
 
-def skipped_early(policy: Policy, query: Query | None) -> str | None:
+def early_skip_reason(policy: Policy, query: Query | None) -> str | None:
     """Return why a policy does not check a query whatever the response, or None."""
     if query is not None and query.unchecked:
         return query.unchecked

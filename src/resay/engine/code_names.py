@@ -22,7 +22,7 @@ from resay.core.code import Code, CodeName, Language, code_in
 from resay.core.code_names import CodeReader, is_standard
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction
-from resay.engine.state import Entry
+from resay.engine.state import ClaimResult
 from resay.scorers.evidence import Sample
 
 METHOD = "code_names"
@@ -32,13 +32,13 @@ _NOT_MENTIONED = 0.4
 # Score of a contradicting sample if some other sample uses the name too.
 _USED_BY_SOME = 0.5
 # With fewer samples that have code, names get no score.
-_LEAST = 2
+_MIN_SAMPLES = 2
 # Longer lists of names are cut off, to bound the work.
-_MOST_NAMES = 300
-_MOST_CANDIDATES = 100
+_MAX_NAMES = 300
+_MAX_CANDIDATES = 100
 # Names at least this similar are nearly identical.
 _NEAR = 0.75
-_LEAST_CHARS = 3
+_MIN_CHARS = 3
 _NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _IDENTIFIER = re.compile(r"[@\w][\w./@-]*")
 
@@ -76,7 +76,7 @@ class NameFinder:
         for code in codes:
             for name in self._reader.read(code):
                 key = name.kind, name.language, name.path
-                if len(self._seen) >= _MOST_NAMES:
+                if len(self._seen) >= _MAX_NAMES:
                     return
                 if key in self._seen or is_standard(name) or self._is_given(name):
                     continue
@@ -105,7 +105,7 @@ def names_in(passage: Passage, question: str = "") -> tuple[NameClaim, ...]:
 
 
 @dataclass(slots=True)
-class _Use:
+class _SampleNames:
     """The names used in a sample's code.
 
     Attributes:
@@ -133,7 +133,7 @@ class _Use:
     words: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, sample: Sample) -> _Use:
+    def of(cls, sample: Sample) -> _SampleNames:
         passage, reader = sample.passage, CodeReader()
         use = cls(sample.index)
         found: list[CodeName] = []
@@ -160,17 +160,17 @@ class _Use:
 class _Index:
     """The names in the code of all samples."""
 
-    uses: tuple[_Use, ...]
+    uses: tuple[_SampleNames, ...]
 
 
-def read_samples(samples: Sequence[Sample]) -> _Index:
+def index_samples(samples: Sequence[Sample]) -> _Index:
     """Index the names in the samples' code; equal samples give equal results."""
-    return _Index(tuple(map(_Use.of, samples)))
+    return _Index(tuple(map(_SampleNames.of, samples)))
 
 
-def compared(
+def compare_names(
     names: Sequence[NameClaim], index: _Index, before: Sequence[NameClaim] = ()
-) -> list[Entry]:
+) -> list[ClaimResult]:
     """Compare names with those in the samples.
 
     Args:
@@ -181,18 +181,18 @@ def compared(
     Returns:
         The result for each; without a score if fewer than 2 samples have code in its language.
     """
-    own, entries = _Own(), list[Entry]()
+    own, results = _ResponseNames(), list[ClaimResult]()
     own.add(before)
     # A streamed response's later code is unknown, so only the names up to this block count.
     for _, group in groupby(names, key=lambda claim: claim.code):
         together = list(group)
         own.add(together)
-        entries += [_entry(c.name, index, own) for c in together if c.name is not None]
-    return entries
+        results += [_result(c.name, index, own) for c in together if c.name is not None]
+    return results
 
 
 @dataclass(slots=True)
-class _Own:
+class _ResponseNames:
     """The names in the response itself, so far.
 
     Attributes:
@@ -218,40 +218,42 @@ class _Own:
                 self.below[name.language, name.path[: end - 1]].add(_bare(name.path[end - 1]))
 
 
-def _entry(name: CodeName, index: _Index, own: _Own) -> Entry:
+def _result(name: CodeName, index: _Index, own: _ResponseNames) -> ClaimResult:
     stop_if_abandoned()
-    uses = [use for use in index.uses if _speaks(name, use)]
-    if len(uses) < _LEAST:
-        return Entry(why="fewer than 2 samples have such code to compare it with")
+    uses = [use for use in index.uses if _is_comparable(name, use)]
+    if len(uses) < _MIN_SAMPLES:
+        return ClaimResult(why="fewer than 2 samples have such code to compare it with")
     columns: list[float | None] = [None] * (max(use.sample for use in index.uses) + 1)
-    instead: list[tuple[int, str]] = []
-    usual = _usual(name, uses, own)
+    replacements: list[tuple[int, str]] = []
+    usual = _common_member(name, uses, own)
     used = 0
     for use in uses:
         if _is_used(name, use):
             columns[use.sample] = 0.0
             used += 1
             continue
-        other = _other(name, use, own) or (usual if usual in _below(name, use) else None)
+        other = _replacement(name, use, own) or (usual if usual in _below(name, use) else None)
         columns[use.sample] = _NOT_MENTIONED if other is None else 1.0
         if other is not None:
-            instead.append((use.sample, other))
+            replacements.append((use.sample, other))
     if used:
         columns = [c if c != 1.0 else max(_USED_BY_SOME, _NOT_MENTIONED) for c in columns]
     known = [score for score in columns if score is not None]
     score = sum(known) / len(known)
     why = f"{used} of {len(uses)} samples with such code use it"
     contradiction = None
-    if instead:
-        most = Counter(text for _, text in instead).most_common(1)[0][0]
-        sample = next(i for i, text in instead if text == most)
-        why += f", {len(instead)} something else in its place: {most}"
+    if replacements:
+        most = Counter(text for _, text in replacements).most_common(1)[0][0]
+        sample = next(i for i, text in replacements if text == most)
+        why += f", {len(replacements)} something else in its place: {most}"
         span = name.start, name.end
         contradiction = Contradiction("sample", sample, most, "name", span, (0, len(most)))
-    return Entry(score, METHOD, why, None, tuple(columns), contradiction, scores={METHOD: score})
+    return ClaimResult(
+        score, METHOD, why, None, tuple(columns), contradiction, scores={METHOD: score}
+    )
 
 
-def _speaks(name: CodeName, use: _Use) -> bool:
+def _is_comparable(name: CodeName, use: _SampleNames) -> bool:
     """Whether a sample has code in which the name could be expected."""
     if name.kind == "install":
         return bool(use.names["install", name.language])
@@ -260,7 +262,7 @@ def _speaks(name: CodeName, use: _Use) -> bool:
     return name.language in use.languages
 
 
-def _is_used(name: CodeName, use: _Use) -> bool:
+def _is_used(name: CodeName, use: _SampleNames) -> bool:
     last = _bare(name.path[-1])
     if name.kind in {"package", "install"}:
         plain = _plain(last)
@@ -269,14 +271,14 @@ def _is_used(name: CodeName, use: _Use) -> bool:
     return (name.language, name.path) in use.members or last in use.attributes
 
 
-def _other(name: CodeName, use: _Use, own: _Own) -> str | None:
+def _replacement(name: CodeName, use: _SampleNames, own: _ResponseNames) -> str | None:
     """Return the name that a sample uses in the place of this one, or None."""
     last = _bare(name.path[-1])
     if name.kind in {"package", "install"}:
         if _is_known(last):
             return None
         mine = own.packages[name.kind, name.language]
-        others = sorted(use.names[name.kind, name.language] - mine)[:_MOST_CANDIDATES]
+        others = sorted(use.names[name.kind, name.language] - mine)[:_MAX_CANDIDATES]
         others = [o for o in others if not _is_standard(o, name)]
         near = next((other for other in others if _is_near(other, last)), None)
         return near or (others[0] if others else None)
@@ -286,9 +288,9 @@ def _other(name: CodeName, use: _Use, own: _Own) -> str | None:
     part = replace(name, path=name.path[:end])
     taken = own.below[name.language, part.path[:-1]]
     last = _bare(part.path[-1])
-    candidates = islice(_below(part, use), _MOST_CANDIDATES)
+    candidates = islice(_below(part, use), _MAX_CANDIDATES)
     near = next((c for c in candidates if c not in taken and _is_near(c, last)), None)
-    return None if near is None else _whole(part, near)
+    return None if near is None else _dotted(part, near)
 
 
 def _is_known(package: str) -> bool:
@@ -303,12 +305,12 @@ def _is_standard(package: str, name: CodeName) -> bool:
     return is_standard(CodeName("package", name.language, (package,), 0, 0))
 
 
-def _below(name: CodeName, use: _Use) -> list[str]:
+def _below(name: CodeName, use: _SampleNames) -> list[str]:
     """Return the members a sample uses of the name's parent, as they are written."""
     return [_bare(part) for part in use.below.get((name.language, name.path[:-1]), ())]
 
 
-def _usual(name: CodeName, uses: Sequence[_Use], own: _Own) -> str | None:
+def _common_member(name: CodeName, uses: Sequence[_SampleNames], own: _ResponseNames) -> str | None:
     """Return a member that all samples using a module take from it, and the response does not.
 
     Only for modules inside packages, which serve one purpose: `numpy.linalg`.
@@ -318,13 +320,17 @@ def _usual(name: CodeName, uses: Sequence[_Use], own: _Own) -> str | None:
         return None
     sets = [set(found) for use in uses if (found := _below(name, use))]
     taken = own.below[name.language, parent]
-    if len(sets) < _LEAST or 2 * len(sets) < len(uses) or any(taken & found for found in sets):
+    if (
+        len(sets) < _MIN_SAMPLES
+        or 2 * len(sets) < len(uses)
+        or any(taken & found for found in sets)
+    ):
         return None
     common = set[str].intersection(*sets)
     return min(common) if common else None
 
 
-def _whole(name: CodeName, last: str) -> str:
+def _dotted(name: CodeName, last: str) -> str:
     path = (*name.path[:-1], last)
     return CodeName(name.kind, name.language, path, 0, 0).dotted
 
@@ -349,7 +355,7 @@ def _is_near(a: str, b: str) -> bool:
     a, b = (re.sub(r"[\W_]", "", x.lower()) for x in (a, b))
     if a == b:
         return True
-    if min(len(a), len(b)) < _LEAST_CHARS:
+    if min(len(a), len(b)) < _MIN_CHARS:
         return False
     if a.startswith(b) or b.startswith(a):
         return True

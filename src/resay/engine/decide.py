@@ -32,7 +32,7 @@ from resay.core.verdict import (
     over,
     tally,
 )
-from resay.engine.state import Board, Entry
+from resay.engine.state import ClaimResult, RunState
 from resay.policy import Policy
 from resay.scorers import Step
 from resay.scorers.evidence import Evidence, Sample, Samples
@@ -43,7 +43,7 @@ _RELATED = 0.2
 _ROUNDING = 1e-9
 
 
-class Contradictions:
+class ContradictionIndex:
     """A search index over the sentences of all samples or references.
 
     A word weighs more the fewer sentences contain it, so that names and numbers count and "the"
@@ -68,7 +68,7 @@ class Contradictions:
         self._shared = Shared(self._words, lambda count: log(total / count))
         self._totals = _Totals(self._words, self._shared)
 
-    def of(self, sentence: str, against: Collection[int] | None = None) -> Contradiction | None:
+    def search(self, sentence: str, against: Collection[int] | None = None) -> Contradiction | None:
         """Return the nearest sentence on the same matter that says something else.
 
         Args:
@@ -122,7 +122,7 @@ class _Totals(dict[int, float]):
         return total
 
 
-class _Reading:
+class _AnalysisCache:
     """Caches the analysis of sample sentences for all claims that they contradict."""
 
     def __init__(self) -> None:
@@ -131,39 +131,39 @@ class _Reading:
         self.names = cache(_names)
 
 
-def _with_contrary(
-    found: Contradiction, claim: Claim, reading: _Reading, *, of_fields: bool
+def _with_difference(
+    found: Contradiction, claim: Claim, analyses: _AnalysisCache, *, of_fields: bool
 ) -> Contradiction:
     """Return a contradiction with the words in which it differs from a claim.
 
     Args:
         found: The contradiction.
         claim: The claim.
-        reading: The cache of sentence analyses.
+        analyses: The cache of sentence analyses.
         of_fields: Whether both are lines of fields, of which only the values are compared.
     """
-    mine, other = (_value(claim.text), _value(found.text)) if of_fields else (0, 0)
-    for kind, here, there in _contrary(claim.text[mine:], found.text[other:], reading):
-        claimed, said = _moved(here, claim.start + mine), _moved(there, other)
+    mine, other = (_value_offset(claim.text), _value_offset(found.text)) if of_fields else (0, 0)
+    for kind, here, there in _differences(claim.text[mine:], found.text[other:], analyses):
+        claimed, said = _shifted(here, claim.start + mine), _shifted(there, other)
         return replace(found, kind=kind, claimed=claimed, said=said)
     return found
 
 
-def _value(line: str) -> int:
+def _value_offset(line: str) -> int:
     """Return the offset of the value in a field's line."""
     path, colon, _ = line.partition(": ")
     return len(path) + len(colon) if colon else 0
 
 
-def _moved(span: Span | None, by: int) -> Span | None:
+def _shifted(span: Span | None, by: int) -> Span | None:
     return span and (span[0] + by, span[1] + by)
 
 
-def _contrary(
-    claim: str, other: str, reading: _Reading
+def _differences(
+    claim: str, other: str, analyses: _AnalysisCache
 ) -> Iterator[tuple[ContraryKind, Span | None, Span | None]]:
     """Yield the differences between two texts on the same matter, numbers first."""
-    theirs = reading.quantities(other)
+    theirs = analyses.quantities(other)
     mine = quantities(claim) if theirs else ()
     lacking = [q for q in mine if not any(q.agrees(p) for p in theirs)]
     more = [p for p in theirs if not any(p.agrees(q) for q in mine)] if lacking else []
@@ -173,14 +173,14 @@ def _contrary(
                 kind = "date" if q.year_or_date else "number"
                 yield kind, (q.start, q.end), (p.start, p.end)
     lacking_names = [name for name in _names(claim) if name[0] not in other]
-    more_names = [name for name in reading.names(other) if name[0] not in claim]
+    more_names = [name for name in analyses.names(other) if name[0] not in claim]
     # In German, all nouns are capitalized.
     both = lacking_names and more_names
     has_nouns = both and guess_language(claim.lower().split()) == "de"
     for (name, here), (said, there) in zip(lacking_names, more_names, strict=False):
         is_noun = has_nouns and not (" " in name and " " in said)
         yield "other" if is_noun else "name", here, there
-    negated, denied = negations(claim), reading.negations(other)
+    negated, denied = negations(claim), analyses.negations(other)
     if bool(negated) != bool(denied):
         yield "negation", next(iter(negated), None), next(iter(denied), None)
 
@@ -194,12 +194,12 @@ _NAME = re.compile(
     r"(?<!\w)[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s(?:(?:of|the|de|la|van|von|der|du|di|da)\s)?"
     r"[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,5}"
 )
-OVERDUE = "it did not finish in time"
+TIMED_OUT = "it did not finish in time"
 """The note of a step stopped by the deadline."""
-SEARCHES: Mapping[EvidenceKind, Callable[[Sequence[Sample]], Contradictions]] = {
-    "sample": Contradictions,
-    "reference": partial(Contradictions, source="reference"),
-    "second": partial(Contradictions, source="second"),
+INDEX_BUILDERS: Mapping[EvidenceKind, Callable[[Sequence[Sample]], ContradictionIndex]] = {
+    "sample": ContradictionIndex,
+    "reference": partial(ContradictionIndex, source="reference"),
+    "second": partial(ContradictionIndex, source="second"),
 }
 """Builders of a search index, by the kind of evidence."""
 
@@ -211,7 +211,7 @@ def pool_of(source: EvidenceKind, evidence: Evidence) -> Samples:
     return evidence.second if source == "second" else evidence.samples
 
 
-class Deciding:
+class Decider:
     """Decides according to a policy.
 
     Args:
@@ -227,27 +227,27 @@ class Deciding:
         self._refers = refers
         self._structured = structured
 
-    def flags(self, entry: Entry) -> bool:
+    def flags(self, result: ClaimResult) -> bool:
         """Return whether a claim's score exceeds the threshold."""
-        return over(entry.score, self._policy.threshold.sentence)
+        return over(result.score, self._policy.threshold.sentence)
 
-    def undecided(self, board: Board, evidence: Evidence) -> frozenset[int]:
+    def undecided(self, state: RunState, evidence: Evidence) -> frozenset[int]:
         """Return the claims whose scores allow no decision."""
-        if self._obstacle(board, evidence):
-            return frozenset(i for i, claim in enumerate(board.claims) if claim.claims)
-        return self._in_doubt(board)
+        if self._obstacle(state, evidence):
+            return frozenset(i for i, claim in enumerate(state.claims) if claim.claims)
+        return self._in_doubt(state)
 
-    def _in_doubt(self, board: Board) -> frozenset[int]:
+    def _in_doubt(self, state: RunState) -> frozenset[int]:
         """Return the claims without a reliable score.
 
         A flagged claim stays flagged without a second opinion.
         """
-        waiting = (i for i in board.unconfirmed if not self.flags(board.entries[i]))
-        return board.undecided.union(waiting)
+        waiting = (i for i in state.unconfirmed if not self.flags(state.results[i]))
+        return state.undecided.union(waiting)
 
     def verdict(
         self,
-        board: Board,
+        state: RunState,
         evidence: Evidence,
         contradictions: Mapping[int, Contradiction],
         exhausted: str | None = None,
@@ -255,7 +255,7 @@ class Deciding:
         """Return the verdict.
 
         Args:
-            board: The chain's results.
+            state: The chain's results.
             evidence: The evidence it used.
             contradictions: Contradictions of its flagged claims, by claim index.
             exhausted: The limit that was reached, in words, or None.
@@ -263,81 +263,85 @@ class Deciding:
         Returns:
             The verdict, without the check's usage and time.
         """
-        claims = self.claims(board, evidence, contradictions)
-        if board.names:
-            names = self._names(board, evidence)
+        claims = self.claims(state, evidence, contradictions)
+        if state.names:
+            names = self._names(state, evidence)
             claims = tuple(sorted((*claims, *names), key=lambda claim: claim.start))
-        sentences = self.sentences(board, claims)
-        decision, reason = self._decision(board, evidence, sentences, exhausted)
+        sentences = self.sentences(state, claims)
+        decision, reason = self._decision(state, evidence, sentences, exhausted)
         if decision != "skipped":
-            remarks = [remark for remark in self._remarks(board) if remark not in reason]
+            remarks = [remark for remark in self._remarks(state) if remark not in reason]
             reason = "; ".join([reason, *remarks])
-        unscored = self.unscored(board)
+        unscored = self.unscored(state)
         # The reason already says why sentences could not be scored, or were skipped.
         everything = decision in {"skipped", "inconclusive"}
-        undecided = board.sentences(self.undecided(board, evidence))
-        told = {sentences[i].start for i in (range(len(sentences)) if everything else undecided)}
+        undecided = state.sentences(self.undecided(state, evidence))
+        explained = {
+            sentences[i].start for i in (range(len(sentences)) if everything else undecided)
+        }
         return Verdict(
             decision,
-            board.names_score if board.score is None else board.score,
-            _with_unscored(reason, (stretch for stretch in unscored if stretch.start not in told)),
+            state.names_score if state.score is None else state.score,
+            _with_unscored(
+                reason, (stretch for stretch in unscored if stretch.start not in explained)
+            ),
             sentences,
             claims=() if self._structured else claims,
             samples=len(evidence.samples),
-            steps=board.steps,
+            steps=state.steps,
             unscored=unscored,
-            references=evidence.sources if any(e.is_grounded for e in board.entries) else (),
+            references=evidence.sources if any(e.is_grounded for e in state.results) else (),
         )
 
-    def _remarks(self, board: Board) -> list[str]:
+    def _remarks(self, state: RunState) -> list[str]:
         second = self._policy.second
         if second is not None and self._structured:
             return [f"no second opinion: {second.model} is not asked about objects and calls"]
-        return [step.remark for step in board.steps if step.remark]
+        return [step.remark for step in state.steps if step.remark]
 
-    def unscored(self, board: Board) -> tuple[Unscored, ...]:
+    def unscored(self, state: RunState) -> tuple[Unscored, ...]:
         """Return the spans of a passage that were not scored."""
-        if board.whole == "text":
+        if state.whole == "text":
             return ()
         # A repaired sentence that the documents do not cover has a reason instead of a score.
-        silent = board.sentences(
-            i for i, e in enumerate(board.entries) if e.score is None and e.why is None
+        silent = state.sentences(
+            i for i, e in enumerate(state.results) if e.score is None and e.why is None
         )
         kind = "field" if self._structured else "sentence"
-        return unscored_in(board.passage, () if board.whole else silent, kind)
+        return unscored_in(state.passage, () if state.whole else silent, kind)
 
     def _decision(
         self,
-        board: Board,
+        state: RunState,
         evidence: Evidence,
         sentences: tuple[SentenceVerdict, ...],
         exhausted: str | None,
     ) -> tuple[Decision, str]:
-        skipped = [step.skipped for step in board.steps if step.skipped]
-        if board.entries and skipped and len(skipped) == len(board.steps):
+        skipped = [step.skipped for step in state.steps if step.skipped]
+        if state.results and skipped and len(skipped) == len(state.steps):
             return "skipped", skipped[0]
-        nothing = _why_nothing(board)
+        nothing = _nothing_to_score(state)
         if nothing:
             return "skipped", nothing
         if exhausted:
             return "inconclusive", exhausted
-        obstacle = self._obstacle(board, evidence)
+        obstacle = self._obstacle(state, evidence)
         if obstacle:
             return "inconclusive", obstacle
-        return self._decide(board, evidence, Counter(s.band for s in sentences))
+        return self._decide(state, evidence, Counter(s.band for s in sentences))
 
-    def _obstacle(self, board: Board, evidence: Evidence) -> str | None:
+    def _obstacle(self, state: RunState, evidence: Evidence) -> str | None:
         """Return why no decision at all is possible, or None."""
-        if not board.entries and board.names_score is None:
+        if not state.results and state.names_score is None:
             return f"there is no {self._unit} to score in the response"
         if self._refers and not len(evidence.references):
             return "no references found to compare with"
         # Claims that references decided need no samples.
-        left = [i for i, e in enumerate(board.entries) if i not in board.kept and not e.is_grounded]
+        left = [i for i, e in enumerate(state.results) if i not in state.kept and not e.is_grounded]
         problem = self._samples_problem(evidence) if self._compares and left else None
         # If samples are missing because time ran out, report the deadline.
-        if problem and any(step.note == OVERDUE for step in board.steps):
-            return self._overdue(evidence)
+        if problem and any(step.note == TIMED_OUT for step in state.steps):
+            return self._timeout_reason(evidence)
         return problem
 
     def _samples_problem(self, evidence: Evidence) -> str | None:
@@ -356,53 +360,55 @@ class Deciding:
             )
         return None
 
-    def flagged(self, board: Board, evidence: Evidence) -> list[int]:
+    def flagged(self, state: RunState, evidence: Evidence) -> list[int]:
         """Return the indices of the flagged claims."""
-        undecided = self.undecided(board, evidence)
-        return [i for i, e in enumerate(board.entries) if self.flags(e) and i not in undecided]
+        undecided = self.undecided(state, evidence)
+        return [i for i, e in enumerate(state.results) if self.flags(e) and i not in undecided]
 
-    def contradictions(self, board: Board, evidence: Evidence) -> dict[int, Contradiction]:
+    def contradictions(self, state: RunState, evidence: Evidence) -> dict[int, Contradiction]:
         """Find contradictions of the flagged claims, the most expensive part of deciding.
 
         Args:
-            board: The chain's results; contradictions reported by its methods are kept.
+            state: The chain's results; contradictions reported by its methods are kept.
             evidence: The evidence it used.
 
         Returns:
             The contradictions found, by claim index.
         """
-        searches: dict[EvidenceKind, Contradictions] = {}
-        reading = _Reading()
+        indexes: dict[EvidenceKind, ContradictionIndex] = {}
+        analyses = _AnalysisCache()
         found: dict[int, Contradiction] = {}
-        for i in self.flagged(board, evidence):
+        for i in self.flagged(state, evidence):
             stop_if_abandoned()
-            entry, claim = board.entries[i], board.claims[i]
-            contradiction = entry.contradiction or _by_grounds(entry, evidence)
+            result, claim = state.results[i], state.claims[i]
+            contradiction = result.contradiction or _contradicting_reference(result, evidence)
             if contradiction is None:
-                source = entry.source
-                if source not in searches:
-                    searches[source] = pool_of(source, evidence).derived(SEARCHES[source])
-                contradiction = searches[source].of(claim.standalone, entry.against)
+                source = result.source
+                if source not in indexes:
+                    indexes[source] = pool_of(source, evidence).derived(INDEX_BUILDERS[source])
+                contradiction = indexes[source].search(claim.standalone, result.against)
                 if contradiction is not None and source == "second" and self._policy.second:
                     contradiction = replace(contradiction, model=self._policy.second.model)
             if contradiction is not None:
-                found[i] = _with_contrary(contradiction, claim, reading, of_fields=self._structured)
+                found[i] = _with_difference(
+                    contradiction, claim, analyses, of_fields=self._structured
+                )
         return found
 
     def claims(
-        self, board: Board, evidence: Evidence, contradictions: Mapping[int, Contradiction]
+        self, state: RunState, evidence: Evidence, contradictions: Mapping[int, Contradiction]
     ) -> tuple[ClaimVerdict, ...]:
         """Return the verdict on each claim.
 
         Args:
-            board: The chain's results.
+            state: The chain's results.
             evidence: The evidence it used.
             contradictions: Contradictions of the flagged claims, by claim index.
         """
-        undecided = self.undecided(board, evidence)
+        undecided = self.undecided(state, evidence)
         bands: list[Band | None] = [
-            None if i in undecided else self._policy.threshold.band(entry.score)
-            for i, entry in enumerate(board.entries)
+            None if i in undecided else self._policy.threshold.band(result.score)
+            for i, result in enumerate(state.results)
         ]
         return tuple(
             ClaimVerdict(
@@ -412,31 +418,31 @@ class Deciding:
                 claim.spans,
                 claim.unit,
                 claim.kind,
-                entry.score,
+                result.score,
                 bands[i] == "contradicted",
-                entry.by,
-                entry.why,
+                result.by,
+                result.why,
                 contradictions.get(i),
-                entry.scores,
+                result.scores,
                 claim.sentence,
                 bands[i],
-                entry.grounds,
-                entry.unsupported,
+                result.grounds,
+                result.unsupported,
             )
-            for i, (claim, entry) in enumerate(zip(board.claims, board.entries, strict=True))
+            for i, (claim, result) in enumerate(zip(state.claims, state.results, strict=True))
         )
 
-    def flags_names(self, names: Iterable[tuple[Claim, Entry]], evidence: Evidence) -> bool:
+    def flags_names(self, names: Iterable[tuple[Claim, ClaimResult]], evidence: Evidence) -> bool:
         """Return whether any name in code is flagged, judging by the samples."""
-        if not any(self.flags(entry) for _, entry in names):
+        if not any(self.flags(result) for _, result in names):
             return False
         return not (self._compares and self._samples_problem(evidence))
 
-    def _names(self, board: Board, evidence: Evidence) -> Iterator[ClaimVerdict]:
+    def _names(self, state: RunState, evidence: Evidence) -> Iterator[ClaimVerdict]:
         """Yield the verdicts on the names in code."""
-        obstacle = self._obstacle(board, evidence)
-        for name, entry in board.names:
-            band = self._policy.threshold.band(entry.score) if obstacle is None else None
+        obstacle = self._obstacle(state, evidence)
+        for name, result in state.names:
+            band = self._policy.threshold.band(result.score) if obstacle is None else None
             is_flagged = band == "contradicted"
             yield ClaimVerdict(
                 name.standalone,
@@ -445,29 +451,29 @@ class Deciding:
                 name.spans,
                 name.unit,
                 name.kind,
-                entry.score,
+                result.score,
                 is_flagged,
-                entry.by,
-                entry.why,
-                entry.contradiction if is_flagged else None,
-                entry.scores,
+                result.by,
+                result.why,
+                result.contradiction if is_flagged else None,
+                result.scores,
                 name.sentence,
                 band,
             )
 
     def sentences(
-        self, board: Board, claims: Sequence[ClaimVerdict]
+        self, state: RunState, claims: Sequence[ClaimVerdict]
     ) -> tuple[SentenceVerdict, ...]:
         """Return the verdict on each sentence, which is that on its worst claim.
 
         Args:
-            board: The chain's results.
+            state: The chain's results.
             claims: The verdicts on its claims.
         """
         worst: dict[int, ClaimVerdict] = {}
         for claim in claims:
             known = worst.get(claim.sentence)
-            if known is None or _badness(claim) > _badness(known):
+            if known is None or _severity(claim) > _severity(known):
                 worst[claim.sentence] = claim
         return tuple(
             SentenceVerdict(
@@ -483,51 +489,51 @@ class Deciding:
                 band=claim.band,
             )
             for sentence, claim in (
-                (sentence, worst[i]) for i, sentence in enumerate(board.passage.sentences)
+                (sentence, worst[i]) for i, sentence in enumerate(state.passage.sentences)
             )
         )
 
     def _decide(
-        self, board: Board, evidence: Evidence, bands: Counter[Band | None]
+        self, state: RunState, evidence: Evidence, bands: Counter[Band | None]
     ) -> tuple[Decision, str]:
-        in_doubt = self._in_doubt(board)
-        undecided = board.sentences(in_doubt)
-        count, score = len(board.claiming), board.lowest_score(in_doubt)
+        in_doubt = self._in_doubt(state)
+        undecided = state.sentences(in_doubt)
+        count, score = len(state.claiming), state.lowest_score(in_doubt)
         threshold = self._policy.threshold
-        basis = self._basis(board, evidence)
-        if board.names_score is not None:
-            basis += f"; compared: {_count_of_names(board)} in code"
+        basis = self._basis(state, evidence)
+        if state.names_score is not None:
+            basis += f"; compared: {_count_of_names(state)} in code"
         gap = f"{len(undecided)} of {count} {self._unit}s could not be scored"
         reasons: list[str] = []
         if threshold.passage is not None and score > threshold.passage:
             reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
         if flagged := bands["contradicted"]:
             reasons.append(f"{flagged} of {count} {self._unit}s > {threshold.sentence:.2f}")
-        names = sum(self.flags(entry) and name.sentence < 0 for name, entry in board.names)
+        names = sum(self.flags(result) and name.sentence < 0 for name, result in state.names)
         if names:
             reasons.append(
-                f"{names} of {_count_of_names(board)} in code > {threshold.sentence:.2f}"
+                f"{names} of {_count_of_names(state)} in code > {threshold.sentence:.2f}"
             )
         if reasons:
             return "flagged", ", ".join(reasons) + basis + (f"; {gap}" if undecided else "")
         if undecided:
-            why = self._why_undecided(board.decisive, evidence)
-            return "inconclusive", why or self._why_unconfirmed(board, evidence) or gap
-        if board.score is None and board.names_score is None:
+            why = self._why_undecided(state.decisive, evidence)
+            return "inconclusive", why or self._why_unconfirmed(state, evidence) or gap
+        if state.score is None and state.names_score is None:
             return "inconclusive", "no method of the chain returned a score"
         doubtful = bands["doubtful"]
         doubt = f"; {doubtful} of {count} {self._unit}s doubtful" if doubtful else ""
-        decision, reason = self._consistent(board, score, basis)
+        decision, reason = self._consistent(state, score, basis)
         return decision, reason + doubt
 
-    def _consistent(self, board: Board, score: float, basis: str) -> tuple[Decision, str]:
+    def _consistent(self, state: RunState, score: float, basis: str) -> tuple[Decision, str]:
         threshold = self._policy.threshold
-        scored = any(entry.score is not None for entry in board.entries)
-        only_names = not scored and board.names_score is not None
+        scored = any(result.score is not None for result in state.results)
+        only_names = not scored and state.names_score is not None
         limits = [
             f"{name} <= {limit:.2f}"
             for name, limit in (
-                (f"passage {score:.2f}", None if board.score is None else threshold.passage),
+                (f"passage {score:.2f}", None if state.score is None else threshold.passage),
                 (f"every {self._unit}", threshold.sentence if scored else None),
                 ("every name in code", threshold.sentence if only_names else None),
             )
@@ -543,8 +549,8 @@ class Deciding:
     def _unit(self) -> str:
         return "field" if self._structured else "sentence"
 
-    def _basis(self, board: Board, evidence: Evidence) -> str:
-        grounded = [e.is_grounded for e in board.entries if e.score is not None]
+    def _basis(self, state: RunState, evidence: Evidence) -> str:
+        grounded = [e.is_grounded for e in state.results if e.score is not None]
         if any(grounded):
             count = len(evidence.sources)
             by = f" by {count} reference{'' if count == 1 else 's'}"
@@ -560,25 +566,25 @@ class Deciding:
     def _why_undecided(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
         if decisive is None or decisive.note is None:
             return None
-        if decisive.note == OVERDUE:
-            return self._overdue(evidence)
+        if decisive.note == TIMED_OUT:
+            return self._timeout_reason(evidence)
         return f"{decisive.method}: {decisive.note}"
 
-    def _why_unconfirmed(self, board: Board, evidence: Evidence) -> str | None:
+    def _why_unconfirmed(self, state: RunState, evidence: Evidence) -> str | None:
         """Return why claims have no second opinion, if nothing else is missing."""
-        asked = [record for step, record in board.done if step.is_second]
-        if board.undecided or not asked:
+        asked = [record for step, record in state.done if step.is_second]
+        if state.undecided or not asked:
             return None
         return self._why_undecided(asked[-1], evidence) or asked[-1].remark
 
-    def _overdue(self, evidence: Evidence) -> str:
+    def _timeout_reason(self, evidence: Evidence) -> str:
         return (
             f"the check did not finish within {self._policy.limits.deadline_s:g} s"
             f" (`limits.deadline_s`); {len(evidence.samples)} samples had arrived"
         )
 
 
-class Ahead:
+class VerdictTracker:
     """Tracks a response being written: would it be flagged if it ended here?
 
     Args:
@@ -633,10 +639,10 @@ class Ahead:
         return count > 0 and over(total / count, self._threshold.passage)
 
 
-def _by_grounds(entry: Entry, evidence: Evidence) -> Contradiction | None:
+def _contradicting_reference(result: ClaimResult, evidence: Evidence) -> Contradiction | None:
     """Return the reference sentence that was found to say otherwise."""
-    against = (g for g in entry.grounds if not g.supports and g.start is not None)
-    for ground in against if entry.is_grounded else ():
+    against = (g for g in result.grounds if not g.supports and g.start is not None)
+    for ground in against if result.is_grounded else ():
         text = evidence.sources[ground.reference].text if evidence.sources else ""
         held = next((r for r in evidence.references.landed if r.text == text), None)
         for sentence in held.passage.sentences if held else ():
@@ -645,7 +651,7 @@ def _by_grounds(entry: Entry, evidence: Evidence) -> Contradiction | None:
     return None
 
 
-def _badness(claim: ClaimVerdict) -> tuple[bool, float]:
+def _severity(claim: ClaimVerdict) -> tuple[bool, float]:
     return claim.flagged, -1.0 if claim.score is None else claim.score
 
 
@@ -666,19 +672,19 @@ def unscored_in(
     return tuple(sorted(found, key=lambda stretch: stretch.start))
 
 
-def _why_nothing(board: Board) -> str | None:
+def _nothing_to_score(state: RunState) -> str | None:
     """Return why a response contains nothing to score, or None."""
-    if board.names_score is not None:
+    if state.names_score is not None:
         return None
-    if board.entries and not board.claiming:
-        kinds = sorted({claim.kind for claim in board.claims})
+    if state.results and not state.claiming:
+        kinds = sorted({claim.kind for claim in state.claims})
         return f"the response claims nothing ({', '.join(kinds)})"
-    if not board.entries and {piece.kind for piece in board.passage.unscored()} == {"code"}:
+    if not state.results and {piece.kind for piece in state.passage.unscored()} == {"code"}:
         return "the response is only code"
     return None
 
 
-def skipped_as(reason: str, passage: Passage) -> Verdict:
+def skipped_verdict(reason: str, passage: Passage) -> Verdict:
     """Return the verdict on a response that is skipped because of its content.
 
     Args:
@@ -690,11 +696,11 @@ def skipped_as(reason: str, passage: Passage) -> Verdict:
     return Verdict("skipped", None, _with_unscored(reason, others), unscored=unscored)
 
 
-def _count_of_names(board: Board) -> str:
-    count = sum(entry.score is not None for _, entry in board.names)
+def _count_of_names(state: RunState) -> str:
+    count = sum(result.score is not None for _, result in state.names)
     return f"{count} name{'' if count == 1 else 's'}"
 
 
 def _with_unscored(reason: str, unscored: Iterable[Unscored]) -> str:
-    told = counted(unscored)
-    return f"{reason}; not scored: {told}" if told else reason
+    explained = counted(unscored)
+    return f"{reason}; not scored: {explained}" if explained else reason

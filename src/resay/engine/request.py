@@ -28,8 +28,8 @@ from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer, Regenerated
 from resay.engine.chain import Chain
-from resay.engine.check import Check, Given
-from resay.engine.stream import Asked, Holding, Part, PassingOn, overdue
+from resay.engine.check import Check, CheckInputs
+from resay.engine.stream import MainCall, Part, PassThrough, StreamGate, deadline_error
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Completion, Provider, Sources, prepare
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 T = TypeVar("T", Answer, Verdict)
 
 
-async def observed(policy: Policy, model: str | None, work: Callable[[], Awaitable[T]]) -> T:
+async def run_with_telemetry(
+    policy: Policy, model: str | None, work: Callable[[], Awaitable[T]]
+) -> T:
     """Run a request and report its outcome to telemetry.
 
     Args:
@@ -96,12 +98,12 @@ def _outcome(
 def _response_id(raw: object) -> str | None:
     """Return the provider's id of its response, or None."""
     pieces = cast("tuple[object, ...]", raw) if isinstance(raw, tuple) else (raw,)
-    found = _fields(pieces[0]) if pieces else (None, None)
+    found = _id_and_model(pieces[0]) if pieces else (None, None)
     # A provider's response names its model; other objects with an id belong to frameworks.
     return found[0] if isinstance(found[0], str) and found[1] else None
 
 
-def _fields(raw: object) -> tuple[object, object]:
+def _id_and_model(raw: object) -> tuple[object, object]:
     if isinstance(raw, Mapping):
         named = cast("Mapping[str, object]", raw)
         return named.get("id"), named.get("model")
@@ -110,11 +112,11 @@ def _fields(raw: object) -> tuple[object, object]:
 
 # Costs for `compute`, in characters: freeing a character of text, and the memory kept for each
 # character of a held response.
-_FREEING = 0.5
-_PER_HELD = 4
+_FREE_COST = 0.5
+_HELD_BYTES_PER_CHAR = 4
 
 
-class Running:
+class RequestRunner:
     """Runs the requests of one guard, without keeping state between them.
 
     Args:
@@ -134,8 +136,8 @@ class Running:
         self._policy = policy
         self._regenerator = _regenerator(policy, chain, cache, retriever)
         self._chain = chain
-        self._fields = Chain.of_fields(policy, cache)
-        self._calls = Chain.of_calls(policy, cache) if policy.tools == "arguments" else None
+        self._field_chain = Chain.of_fields(policy, cache)
+        self._call_chain = Chain.of_calls(policy, cache) if policy.tools == "arguments" else None
         self._cache = cache
         self.names_models = bool(policy.named_models)
 
@@ -145,19 +147,21 @@ class Running:
         if self._regenerator is not None:
             await self._regenerator.prepare()
 
-    def _check_for(self, query: Query | None, sources: Sources | None, given: Given) -> Check:
-        chain = self._fields if query is not None and query.wants_object else self._chain
-        return Check(self._policy, chain, query, sources, given, self._cache, self._calls)
+    def _new_check(
+        self, query: Query | None, sources: Sources | None, inputs: CheckInputs
+    ) -> Check:
+        chain = self._field_chain if query is not None and query.wants_object else self._chain
+        return Check(self._policy, chain, query, sources, inputs, self._cache, self._call_chain)
 
-    async def _started(
-        self, query: Query, sources: Sources, given: Given, tasks: TaskGroup
+    async def _start_check(
+        self, query: Query, sources: Sources, inputs: CheckInputs, tasks: TaskGroup
     ) -> Check:
         """Start a check, before there is a response."""
-        check = self._check_for(query, sources, given)
+        check = self._new_check(query, sources, inputs)
         await check.find_references()
         check.prepare_sampling(tasks)
         together = self._policy.sampling.start == "together" and not query.has_side_effects
-        if together and check.needs_samples and not check.skip_early():
+        if together and check.needs_samples and not check.early_skip_reason():
             check.start_sampling()
         return check
 
@@ -173,36 +177,36 @@ class Running:
         """
         if sources is None:
             return
-        asked = [sources.main] if main else []
-        if samples and (self._chain.needing("samples") or self._calls is not None):
-            asked.append(sources.samples)
-        judged = main or self._calls is not None or self._chain.needing("judge")
+        providers = [sources.main] if main else []
+        if samples and (self._chain.needing("samples") or self._call_chain is not None):
+            providers.append(sources.samples)
+        judged = main or self._call_chain is not None or self._chain.needing("judge")
         if judged and (self.names_models or sources.via in ("litellm", "batch")):
-            asked.append(sources.judge)
+            providers.append(sources.judge)
         # A broken provider raises when it is called; then it may cost no more than a sample.
-        for provider in asked:
+        for provider in providers:
             with suppress(Exception):
                 await prepare(provider)
 
-    async def answer(self, query: Query, sources: Sources, given: Given) -> Answer:
+    async def answer(self, query: Query, sources: Sources, inputs: CheckInputs) -> Answer:
         """Make the main call, check the answer and act on the verdict."""
         await self._load(sources)
-        work = partial(self._answer, query, sources, given)
-        return await observed(self._policy, _model(query, sources), work)
+        work = partial(self._answer, query, sources, inputs)
+        return await run_with_telemetry(self._policy, _model(query, sources), work)
 
-    async def _answer(self, query: Query, sources: Sources, given: Given) -> Answer:
+    async def _answer(self, query: Query, sources: Sources, inputs: CheckInputs) -> Answer:
         async with task_group() as tasks:
-            check = await self._started(query, sources, given, tasks)
-            asked = self._asked(query, sources)
-            completion = await self._main_call(asked, check.deadline)
+            check = await self._start_check(query, sources, inputs, tasks)
+            main_call = self._prepare_main_call(query, sources)
+            completion = await self._run_main_call(main_call, check.deadline)
             verdict = await check.run(completion)
-            found = await self._regenerated(completion.text, verdict, check)
+            best = await self._regenerate(completion.text, verdict, check)
             held, chars = [check], check.chars
             del check
             await _free(held, chars)
-            return asked.answered(self._policy, found.verdict, completion, text=found.text)
+            return main_call.apply(self._policy, best.verdict, completion, text=best.text)
 
-    async def _regenerated(self, text: str, verdict: Verdict, check: Check) -> Regenerated:
+    async def _regenerate(self, text: str, verdict: Verdict, check: Check) -> Regenerated:
         """Return the best answer: a regenerated one if it is flagged and the policy asks for it."""
         if self._regenerator is None or not verdict.flagged or verdict.structured:
             return Regenerated(text, verdict)
@@ -233,7 +237,7 @@ class Running:
         """
         await self._load(sources)
         work = partial(self._stream, query, sources, references, mode, parts)
-        return await observed(self._policy, _model(query, sources), work)
+        return await run_with_telemetry(self._policy, _model(query, sources), work)
 
     async def _stream(
         self,
@@ -244,7 +248,7 @@ class Running:
         parts: MemoryObjectSendStream[Part],
     ) -> Answer:
         if mode == "buffer" or (mode == "hold" and not self._can_hold(query, references)):
-            answer = await self._answer(query, sources, Given(references))
+            answer = await self._answer(query, sources, CheckInputs(references))
             # Inserted marks shift the sentences' offsets.
             same = answer.text == answer.response
             sentences = answer.verdict.sentences if same or answer.blocked else ()
@@ -255,15 +259,15 @@ class Running:
             )
             return answer
         async with task_group() as tasks:
-            check = await self._started(query, sources, Given(references), tasks)
-            asked = self._asked(query, sources)
+            check = await self._start_check(query, sources, CheckInputs(references), tasks)
+            main_call = self._prepare_main_call(query, sources)
             if mode == "after":
-                return await PassingOn(self._policy, check, asked).run(parts)
-            holding = Holding(self._policy, self._chain, check, asked, tasks, self._regenerator)
-            answer = await holding.run(parts)
+                return await PassThrough(self._policy, check, main_call).run(parts)
+            gate = StreamGate(self._policy, self._chain, check, main_call, tasks, self._regenerator)
+            answer = await gate.run(parts)
             # Much of this memory is held per sentence.
-            held, chars = [check, holding], check.chars + _PER_HELD * len(answer.response)
-            del check, holding
+            held, chars = [check, gate], check.chars + _HELD_BYTES_PER_CHAR * len(answer.response)
+            del check, gate
             await _free(held, chars)
             return answer
 
@@ -282,41 +286,41 @@ class Running:
             return False
         return bool(references) or self._chain.needing("references") is None
 
-    def _asked(self, query: Query, sources: Sources) -> Asked:
+    def _prepare_main_call(self, query: Query, sources: Sources) -> MainCall:
         """Return the main call."""
         meter = Metered(Priced(sources.main, self._policy.prices, sources.model))
         provider: Provider = Retrying(meter, self._policy.limits.retries)
         if self._chain.needing("logprobs") and not query.wants_object:
             provider = WithLogprobs(provider, alternatives_wanted(self._policy.chain))
-        return Asked(query, provider, meter)
+        return MainCall(query, provider, meter)
 
-    async def _main_call(self, asked: Asked, deadline: float) -> Completion:
+    async def _run_main_call(self, main_call: MainCall, deadline: float) -> Completion:
         with anyio.CancelScope(deadline=deadline):
-            return (await asked.provider.complete(asked.query)).first
-        raise overdue(asked.query, self._policy)
+            return (await main_call.provider.complete(main_call.query)).first
+        raise deadline_error(main_call.query, self._policy)
 
     async def check(
-        self, response: str, query: Query | None, sources: Sources | None, given: Given
+        self, response: str, query: Query | None, sources: Sources | None, inputs: CheckInputs
     ) -> Verdict:
         """Check an existing response."""
         if not isinstance(cast("object", response), str):
             kind = type(response).__name__
             raise ConfigurationError(f"the response must be a string, not of type {kind}")
-        await self._load(sources, main=False, samples=given.samples is None)
-        work = partial(self._check, response, query, sources, given)
-        return await observed(self._policy, _model(query, sources), work)
+        await self._load(sources, main=False, samples=inputs.samples is None)
+        work = partial(self._check, response, query, sources, inputs)
+        return await run_with_telemetry(self._policy, _model(query, sources), work)
 
     async def _check(
         self,
         response: str,
         query: Query | None,
         sources: Sources | None,
-        given: Given,
+        inputs: CheckInputs,
     ) -> Verdict:
         async with task_group() as tasks:
-            check = self._check_for(query, sources, given)
+            check = self._new_check(query, sources, inputs)
             await check.find_references()
-            if given.samples is None and response.strip():
+            if inputs.samples is None and response.strip():
                 check.prepare_sampling(tasks)
             verdict = await check.run(Completion(response))
             held, chars = [check], check.chars
@@ -330,7 +334,7 @@ async def _free(held: list[Any], chars: int) -> None:
 
     Python frees it immediately, which takes a while after a long text was parsed.
     """
-    await compute(held.clear, chars=_FREEING * chars)
+    await compute(held.clear, chars=_FREE_COST * chars)
 
 
 def _regenerator(
@@ -340,7 +344,7 @@ def _regenerator(
     if not isinstance(action, Regenerate):
         return None
     if action.from_ == "samples":
-        return _by_samples(policy, action, chain, retriever)
+        return _sample_regenerator(policy, action, chain, retriever)
     if retriever is None and action.retriever is not None:
         retriever = open_retriever(action.retriever)
     if retriever is None:
@@ -349,14 +353,14 @@ def _regenerator(
             " `retriever`"
         )
     # Slow to import, and few policies regenerate.
-    from resay.engine.regeneration.rechecking import Rechecking
+    from resay.engine.regeneration.rechecking import Rechecker
     from resay.engine.regeneration.regenerator import Regenerator
 
-    rechecking = Rechecking(policy, action, chain, cache)
-    return Regenerator(policy, action, as_retriever(retriever), rechecking)
+    rechecker = Rechecker(policy, action, chain, cache)
+    return Regenerator(policy, action, as_retriever(retriever), rechecker)
 
 
-def _by_samples(
+def _sample_regenerator(
     policy: Policy, action: Regenerate, chain: Chain, retriever: object | None
 ) -> SampleRegenerator:
     if chain.needing("samples") is None:
@@ -385,7 +389,7 @@ CheckItem = str | Mapping[str, Any]
 """An item to check: a response, or the arguments of `Guard.check` including the response."""
 
 # With ordered results, a slow check does not hold up later ones, up to this many per slot.
-_AHEAD = 4
+_LOOKAHEAD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,15 +430,15 @@ async def acheck_each(
 
     async def one(index: int, item: CheckItem) -> Checked:
         async with slots:
-            given = {"response": item} if isinstance(item, str) else item
+            arguments = {"response": item} if isinstance(item, str) else item
             try:
-                return Checked(index, await check(**given))
+                return Checked(index, await check(**arguments))
             # An error of a scorer or a policy's function concerns this item only.
             except Exception as error:
                 return Checked(index, error=error)
 
     source = _numbered(items)
-    most = concurrency * (_AHEAD if ordered else 1)
+    most = concurrency * (_LOOKAHEAD if ordered else 1)
     try:
         more = True
         while more or waiting:

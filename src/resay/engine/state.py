@@ -24,7 +24,7 @@ from resay.scorers import Step
 
 
 @dataclass(slots=True)
-class Entry:
+class ClaimResult:
     """The result for one claim so far.
 
     Attributes:
@@ -68,13 +68,13 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Board:
+class RunState:
     """The state of one run.
 
     Attributes:
         passage: The passage to score.
         claims: The claims of its sentences, in order.
-        entries: One for each claim.
+        results: One for each claim.
         score: The passage score.
         done: The steps' records, in the order in which they ended.
         decisive: The record of the last step that was meant to decide.
@@ -88,14 +88,14 @@ class Board:
 
     passage: Passage
     claims: tuple[Claim, ...]
-    entries: list[Entry]
+    results: list[ClaimResult]
     score: float | None = None
     done: list[tuple[Step, StepRecord]] = field(default_factory=list[tuple[Step, StepRecord]])
     decisive: StepRecord | None = None
     undecided: frozenset[int] = frozenset()
     unconfirmed: frozenset[int] = frozenset()
     kept: frozenset[int] = frozenset()
-    names: Sequence[tuple[Claim, Entry]] = ()
+    names: Sequence[tuple[Claim, ClaimResult]] = ()
     whole: Literal["sentences", "text"] | None = None
 
     @classmethod
@@ -104,8 +104,8 @@ class Board:
         passage: Passage,
         claims: Iterable[Claim],
         kept: Mapping[int, SentenceVerdict] = MappingProxyType({}),
-    ) -> Board:
-        """Return a board without any results yet.
+    ) -> RunState:
+        """Return a state without any results yet.
 
         Args:
             passage: The passage to score.
@@ -113,48 +113,48 @@ class Board:
             kept: Results of another check for some of its sentences, by sentence index.
         """
         found = tuple(claims)
-        board = cls(passage, found, [_first_entry(claim, kept) for claim in found])
-        board.kept = frozenset(
+        state = cls(passage, found, [_initial(claim, kept) for claim in found])
+        state.kept = frozenset(
             i for i, claim in enumerate(found) if claim.sentence in kept or not claim.claims
         )
-        board.score = mean_score(board.scores)
-        return board
+        state.score = mean_score(state.scores)
+        return state
 
     @classmethod
-    def joined(cls, passage: Passage, boards: Sequence[Board]) -> Board:
+    def joined(cls, passage: Passage, states: Sequence[RunState]) -> RunState:
         """Return the state of a passage whose sentences were scored separately.
 
         Args:
             passage: The passage.
-            boards: One for each of its sentences, containing only that sentence.
+            states: One for each of its sentences, containing only that sentence.
         """
-        claims = (replace(c, sentence=i) for i, b in enumerate(boards) for c in b.claims)
-        board = cls(passage, tuple(claims), [entry for b in boards for entry in b.entries])
-        board.kept = frozenset(i for i, claim in enumerate(board.claims) if not claim.claims)
-        starts = [0, *accumulate(len(b.entries) for b in boards)]
-        board.undecided = frozenset(
-            start + i for start, b in zip(starts, boards, strict=False) for i in b.undecided
+        claims = (replace(c, sentence=i) for i, b in enumerate(states) for c in b.claims)
+        state = cls(passage, tuple(claims), [result for b in states for result in b.results])
+        state.kept = frozenset(i for i, claim in enumerate(state.claims) if not claim.claims)
+        starts = [0, *accumulate(len(b.results) for b in states)]
+        state.undecided = frozenset(
+            start + i for start, b in zip(starts, states, strict=False) for i in b.undecided
         )
-        decisive = [b.decisive for b in boards if b.decisive is not None]
+        decisive = [b.decisive for b in states if b.decisive is not None]
         in_doubt = [record for record in decisive if record.note is not None]
-        board.decisive = next(iter(in_doubt or decisive), None)
-        board.score = mean_score(board.scores)
+        state.decisive = next(iter(in_doubt or decisive), None)
+        state.score = mean_score(state.scores)
         records: dict[int, list[tuple[Step, StepRecord]]] = {}
-        for b in boards:
+        for b in states:
             for step, record in b.done:
                 records.setdefault(id(step), []).append((step, record))
-        board.done = [
+        state.done = [
             (found[0][0], StepRecord.joined([record for _, record in found]))
             for found in records.values()
         ]
-        return board
+        return state
 
     @property
     def names_score(self) -> float | None:
         """The mean of the scores of the names in the code; None if none has a score."""
-        return mean_score([entry.score for _, entry in self.names])
+        return mean_score([result.score for _, result in self.names])
 
-    def asked(self, indices: Iterable[int]) -> Passage:
+    def passage_for(self, indices: Iterable[int]) -> Passage:
         """Return the passage with the given claims in place of its sentences."""
         return self.passage.saying(self.claims[i] for i in indices)
 
@@ -166,7 +166,7 @@ class Board:
     @property
     def scores(self) -> tuple[float | None, ...]:
         """The score of each claim."""
-        return tuple(entry.score for entry in self.entries)
+        return tuple(result.score for result in self.results)
 
     def record(self, step: Step, indices: Sequence[int], scores: Scores, done: StepRecord) -> None:
         """Store a step's record. A correction does not hide an earlier failure."""
@@ -182,14 +182,14 @@ class Board:
         # A sentence may have kept an earlier step's score; only a step without usable scores puts
         # that in doubt.
         self.undecided = frozenset(
-            indices[i] for i in lost if done.note or self.entries[indices[i]].score is None
+            indices[i] for i in lost if done.note or self.results[indices[i]].score is None
         )
 
     def lowest_score(self, undecided: Collection[int]) -> float:
         """Return the passage score with undecided claims counted as supported."""
         if not undecided:
             return self.score or 0.0
-        sure = (e.score or 0.0 for i, e in enumerate(self.entries) if i not in undecided)
+        sure = (e.score or 0.0 for i, e in enumerate(self.results) if i not in undecided)
         return sum(sure) / sum(claim.claims for claim in self.claims)
 
     def sentences(self, claims: Iterable[int]) -> frozenset[int]:
@@ -204,11 +204,11 @@ class Board:
     def write(self, step: Step, indices: Sequence[int], scores: Scores) -> None:
         """Replace earlier scores with a step's scores."""
         for place, i in enumerate(indices if scores.sentences else ()):
-            self.entries[i] = _entry(self.entries[i], step, scores, place)
+            self.results[i] = _updated(self.results[i], step, scores, place)
         # A sentence method's own passage score covers the sentences it saw. If some were settled
         # before it, only the mean over all of them (Eq. 12) represents the passage.
         if scores.passage is not None and (
-            not scores.sentences or len(indices) == len(self.entries)
+            not scores.sentences or len(indices) == len(self.results)
         ):
             self.score = scores.passage
             self.whole = None if scores.sentences else "text" if step.by_text else "sentences"
@@ -216,14 +216,14 @@ class Board:
             self.score, self.whole = mean_score(self.scores), None
 
 
-def _first_entry(claim: Claim, kept: Mapping[int, SentenceVerdict]) -> Entry:
+def _initial(claim: Claim, kept: Mapping[int, SentenceVerdict]) -> ClaimResult:
     known = kept.get(claim.sentence)
     if known is not None:
-        return Entry(known.score, known.by, known.why, scores=dict(known.scores))
-    return Entry() if claim.claims else Entry(why=f"claims nothing ({claim.kind})")
+        return ClaimResult(known.score, known.by, known.why, scores=dict(known.scores))
+    return ClaimResult() if claim.claims else ClaimResult(why=f"claims nothing ({claim.kind})")
 
 
-def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
+def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> ClaimResult:
     score = scores.sentences[place]
     grounds = scores.grounds[place] if scores.grounds else before.grounds
     if score is None:
@@ -237,7 +237,7 @@ def _entry(before: Entry, step: Step, scores: Scores, place: int) -> Entry:
     if not step.corrects:
         columns = tuple(column[place] for column in scores.columns)
         spans = scores.spans[place] if scores.spans else ()
-        return Entry(
+        return ClaimResult(
             score,
             step.name,
             why,

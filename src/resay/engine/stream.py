@@ -26,7 +26,7 @@ from resay.engine.chain import Chain
 from resay.engine.check import Check
 from resay.engine.code_names import NameClaim
 from resay.engine.decide import unscored_in
-from resay.engine.state import Board, Entry
+from resay.engine.state import ClaimResult, RunState
 from resay.errors import ConfigurationError, DeadlineExceededError, StreamUnfinishedError
 from resay.policy import Annotate, Block, Policy
 from resay.providers.base import Chunk, Completion, Gathered, Provider, open_stream
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from resay.engine.regeneration.regenerator import Regenerator
 
 # Cost for `compute` of joining a sentence's scores with the others, in characters.
-_JOINING = 100
+_JOIN_COST = 100
 # Number of sentences processed before other tasks on the event loop get a turn.
-_AT_ONCE = 8
+_BATCH_SIZE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MainCall:
     """The main call.
 
     query: The query.
@@ -81,7 +81,7 @@ class Asked:
     provider: Provider
     meter: Metered
 
-    def answered(
+    def apply(
         self,
         policy: Policy,
         verdict: Verdict,
@@ -112,19 +112,19 @@ class Asked:
         )
 
 
-class PassingOn:
+class PassThrough:
     """Passes text on as it arrives, and checks it when it is complete.
 
     Args:
         policy: The policy.
         check: The check of this request.
-        asked: The main call.
+        main_call: The main call.
     """
 
-    def __init__(self, policy: Policy, check: Check, asked: Asked) -> None:
+    def __init__(self, policy: Policy, check: Check, main_call: MainCall) -> None:
         self._policy = policy
         self._check = check
-        self._asked = asked
+        self._main_call = main_call
 
     async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Stream the answer.
@@ -142,22 +142,22 @@ class PassingOn:
         """
         gathered = Gathered()
         with anyio.CancelScope(deadline=self._check.deadline) as reading:
-            async with open_stream(self._asked.provider, self._asked.query) as chunks:
+            async with open_stream(self._main_call.provider, self._main_call.query) as chunks:
                 async for chunk in chunks:
                     gathered.add(chunk)
                     await parts.send(Part(chunk.text, chunk=chunk))
         if reading.cancelled_caught:
-            raise overdue(self._asked.query, self._policy)
+            raise deadline_error(self._main_call.query, self._policy)
         completion = await gathered.whole()
         verdict = await self._check.run(completion)
-        answer = self._asked.answered(self._policy, verdict, completion)
+        answer = self._main_call.apply(self._policy, verdict, completion)
         if answer.blocked:
             # Without waiting: calls in flight must not be answered after usage was counted.
             parts.send_nowait(Part(answer.text, notice=True))
         return answer
 
 
-def overdue(query: Query, policy: Policy) -> DeadlineExceededError:
+def deadline_error(query: Query, policy: Policy) -> DeadlineExceededError:
     """Return the error for a main call that took too long."""
     return DeadlineExceededError(
         f"{query.model or 'the model'} did not answer within"
@@ -166,17 +166,17 @@ def overdue(query: Query, policy: Policy) -> DeadlineExceededError:
 
 
 @dataclass(slots=True)
-class _Held:
+class _HeldText:
     """Text waiting for the scores of its sentences."""
 
     settled: Settled
-    boards: list[Board]
+    states: list[RunState]
     left: int
-    names: Sequence[tuple[Claim, Entry]] = ()
+    names: Sequence[tuple[Claim, ClaimResult]] = ()
     scored: anyio.Event = field(default_factory=anyio.Event)
 
 
-class Holding:
+class StreamGate:
     """Holds each sentence until it is scored, while later ones are still being written.
 
     If a flagged answer is not returned as it is, a sentence is held for as long as the response
@@ -186,7 +186,7 @@ class Holding:
         policy: The policy.
         chain: The policy's chain.
         check: The check of this request.
-        asked: The main call.
+        main_call: The main call.
         tasks: The task group for scoring.
         regenerator: Repairs the answer from its first flagged sentence on; None for a policy that
             does not regenerate.
@@ -197,14 +197,14 @@ class Holding:
         policy: Policy,
         chain: Chain,
         check: Check,
-        asked: Asked,
+        main_call: MainCall,
         tasks: TaskGroup,
         regenerator: Regenerator | SampleRegenerator | None = None,
     ) -> None:
         self._policy = policy
         self._chain = chain
         self._check = check
-        self._asked = asked
+        self._main_call = main_call
         self._tasks = tasks
         self._gathered = Gathered()
         self._finder = chain.names(check.query)
@@ -212,17 +212,17 @@ class Holding:
         self._growing = GrowingPassage(policy.splitter, whole_code=self._finder is not None)
         self._rules = chain.rules(check.query)
         self._names: list[NameClaim] = []
-        self._compared: dict[NameClaim, Entry] = {}
+        self._compared: dict[NameClaim, ClaimResult] = {}
         self._claims = 0
-        self._boards: dict[tuple[int, int], Board] = {}
+        self._states: dict[tuple[int, int], RunState] = {}
         self._waiting: list[Settled] = []
         self._worth_checking = False
         self._reading = anyio.CancelScope(deadline=check.deadline)
         self._released = anyio.Event()
-        self._withheld: _Held | None = None
+        self._withheld: _HeldText | None = None
         self._regenerator = regenerator
         self._shown = 0
-        self._ahead = chain.ahead()
+        self._tracker = chain.verdict_tracker()
         self._pending: list[Part] = []
 
     async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
@@ -239,29 +239,29 @@ class Holding:
             DeadlineExceededError: It was not complete within `limits.deadline_s`.
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
         """
-        line, due = anyio.create_memory_object_stream[_Held](math.inf)
-        self._tasks.start_soon(self._release, due, parts)
-        with line:
-            last = await self._read(line)
+        sender, receiver = anyio.create_memory_object_stream[_HeldText](math.inf)
+        self._tasks.start_soon(self._release, receiver, parts)
+        with sender:
+            last = await self._read(sender)
         await self._released.wait()
         if self._withheld is not None:
-            return await self._withdraw(self._withheld, parts)
+            return await self._conclude_withheld(self._withheld, parts)
         if last is None:
             completion = await self._gathered.whole()
             verdict = await self._check.run(completion)
-            return self._end_with(Regenerated(completion.text, verdict), parts)
+            return self._finish(Regenerated(completion.text, verdict), parts)
         await last.scored.wait()
         return await self._conclude(last, parts)
 
-    async def _read(self, line: MemoryObjectSendStream[_Held]) -> _Held | None:
+    async def _read(self, sender: MemoryObjectSendStream[_HeldText]) -> _HeldText | None:
         """Read the response and return its end; None if there is nothing to check."""
         with self._reading:
-            async with open_stream(self._asked.provider, self._asked.query) as chunks:
+            async with open_stream(self._main_call.provider, self._main_call.query) as chunks:
                 async for chunk in chunks:
                     self._gathered.add(chunk)
                     settled = await self._growing.read(chunk.text)
                     if settled is not None and await self._is_worth_checking(settled):
-                        await self._hold(line)
+                        await self._hold(sender)
                     # Chunks that have arrived already are read without waiting. Let other tasks run
                     # in between, above all those that release earlier text.
                     await anyio.lowlevel.checkpoint()
@@ -269,44 +269,44 @@ class Holding:
             if not await self._is_worth_checking(settled):
                 return None
             last = self._waiting.pop()
-            await self._hold(line)
+            await self._hold(sender)
             return await self._score(last, is_end=True)
         if self._withheld is None:
-            raise overdue(self._asked.query, self._policy)
+            raise deadline_error(self._main_call.query, self._policy)
         return None
 
     async def _is_worth_checking(self, settled: Settled) -> bool:
         """Store new text; return whether the policy wants it checked, as far as is known."""
         self._waiting.append(settled)
         if not self._worth_checking:
-            self._worth_checking = await self._check.skip(settled.passage) is None
+            self._worth_checking = await self._check.skip_reason(settled.passage) is None
         return self._worth_checking
 
-    async def _hold(self, line: MemoryObjectSendStream[_Held]) -> None:
+    async def _hold(self, sender: MemoryObjectSendStream[_HeldText]) -> None:
         for settled in self._waiting if self._withheld is None else ():
             held = await self._score(settled)
             # Once something is withheld, nobody receives at the other end.
             if self._withheld is None:
-                line.send_nowait(held)
+                sender.send_nowait(held)
         self._waiting.clear()
 
-    async def _score(self, settled: Settled, *, is_end: bool = False) -> _Held:
+    async def _score(self, settled: Settled, *, is_end: bool = False) -> _HeldText:
         alone = [settled.passage.only([i]) for i in settled.sentences]
-        is_all = is_end and not self._boards and says_one_thing(settled.passage)
-        boards = [Board.of(p, self._rules.read(p.sentences[0], 0, alone=is_all)) for p in alone]
+        is_all = is_end and not self._states and says_one_thing(settled.passage)
+        states = [RunState.of(p, self._rules.read(p.sentences[0], 0, alone=is_all)) for p in alone]
         before = tuple(self._names)
         names = self._names_in(settled)
-        held = _Held(settled, boards, len(boards) + bool(names))
-        for board in boards:
-            sentence = board.passage.sentences[0]
-            self._boards[sentence.start, sentence.end] = board
-            self._claims += len(board.claims)
-        self._check.allow(self._claims)
+        held = _HeldText(settled, states, len(states) + bool(names))
+        for state in states:
+            sentence = state.passage.sentences[0]
+            self._states[sentence.start, sentence.end] = state
+            self._claims += len(state.claims)
+        self._check.raise_limits(self._claims)
         if names:
             self._tasks.start_soon(self._compare_names, names, before, held)
-        for count, board in enumerate(boards, 1):
-            self._tasks.start_soon(self._score_one, board, held)
-            if count % _AT_ONCE == 0:
+        for count, state in enumerate(states, 1):
+            self._tasks.start_soon(self._score_one, state, held)
+            if count % _BATCH_SIZE == 0:
                 await anyio.lowlevel.checkpoint()
         if not held.left:
             held.scored.set()
@@ -325,33 +325,33 @@ class Holding:
         return names
 
     async def _compare_names(
-        self, names: Sequence[NameClaim], before: Sequence[NameClaim], held: _Held
+        self, names: Sequence[NameClaim], before: Sequence[NameClaim], held: _HeldText
     ) -> None:
         evidence, deadline = self._check.evidence, self._check.deadline
         held.names = await self._chain.compare_names(names, evidence, deadline, before=before)
         self._compared.update((n, e) for n, e in held.names if isinstance(n, NameClaim))
-        self._is_scored(held)
+        self._mark_scored(held)
 
-    async def _score_one(self, board: Board, held: _Held) -> None:
-        await self._chain.score(board, self._check.evidence, self._check.deadline)
-        self._is_scored(held)
+    async def _score_one(self, state: RunState, held: _HeldText) -> None:
+        await self._chain.score(state, self._check.evidence, self._check.deadline)
+        self._mark_scored(held)
 
-    def _is_scored(self, held: _Held) -> None:
+    def _mark_scored(self, held: _HeldText) -> None:
         held.left -= 1
         if not held.left:
             held.scored.set()
 
     async def _release(
-        self, due: MemoryObjectReceiveStream[_Held], parts: MemoryObjectSendStream[Part]
+        self, receiver: MemoryObjectReceiveStream[_HeldText], parts: MemoryObjectSendStream[Part]
     ) -> None:
-        with due:
-            async for held in due:
+        with receiver:
+            async for held in receiver:
                 await held.scored.wait()
                 check = self._check
                 views: list[tuple[SentenceVerdict, frozenset[int]]] = []
-                for board in held.boards:
-                    views.append(await self._chain.view(board, check.evidence, check.deadline))
-                    if len(views) % _AT_ONCE == 0:
+                for state in held.states:
+                    views.append(await self._chain.view(state, check.evidence, check.deadline))
+                    if len(views) % _BATCH_SIZE == 0:
                         await anyio.lowlevel.checkpoint()
                 part = _part(held.settled, [sentence for sentence, _ in views])
                 is_invented = self._chain.flags_names(held.names, check.evidence)
@@ -360,14 +360,14 @@ class Holding:
                     self._withheld = held
                     self._reading.cancel()
                     break
-                for board, (_, undecided) in zip(held.boards, views, strict=True):
-                    for i, entry in enumerate(board.entries):
-                        self._ahead.add(entry.score, sure=i not in undecided)
+                for state, (_, undecided) in zip(held.states, views, strict=True):
+                    for i, result in enumerate(state.results):
+                        self._tracker.add(result.score, sure=i not in undecided)
                 if is_invented:
-                    self._ahead.flag()
+                    self._tracker.flag()
                 self._pending.append(part)
-                if isinstance(self._policy.action, Annotate) or not self._ahead.flagged:
-                    self._give_pending(parts)
+                if isinstance(self._policy.action, Annotate) or not self._tracker.flagged:
+                    self._send_pending(parts)
         self._released.set()
 
     def _withholds(self, part: Part, *, is_invented: bool, in_doubt: bool) -> bool:
@@ -382,7 +382,7 @@ class Holding:
             or (policy.unscored == "block" and bool(part.unscored))
         )
 
-    def _give_pending(self, parts: MemoryObjectSendStream[Part]) -> None:
+    def _send_pending(self, parts: MemoryObjectSendStream[Part]) -> None:
         """Release the held text in one part, because its beginning alone might be flagged."""
         held, self._pending = self._pending, []
         text = "".join(part.text for part in held)
@@ -391,24 +391,26 @@ class Holding:
         unscored = tuple(stretch for part in held for stretch in part.unscored)
         parts.send_nowait(Part(text, sentences, unscored=unscored))
 
-    async def _withdraw(self, held: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
+    async def _conclude_withheld(
+        self, held: _HeldText, parts: MemoryObjectSendStream[Part]
+    ) -> Answer:
         """Return the answer with the results up to the withheld sentence."""
-        verdict = await self._check.conclude(await self._joined(held.settled.passage))
-        return self._end(verdict, parts)
+        verdict = await self._check.conclude(await self._joined_state(held.settled.passage))
+        return self._finish_withheld(verdict, parts)
 
-    async def _conclude(self, last: _Held, parts: MemoryObjectSendStream[Part]) -> Answer:
+    async def _conclude(self, last: _HeldText, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Decide about the passage, then release or withhold its end."""
-        board = await self._joined(last.settled.passage)
-        verdict = await self._check.finish(board, await self._gathered.whole())
-        found = Regenerated(last.settled.passage.text, verdict)
+        state = await self._joined_state(last.settled.passage)
+        verdict = await self._check.finish(state, await self._gathered.whole())
+        best = Regenerated(last.settled.passage.text, verdict)
         if self._regenerator is not None and verdict.flagged and not verdict.flagged_names:
-            found = await self._regenerator.run(found.text, verdict, self._check, shown=self._shown)
-        return self._end_with(found, parts)
+            best = await self._regenerator.run(best.text, verdict, self._check, shown=self._shown)
+        return self._finish(best, parts)
 
-    def _end_with(self, found: Regenerated, parts: MemoryObjectSendStream[Part]) -> Answer:
+    def _finish(self, best: Regenerated, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Send the text that was not shown yet, repaired or not."""
-        completion, verdict = self._gathered.completion, found.verdict
-        answer = self._asked.answered(self._policy, verdict, completion, text=found.text)
+        completion, verdict = self._gathered.completion, best.verdict
+        answer = self._main_call.apply(self._policy, verdict, completion, text=best.text)
         if answer.blocked:
             parts.send_nowait(Part(answer.text, notice=True))
         elif answer.text[self._shown :]:
@@ -417,27 +419,27 @@ class Holding:
             # Inserted marks shift the sentences' offsets.
             same = answer.text == answer.response
             sentences = tuple(s for s in verdict.sentences if same and s.start >= self._shown)
-            unscored = _from(verdict.unscored, self._shown) if same else ()
+            unscored = _after_offset(verdict.unscored, self._shown) if same else ()
             rewritten = answer.regenerated
             parts.send_nowait(Part(rest, sentences, unscored=unscored, rewritten=rewritten))
         return answer
 
-    async def _joined(self, passage: Passage) -> Board:
-        def join() -> Board:
-            boards = [self._boards[s.start, s.end] for s in passage.sentences]
-            self._boards.clear()
-            board = Board.joined(passage, boards)
+    async def _joined_state(self, passage: Passage) -> RunState:
+        def join() -> RunState:
+            states = [self._states[s.start, s.end] for s in passage.sentences]
+            self._states.clear()
+            state = RunState.joined(passage, states)
             end = passage.pieces[-1].end if passage.pieces else 0
-            found = self._compared.items()
-            board.names = [(name, entry) for name, entry in found if name.end <= end]
-            return board
+            compared = self._compared.items()
+            state.names = [(name, result) for name, result in compared if name.end <= end]
+            return state
 
-        return await compute(join, chars=_JOINING * len(self._boards))
+        return await compute(join, chars=_JOIN_COST * len(self._states))
 
-    def _end(self, verdict: Verdict, parts: MemoryObjectSendStream[Part]) -> Answer:
+    def _finish_withheld(self, verdict: Verdict, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Send the message in place of withheld text, if anything was withheld."""
         completion, withheld = self._gathered.completion, self._withheld is not None
-        answer = self._asked.answered(self._policy, verdict, completion, withheld=withheld)
+        answer = self._main_call.apply(self._policy, verdict, completion, withheld=withheld)
         # Without waiting: calls in flight must not be answered after usage was counted.
         if answer.blocked:
             parts.send_nowait(Part(answer.text, notice=True))
@@ -455,7 +457,7 @@ def _part(settled: Settled, sentences: Sequence[SentenceVerdict]) -> Part:
     return Part(settled.text, tuple(sentences), unscored=unscored)
 
 
-def _from(unscored: Sequence[Unscored], start: int) -> tuple[Unscored, ...]:
+def _after_offset(unscored: Sequence[Unscored], start: int) -> tuple[Unscored, ...]:
     """Return the parts of the spans after an offset."""
     return tuple(
         replace(s, text=s.text[max(start - s.start, 0) :], start=max(s.start, start))

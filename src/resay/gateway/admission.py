@@ -25,7 +25,7 @@ _OTHER_SITES = frozenset({"cross-site", "same-site"})
 # "CORS-safelisted request-header"). No client sends JSON as the first two; curl and others send it
 # as the last two by default.
 _TEXT, _UPLOAD = "text/plain", "multipart/form-data"
-_UNTOLD = frozenset({"", "application/x-www-form-urlencoded"})
+_DEFAULT_TYPES = frozenset({"", "application/x-www-form-urlencoded"})
 # Headers that a web page cannot remove or forge.
 _OF_BROWSERS = frozenset({b"origin", b"referer", b"sec-fetch-mode", b"sec-fetch-site"})
 _BROWSER = "mozilla/"
@@ -94,8 +94,8 @@ def _check_type(call: Call) -> None:
         return
     kind = (call.header(b"content-type") or "").partition(";")[0].strip().lower()
     guarded = call.api is not None or call.own is not None
-    unasked = kind == _TEXT or (guarded and kind == _UPLOAD)
-    if unasked or (kind in _UNTOLD and _is_browser(call)):
+    unsupported = kind == _TEXT or (guarded and kind == _UPLOAD)
+    if unsupported or (kind in _DEFAULT_TYPES and _is_browser(call)):
         message = f"the request's content-type is {kind[:_SHOWN]!r}; send `application/json`"
         raise RefusedError(415, "unsupported_content_type", message)
 
@@ -105,7 +105,7 @@ def _is_browser(call: Call) -> bool:
     return agent.startswith(_BROWSER) or any(name in _OF_BROWSERS for name, _ in call.headers)
 
 
-class OverloadedError(RefusedError):
+class OverloadError(RefusedError):
     """There is no capacity for the request.
 
     Args:
@@ -130,54 +130,54 @@ class Admission:
 
     def __init__(self, limits: GatewayLimits) -> None:
         self._limits = limits
-        self._room = anyio.Semaphore(limits.concurrency)
-        self._waiting = 0
+        self._slots = anyio.Semaphore(limits.concurrency)
+        self._queued = 0
 
     @property
-    def inside(self) -> int:
+    def in_flight(self) -> int:
         """The number of requests being guarded."""
-        return self._limits.concurrency - self._room.value
+        return self._limits.concurrency - self._slots.value
 
     @property
-    def waiting(self) -> int:
+    def queued(self) -> int:
         """The number of requests in the queue."""
-        return self._waiting
+        return self._queued
 
     def check(self) -> None:
         """Check whether a new request could be admitted or queued now.
 
         Raises:
-            OverloadedError: The queue is full.
+            OverloadError: The queue is full.
         """
-        if not self._room.value and self._waiting >= self._limits.queue:
+        if not self._slots.value and self._queued >= self._limits.queue:
             raise self._overloaded()
 
     @asynccontextmanager
-    async def place(self) -> AsyncGenerator[None]:
+    async def slot(self) -> AsyncGenerator[None]:
         """Hold a slot while the context is open.
 
         Raises:
-            OverloadedError: The queue is full, or no slot was free for too long.
+            OverloadError: The queue is full, or no slot was free for too long.
         """
         await self._enter()
         try:
             yield
         finally:
-            self._room.release()
+            self._slots.release()
 
     async def _enter(self) -> None:
         try:
-            return self._room.acquire_nowait()
+            return self._slots.acquire_nowait()
         except anyio.WouldBlock:
             pass
         self.check()
-        self._waiting += 1
+        self._queued += 1
         try:
             with anyio.move_on_after(self._limits.queue_s):
-                return await self._room.acquire()
+                return await self._slots.acquire()
         finally:
-            self._waiting -= 1
+            self._queued -= 1
         raise self._overloaded()
 
-    def _overloaded(self) -> OverloadedError:
-        return OverloadedError(max(1, math.ceil(self._limits.queue_s / 2)))
+    def _overloaded(self) -> OverloadError:
+        return OverloadError(max(1, math.ceil(self._limits.queue_s / 2)))

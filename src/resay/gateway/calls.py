@@ -37,7 +37,7 @@ _APIS: Mapping[str, Api] = {
 }
 CHECK, LITELLM_GUARDRAIL = f"{PREFIX}/check", "/beta/litellm_basic_guardrail_api"
 FEEDBACK = f"{PREFIX}/feedback"
-OWN = frozenset({CHECK, LITELLM_GUARDRAIL, FEEDBACK})
+OWN_ENDPOINTS = frozenset({CHECK, LITELLM_GUARDRAIL, FEEDBACK})
 _SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
 _SANE_TENANT = re.compile(r"[\x21-\x7e]{1,128}")
 # OpenAI's and Anthropic's SDKs count their attempts to send a request in this header.
@@ -77,7 +77,7 @@ class Call:
         value = next(found, None)
         return None if value is None else value.decode("latin-1")
 
-    def _once(self, name: bytes) -> str | None:
+    def _single_header(self, name: bytes) -> str | None:
         # A proxy may have added a value of its own to the client's.
         if sum(key == name for key, _ in self.headers) > 1:
             message = f"the header {name.decode()} occurs more than once"
@@ -91,7 +91,7 @@ class Call:
         Raises:
             RefusedError: It names several.
         """
-        return self._once(POLICY)
+        return self._single_header(POLICY)
 
     @property
     def tenant(self) -> str | None:
@@ -100,7 +100,7 @@ class Call:
         Raises:
             RefusedError: The header is malformed.
         """
-        tenant = self._once(TENANT)
+        tenant = self._single_header(TENANT)
         if tenant is not None and not _SANE_TENANT.fullmatch(tenant):
             raise RefusedError(
                 400,
@@ -110,13 +110,13 @@ class Call:
         return tenant
 
     @property
-    def unpacked(self) -> Call:
+    def uncompressed(self) -> Call:
         """The same request, asking for an uncompressed answer."""
         others = [(name, value) for name, value in self.headers if name != b"accept-encoding"]
         return replace(self, headers=[*others, (b"accept-encoding", b"identity")])
 
     @property
-    def retries(self) -> bool:
+    def is_retry(self) -> bool:
         """Whether the client's SDK says that this is a retry."""
         count = self.header(_RETRY_COUNT) or ""
         return _SANE_COUNT.fullmatch(count) is not None and int(count) > 0
@@ -140,7 +140,7 @@ def read_call(scope: Mapping[str, Any]) -> Call:
         headers,
         "anthropic" if anthropic else "openai",
         _APIS.get(decoded) if posted else None,
-        decoded if posted and decoded in OWN else None,
+        decoded if posted and decoded in OWN_ENDPOINTS else None,
     )
 
 
@@ -182,7 +182,7 @@ _CLOSE = {"connection": "close"}
 _SHORT = 65_536
 
 
-class GoneError(Exception):
+class ClientDisconnectedError(Exception):
     """The client disconnected."""
 
 
@@ -203,13 +203,13 @@ class Incoming:
         self._announced = announced
         self._limit = limit
         self._timeout_s = timeout_s
-        self._until_s: float | None = None
-        self._kept: list[bytes] = []
+        self._deadline: float | None = None
+        self._buffer: list[bytes] = []
         self._length = 0
         self._more = True
         self._read = asyncio.Event()
 
-    async def begin(self) -> bool:
+    async def read_start(self) -> bool:
         """Read up to the length of a short body, and buffer it.
 
         Returns:
@@ -217,29 +217,29 @@ class Incoming:
 
         Raises:
             RefusedError: It is too long, or takes too long.
-            GoneError: The client disconnected.
+            ClientDisconnectedError: The client disconnected.
         """
-        await self._keep(_SHORT)
+        await self._buffer_up_to(_SHORT)
         return not self._more
 
-    async def whole(self) -> bytes:
+    async def read_all(self) -> bytes:
         """Read and return the whole body.
 
         Raises:
             RefusedError: It is too long, or takes too long.
-            GoneError: The client disconnected.
+            ClientDisconnectedError: The client disconnected.
         """
-        await self._keep(self._limit)
-        return b"".join(self._kept)
+        await self._buffer_up_to(self._limit)
+        return b"".join(self._buffer)
 
     async def pieces(self) -> AsyncGenerator[bytes]:
         """Yield the body in pieces, from its beginning.
 
         Raises:
             RefusedError: It is too long, or no data arrived for too long.
-            GoneError: The client disconnected.
+            ClientDisconnectedError: The client disconnected.
         """
-        kept, self._kept = self._kept, []
+        kept, self._buffer = self._buffer, []
         try:
             for piece in kept:
                 yield piece
@@ -248,58 +248,58 @@ class Incoming:
                 with anyio.move_on_after(self._timeout_s):
                     piece = await self._next()
                 if piece is None:
-                    raise self._late()
+                    raise self._timeout_error()
                 yield piece
         finally:
             self._read.set()
 
-    def nothing(self) -> None:
+    def skip(self) -> None:
         """Declare that the body will not be read."""
         self._read.set()
 
-    async def gone(self) -> None:
+    async def disconnected(self) -> None:
         """Wait until the body is read and the client disconnects."""
         await self._read.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    async def _keep(self, length: int) -> None:
+    async def _buffer_up_to(self, length: int) -> None:
         """Read more than `length` bytes or to the end, within the time for the whole body."""
         if not self._more or self._length > length:
             return
-        if self._until_s is None:
-            self._until_s = anyio.current_time() + self._timeout_s
-        with anyio.CancelScope(deadline=self._until_s) as scope:
+        if self._deadline is None:
+            self._deadline = anyio.current_time() + self._timeout_s
+        with anyio.CancelScope(deadline=self._deadline) as scope:
             while self._more and self._length <= length:
-                self._kept.append(await self._next())
+                self._buffer.append(await self._next())
         if scope.cancelled_caught:
-            raise self._late()
+            raise self._timeout_error()
 
     async def _next(self) -> bytes:
         if self._announced is not None and self._announced > self._limit:
-            raise self._too_long()
+            raise self._too_long_error()
         message = await self._receive()
         if message["type"] == "http.disconnect":
-            raise GoneError
+            raise ClientDisconnectedError
         piece: bytes = message.get("body", b"")
         self._length += len(piece)
         if self._length > self._limit:
-            raise self._too_long()
+            raise self._too_long_error()
         self._more = message.get("more_body", False)
         if not self._more:
             self._read.set()
         return piece
 
-    def _too_long(self) -> RefusedError:
+    def _too_long_error(self) -> RefusedError:
         message = f"the request's body is longer than {self._limit} bytes"
         return RefusedError(413, "request_too_large", message, headers=_CLOSE)
 
-    def _late(self) -> RefusedError:
+    def _timeout_error(self) -> RefusedError:
         message = f"the request's body did not arrive within {self._timeout_s:g} s"
         return RefusedError(408, "request_timeout", message, headers=_CLOSE)
 
 
-async def unless_gone(
+async def run_until_disconnect(
     incoming: Incoming, work: Coroutine[Any, Any, None], is_answered: Callable[[], bool]
 ) -> None:
     """Run `work`, and cancel it if the client disconnects.
@@ -311,14 +311,14 @@ async def unless_gone(
         work: The work to do.
         is_answered: Whether the client has its complete answer; then the work is not cancelled.
     """
-    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(incoming.gone())
+    task, disconnected = asyncio.ensure_future(work), asyncio.ensure_future(incoming.disconnected())
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, disconnected}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        gone.cancel()
+        disconnected.cancel()
         if not is_answered():
             task.cancel()
-        await asyncio.wait({task, gone})
+        await asyncio.wait({task, disconnected})
     if not task.cancelled():
         task.result()
 
@@ -338,7 +338,7 @@ class Outgoing:
         status: The status sent; None before.
         complete: Whether everything was sent.
         refused: The code of the error sent in place of the answer, or at its end.
-        told: Whether observers were notified.
+        reported: Whether observers were notified.
     """
 
     def __init__(self, send: Send, call: Call, timeout_s: float) -> None:
@@ -350,7 +350,7 @@ class Outgoing:
         self.status: int | None = None
         self.complete = False
         self.refused: str | None = None
-        self.told = False
+        self.reported = False
 
     async def start(self, status: int, headers: Headers) -> None:
         """Send the status and the headers."""
@@ -364,7 +364,7 @@ class Outgoing:
         """Send a piece of the body.
 
         Raises:
-            GoneError: The client stopped reading.
+            ClientDisconnectedError: The client stopped reading.
         """
         async with self._writing:
             await self._write(data, last=last)
@@ -373,17 +373,17 @@ class Outgoing:
         with anyio.move_on_after(self._timeout_s) as scope:
             await self._send({"type": "http.response.body", "body": data, "more_body": not last})
         if scope.cancelled_caught:
-            raise GoneError
+            raise ClientDisconnectedError
         self._last_s = time.monotonic()
         self.complete = last
 
-    async def whole(self, status: int, headers: Headers, body: bytes) -> None:
+    async def send_complete(self, status: int, headers: Headers, body: bytes) -> None:
         """Send an answer in one piece."""
         length = (b"content-length", str(len(body)).encode())
         await self.start(status, [*headers, length])
         await self.write(body, last=True)
 
-    async def events(
+    async def send_events(
         self, status: int, headers: Headers, events: AsyncGenerator[Sequence[Event]], api: Api
     ) -> None:
         """Send a stream; events that arrive together are sent together.
@@ -423,10 +423,10 @@ class Outgoing:
         ]
         headers += [(k.encode(), v.encode()) for k, v in error.headers.items()]
         body = error_body(error, call.dialect, call.request_id)
-        await self.whole(error.status, headers, body)
+        await self.send_complete(error.status, headers, body)
 
     @asynccontextmanager
-    async def kept_alive(self, headers: Headers, every_s: float) -> AsyncGenerator[None]:
+    async def keep_alive(self, headers: Headers, every_s: float) -> AsyncGenerator[None]:
         """Send a comment after each silent interval, because proxies cut silent streams.
 
         Args:
@@ -434,15 +434,15 @@ class Outgoing:
             every_s: The interval, in seconds.
         """
         self._last_s = time.monotonic()
-        beating = asyncio.ensure_future(self._beat(headers, every_s))
+        heartbeats = asyncio.ensure_future(self._send_heartbeats(headers, every_s))
         try:
             yield
         finally:
-            beating.cancel()
-            with suppress(asyncio.CancelledError, GoneError):
-                await beating
+            heartbeats.cancel()
+            with suppress(asyncio.CancelledError, ClientDisconnectedError):
+                await heartbeats
 
-    async def _beat(self, headers: Headers, every_s: float) -> None:
+    async def _send_heartbeats(self, headers: Headers, every_s: float) -> None:
         while True:
             await asyncio.sleep(max(self._last_s + every_s - time.monotonic(), 0.0))
             async with self._writing:
@@ -460,7 +460,7 @@ _DATA = "data:"
 
 
 # Texts, ids of other items, and a model's input or output: no addresses in them are fetched.
-_SAID = frozenset(
+_TEXT_FIELDS = frozenset(
     {
         "arguments",
         "call_id",
@@ -484,10 +484,10 @@ _SAID = frozenset(
 )
 
 
-_CALLS = frozenset({"function_call", "thinking_blocks", "tool_calls"})
+_CALL_FIELDS = frozenset({"function_call", "thinking_blocks", "tool_calls"})
 
 
-_SAYING = frozenset(
+_TEXT_TYPES = frozenset(
     {
         "custom_tool_call",
         "function_call",
@@ -506,7 +506,7 @@ _SAYING = frozenset(
 
 
 # Fields with the parts of messages and tool results, whatever type they claim to have.
-_INNER = frozenset({"content", "output"})
+_NESTED_FIELDS = frozenset({"content", "output"})
 
 
 _ADDRESSES = frozenset(
@@ -517,7 +517,7 @@ _ADDRESSES = frozenset(
 _MEDIA = _ADDRESSES | {"audio", "document", "file", "image", "input_audio", "source", "video"}
 
 
-def refers(value: object, name: str) -> bool:
+def contains_address(value: object, name: str) -> bool:
     """Return whether a value contains an address outside of texts.
 
     Args:
@@ -525,19 +525,19 @@ def refers(value: object, name: str) -> bool:
         name: The name of its field.
     """
     if isinstance(value, str):
-        return name not in _SAID and _is_address(value, name)
+        return name not in _TEXT_FIELDS and _is_address(value, name)
     if isinstance(value, Mapping):
         known = cast("Mapping[str, object]", value)
-        looked_at = known.keys() - _CALLS
-        if known.get("type") in _SAYING and not _holds_more(known):
-            looked_at &= _INNER
-        return any(refers(known[key], key) for key in looked_at)
+        looked_at = known.keys() - _CALL_FIELDS
+        if known.get("type") in _TEXT_TYPES and not _contains_media(known):
+            looked_at &= _NESTED_FIELDS
+        return any(contains_address(known[key], key) for key in looked_at)
     if isinstance(value, (list, tuple)):
-        return any(refers(item, name) for item in cast("Sequence[object]", value))
+        return any(contains_address(item, name) for item in cast("Sequence[object]", value))
     return False
 
 
-def _holds_more(part: Mapping[str, object]) -> bool:
+def _contains_media(part: Mapping[str, object]) -> bool:
     """Return whether a part that claims to be text contains media as well."""
     media = _MEDIA & part.keys()
     # The `source` of a search result only says where it comes from.

@@ -37,11 +37,11 @@ from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.references import Document
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
-from resay.engine.regeneration.prompts import disarmed, quoted
+from resay.engine.regeneration.prompts import format_for_judge, without_instructions
 from resay.errors import ConfigurationError
 from resay.gateway.calls import Call
 from resay.gateway.config import GatewayConfig
-from resay.gateway.guarding import HARMLESS, Elsewhere, Wanted, withheld
+from resay.gateway.guarding import HARMLESS, HarmlessParams, RequestContext, withheld_answer
 from resay.gateway.logs import one_line
 from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError
@@ -83,10 +83,10 @@ class Marks:
 
     def make(self) -> str:
         """Return a mark."""
-        said = f"{_LIKE}{int(self._clock()) + _VALID_S}.{secrets.token_hex(8)}"
-        return f"{said}.{self._sum(said)}"
+        payload = f"{_LIKE}{int(self._clock()) + _VALID_S}.{secrets.token_hex(8)}"
+        return f"{payload}.{self._sum(payload)}"
 
-    def knows(self, name: str) -> bool:
+    def recognizes(self, name: str) -> bool:
         """Return whether a call's id is one of our marks."""
         form = _FORM.fullmatch(name)
         if form is None or int(form[1]) < self._clock():
@@ -94,12 +94,12 @@ class Marks:
         return hmac.compare_digest(self._sum(name[: -len(form[2]) - 1]), form[2])
 
     @staticmethod
-    def seems(name: str) -> bool:
+    def looks_like_mark(name: str) -> bool:
         """Return whether a call's id looks like a mark, valid or not."""
         return name.startswith(_LIKE)
 
-    def _sum(self, said: str) -> str:
-        return hmac.digest(self._key, said.encode(), hashlib.sha256).hex()[:32]
+    def _sum(self, payload: str) -> str:
+        return hmac.digest(self._key, payload.encode(), hashlib.sha256).hex()[:32]
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -164,7 +164,7 @@ class Shared:
         self.marks = Marks(None if key is None else key.get_secret_value())
 
 
-Handler = Callable[[Wanted, Body, Routing, Shared], Awaitable[Reply]]
+Handler = Callable[[RequestContext, Body, Routing, Shared], Awaitable[Reply]]
 """Handles a request. It raises a `RefusedError` on failure."""
 
 
@@ -179,10 +179,10 @@ def read_as(model: type[M], body: Body) -> M:
     except ValidationError as error:
         problems = list(dict.fromkeys(_problems(error)))
     # Outside of the handler, so that no chained exception carries the values.
-    told = "; ".join(problems[:_MOST_PROBLEMS])
+    listed = "; ".join(problems[:_MOST_PROBLEMS])
     more = len(problems) - _MOST_PROBLEMS
-    told += f"; and {more} more" if more > 0 else ""
-    raise RefusedError(400, "invalid_request", f"the request is not valid: {told}")
+    listed += f"; and {more} more" if more > 0 else ""
+    raise RefusedError(400, "invalid_request", f"the request is not valid: {listed}")
 
 
 def _problems(error: ValidationError) -> Iterator[str]:
@@ -197,9 +197,9 @@ def _problems(error: ValidationError) -> Iterator[str]:
 
 
 def sources_of(
-    wanted: Wanted,
+    context: RequestContext,
     request: Request,
-    client: Routing,
+    routing: Routing,
     marks: Marks,
     *,
     main: Provider | None = None,
@@ -208,30 +208,30 @@ def sources_of(
     """Return the providers for a check of an existing answer.
 
     Args:
-        wanted: The request.
+        context: The request.
         request: The question, as a request for chat completions.
-        client: The routing to upstreams.
+        routing: The routing to upstreams.
         marks: Marks requests to the upstream.
         main: The provider of the main call, if there is one.
         payer: Further text to separate cached samples by payer.
     """
-    call = wanted.call
+    call = context.call
 
     async def ask(body: Body) -> Body:
         # Each gets its own mark, because LiteLLM keys its records by it.
-        asked = client.ask(marks.marked(call), CHAT_COMPLETIONS.path, body)
-        return await cancelled_once(asked)
+        asking = routing.ask(marks.marked(call), CHAT_COMPLETIONS.path, body)
+        return await cancelled_once(asking)
 
     async def takes_n() -> bool:
-        return client.takes_n(request.body)
+        return routing.takes_n(request.body)
 
-    policy = wanted.guard.policy
+    policy = context.guard.policy
     upstream = Upstream(
         ask,
-        f"{client.source(call, wanted.client)} {payer}",
-        lambda: Elsewhere(litellm_provider(), request.query, policy),
+        f"{routing.source(call, context.client)} {payer}",
+        lambda: HarmlessParams(litellm_provider(), request.query, policy),
         takes_n=takes_n,
-        cost_usd=client.cost_usd,
+        cost_usd=routing.cost_usd,
     )
     judge = JudgeProvider(CHAT_COMPLETIONS, request.body, upstream)
     samples = SampleProvider(CHAT_COMPLETIONS, request, upstream)
@@ -364,13 +364,13 @@ class CheckResponse(BaseModel):
     )
 
 
-async def check(wanted: Wanted, body: Body, client: Routing, shared: Shared) -> Reply:
+async def check(context: RequestContext, body: Body, routing: Routing, shared: Shared) -> Reply:
     """Check an answer.
 
     Args:
-        wanted: The request.
+        context: The request.
         body: A `CheckRequest`.
-        client: The routing to upstreams.
+        routing: The routing to upstreams.
         shared: State shared by all requests of the gateway.
 
     Returns:
@@ -379,42 +379,42 @@ async def check(wanted: Wanted, body: Body, client: Routing, shared: Shared) -> 
     Raises:
         RefusedError: It is not valid, or lacks something that the policy needs.
     """
-    asked, guard = read_as(CheckRequest, body), wanted.guard
-    request = _request(asked, wanted.tenant)
-    _refuse_incomplete(guard, asked, request)
-    tokens = _tokens(asked)
+    check_request, guard = read_as(CheckRequest, body), context.guard
+    request = _request(check_request, context.tenant)
+    _refuse_incomplete(guard, check_request, request)
+    tokens = _tokens(check_request)
     question = request.query.question or None
     try:
-        verdict = await _verdict(wanted, asked, request, client, shared, tokens)
-        answer = guard.apply(asked.response, verdict)
+        verdict = await _verdict(context, check_request, request, routing, shared, tokens)
+        answer = guard.apply(check_request.response, verdict)
     except HallucinationBlocked as error:
-        gone, refusal = withheld(error)
-        return Reply({}, (gone,), asked.model, question, refused=refusal)
+        answer, refusal = withheld_answer(error)
+        return Reply({}, (answer,), check_request.model, question, refused=refusal)
     reply = CheckResponse(
-        id=wanted.call.request_id,
+        id=context.call.request_id,
         text=answer.text,
         action=answer.action,
         hallucination=verdict_data(answer.verdict, answer.action),
     )
-    return Reply(reply.model_dump(), (answer,), asked.model, question)
+    return Reply(reply.model_dump(), (answer,), check_request.model, question)
 
 
 async def _verdict(
-    wanted: Wanted,
-    asked: CheckRequest,
+    context: RequestContext,
+    check_request: CheckRequest,
     request: Request,
-    client: Routing,
+    routing: Routing,
     shared: Shared,
     tokens: Sequence[TokenLogprob],
 ) -> Verdict:
-    guard = wanted.guard
+    guard = context.guard
     try:
         return await guard.arun_check(
-            asked.response,
+            check_request.response,
             request.query,
-            sources_of(wanted, request, client, shared.marks),
-            references=await _references(guard, asked),
-            samples=asked.samples,
+            sources_of(context, request, routing, shared.marks),
+            references=await _references(guard, check_request),
+            samples=check_request.samples,
             logprobs=tokens,
         )
     # As for guarded answers: the verdict reports the failure.
@@ -422,74 +422,81 @@ async def _verdict(
         return failed_check(error)
 
 
-def _request(asked: CheckRequest, tenant: str | None) -> Request:
+def _request(check_request: CheckRequest, tenant: str | None) -> Request:
     """Return the question as a request for chat completions."""
-    known: Mapping[str, Any] = {} if asked.model is None else {"model": asked.model}
-    body = {**known, "messages": asked.conversation, **asked.params}
+    known: Mapping[str, Any] = {} if check_request.model is None else {"model": check_request.model}
+    body = {**known, "messages": check_request.conversation, **check_request.params}
     request = CHAT_COMPLETIONS.read(body)
-    return replace(request, query=replace(request.query, entity=asked.entity, tenant=tenant))
+    return replace(
+        request, query=replace(request.query, entity=check_request.entity, tenant=tenant)
+    )
 
 
-def _refuse_incomplete(guard: Guard, asked: CheckRequest, request: Request) -> None:
+def _refuse_incomplete(guard: Guard, check_request: CheckRequest, request: Request) -> None:
     """Refuse a check that could only be inconclusive because the client left something out.
 
     Nothing was spent yet, and an inconclusive verdict is easily mistaken for a decision.
     """
-    problem = _missing(guard, asked, request)
+    problem = _missing(guard, check_request, request)
     another = "use another policy (x-resay-policy)"
-    if problem is None and asked.references and not guard.takes_references:
+    if problem is None and check_request.references and not guard.takes_references:
         problem = (
             "no step of the policy compares with `references`; set `evidence: references` on one,"
             f" or {another}"
         )
-    if problem is None and asked.logprobs and not guard.needing("logprobs"):
+    if problem is None and check_request.logprobs and not guard.needing("logprobs"):
         problem = f"no step of the policy uses `logprobs`; add `method: logprobs`, or {another}"
     if problem is not None:
         raise RefusedError(400, "invalid_request", problem)
 
 
-def _missing(guard: Guard, asked: CheckRequest, request: Request) -> str | None:
+def _missing(guard: Guard, check_request: CheckRequest, request: Request) -> str | None:
     query, lacking = request.query, dict[Lack, str]()
     if not query.question:
         lacking["query"] = "; pass `question` or `messages`"
-    if not asked.references:
+    if not check_request.references:
         lacking["references"] = "; pass `references`"
-    if not asked.logprobs:
+    if not check_request.logprobs:
         lacking["logprobs"] = "; pass `logprobs`"
-    can_draw = query.messages and (asked.model or guard.policy.sampling.model)
-    decided = guard.decides_by_references(query, asked.references or ())
-    if asked.samples is None and not can_draw and not decided:
+    can_draw = query.messages and (check_request.model or guard.policy.sampling.model)
+    decided = guard.decides_by_references(query, check_request.references or ())
+    if check_request.samples is None and not can_draw and not decided:
         remedy = (
             "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
         )
         lacking["samples"] = f"; {remedy} them from"
         if query.wants_object:
             return f"method 'fields' needs samples{lacking['samples']}"
-    if asked.model is None:
+    if check_request.model is None:
         lacking["model"] = "; pass `model`, or use a policy that names its judge (x-resay-policy)"
     return guard.missing(lacking)
 
 
-def _tokens(asked: CheckRequest) -> Sequence[TokenLogprob]:
+def _tokens(check_request: CheckRequest) -> Sequence[TokenLogprob]:
     try:
-        return tokens_of(asked.logprobs or ())
+        return tokens_of(check_request.logprobs or ())
     except ConfigurationError as error:
         raise RefusedError(400, "invalid_request", str(error)) from None
 
 
-async def _references(guard: Guard, asked: CheckRequest) -> Sequence[str]:
+async def _references(guard: Guard, check_request: CheckRequest) -> Sequence[str]:
     """Return the documents, as one text for steps that compare with them in place of samples.
 
     A sentence is supported by the documents as a whole, not by each of them separately.
     """
-    if not asked.references:
+    if not check_request.references:
         return ()
     if not guard.needing("references"):
-        return [given.text for given in asked.references]
-    documents = [_document(place, one) for place, one in enumerate(asked.references, 1)]
+        return [given.text for given in check_request.references]
+    documents = [_document(place, one) for place, one in enumerate(check_request.references, 1)]
     if guard.needing("judge"):
         chars = sum(len(document.text) for document in documents)
-        return (await compute(lambda: quoted([disarmed(one) for one in documents]), chars=chars),)
+        return (
+            await compute(
+                lambda: format_for_judge([without_instructions(one) for one in documents]),
+                chars=chars,
+            ),
+        )
     return ("\n\n".join(document.text.strip() for document in documents),)
 
 
@@ -515,8 +522,8 @@ class FeedbackRequest(Strict):
         " that of the journal's entry.",
     )
     rating: Literal["right", "wrong", "unsure", "up", "down"] = Field(
-        description="`right`, `wrong` or `unsure`: what a reviewer says of the verdict. `up` or"
-        " `down`: what an end user says of the answer."
+        description="`right`, `wrong` or `unsure`: a reviewer's rating of the verdict. `up` or"
+        " `down`: an end user's rating of the answer."
     )
     claim: int | None = Field(
         default=None,
@@ -528,8 +535,8 @@ class FeedbackRequest(Strict):
     rater: str = Field(
         default="",
         max_length=128,
-        description="Who says it, in your application's words. What the same rater says later of"
-        " the same replaces it.",
+        description="The rater's name in your application. A later rating of the same claim by the"
+        " same rater replaces this one.",
     )
 
 
@@ -539,10 +546,12 @@ class FeedbackResponse(BaseModel):
     object: Literal["hallucination.feedback"] = "hallucination.feedback"
     id: str = Field(description="The id of the journal's entry.")
     request_id: str | None = Field(description="The id of the request.")
-    rating: Literal["right", "wrong", "unsure"] = Field(description="What was said.")
-    about: Literal["verdict", "answer"] = Field(description="What it was said of.")
+    rating: Literal["right", "wrong", "unsure"] = Field(description="The recorded rating.")
+    about: Literal["verdict", "answer"] = Field(
+        description="Whether the verdict or the answer was rated."
+    )
     claim: int | None = Field(description="The index of the claim; null = the whole.")
-    rater: str = Field(description="Under which name it is kept.")
+    rater: str = Field(description="The rater's name as recorded.")
 
 
 async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Body:
@@ -560,22 +569,22 @@ async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Bo
     Raises:
         RefusedError: It is not valid, the tenant has no such entry, or there is no journal.
     """
-    said, journal = read_as(FeedbackRequest, body), shared.journal
+    feedback_request, journal = read_as(FeedbackRequest, body), shared.journal
     if journal is None:
         message = "the gateway keeps no journal to record feedback in; set `journal` in its file"
         raise RefusedError(404, "not_found", message)
     try:
-        entry = await _entry(journal, said.id, call.tenant)
+        entry = await _entry(journal, feedback_request.id, call.tenant)
         if entry is None:
-            raise RefusedError(404, "unknown_request", _unknown(said.id))
+            raise RefusedError(404, "unknown_request", _unknown(feedback_request.id))
         feedback = Feedback(
             entry_id=entry.id,
-            rating=_THUMBS.get(said.rating, cast("Rating", said.rating)),
-            about="answer" if said.rating in _THUMBS else "verdict",
-            claim=said.claim,
-            note=said.note,
+            rating=_THUMBS.get(feedback_request.rating, cast("Rating", feedback_request.rating)),
+            about="answer" if feedback_request.rating in _THUMBS else "verdict",
+            claim=feedback_request.claim,
+            note=feedback_request.note,
             # Reviewers' names never have this prefix, so clients cannot replace their ratings.
-            rater=":".join(filter(None, ("api", client, said.rater))),
+            rater=":".join(filter(None, ("api", client, feedback_request.rater))),
             source="api",
         )
         await journal.rate(feedback)

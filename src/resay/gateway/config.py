@@ -115,8 +115,8 @@ def unknown_model(name: str | None, known: Iterable[str]) -> RefusedError:
     """
     names = ", ".join(repr(model) for model in sorted(known))
     asked = "the request names no `model`" if name is None else f"no model {name[:_SHOWN]!r}"
-    told = asked if name is None else f"there is {asked}"
-    return RefusedError(404, "model_not_found", f"{told}; known: {names}")
+    problem = asked if name is None else f"there is {asked}"
+    return RefusedError(404, "model_not_found", f"{problem}; known: {names}")
 
 
 DEFAULT_POLICY = "default"

@@ -19,7 +19,7 @@ from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import unquote
 
 from starlette.applications import Starlette
@@ -31,14 +31,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from resay._internal.telemetry import inside, request_id, sent_from
 from resay.adapters.http import is_event_stream
 from resay.errors import ConfigurationError
-from resay.gateway.admission import Admission, HostRules, OverloadedError, is_loopback, without_port
+from resay.gateway.admission import Admission, HostRules, OverloadError, is_loopback, without_port
 from resay.gateway.calls import (
     CHECK,
     FEEDBACK,
     LITELLM_GUARDRAIL,
     PREFIX,
     Call,
-    GoneError,
+    ClientDisconnectedError,
     Headers,
     Incoming,
     Outgoing,
@@ -46,11 +46,18 @@ from resay.gateway.calls import (
     has_body,
     plain_path,
     read_call,
-    unless_gone,
+    run_until_disconnect,
 )
 from resay.gateway.checking import Handler, Reply, Shared, check, rate
 from resay.gateway.config import ClientKey, GatewayConfig
-from resay.gateway.guarding import UNGUARDED, Guarding, Wanted, headers_of, observed, read_body
+from resay.gateway.guarding import (
+    UNGUARDED,
+    GuardedRequest,
+    RequestContext,
+    new_observation,
+    read_body,
+    verdict_headers,
+)
 from resay.gateway.litellm.guardrail import check_for_litellm
 from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.logs import WithoutMessage, log_passed, log_request
@@ -61,28 +68,19 @@ from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.gateway.shared import Quotas, shared_state
-from resay.gateway.stored import Stored, is_stored
-from resay.gateway.upstream import Asked, UpstreamClient, UpstreamError, given_headers
-from resay.providers.apis import (
-    CHAT_COMPLETIONS,
-    RESPONSES,
-    Body,
-    Event,
-    json_bytes,
-)
+from resay.gateway.stored import StoredAnswers, is_stored
+from resay.gateway.upstream import UpstreamClient, UpstreamError, UpstreamResponse, client_headers
+from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, json_bytes
 from resay.providers.shared_limits import SharedState
 from resay.reporting.dashboard import routes as dashboard
 from resay.reporting.journal import Entry, Journal, open_journal
 from resay.reporting.journal.entry import Api
 
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
 logger = logging.getLogger("resay.gateway")
 _UNNAMED = "unknown"
 
 
-class Watch:
+class Reporter:
     """Reports every request once, when it is over.
 
     Args:
@@ -104,16 +102,16 @@ class Watch:
         self._metrics = metrics
         self._quotas = quotas
 
-    async def tell(self, observation: Observation, outgoing: Outgoing) -> None:
+    async def report(self, observation: Observation, outgoing: Outgoing) -> None:
         """Report a guarded request. Failures are logged and do not affect the answer."""
-        outgoing.told = True
-        await self._quotas.spend(observation)
+        outgoing.reported = True
+        await self._quotas.record_usage(observation)
         for observer in self._observers:
             notify(observer, observation)
         if self.journal is None:
             return
         try:
-            entry = entry_of(observation)
+            entry = journal_entry(observation)
             if entry is not None:
                 await self.journal.append(entry)
         # The answer is already sent, and the error may contain words of it.
@@ -124,7 +122,7 @@ class Watch:
                 observation.request_id,
             )
 
-    def ended(self, call: Call, outgoing: Outgoing, elapsed_s: float) -> None:
+    def finish(self, call: Call, outgoing: Outgoing, elapsed_s: float) -> None:
         """Count a request of any kind, and log it unless it was reported.
 
         Args:
@@ -133,18 +131,18 @@ class Watch:
             elapsed_s: Its duration in seconds.
         """
         if outgoing.refused is not None:
-            self._metrics.refused(outgoing.refused)
-        if outgoing.told:
+            self._metrics.count_refused(outgoing.refused)
+        if outgoing.reported:
             return
         # nginx's status for a client that disconnected before the response.
         status = outgoing.status or 499
         route = call.own or (PREFIX + call.api.path if call.api else f"{PREFIX}/*")
         log_passed(call.method, status, elapsed_s, route=route, request_id=call.request_id)
         if call.own is None and call.api is None:
-            self._metrics.passed(call.method, status, elapsed_s)
+            self._metrics.count_passed(call.method, status, elapsed_s)
 
 
-def entry_of(observation: Observation) -> Entry | None:
+def journal_entry(observation: Observation) -> Entry | None:
     """Return the journal entry for a request; None if there is no verdict."""
     answer = observation.answer
     if answer is None:
@@ -212,8 +210,7 @@ def _hash_of(key: ClientKey, env: Mapping[str, str]) -> str:
 
 
 _HANDLERS: Mapping[str, Handler] = {CHECK: check, LITELLM_GUARDRAIL: check_for_litellm}
-
-
+_JSON_TYPE = (b"content-type", b"application/json")
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _LENGTH = re.compile(r"[0-9]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -224,14 +221,14 @@ _ENDING_S = 5.0
 _DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:$|[/\\])")
 
 
-class Handling:
+class RequestHandler:
     """Guards requests, answers them itself, or passes them on.
 
     Args:
         config: The gateway's configuration.
         policies: The policies.
         admission: Admission control.
-        watch: Reports requests.
+        reporter: Reports requests.
         quotas: Quotas of clients and tenants.
         state: State shared with other gateways.
 
@@ -244,7 +241,7 @@ class Handling:
         config: GatewayConfig,
         policies: Policies,
         admission: Admission,
-        watch: Watch,
+        reporter: Reporter,
         quotas: Quotas,
         state: SharedState | None,
     ) -> None:
@@ -253,11 +250,11 @@ class Handling:
         self._keys = Keyring(config.keys)
         self._policies = policies
         self._admission = admission
-        self._long = Admission(config.limits)
-        self._watch = watch
-        self._shared = Shared(config, policies, state, watch.journal)
+        self._long_bodies = Admission(config.limits)
+        self._reporter = reporter
+        self._shared = Shared(config, policies, state, reporter.journal)
         self._quotas = quotas
-        self._stored = Stored()
+        self._stored = StoredAnswers()
         self._tasks: set[asyncio.Task[object]] = set()
         self._routing: Routing | None = None
 
@@ -266,7 +263,7 @@ class Handling:
         """Whether requests are accepted."""
         return self._routing is not None
 
-    def begin(self, routing: Routing) -> None:
+    def start(self, routing: Routing) -> None:
         """Accept requests.
 
         Args:
@@ -274,7 +271,7 @@ class Handling:
         """
         self._routing = routing
 
-    async def end(self) -> None:
+    async def stop(self) -> None:
         """Accept no more requests, and wait for abandoned ones to report."""
         self._routing = None
         if self._tasks:
@@ -290,7 +287,7 @@ class Handling:
         outgoing = Outgoing(send, call, self._config.limits.write_s)
         incoming = self._incoming(call, receive)
         work = self._answer(call, incoming, outgoing)
-        await unless_gone(incoming, work, lambda: outgoing.complete)
+        await run_until_disconnect(incoming, work, lambda: outgoing.complete)
 
     def _incoming(self, call: Call, receive: Receive) -> Incoming:
         limits = self._config.limits
@@ -309,26 +306,26 @@ class Handling:
         try:
             with inside(sent_from(headers)):
                 await self._route(call, incoming, outgoing)
-        except GoneError:
+        except ClientDisconnectedError:
             # The server closes an unfinished response.
             return
         except RefusedError as error:
             await self._refuse(error, outgoing)
         except RecursionError:
-            message = "what was asked, or what came of it, is nested too deeply"
+            message = "the request, or the answer to it, is nested too deeply"
             await self._refuse(RefusedError(400, "nested_too_deeply", message), outgoing)
         except Exception as error:
             logger.error(
                 "request %s failed in the gateway", call.request_id, exc_info=WithoutMessage(error)
             )
-            message = f"the gateway failed; its log says where, at request {call.request_id!r}"
+            message = f"the gateway failed; see its log, at request {call.request_id!r}"
             await self._refuse(RefusedError(500, "internal_error", message), outgoing)
         finally:
-            self._watch.ended(call, outgoing, time.monotonic() - began_s)
+            self._reporter.finish(call, outgoing, time.monotonic() - began_s)
 
     async def _refuse(self, error: RefusedError, outgoing: Outgoing) -> None:
         if outgoing.status is None:
-            with suppress(GoneError):
+            with suppress(ClientDisconnectedError):
                 await outgoing.refuse(error)
 
     async def _route(self, call: Call, incoming: Incoming, outgoing: Outgoing) -> None:
@@ -338,41 +335,41 @@ class Handling:
         if call.api is None and call.own is None:
             _check_path(call)
             if self._policies.withheld and is_stored(call):
-                return await self._read_again(call, client, incoming, outgoing)
-            return await self._pass(call, incoming, outgoing, [])
+                return await self._read_stored(call, client, incoming, outgoing)
+            return await self._pass_through(call, incoming, outgoing, [])
         if call.own == FEEDBACK:
-            async with self._quotas.place(client, call.tenant), self._received(incoming) as data:
+            async with self._quotas.admit(client, call.tenant), self._received(incoming) as data:
                 said = await rate(call, client, read_body(call, data), self._shared)
-            kind: Headers = [(b"content-type", b"application/json")]
-            return await outgoing.whole(200, kind, json_bytes(said))
+            return await outgoing.send_complete(200, [_JSON_TYPE], json_bytes(said))
         policy, guard = self._policies.get(call.policy)
         given = f", which only {CHECK} is given; use another policy (x-resay-policy)"
         if call.own is None and (problem := guard.missing({"references": given})):
             raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
-        wanted = Wanted(call, call.api or CHAT_COMPLETIONS, policy, guard, call.tenant, client)
+        api = call.api or CHAT_COMPLETIONS
+        context = RequestContext(call, api, policy, guard, call.tenant, client)
         try:
             async with (
-                self._quotas.place(client, call.tenant),
+                self._quotas.admit(client, call.tenant),
                 self._received(incoming) as data,
-                self._admission.place(),
+                self._admission.slot(),
             ):
-                await self._guard(wanted, data, outgoing)
-        except OverloadedError as error:
-            await self._overloaded(error, wanted, incoming, outgoing)
+                await self._guard(context, data, outgoing)
+        except OverloadError as error:
+            await self._overloaded(error, context, incoming, outgoing)
 
     @asynccontextmanager
     async def _received(self, incoming: Incoming) -> AsyncGenerator[bytes]:
         """Receive a request's body. Slow uploads do not take up guarding slots.
 
         Raises:
-            OverloadedError: There is no capacity for it.
+            OverloadError: There is no capacity for it.
         """
         self._admission.check()
         async with AsyncExitStack() as stack:
             # Long bodies use memory, so limit them to the number of guarding slots.
-            if not await incoming.begin():
-                await stack.enter_async_context(self._long.place())
-            yield await incoming.whole()
+            if not await incoming.read_start():
+                await stack.enter_async_context(self._long_bodies.slot())
+            yield await incoming.read_all()
 
     def _check_headers(self, call: Call) -> None:
         limit = self._config.limits.header_bytes
@@ -385,7 +382,7 @@ class Handling:
             raise RefusedError(405, "bad_method", f"the method {call.method[:16]!r} is not known")
         if {b"content-length", b"transfer-encoding"} <= {name for name, _ in call.headers}:
             # The next server could see it end elsewhere (RFC 9112, section 6.1).
-            message = "the request says in two ways how long its body is"
+            message = "the request states the length of its body in two ways"
             raise RefusedError(400, "bad_length", message, headers={"connection": "close"})
         if any(_CONTROL.search(value) for _, value in call.headers):
             # Servers interpret such a header differently (RFC 9110, section 5.5).
@@ -396,19 +393,19 @@ class Handling:
             return None
         owner = self._keys.owner(credential(call))
         if owner is None:
-            raise RefusedError(401, "invalid_api_key", "this key is not known to the gateway")
+            raise RefusedError(401, "invalid_api_key", "the gateway does not know this key")
         return owner
 
-    async def _guard(self, wanted: Wanted, data: bytes, outgoing: Outgoing) -> None:
-        body = read_body(wanted.call, data)
-        if wanted.call.own is not None:
-            return await self._own(wanted, body, outgoing)
-        guarding = self._guarding(wanted, body, outgoing)
-        return await self._told(guarding, guarding.run(), outgoing)
+    async def _guard(self, context: RequestContext, data: bytes, outgoing: Outgoing) -> None:
+        body = read_body(context.call, data)
+        if context.call.own is not None:
+            return await self._answer_own(context, body, outgoing)
+        guarded = self._guarded(context, body, outgoing)
+        return await self._run_and_report(guarded, guarded.run(), outgoing)
 
-    def _guarding(self, wanted: Wanted, body: Body, outgoing: Outgoing) -> Guarding:
-        return Guarding(
-            wanted,
+    def _guarded(self, context: RequestContext, body: Body, outgoing: Outgoing) -> GuardedRequest:
+        return GuardedRequest(
+            context,
             body,
             self._client,
             outgoing,
@@ -417,60 +414,60 @@ class Handling:
             self._stored,
         )
 
-    async def _told(
-        self, guarding: Guarding, work: Coroutine[Any, Any, None], outgoing: Outgoing
+    async def _run_and_report(
+        self, guarded: GuardedRequest, work: Coroutine[Any, Any, None], outgoing: Outgoing
     ) -> None:
         try:
             await work
         except RefusedError as error:
             await self._refuse(error, outgoing)
         finally:
-            await self._watch.tell(guarding.observation(), outgoing)
+            await self._reporter.report(guarded.observation(), outgoing)
 
-    async def _own(self, wanted: Wanted, body: Body, outgoing: Outgoing) -> None:
+    async def _answer_own(self, context: RequestContext, body: Body, outgoing: Outgoing) -> None:
         """Answer a request to one of the gateway's own endpoints."""
         began_s, reply = time.monotonic(), Reply({})
         try:
             try:
-                handler = _HANDLERS[wanted.call.own or ""]
-                reply = await handler(wanted, body, self._client, self._shared)
+                handler = _HANDLERS[context.call.own or ""]
+                reply = await handler(context, body, self._client, self._shared)
             except RefusedError as error:
                 reply = Reply({}, refused=error)
             if reply.refused is not None:
                 return await outgoing.refuse(reply.refused)
-            headers: Headers = [(b"content-type", b"application/json"), *headers_of(reply.answers)]
-            await outgoing.whole(200, headers, json_bytes(reply.body))
+            headers = [_JSON_TYPE, *verdict_headers(reply.answers)]
+            await outgoing.send_complete(200, headers, json_bytes(reply.body))
         finally:
-            wanted = replace(wanted, policy=reply.policy or wanted.policy)
+            context = replace(context, policy=reply.policy or context.policy)
             seen = replace(
-                observed(wanted, outgoing, body),
+                new_observation(context, outgoing, body),
                 answers=reply.answers,
                 question=reply.question,
                 elapsed_s=time.monotonic() - began_s,
                 api="check",
                 model=reply.model,
             )
-            await self._watch.tell(seen, outgoing)
+            await self._reporter.report(seen, outgoing)
 
     async def _overloaded(
-        self, error: OverloadedError, wanted: Wanted, incoming: Incoming, outgoing: Outgoing
+        self, error: OverloadError, context: RequestContext, incoming: Incoming, outgoing: Outgoing
     ) -> None:
-        if self._config.overload == "refuse" or wanted.call.own is not None:
+        if self._config.overload == "refuse" or context.call.own is not None:
             raise error
         try:
-            await self._pass(wanted.call, incoming, outgoing, UNGUARDED)
+            await self._pass_through(context.call, incoming, outgoing, UNGUARDED)
         finally:
-            seen = replace(observed(wanted, outgoing, None), unguarded=True)
-            await self._watch.tell(seen, outgoing)
+            seen = replace(new_observation(context, outgoing, None), unguarded=True)
+            await self._reporter.report(seen, outgoing)
 
-    async def _pass(
+    async def _pass_through(
         self, call: Call, incoming: Incoming, outgoing: Outgoing, headers: Headers
     ) -> None:
         """Forward a request and its response unchanged."""
         response = await self._forward(call, incoming)
         try:
             await outgoing.start(
-                response.status_code, [*given_headers(response, of_body=True), *headers]
+                response.status_code, [*client_headers(response, of_body=True), *headers]
             )
             async for piece in response.pieces(limited=False):
                 await outgoing.write(piece)
@@ -478,62 +475,63 @@ class Handling:
             response.close()
         await outgoing.write(b"", last=True)
 
-    async def _forward(self, call: Call, incoming: Incoming) -> Asked:
+    async def _forward(self, call: Call, incoming: Incoming) -> UpstreamResponse:
         if has_body(call):
             body = incoming.pieces()
         else:
-            incoming.nothing()
+            incoming.skip()
             body = None
         response = await self._client.forward(call, body)
-        incoming.nothing()
+        incoming.skip()
         return response
 
-    async def _read_again(
+    async def _read_stored(
         self, call: Call, client: str | None, incoming: Incoming, outgoing: Outgoing
     ) -> None:
         """Return an answer stored by the upstream, without unreleased parts."""
-        response = await self._forward(call.unpacked, incoming)
+        response = await self._forward(call.uncompressed, incoming)
         if response.is_success and is_event_stream(response):
-            headers = given_headers(response, of_body=False)
-            async with aclosing(self._released(response)) as events:
-                return await outgoing.events(response.status_code, headers, events, RESPONSES)
+            headers = client_headers(response, of_body=False)
+            async with aclosing(self._released_events(response)) as events:
+                return await outgoing.send_events(response.status_code, headers, events, RESPONSES)
         await response.read()
-        headers, content = given_headers(response, of_body=False), response.content
+        headers, content = client_headers(response, of_body=False), response.content
         if response.is_success and content:
             try:
                 body = response.json()
             except UpstreamError:
-                message = "what the upstream has stored cannot be read"
+                message = "the answer stored by the upstream cannot be read"
                 raise RefusedError(502, "answer_unreadable", message) from None
             later = self._stored.unchecked(body)
             if later is not None:
-                return await self._check_later(*later, call, client, response, outgoing)
-            content = json_bytes(self._stored.given(body))
-        return await outgoing.whole(response.status_code, headers, content)
+                return await self._check_background(*later, call, client, response, outgoing)
+            content = json_bytes(self._stored.filter_response(body))
+        return await outgoing.send_complete(response.status_code, headers, content)
 
-    async def _released(self, response: Asked) -> AsyncGenerator[Sequence[Event]]:
+    async def _released_events(self, response: UpstreamResponse) -> AsyncGenerator[Sequence[Event]]:
         async with aclosing(response.events()) as events:
             async for together in events:
                 for event in together:
                     self._stored.check_event(event)
                     yield [event]
 
-    async def _check_later(
+    async def _check_background(
         self,
         policy: str,
-        asked: Body,
+        request_body: Body,
         call: Call,
         client: str | None,
-        response: Asked,
+        response: UpstreamResponse,
         outgoing: Outgoing,
     ) -> None:
         """Check an answer that was created in the background and is now complete."""
         name, guard = self._policies.get(policy)
         # The query applies to the stored answer, not to its samples.
-        wanted = Wanted(replace(call, query=b""), RESPONSES, name, guard, call.tenant, client)
-        guarding = self._guarding(wanted, asked, outgoing)
-        async with self._quotas.place(client, call.tenant), self._admission.place():
-            await self._told(guarding, guarding.check(response), outgoing)
+        call = replace(call, query=b"")
+        context = RequestContext(call, RESPONSES, name, guard, call.tenant, client)
+        guarded = self._guarded(context, request_body, outgoing)
+        async with self._quotas.admit(client, call.tenant), self._admission.slot():
+            await self._run_and_report(guarded, guarded.check(response), outgoing)
 
     @property
     def _client(self) -> Routing:
@@ -545,20 +543,20 @@ class Handling:
 def _check_path(call: Call) -> None:
     decoded = unquote(call.path.decode("latin-1"))
     if not decoded.startswith(PREFIX + "/") or not call.path.startswith(PREFIX.encode() + b"/"):
-        raise RefusedError(404, "not_found", f"the gateway has nothing here; it serves {PREFIX}/")
+        raise RefusedError(404, "not_found", f"unknown path; the gateway serves {PREFIX}/")
     leads_away = "#" in decoded or _DOTS.search(plain_path(call.path)) is not None
     if leads_away or any(ord(c) < 0x20 or c in "\x7f\\" for c in decoded):
-        raise RefusedError(400, "bad_path", "the path leads elsewhere")
+        raise RefusedError(400, "bad_path", "the path leads outside of the API")
 
 
 # Headers naming a proxy's client: all proxied requests seem to come from this machine.
 _FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
 # The maximum age of other workers' values in the metrics.
 _REFRESH_S = 1.0
-_ASKED = {"www-authenticate": 'Basic realm="resay", charset="UTF-8"'}
+_CHALLENGE = {"www-authenticate": 'Basic realm="resay", charset="UTF-8"'}
 
 
-class ForOperators:
+class OperatorAuth:
     """Restricts an application to operators.
 
     They authenticate with the operator's key, as HTTP Basic's password or as a bearer token. If
@@ -573,15 +571,15 @@ class ForOperators:
         self._app = app
         key = config.operator_key
         self._key = None if key is None else _hash(key.get_secret_value().encode())
-        self._alone = not config.keys
+        self._allows_local = not config.keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the application, or refuse access."""
         headers: Headers = list(scope["headers"])
-        if self._key is None and not (self._alone and _from_here(scope, headers)):
-            app = _refusal(403, "this needs an `operator_key` in the gateway file", {})
-        elif self._key and not hmac.compare_digest(_hash(_presented(headers)), self._key):
-            app = _refusal(401, "the operator's key is needed", _ASKED)
+        if self._key is None and not (self._allows_local and _from_here(scope, headers)):
+            app = _refusal(403, "access needs an `operator_key` in the gateway file", {})
+        elif self._key and not hmac.compare_digest(_hash(_presented_key(headers)), self._key):
+            app = _refusal(401, "the operator's key is needed", _CHALLENGE)
         else:
             app = self._app
         await app(scope, receive, send)
@@ -592,7 +590,7 @@ def _hash(key: bytes) -> bytes:
     return hashlib.sha256(key).digest()
 
 
-def _presented(headers: Headers) -> bytes:
+def _presented_key(headers: Headers) -> bytes:
     value = next((value for name, value in headers if name == b"authorization"), b"")
     scheme, _, credentials = value.partition(b" ")
     if scheme.lower() == b"bearer":
@@ -648,18 +646,20 @@ class Gateway:
         self._journal = open_journal(config.journal) if config.journal else None
         self._state = shared_state(config)
         self._metrics = Metrics(self._readings())
-        told = [log_request, self._metrics.observe, *([on_verdict] if on_verdict else [])]
+        observers = [log_request, self._metrics.observe, *([on_verdict] if on_verdict else [])]
         quotas = Quotas(config, self._state)
-        watch = Watch(told, self._journal, self._metrics, quotas)
-        self._handling = Handling(config, self.policies, self.admission, watch, quotas, self._state)
+        reporter = Reporter(observers, self._journal, self._metrics, quotas)
+        self._handler = RequestHandler(
+            config, self.policies, self.admission, reporter, quotas, self._state
+        )
         self.draining = False
 
     def _readings(self) -> Readings:
         admission, policies, journal = self.admission, self.policies, self._journal
         state = self._state
         return Readings(
-            guarded=lambda: admission.inside,
-            waiting=lambda: admission.waiting,
+            guarded=lambda: admission.in_flight,
+            waiting=lambda: admission.queued,
             journal_lost=None if journal is None else lambda: journal.lost,
             reload_succeeded=lambda: policies.succeeded,
             reloaded_at=lambda: policies.reloaded_at,
@@ -671,7 +671,7 @@ class Gateway:
     @property
     def ready(self) -> bool:
         """Whether requests may be sent."""
-        return self._handling.open and not self.draining
+        return self._handler.open and not self.draining
 
     def app(self, routes: Sequence[BaseRoute] = ()) -> Starlette:
         """Return the application.
@@ -680,19 +680,19 @@ class Gateway:
             routes: Additional routes, matched before the gateway's own.
         """
         shown = [] if self._journal is None else dashboard(self._journal, hosts=None)
-        router = Router([*shown, Route("/metrics", self._counted)])
-        operators = ForOperators(router, self._config)
+        router = Router([*shown, Route("/metrics", self._metrics_response)])
+        operators = OperatorAuth(router, self._config)
         own = [
             Route("/healthz", _healthy),
-            Route("/readyz", self._readiness),
-            Route("/openapi.json", self._description),
+            Route("/readyz", self._readiness_response),
+            Route("/openapi.json", self._openapi_response),
             *(Route(path, operators) for path in ("/metrics", "/ui", "/ui/{rest:path}")),
             *([Route("/", _home)] if shown else []),
-            Route("/{path:path}", self._handling),
+            Route("/{path:path}", self._handler),
         ]
         return Starlette(routes=[*routes, *own], lifespan=self._lifespan)
 
-    async def _counted(self, request: Request) -> Response:
+    async def _metrics_response(self, request: Request) -> Response:
         accept = request.headers.get("accept")
         content, kind = await asyncio.to_thread(self._metrics.render, accept)
         return Response(content, headers={"content-type": kind, "cache-control": "no-store"})
@@ -704,20 +704,20 @@ class Gateway:
         upstream = self._config.upstream
         known = None if upstream is None else UpstreamClient(self._config, upstream)
         routing = Routing(known, self._models)
-        beside = [asyncio.ensure_future(self.policies.follow(self._config.reload_s))]
+        background = [asyncio.ensure_future(self.policies.watch_files(self._config.reload_s))]
         if self._state is not None:
-            beside.append(asyncio.ensure_future(self._share(self._state)))
+            background.append(asyncio.ensure_future(self._share(self._state)))
         if self._metrics.shared:
-            beside.append(asyncio.ensure_future(self._refresh()))
-        self._handling.begin(routing)
+            background.append(asyncio.ensure_future(self._refresh()))
+        self._handler.start(routing)
         try:
             yield
         finally:
-            for task in beside:
+            for task in background:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
-            await self._handling.end()
+            await self._handler.stop()
             await routing.aclose()
             if self._journal is not None:
                 await self._journal.aclose()
@@ -757,13 +757,13 @@ class Gateway:
             await self._journal.recent(1)
 
     @cached_property
-    def _described(self) -> bytes:
+    def _openapi_bytes(self) -> bytes:
         return json.dumps(document(self._config)).encode()
 
-    async def _description(self, request: Request) -> Response:
-        return _json(200, self._described)
+    async def _openapi_response(self, request: Request) -> Response:
+        return _json(200, self._openapi_bytes)
 
-    async def _readiness(self, request: Request) -> Response:
+    async def _readiness_response(self, request: Request) -> Response:
         ready = self.ready
         body: dict[str, object] = {"status": "ready" if ready else "not ready"}
         if self._journal is not None:

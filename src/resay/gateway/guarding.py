@@ -31,12 +31,12 @@ from resay.errors import (
     ProviderError,
     ProviderRefusedError,
 )
-from resay.gateway.calls import Call, Headers, Outgoing, refers
-from resay.gateway.observing import Observation, gravest
+from resay.gateway.calls import Call, Headers, Outgoing, contains_address
+from resay.gateway.observing import Observation, worst_answer
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
-from resay.gateway.stored import Conversations, Stored, ids_of, is_unfinished, unanswered
-from resay.gateway.upstream import Asked, UpstreamError, given_headers
+from resay.gateway.stored import Conversations, StoredAnswers, ids_of, is_unfinished, without_output
+from resay.gateway.upstream import UpstreamError, UpstreamResponse, client_headers
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.providers.apis import (
@@ -56,7 +56,7 @@ from resay.providers.base import Completions, Layer, Provider
 HARMLESS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {"extra_body", "extra_headers"}
 
 
-class Elsewhere(Layer):
+class HarmlessParams(Layer):
     """Passes only the question and harmless parameters of a client's request to litellm.
 
     litellm accepts addresses, keys, headers and entire other models as parameters, and fetches URLs
@@ -64,13 +64,13 @@ class Elsewhere(Layer):
 
     Args:
         inner: The wrapped provider.
-        asked: The client's request.
+        query: The client's request.
         policy: The policy; its own parameters are kept.
     """
 
-    def __init__(self, inner: Provider, asked: Query, policy: Policy) -> None:
+    def __init__(self, inner: Provider, query: Query, policy: Policy) -> None:
         super().__init__(inner)
-        self._messages = asked.messages
+        self._messages = query.messages
         self._kept = HARMLESS | frozenset(policy.sampling.params)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
@@ -82,20 +82,21 @@ class Elsewhere(Layer):
         # Judges are called with the policy's parameters only.
         if query.messages != self._messages:
             return await self.inner.complete(query, n=n)
-        if any(refers(message.get("content"), "text") for message in query.messages):
+        if any(contains_address(message.get("content"), "text") for message in query.messages):
             raise ProviderRefusedError(
-                "the messages refer to other addresses, which a gateway has nobody fetch"
+                "the messages refer to other addresses, and a gateway fetches nothing from them;"
+                " send the content itself"
             )
         params = {k: v for k, v in query.params.items() if k in self._kept}
         return await self.inner.complete(replace(query, params=params), n=n)
 
 
 # The other APIs always report usage.
-_TOLD_IF_ASKED = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
-_OPTIONS, _ASKED = "stream_options", "include_usage"
+_USAGE_ON_REQUEST = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
+_OPTIONS, _INCLUDE_USAGE = "stream_options", "include_usage"
 
 
-def asking_usage(api: Api, body: Body) -> Body:
+def with_usage_option(api: Api, body: Body) -> Body:
     """Return a streaming request that asks for usage at the end.
 
     Args:
@@ -106,15 +107,15 @@ def asking_usage(api: Api, body: Body) -> Body:
         The request; the same object if there is nothing to add.
     """
     options: object = {} if body.get(_OPTIONS) is None else body[_OPTIONS]
-    if api.path not in _TOLD_IF_ASKED or not isinstance(options, Mapping):
+    if api.path not in _USAGE_ON_REQUEST or not isinstance(options, Mapping):
         return body
     known = cast("Mapping[str, object]", options)
-    if known.get(_ASKED) is not None:
+    if known.get(_INCLUDE_USAGE) is not None:
         return body
-    return {**body, _OPTIONS: {**known, _ASKED: True}}
+    return {**body, _OPTIONS: {**known, _INCLUDE_USAGE: True}}
 
 
-def is_usage_alone(event: Event) -> bool:
+def is_usage_only(event: Event) -> bool:
     """Return whether an event only reports the usage of a stream."""
     body = event.body
     return body.get("choices") == [] and isinstance(body.get("usage"), Mapping)
@@ -129,12 +130,12 @@ UNGUARDED: Headers = [(b"x-resay-action", b"unguarded")]
 _ENCODED = ("identity", "")
 # The end of a stream, which an upstream that is cut off early cannot send.
 _DONE = "[DONE]"
-_ENDING_SO = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
+_ENDS_WITH_DONE = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
 _SCORE_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestContext:
     """A request to be guarded, apart from its body.
 
     Attributes:
@@ -189,33 +190,33 @@ def _finite(digits: str) -> float:
 
 
 @dataclass(eq=False, repr=False)
-class Guarding:
+class GuardedRequest:
     """Guards one request.
 
     Attributes:
-        wanted: The request.
+        context: The request.
         body: The request's body.
-        client: The routing to upstreams.
+        routing: The routing to upstreams.
         outgoing: The response to the client.
         heartbeat_s: The silent interval after which a stream gets a comment.
         failed: Samples drawn for requests whose main call failed.
         stored: Outcomes of the answers that the upstream stores.
     """
 
-    wanted: Wanted
+    context: RequestContext
     body: Body
-    client: Routing
+    routing: Routing
     outgoing: Outgoing
     heartbeat_s: float
     failed: Conversations
-    stored: Stored
+    stored: StoredAnswers
 
     def __post_init__(self) -> None:
         self._ids: list[str] = []
         self._answers: list[Answer] = []
-        self._relay = Relay(self.wanted.guard, self.wanted.api, told=self._tell)
+        self._relay = Relay(self.context.guard, self.context.api, told=self._record_answer)
         self._question: str | None = None
-        self._main: Asked | None = None
+        self._main: UpstreamResponse | None = None
         self._drawn: list[tuple[Body, Body]] = []
         self._drawn_before: list[tuple[Body, Body]] = []
         self._adds_usage = False
@@ -228,17 +229,19 @@ class Guarding:
         Raises:
             RefusedError: There is no answer, and nothing was sent yet.
         """
-        request, upstream = self._prepared()
+        request, upstream = self._prepare()
         try:
-            await (self._stream if request.streams else self._whole)(request, upstream)
+            await (self._answer_stream if request.streams else self._answer_complete)(
+                request, upstream
+            )
         except UpstreamError as error:
             given = error.response
-            headers = given_headers(given, of_body=False)
-            await self.outgoing.whole(given.status_code, headers, given.content)
+            headers = client_headers(given, of_body=False)
+            await self.outgoing.send_complete(given.status_code, headers, given.content)
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             raise self._refusal(error) from None
 
-    async def check(self, response: Asked) -> None:
+    async def check(self, response: UpstreamResponse) -> None:
         """Check an answer that was created in the background, and send it.
 
         Args:
@@ -247,131 +250,131 @@ class Guarding:
         Raises:
             RefusedError: It is withheld by an error.
         """
-        request, upstream = self._prepared()
+        request, upstream = self._prepare()
         self._main, body = response, response.json()
         self._ids = ids_of(body)
         try:
-            await self._give(await self._relay.acheck(request, body, upstream))
+            await self._send_answer(await self._relay.acheck(request, body, upstream))
         except HallucinationBlocked as error:
             raise self._refusal(error) from None
 
     @property
     def _in_background(self) -> bool:
         """Whether the answer is created in the background, and may be withheld when it is read."""
-        wanted = self.wanted
-        later = wanted.api is RESPONSES and bool(self.body.get("background"))
-        return later and wanted.guard.policy.can_withhold
+        context = self.context
+        later = context.api is RESPONSES and bool(self.body.get("background"))
+        return later and context.guard.policy.can_withhold
 
-    def _prepared(self) -> tuple[Request, Upstream]:
+    def _prepare(self) -> tuple[Request, Upstream]:
         """Return the parsed request, and the upstream for further calls."""
-        wanted, body = self.wanted, self.body
+        context, body = self.context, self.body
         if self._in_background:
             body = {name: value for name, value in body.items() if name != "background"}
         try:
-            request = self._relay.read(body, tenant=wanted.tenant)
+            request = self._relay.read(body, tenant=context.tenant)
         except ConfigurationError as error:
             raise RefusedError(400, "invalid_request", str(error)) from None
         if body is not self.body:
             request = replace(request, body=without_own_field(self.body))
         query = request.query
         self._question = query.question
-        self._expected = 1 if wanted.guard.skips(query) else request.n
+        self._expected = 1 if context.guard.skips(query) else request.n
         upstream = Upstream(
             self._ask,
-            self.client.source(wanted.call, wanted.client),
-            lambda: Elsewhere(litellm_provider(), query, wanted.guard.policy),
+            self.routing.source(context.call, context.client),
+            lambda: HarmlessParams(litellm_provider(), query, context.guard.policy),
             takes_n=self._takes_n,
-            cost_usd=self.client.cost_usd,
+            cost_usd=self.routing.cost_usd,
         )
         return request, upstream
 
     @property
     def _may_be_stored(self) -> bool:
         """Whether the upstream may store the answer, so that clients can fetch it by its id."""
-        api, stores = self.wanted.api, self.body.get("store")
+        api, stores = self.context.api, self.body.get("store")
         return (api is RESPONSES and stores is not False) or (
             api is CHAT_COMPLETIONS and bool(stores)
         )
 
-    def _tell(self, answer: Answer) -> None:
+    def _record_answer(self, answer: Answer) -> None:
         self._answers.append(answer)
         if len(self._answers) >= self._expected:
-            self._keep()
+            self._store_outcomes()
 
-    def _keep(self) -> None:
+    def _store_outcomes(self) -> None:
         """Remember the outcome of the answer, if the upstream may have stored it."""
         if self._may_be_stored:
-            stops = withheld_stops(self.wanted.guard.policy)
+            stops = withheld_stops(self.context.guard.policy)
             outcomes = [outcome_of(answer, stops=stops) for answer in self._answers]
-            self.stored.keep(self._ids, outcomes)
+            self.stored.record_outcomes(self._ids, outcomes)
 
     async def _ask(self, body: Body) -> Body:
-        wanted = self.wanted
+        context = self.context
         before = next((pair for pair in self._drawn_before if pair[0] == body), None)
         if before is not None:
             self._drawn_before.remove(before)
             return before[1]
-        response = await cancelled_once(self.client.ask(wanted.call, wanted.api.path, body))
+        response = await cancelled_once(self.routing.ask(context.call, context.api.path, body))
         if self._main is None:
             self._drawn.append((body, response))
         return response
 
     async def _takes_n(self) -> bool:
-        return self.client.takes_n(self.body)
+        return self.routing.takes_n(self.body)
 
     def observation(self) -> Observation:
         """Return the observation for observers, once the request is over."""
-        wanted = self.wanted
+        context = self.context
         return replace(
-            observed(wanted, self.outgoing, self.body),
+            new_observation(context, self.outgoing, self.body),
             answers=tuple(self._answers),
             question=self._question,
             elapsed_s=time.monotonic() - self._began_s,
         )
 
-    async def _whole(self, request: Request, upstream: Upstream) -> None:
+    async def _answer_complete(self, request: Request, upstream: Upstream) -> None:
         if self._in_background:
-            return await self._begin(request, upstream)
+            return await self._answer_in_background(request, upstream)
         # Usually none has failed, and hashing a long body takes time.
         before = self.failed.take(self._key(upstream)) if len(self.failed) else None
         self._drawn_before = [] if before is None else before["drawn"]
         # The first try drew samples, so a retry draws its own only once it has an answer.
-        retries = before is not None or self.wanted.call.retries
+        retries = before is not None or self.context.call.is_retry
         try:
             response = await self._relay.aanswer(request, self._send, upstream, main_first=retries)
         except StreamedError as error:
-            return await self._streamed(request, error.response, upstream)
+            return await self._answer_events(request, error.response, upstream)
         finally:
             if self._main is None or not self._main.is_success:
                 drawn = [*self._drawn_before, *self._drawn]
                 self.failed.remember(self._key(upstream), {"drawn": drawn})
-        return await self._give(response)
+        return await self._send_answer(response)
 
-    async def _begin(self, request: Request, upstream: Upstream) -> None:
+    async def _answer_in_background(self, request: Request, upstream: Upstream) -> None:
         """Start an answer in the background. It is checked when it is read."""
         try:
             response = await self._send(request.body)
         except StreamedError as error:
-            return await self._streamed(request, error.response, upstream)
+            return await self._answer_events(request, error.response, upstream)
         # Some upstreams do not support this, and answer immediately.
         if not is_unfinished(response):
-            return await self._give(await self._relay.acheck(request, response, upstream))
-        self.stored.wait(next(iter(self._ids), ""), self.wanted.policy, self.body)
-        return await self._give(unanswered(response))
+            return await self._send_answer(await self._relay.acheck(request, response, upstream))
+        self.stored.remember_background(next(iter(self._ids), ""), self.context.policy, self.body)
+        return await self._send_answer(without_output(response))
 
     def _key(self, upstream: Upstream) -> str:
         """Return the key that identifies a request when a client retries it."""
-        wanted = self.wanted
-        whose = (upstream.source, wanted.client, wanted.tenant, wanted.policy, wanted.api.path)
+        context = self.context
+        whose = (upstream.source, context.client, context.tenant, context.policy, context.api.path)
         return hashlib.sha256(json_bytes([whose, self.body])).hexdigest()
 
     async def _send(self, body: Body) -> Body:
-        response = await self.client.open(self.wanted.call, self.wanted.api.path, body)
+        response = await self.routing.open(self.context.call, self.context.api.path, body)
         if response.is_success and is_event_stream(response):
             raise StreamedError(response)
         return await self._read(response)
 
-    async def _read(self, response: Asked) -> Body:
+    async def _read(self, response: UpstreamResponse) -> Body:
         """Parse the object in a response; empty if it contains none.
 
         Raises:
@@ -388,55 +391,59 @@ class Guarding:
         self._ids = ids_of(body)
         return body
 
-    async def _give(self, body: Body) -> None:
+    async def _send_answer(self, body: Body) -> None:
         main = self._main
         assert main is not None  # noqa: S101 - there was a main call
-        headers = [*given_headers(main, of_body=False), *headers_of(self._answers)]
+        headers = [*client_headers(main, of_body=False), *verdict_headers(self._answers)]
         # An unreadable answer is passed on unchanged, unless it is withheld.
         content = json_bytes(body) if body else main.content
         if body:
             others = [(name, value) for name, value in headers if name != b"content-type"]
             headers = [*others, (b"content-type", b"application/json")]
-        await self.outgoing.whole(main.status_code, headers, content)
+        await self.outgoing.send_complete(main.status_code, headers, content)
 
-    async def _stream(self, request: Request, upstream: Upstream) -> None:
+    async def _answer_stream(self, request: Request, upstream: Upstream) -> None:
         response = await self._open(request)
         if response.is_success and is_event_stream(response):
-            await self._streamed(request, response, upstream)
+            await self._answer_events(request, response, upstream)
             return
         checked = await self._relay.acheck(request, await self._read(response), upstream)
-        await self._give(checked)
+        await self._send_answer(checked)
 
-    async def _streamed(self, request: Request, response: Asked, upstream: Upstream) -> None:
-        kept = given_headers(response, of_body=False)
+    async def _answer_events(
+        self, request: Request, response: UpstreamResponse, upstream: Upstream
+    ) -> None:
+        kept = client_headers(response, of_body=False)
         fresh = {name for name, _ in _STREAM}
         headers = [*((k, v) for k, v in kept if k not in fresh), *_STREAM]
         events = self._relay.aevents(request, self._events(response), upstream)
         try:
-            async with self.outgoing.kept_alive(headers, self.heartbeat_s), aclosing(events):
-                given = self._given(events)
-                await self.outgoing.events(200, headers, given, self.wanted.api)
+            async with self.outgoing.keep_alive(headers, self.heartbeat_s), aclosing(events):
+                given = self._client_events(events)
+                await self.outgoing.send_events(200, headers, given, self.context.api)
         finally:
             # Closing an unstarted generator does not close the response.
             response.close()
 
-    async def _open(self, request: Request) -> Asked:
-        call, path = self.wanted.call, self.wanted.api.path
+    async def _open(self, request: Request) -> UpstreamResponse:
+        call, path = self.context.call, self.context.api.path
         asked = self._relay.asked(request)
-        counted = asked if self.client.refuses_usage else asking_usage(self.wanted.api, asked)
-        response = await self.client.open(call, path, counted)
+        counted = (
+            asked if self.routing.refuses_usage else with_usage_option(self.context.api, asked)
+        )
+        response = await self.routing.open(call, path, counted)
         self._adds_usage = counted is not asked
         # The upstream may have refused our own addition.
         if self._adds_usage and is_about_parameters(UpstreamError(response)):
             response.close()
-            response = await self.client.open(call, path, asked)
-            self._adds_usage, self.client.refuses_usage = False, response.is_success
+            response = await self.routing.open(call, path, asked)
+            self._adds_usage, self.routing.refuses_usage = False, response.is_success
         if asked is not request.body and is_about_parameters(UpstreamError(response)):
             response.close()
-            response = await self.client.open(call, path, request.body)
+            response = await self.routing.open(call, path, request.body)
         return response
 
-    async def _events(self, response: Asked) -> AsyncGenerator[Events]:
+    async def _events(self, response: UpstreamResponse) -> AsyncGenerator[Events]:
         is_named = self._may_be_stored
         async with aclosing(response.events()) as events:
             async for together in events:
@@ -445,35 +452,35 @@ class Guarding:
                     self._ids += (name for name in ids_of(event.body) if name not in self._ids[-2:])
                 yield together
 
-    async def _given(self, events: AsyncGenerator[Events]) -> AsyncGenerator[Events]:
+    async def _client_events(self, events: AsyncGenerator[Events]) -> AsyncGenerator[Events]:
         """Yield the guard's events as the client receives them."""
         last: object = None
         try:
             async for together in events:
                 last = together[-1].data if together else last
                 if self._adds_usage:
-                    together = [event for event in together if not is_usage_alone(event)]
+                    together = [event for event in together if not is_usage_only(event)]
                 yield together
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             raise self._refusal(error) from None
-        withheld = any(answer.blocked for answer in self._answers)
-        if withheld and last != _DONE and self.wanted.api.path in _ENDING_SO:
+        is_withheld = any(answer.blocked for answer in self._answers)
+        if is_withheld and last != _DONE and self.context.api.path in _ENDS_WITH_DONE:
             yield [Event(_DONE)]
 
     def _refusal(self, error: Exception) -> RefusedError:
         """Return the error for the client if the guard raised."""
         if isinstance(error, HallucinationBlocked):
-            gone, refusal = withheld(error)
-            self._answers.append(gone)
-            told = headers_of(self._answers)
-            refusal.headers = {name.decode(): value.decode() for name, value in told}
+            answer, refusal = withheld_answer(error)
+            self._answers.append(answer)
+            headers = verdict_headers(self._answers)
+            refusal.headers = {name.decode(): value.decode() for name, value in headers}
             return refusal
         if isinstance(error, DeadlineExceededError):
             return RefusedError(504, "deadline_exceeded", str(error))
         return RefusedError(502, "upstream_failed", str(error))
 
 
-def withheld(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:
+def withheld_answer(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:
     """Return the answer for observers, and the error for the client, of a withheld answer."""
     refusal = RefusedError(
         422,
@@ -484,22 +491,22 @@ def withheld(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:
     return Answer("", "", "block", error.verdict, error.usage), refusal
 
 
-def observed(wanted: Wanted, outgoing: Outgoing, body: Body | None) -> Observation:
+def new_observation(context: RequestContext, outgoing: Outgoing, body: Body | None) -> Observation:
     """Return an observation of a request, without its answers.
 
     Args:
-        wanted: The request.
+        context: The request.
         outgoing: The response to the client.
         body: The request's body, if it was read.
     """
     model: object = body.get("model") if body is not None else None
     return Observation(
-        request_id=wanted.call.request_id,
-        api=wanted.api.path.split("/")[1],
+        request_id=context.call.request_id,
+        api=context.api.path.split("/")[1],
         model=model if isinstance(model, str) else None,
-        policy=wanted.policy,
-        tenant=wanted.tenant,
-        client=wanted.client,
+        policy=context.policy,
+        tenant=context.tenant,
+        client=context.client,
         stream=body is not None and is_yes(body.get("stream")),
         # nginx's status for a client that disconnected before the response.
         status=outgoing.status or 499,
@@ -508,12 +515,12 @@ def observed(wanted: Wanted, outgoing: Outgoing, body: Body | None) -> Observati
     )
 
 
-def headers_of(answers: Sequence[Answer]) -> Headers:
+def verdict_headers(answers: Sequence[Answer]) -> Headers:
     """Return the headers about the verdict that represents all answers."""
-    answer = gravest(answers)
+    answer = worst_answer(answers)
     if answer is None:
         return []
-    told: dict[str, Any] = {"action": answer.action, "decision": answer.verdict.decision}
+    values: dict[str, Any] = {"action": answer.action, "decision": answer.verdict.decision}
     score = answer.verdict.score
-    told |= {} if score is None else {"score": round(score, _SCORE_DIGITS)}
-    return [(f"x-resay-{name}".encode(), f"{value}".encode()) for name, value in told.items()]
+    values |= {} if score is None else {"score": round(score, _SCORE_DIGITS)}
+    return [(f"x-resay-{name}".encode(), f"{value}".encode()) for name, value in values.items()]

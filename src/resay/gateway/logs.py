@@ -143,7 +143,7 @@ def _write(
     if not _access.isEnabledFor(logging.INFO):
         return
     shown = [fields.get(name) for name in ("policy", "decision", "action")]
-    told = ", ".join(str(value) for value in shown if value is not None)
+    summary = ", ".join(str(value) for value in shown if value is not None)
     extra = {"method": method, "route": route, "status": status, "elapsed_s": round(elapsed_s, 6)}
     _access.info(
         "%s %s %d in %.2f s%s",
@@ -151,7 +151,7 @@ def _write(
         route,
         status,
         elapsed_s,
-        f": {told}" if told else "",
+        f": {summary}" if summary else "",
         extra={**extra, **fields},
     )
 
@@ -225,7 +225,7 @@ class _Json(_Lines):
     """One JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told: dict[str, object] = {
+        fields: dict[str, object] = {
             "time": _time(record),
             "level": record.levelname,
             "logger": one_line(record.name),
@@ -234,7 +234,7 @@ class _Json(_Lines):
             "error": self._error(record),
             "traceback": self._traceback(record),
         }
-        known = {name: value for name, value in told.items() if value not in (None, [])}
+        known = {name: value for name, value in fields.items() if value not in (None, [])}
         return json.dumps(known | self._fields(record, known), allow_nan=False)
 
     def _fields(self, record: logging.LogRecord, known: Mapping[str, object]) -> dict[str, object]:
@@ -273,8 +273,8 @@ def _time(record: logging.LogRecord) -> str:
 
 
 def _request_id(record: logging.LogRecord) -> str | None:
-    told: object = getattr(record, "request_id", None) or current_request_id.get()
-    return one_line(str(told)) if told else None
+    found: object = getattr(record, "request_id", None) or current_request_id.get()
+    return one_line(str(found)) if found else None
 
 
 def _plain(value: object) -> object:

@@ -73,13 +73,13 @@ class Readings:
 _OF_STATE: Sequence[tuple[str, str, Callable[[Readings], Callable[[], float] | None]]] = (
     (
         "state_degraded",
-        "Whether what gateways share cannot be reached, so that each keeps to its share.",
+        "Whether the shared state is unreachable.",
         attrgetter("state_degraded"),
     ),
-    ("state_members", "Gateway processes that share it.", attrgetter("state_members")),
+    ("state_members", "Gateway processes that use the shared state.", attrgetter("state_members")),
     (
         "policy_versions",
-        "Different sets of policies that they use; more than 1 while they are read again.",
+        "Different sets of policies in use; more than 1 while they are reloaded.",
         attrgetter("policy_versions"),
     ),
 )
@@ -97,7 +97,7 @@ class Metrics:
 
     def __init__(self, readings: Readings | None = None) -> None:
         self._registry = CollectorRegistry()
-        self._counted = _Counted(self._registry)
+        self._instruments = _Instruments(self._registry)
         self._models = _Models()
         self._shared: _SharedReadings | None = None
         if SHARED_FOLDER in os.environ:
@@ -106,9 +106,9 @@ class Metrics:
             self._registry = CollectorRegistry()
             MultiProcessCollector(self._registry)
         else:
-            self._registry.register(_Read(readings or Readings()))
+            self._registry.register(_ReadingsCollector(readings or Readings()))
             ProcessCollector(registry=self._registry)
-        self._registry.register(_About())
+        self._registry.register(_VersionInfo())
 
     @property
     def shared(self) -> bool:
@@ -126,47 +126,47 @@ class Metrics:
         Args:
             observation: The request's outcome.
         """
-        counted, verdict = self._counted, observation.verdict
+        instruments, verdict = self._instruments, observation.verdict
         api, policy = observation.api, observation.policy
         stream = str(observation.stream).lower()
         decision = verdict.decision if verdict else _NONE
         action = observation.action or _NONE
         status = _status_class(observation.status)
-        _of(counted.requests, api, policy, decision, action, stream, status).inc()
-        _of(counted.duration, api, policy, stream).observe(observation.elapsed_s)
+        _labelled(instruments.requests, api, policy, decision, action, stream, status).inc()
+        _labelled(instruments.duration, api, policy, stream).observe(observation.elapsed_s)
         if observation.unguarded:
-            counted.unguarded.inc()
-            counted.overloads.inc()
+            instruments.unguarded.inc()
+            instruments.overloads.inc()
         if not observation.complete:
-            counted.incomplete.inc()
+            instruments.incomplete.inc()
         model = self._models.label(observation)
         for answer in observation.answers:
-            self._answered(answer, policy, model)
-        self._spent(observation.usage, model, "main")
-        self._spent(observation.check_usage, model, "check")
+            self._count_answer(answer, policy, model)
+        self._count_usage(observation.usage, model, "main")
+        self._count_usage(observation.check_usage, model, "check")
 
-    def _answered(self, answer: Answer, policy: str, model: str) -> None:
-        counted, verdict = self._counted, answer.verdict
-        _of(counted.verdicts, model, verdict.decision).inc()
-        _of(counted.samples, model).inc(verdict.samples)
-        _of(counted.sentences, policy).inc(len(verdict.sentences))
-        _of(counted.flagged, policy).inc(len(verdict.flagged_sentences))
+    def _count_answer(self, answer: Answer, policy: str, model: str) -> None:
+        instruments, verdict = self._instruments, answer.verdict
+        _labelled(instruments.verdicts, model, verdict.decision).inc()
+        _labelled(instruments.samples, model).inc(verdict.samples)
+        _labelled(instruments.sentences, policy).inc(len(verdict.sentences))
+        _labelled(instruments.flagged, policy).inc(len(verdict.flagged_sentences))
         if not verdict.skipped:
-            _of(counted.check_duration, policy).observe(verdict.elapsed_s)
+            _labelled(instruments.check_duration, policy).observe(verdict.elapsed_s)
         if verdict.score is not None:
-            _of(counted.score, policy).observe(verdict.score)
+            _labelled(instruments.score, policy).observe(verdict.score)
 
-    def _spent(self, usage: Usage, model: str, part: str) -> None:
-        counted = self._counted
-        _add(counted.calls, usage.calls, model, part)
-        _add(counted.tokens, usage.prompt_tokens, model, part, "prompt")
-        _add(counted.tokens, usage.completion_tokens, model, part, "completion")
+    def _count_usage(self, usage: Usage, model: str, part: str) -> None:
+        instruments = self._instruments
+        _add(instruments.calls, usage.calls, model, part)
+        _add(instruments.tokens, usage.prompt_tokens, model, part, "prompt")
+        _add(instruments.tokens, usage.completion_tokens, model, part, "completion")
         if usage.cost_usd is None:
-            _add(counted.unpriced, usage.calls, model, part)
+            _add(instruments.unpriced, usage.calls, model, part)
         else:
-            _add(counted.cost, usage.cost_usd, model, part)
+            _add(instruments.cost, usage.cost_usd, model, part)
 
-    def passed(self, method: str, status: int, elapsed_s: float) -> None:
+    def count_passed(self, method: str, status: int, elapsed_s: float) -> None:
         """Count a request that was passed on unchanged.
 
         Args:
@@ -175,18 +175,18 @@ class Metrics:
             elapsed_s: The time until the answer was complete, in seconds.
         """
         known = method if method in _METHODS else _OTHER
-        _of(self._counted.passed, known, _status_class(status)).inc()
-        self._counted.passed_duration.observe(elapsed_s)
+        _labelled(self._instruments.passed, known, _status_class(status)).inc()
+        self._instruments.passed_duration.observe(elapsed_s)
 
-    def refused(self, code: str) -> None:
+    def count_refused(self, code: str) -> None:
         """Count an error of the gateway itself.
 
         Args:
             code: The `code` of the `RefusedError`.
         """
-        _of(self._counted.errors, code).inc()
+        _labelled(self._instruments.errors, code).inc()
         if code == _OVERLOADED:
-            self._counted.overloads.inc()
+            self._instruments.overloads.inc()
 
     def render(self, accept: str | None = None) -> tuple[bytes, str]:
         """Render all metrics.
@@ -203,10 +203,10 @@ class Metrics:
         # The library compares the requested format version with numbers, even if it is not one.
         except TypeError:
             encode, media_type = choose_encoder("")
-        return encode(_Shown(self._registry)), media_type
+        return encode(_WithoutCreated(self._registry)), media_type
 
 
-class _Shown:
+class _WithoutCreated:
     """A registry without the creation times of its series, which would double their number."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -218,7 +218,7 @@ class _Shown:
             yield metric
 
 
-class _Counted:
+class _Instruments:
     """The counters and histograms."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -230,22 +230,22 @@ class _Counted:
 
         self.requests = counter(
             "requests",
-            "Requests that were guarded, or were to be.",
+            "Guarded requests, including those that failed.",
             *("api", "policy", "decision", "action", "stream", "status"),
         )
         self.duration = histogram(
             "request_duration_seconds",
-            "How long they took until the answer was complete, main call and check together.",
+            "Time until the answer was complete, including the check.",
             _REQUEST_S,
             *("api", "policy", "stream"),
         )
-        self.incomplete = counter("incomplete", "Answers of which the client did not get all.")
-        self.overloads = counter("overloads", "Requests for which there was no room.")
-        self.unguarded = counter("unguarded", "Requests that were passed on for lack of room.")
+        self.incomplete = counter("incomplete", "Answers that the client did not receive in full.")
+        self.overloads = counter("overloads", "Requests refused or unguarded because of overload.")
+        self.unguarded = counter("unguarded", "Requests passed on unguarded because of overload.")
         self.errors = counter("errors", "The gateway's own errors.", "code")
         self.verdicts = counter("verdicts", "Answers that were checked.", "model", "decision")
         self.check_duration = histogram(
-            "check_duration_seconds", "How long checks took.", _CHECK_S, "policy"
+            "check_duration_seconds", "Duration of checks.", _CHECK_S, "policy"
         )
         self.score = histogram(
             "score", "Scores of answers; 1 is surely hallucinated.", _SCORE, "policy"
@@ -253,26 +253,28 @@ class _Counted:
         self.sentences = counter("sentences", "Sentences that were scored.", "policy")
         self.flagged = counter("flagged_sentences", "Sentences that were flagged.", "policy")
         self.samples = counter("samples", "Samples that were compared.", "model")
-        self.calls = counter("calls", "Calls of models.", "model", "part")
-        self.tokens = counter("tokens", "Tokens of these calls.", "model", "part", "kind")
-        self.cost = counter("cost_usd", "Dollars, where they are known.", "model", "part")
+        self.calls = counter("calls", "Model calls.", "model", "part")
+        self.tokens = counter("tokens", "Tokens of model calls.", "model", "part", "kind")
+        self.cost = counter(
+            "cost_usd", "Cost of model calls in US dollars, where known.", "model", "part"
+        )
         self.unpriced = counter(
-            "unpriced_calls", "Calls whose dollars are not known.", "model", "part"
+            "unpriced_calls", "Model calls whose cost is unknown.", "model", "part"
         )
         self.passed = counter(
-            "passed", "Requests that were passed on untouched.", "method", "status"
+            "passed", "Requests that were passed on unchanged.", "method", "status"
         )
         self.passed_duration = histogram(
-            "passed_duration_seconds", "How long these took.", _REQUEST_S
+            "passed_duration_seconds", "Duration of requests passed on unchanged.", _REQUEST_S
         )
 
 
-class _About:
+class _VersionInfo:
     """The running version."""
 
     def collect(self) -> Iterator[Metric]:
         about = {"version": __version__}
-        yield InfoMetricFamily("resay_gateway", "Which version serves.", about)
+        yield InfoMetricFamily("resay_gateway", "Running version.", about)
 
 
 class _Models:
@@ -294,7 +296,7 @@ class _Models:
         return name if name in self._known else _OTHER
 
 
-class _Read:
+class _ReadingsCollector:
     """Readings, read for each scrape."""
 
     def __init__(self, readings: Readings) -> None:
@@ -304,8 +306,8 @@ class _Read:
         read, gauge, counter = self._readings, GaugeMetricFamily, CounterMetricFamily
         reload = "policies_last_reload_success"
         table: Sequence[tuple[type[Any], str, str, Callable[[], float] | None]] = (
-            (gauge, "guarded_requests", "Requests that are being guarded.", read.guarded),
-            (gauge, "waiting_requests", "Requests that wait for that.", read.waiting),
+            (gauge, "guarded_requests", "Requests being guarded.", read.guarded),
+            (gauge, "waiting_requests", "Requests waiting to be guarded.", read.waiting),
             (
                 counter,
                 "journal_lost_entries",
@@ -315,13 +317,13 @@ class _Read:
             (
                 gauge,
                 f"{reload}ful",
-                "Whether the policies could be used when they were last read.",
+                "Whether the last load of the policies succeeded.",
                 read.reload_succeeded,
             ),
             (
                 gauge,
                 f"{reload}_timestamp_seconds",
-                "When the policies were last read and could be used.",
+                "Time of the last successful load of the policies.",
                 read.reloaded_at,
             ),
             *((gauge, name, what, reading(read)) for name, what, reading in _OF_STATE),
@@ -343,16 +345,16 @@ class _SharedReadings:
             mode_of: Any = mode
             return Gauge(_PREFIX + name, what, multiprocess_mode=mode_of, registry=registry)
 
-        what = "Whether the policies could be used when all processes last read them."
-        when = "When the policies were last read and could be used, where that is longest ago."
+        what = "Whether the last load of the policies succeeded in all processes."
+        when = "Time of the oldest among the processes' last successful loads of the policies."
         reload = "policies_last_reload_success"
         self._gauges: Sequence[tuple[Gauge, Callable[[], float] | None]] = (
             (
-                gauge("guarded_requests", "Requests that are being guarded.", "livesum"),
+                gauge("guarded_requests", "Requests being guarded.", "livesum"),
                 readings.guarded,
             ),
             (
-                gauge("waiting_requests", "Requests that wait for that.", "livesum"),
+                gauge("waiting_requests", "Requests waiting to be guarded.", "livesum"),
                 readings.waiting,
             ),
             (gauge(f"{reload}ful", what, "livemin"), readings.reload_succeeded),
@@ -384,11 +386,11 @@ def _status_class(status: int) -> str:
 
 # The cache stays small, because labels have few values.
 @lru_cache(maxsize=4096)
-def _of(metric: _Metric, *labels: str) -> _Metric:
+def _labelled(metric: _Metric, *labels: str) -> _Metric:
     return metric.labels(*(one_line(label, _LONGEST) for label in labels))
 
 
 def _add(counter: Counter, amount: float, *labels: str) -> None:
     # An upstream may report any value, and a counter could not recover from infinity or NaN.
     if 0 < amount <= _LARGEST:
-        _of(counter, *labels).inc(amount)
+        _labelled(counter, *labels).inc(amount)

@@ -55,7 +55,7 @@ class Observation:
     @property
     def answer(self) -> Answer | None:
         """The answer with the gravest verdict, which represents all; None if there is none."""
-        return gravest(self.answers)
+        return worst_answer(self.answers)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -82,7 +82,7 @@ class Observation:
         return sum((answer.verdict.usage for answer in self.answers), Usage())
 
 
-def gravest(answers: Sequence[Answer]) -> Answer | None:
+def worst_answer(answers: Sequence[Answer]) -> Answer | None:
     """Return the answer with the gravest verdict; None if there are none."""
     return max(answers, key=lambda answer: _GRAVITY[answer.verdict.decision], default=None)
 

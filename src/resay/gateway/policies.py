@@ -48,7 +48,7 @@ class Policies:
         self._journals = config.journal is not None
         self._guards: Mapping[str, Guard] = {}
         self._signatures: Mapping[str, _Signature] = {}
-        self._reading = asyncio.Lock()
+        self._loading = asyncio.Lock()
 
     @property
     def loaded(self) -> bool:
@@ -79,13 +79,13 @@ class Policies:
             ConfigurationError: One of them is not valid or cannot be used here.
             ScorerError: A model's server does not respond.
         """
-        async with self._reading:
-            self._signatures = self._look()
+        async with self._loading:
+            self._signatures = self._file_signatures()
             await self._replace()
 
     async def _replace(self) -> None:
         self.succeeded = False
-        self._guards = await self._made()
+        self._guards = await self._load_guards()
         dumps = [(name, guard.policy.model_dump_json()) for name, guard in self._guards.items()]
         self.version = hashlib.sha256(json.dumps(sorted(dumps)).encode()).hexdigest()[:12]
         self.withheld |= any(guard.policy.can_withhold for guard in self._guards.values())
@@ -97,9 +97,9 @@ class Policies:
         Returns:
             Whether the new ones are in use.
         """
-        async with self._reading:
+        async with self._loading:
             # Look before reading: a file that changes meanwhile is loaded again.
-            self._signatures = self._look()
+            self._signatures = self._file_signatures()
             try:
                 await self._replace()
             except ResayError as error:
@@ -112,7 +112,7 @@ class Policies:
         logger.info("the policies were reloaded")
         return True
 
-    async def follow(self, every_s: float) -> None:
+    async def watch_files(self, every_s: float) -> None:
         """Reload all policies whenever a file changes. Does not return.
 
         Args:
@@ -120,10 +120,10 @@ class Policies:
         """
         while True:
             await asyncio.sleep(every_s)
-            if self._look() != self._signatures:
+            if self._file_signatures() != self._signatures:
                 await self.reload()
 
-    async def _made(self) -> Mapping[str, Guard]:
+    async def _load_guards(self) -> Mapping[str, Guard]:
         guards = {
             name: await asyncio.to_thread(partial(_guard, name, file))
             for name, file in list(self._files.items())
@@ -135,7 +135,7 @@ class Policies:
             await guard.aprepare()
         return guards
 
-    def _look(self) -> Mapping[str, _Signature]:
+    def _file_signatures(self) -> Mapping[str, _Signature]:
         return {name: _signature(file) for name, file in self._files.items() if file is not None}
 
 

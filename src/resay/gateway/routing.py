@@ -13,7 +13,7 @@ from resay.gateway.config import named_model, unknown_model
 from resay.gateway.litellm.answers import LiteLLMResponse, headers_of, once
 from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.refusing import Dialect, RefusedError
-from resay.gateway.upstream import Asked, UpstreamClient, UpstreamError
+from resay.gateway.upstream import UpstreamClient, UpstreamError, UpstreamResponse
 from resay.providers.apis import Body, json_bytes
 from resay.providers.apis.base import mappings, text
 
@@ -33,7 +33,7 @@ def asks_for_models(call: Call, names: Collection[str]) -> bool:
     """
     if call.method != "GET":
         return False
-    return _path(call) == _PATH or _one(call) in names
+    return _path(call) == _PATH or _requested_model(call) in names
 
 
 async def listed_models(
@@ -46,7 +46,7 @@ async def listed_models(
         names: The names of the gateway's own models.
         upstream: The upstream, which may have others.
     """
-    name = _one(call)
+    name = _requested_model(call)
     if name in names:
         return _model(name, call.dialect)
     query = {key for key, _ in parse_qsl(call.query.decode("latin-1"))}
@@ -61,7 +61,7 @@ def _path(call: Call) -> str:
     return unquote(call.path.decode("latin-1")).rstrip("/")
 
 
-def _one(call: Call) -> str:
+def _requested_model(call: Call) -> str:
     """Return the name of the one requested model; empty for the whole list."""
     found, _, name = _path(call).partition(_PATH + "/")
     return "" if found else name
@@ -70,8 +70,8 @@ def _one(call: Call) -> str:
 def _model(name: str, dialect: Dialect) -> dict[str, Any]:
     if dialect == "openai":
         return {"id": name, "object": "model", "created": 0, "owned_by": _OWNER}
-    told = {"display_name": name, "created_at": _EPOCH, "lifecycle": "active"}
-    return {"type": "model", "id": name, **told}
+    fields = {"display_name": name, "created_at": _EPOCH, "lifecycle": "active"}
+    return {"type": "model", "id": name, **fields}
 
 
 def _list(models: list[Any], others: Body, dialect: Dialect) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _list(models: list[Any], others: Body, dialect: Dialect) -> dict[str, Any]:
 async def _others(call: Call, upstream: UpstreamClient) -> Body:
     """Return the upstream's list; empty if it returns none."""
     try:
-        response = await upstream.forward(call.unpacked, None)
+        response = await upstream.forward(call.uncompressed, None)
         await response.read()
         return response.json()
     except (RefusedError, UpstreamError):
@@ -117,7 +117,9 @@ class Routing:
 
     def source(self, call: Call, client: str | None) -> str:
         """Return a cache key that differs for clients whose requests are billed differently."""
-        known = [way.source(call, client) for way in (self._upstream, self._models) if way]
+        known = [
+            provider.source(call, client) for provider in (self._upstream, self._models) if provider
+        ]
         return " ".join(known)
 
     def takes_n(self, body: Body) -> bool:
@@ -129,7 +131,7 @@ class Routing:
         """Return the cost of an answer from `ask`, in US dollars; None if unknown."""
         return None if self._models is None else self._models.cost_usd(body)
 
-    async def open(self, call: Call, path: str, body: Body) -> Asked:
+    async def open(self, call: Call, path: str, body: Body) -> UpstreamResponse:
         """Send a parsed request; return the response before its body is read.
 
         Args:
@@ -140,7 +142,7 @@ class Routing:
         Raises:
             RefusedError: There is no such model, or sending failed, or no response came.
         """
-        return await self._way(body).open(call, path, body)
+        return await self._provider_for(body).open(call, path, body)
 
     async def ask(self, call: Call, path: str, body: Body) -> Body:
         """Send a parsed request and read its answer.
@@ -149,9 +151,9 @@ class Routing:
             UpstreamError: The response is not an answer that could be guarded.
             RefusedError: There is no such model, or sending failed, or no response came.
         """
-        return await self._way(body).ask(call, path, body)
+        return await self._provider_for(body).ask(call, path, body)
 
-    async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> Asked:
+    async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> UpstreamResponse:
         """Forward a request unchanged; return the response before its body is read.
 
         Args:
@@ -160,22 +162,22 @@ class Routing:
 
         Raises:
             RefusedError: There is no upstream for it, or it is refused while it is sent.
-            GoneError: The client disconnects while its body is sent.
+            ClientDisconnectedError: The client disconnects while its body is sent.
         """
         if self._models is not None and asks_for_models(call, self._models.models):
             return await self._listed(call, self._models)
         if self._models is not None and call.api is not None and body is not None:
             content = b"".join([piece async for piece in body])
             asked = _read(content)
-            if self._upstream is None or self._models.knows(asked):
-                return await self._way(asked).open(call, call.api.path, asked)
+            if self._upstream is None or self._models.has_model(asked):
+                return await self._provider_for(asked).open(call, call.api.path, asked)
             body = once(content)
         if self._upstream is None:
             message = "the gateway has no upstream for this request"
             raise RefusedError(404, "not_found", message)
         return await self._upstream.forward(call, body)
 
-    async def _listed(self, call: Call, models: LiteLLMUpstream) -> Asked:
+    async def _listed(self, call: Call, models: LiteLLMUpstream) -> UpstreamResponse:
         listed = await listed_models(call, models.models, self._upstream)
         content = json_bytes(listed)
         length = (b"content-length", str(len(content)).encode())
@@ -183,14 +185,14 @@ class Routing:
         return LiteLLMResponse(200, headers, once(content), len(content), body=listed)
 
     def _own(self, body: Body) -> LiteLLMUpstream | None:
-        known = self._models is not None and self._models.knows(body)
+        known = self._models is not None and self._models.has_model(body)
         return self._models if known else None
 
-    def _way(self, body: Body) -> LiteLLMUpstream | UpstreamClient:
-        way = self._own(body) or self._upstream
-        if way is None:
+    def _provider_for(self, body: Body) -> LiteLLMUpstream | UpstreamClient:
+        provider = self._own(body) or self._upstream
+        if provider is None:
             raise unknown_model(named_model(body), self._models.models if self._models else ())
-        return way
+        return provider
 
 
 def _read(content: bytes) -> Body:

@@ -46,7 +46,7 @@ logger = logging.getLogger("resay.gateway")
 _LAST_S = 5.0
 
 
-class Lifetime(uvicorn.Server):
+class GatewayServer(uvicorn.Server):
     """Runs a uvicorn server from startup until it is stopped.
 
     Args:
@@ -68,8 +68,8 @@ class Lifetime(uvicorn.Server):
         self._on_stop = on_stop
         self._delay_s = delay_s
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._over = asyncio.Event()
-        self._at_once = asyncio.Event()
+        self._stop_event = asyncio.Event()
+        self._skip_delay = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen."""
@@ -82,24 +82,24 @@ class Lifetime(uvicorn.Server):
         # Not in `startup`: if told to stop from here on, the server still serves for the delay.
         if self._on_start is not None:
             self._on_start()
-        await self._over.wait()
-        if self._delay_s and not self._at_once.is_set():
+        await self._stop_event.wait()
+        if self._delay_s and not self._skip_delay.is_set():
             logger.info("Requests are taken for another %g s, but /readyz says 503", self._delay_s)
             with anyio.move_on_after(self._delay_s):
-                await self._at_once.wait()
+                await self._skip_delay.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the listeners, and finish open requests."""
-        if self._delay_s and not self._at_once.is_set():
+        if self._delay_s and not self._skip_delay.is_set():
             # The system resets connections that are not yet accepted when their listener closes.
-            connected = [each for listening in sockets or () for each in _waiting(listening)]
+            connected = [each for listening in sockets or () for each in _accept_pending(listening)]
             for server in self.servers:
                 server.close()
             for each in connected:
                 await asyncio.get_running_loop().connect_accepted_socket(self._protocol, each)
             # Clients that have connected may be about to send a request.
             with anyio.move_on_after(min(self._delay_s, _LAST_S)):
-                await self._at_once.wait()
+                await self._skip_delay.wait()
         await super().shutdown(sockets)
 
     def _protocol(self) -> asyncio.Protocol:
@@ -129,8 +129,8 @@ class Lifetime(uvicorn.Server):
         self.should_exit = True
         if self._loop is not None and not self._loop.is_closed():
             if at_once:
-                self._loop.call_soon_threadsafe(self._at_once.set)
-            self._loop.call_soon_threadsafe(self._over.set)
+                self._loop.call_soon_threadsafe(self._skip_delay.set)
+            self._loop.call_soon_threadsafe(self._stop_event.set)
 
 
 def _is_readable(transport: asyncio.Transport) -> bool:
@@ -139,7 +139,7 @@ def _is_readable(transport: asyncio.Transport) -> bool:
         return bool(selector.select(0))
 
 
-def _waiting(listening: socket.socket) -> Generator[socket.socket]:
+def _accept_pending(listening: socket.socket) -> Generator[socket.socket]:
     """Accept the pending connections."""
     with suppress(OSError):
         while True:
@@ -150,7 +150,7 @@ def _waiting(listening: socket.socket) -> Generator[socket.socket]:
 _SENT_AT_ONCE = 65_536
 
 
-class _Joining:
+class _BufferedTransport:
     """A transport that combines the writes of one event loop iteration.
 
     uvicorn writes the head of a response and its body separately, and events of a stream often come
@@ -199,74 +199,74 @@ class _Protocol(H11Protocol):
     # Time limits for receiving a request's headers, and for a client that does not read.
     header_s: ClassVar[float]
     write_s: ClassVar[float]
-    _late: asyncio.TimerHandle | None = None
-    _deaf: asyncio.TimerHandle | None = None
-    _left = 0
+    _header_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+    _unsent = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn's
-        together: Any = _Joining(transport, self.loop)
+        together: Any = _BufferedTransport(transport, self.loop)
         super().connection_made(together)
         # Pause as soon as any data is unsent, so that every client that stops reading times out.
         transport.set_write_buffer_limits(high=0)
-        self._expect()
+        self._start_header_timer()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if not self._between:
-            self._forget()
-        elif self._late is None:
-            self._expect()
+        if not self._is_idle:
+            self._cancel_header_timer()
+        elif self._header_timer is None:
+            self._start_header_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._forget()
-        self._rest()
+        self._cancel_header_timer()
+        self._cancel_write_timer()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._listen()
+        self._start_write_timer()
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._rest()
+        self._cancel_write_timer()
 
     def shutdown(self) -> None:
         # Answer a request that has arrived but was not read, as the last one on this connection.
-        if not (self._between and _is_readable(self.transport)):
+        if not (self._is_idle and _is_readable(self.transport)):
             super().shutdown()
 
     @property
-    def _between(self) -> bool:
+    def _is_idle(self) -> bool:
         """Whether no request is being answered."""
         cycle: Any = self.cycle
         return cycle is None or cycle.response_complete
 
-    def _expect(self) -> None:
+    def _start_header_timer(self) -> None:
         # uvicorn has no timeout for a request's headers.
-        self._late = self.loop.call_later(self.header_s, self._close_if_late)
+        self._header_timer = self.loop.call_later(self.header_s, self._close_if_late)
 
-    def _forget(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+    def _cancel_header_timer(self) -> None:
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
 
     def _close_if_late(self) -> None:
-        self._late = None
-        if self._between:
+        self._header_timer = None
+        if self._is_idle:
             self.transport.close()
 
-    def _listen(self) -> None:
-        self._left = self.transport.get_write_buffer_size()
-        self._deaf = self.loop.call_later(self.write_s, self._abort_if_deaf)
+    def _start_write_timer(self) -> None:
+        self._unsent = self.transport.get_write_buffer_size()
+        self._write_timer = self.loop.call_later(self.write_s, self._abort_if_stalled)
 
-    def _rest(self) -> None:
-        if self._deaf is not None:
-            self._deaf.cancel()
-            self._deaf = None
+    def _cancel_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
 
-    def _abort_if_deaf(self) -> None:
-        if self.transport.get_write_buffer_size() < self._left:
-            self._listen()
+    def _abort_if_stalled(self) -> None:
+        if self.transport.get_write_buffer_size() < self._unsent:
+            self._start_write_timer()
         else:
             # Closing would wait forever for the client to read the rest.
             self.transport.abort()
@@ -376,7 +376,7 @@ def serving(gateway: Gateway, limits: GatewayLimits | None = None) -> Generator[
 
 
 def _run(
-    gateway: Gateway, server: Lifetime, listening: socket.socket, started: Future[None]
+    gateway: Gateway, server: GatewayServer, listening: socket.socket, started: Future[None]
 ) -> None:
     try:
         asyncio.run(_serve(gateway, server, listening))
@@ -388,7 +388,7 @@ def _run(
 
 async def _serve(
     gateway: Gateway,
-    server: Lifetime,
+    server: GatewayServer,
     listening: socket.socket,
     until: Connection | None = None,
     *,
@@ -427,7 +427,7 @@ async def _serve(
 
 def _server(
     gateway: Gateway, limits: GatewayLimits, on_start: Callable[[], None] | None
-) -> Lifetime:
+) -> GatewayServer:
     def drain() -> None:
         gateway.draining = True
 
@@ -457,7 +457,7 @@ def _server(
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(limits.drain_s) or 1,
     )
-    return Lifetime(config, on_start, drain, limits.shutdown_delay_s)
+    return GatewayServer(config, on_start, drain, limits.shutdown_delay_s)
 
 
 Work: TypeAlias = Callable[[Connection], None]
@@ -543,7 +543,7 @@ class _Worker:
         self._process.close()
         return code or 0
 
-    def tell(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         if self._process.is_alive():
             os.kill(self.pid, number)
 
@@ -567,10 +567,10 @@ class _Workers:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop, number)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
-        await asyncio.gather(*(self._keep(number) for number in range(1, self._count + 1)))
+        await asyncio.gather(*(self._keep_running(number) for number in range(1, self._count + 1)))
         return self._code
 
-    async def _keep(self, number: int) -> None:
+    async def _keep_running(self, number: int) -> None:
         """Keep one worker running."""
         if number > 1:
             await self._first.wait()
@@ -581,7 +581,7 @@ class _Workers:
             logger.info("worker %d is process %d", number, pid)
             serves = await worker.started()
             if serves:
-                self._begin(number)
+                self._mark_started(number)
             code = await worker.ended()
             del self._workers[number]
             mark_process_dead(pid, self._folder)
@@ -590,12 +590,12 @@ class _Workers:
             if len(self._served) < self._count:
                 self._give_up(code)
                 return
-            logger.error("worker %d (process %d) ended (%s)", number, pid, _how(code))
+            logger.error("worker %d (process %d) ended (%s)", number, pid, _describe_exit(code))
             # Back off, or a worker that cannot start would be restarted in a busy loop.
             pause_s = 0.0 if serves else min(2 * pause_s or 1.0, _LONGEST_PAUSE_S)
             await self._pause(pause_s)
 
-    def _begin(self, number: int) -> None:
+    def _mark_started(self, number: int) -> None:
         self._first.set()
         if len(self._served) == self._count:
             logger.info("worker %d serves again", number)
@@ -616,20 +616,20 @@ class _Workers:
 
     def _stop(self, number: signal.Signals) -> None:
         # Workers get a terminal's first SIGINT too; a second one ends their open requests.
-        told = number if self._stopping.is_set() else signal.SIGTERM
+        forwarded = number if self._stopping.is_set() else signal.SIGTERM
         self._stopping.set()
         self._first.set()
         for worker in self._workers.values():
-            worker.tell(told)
+            worker.send_signal(forwarded)
 
     def _reload(self) -> None:
         # A worker that is still starting loads the policies anyway, and SIGHUP would kill it.
         for worker in self._workers.values():
             if worker.serves:
-                worker.tell(signal.SIGHUP)
+                worker.send_signal(signal.SIGHUP)
 
 
-def _how(code: int) -> str:
+def _describe_exit(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 

@@ -32,8 +32,8 @@ DEFAULT_QUOTA = "default"
 _SHOWN = 64
 _MOST_ACCOUNTS = 10_000
 # Accounts checked for each new one, so that a flood of names costs little.
-_LOOKED_AT = 100
-_LATER_S = 60
+_CHECKED_PER_NEW = 100
+_RETRY_AFTER_S = 60
 _CALLS, _TOKENS, _COST, _UNPRICED = _FIELDS = ("calls", "tokens", "cost_usd", "unpriced")
 
 
@@ -51,13 +51,13 @@ class _Account:
     """The usage of a key or a tenant.
 
     Attributes:
-        told: The description of its owner for messages.
+        label: The description of its owner for messages.
         quota: The quota.
         limits: Counts the requests in flight and those started within the last minute.
         totals: Today's usage.
     """
 
-    told: str
+    label: str
     quota: Quota
     limits: SharedLimits
     totals: SharedTotals
@@ -84,8 +84,8 @@ class _Account:
         if wait_s:
             many = f"{quota.concurrency} requests at the same time"
             fast = f"{quota.requests_per_minute} requests a minute"
-            told = f"{self.told} may make {many if math.isinf(wait_s) else fast}"
-            raise _refusal(told, 1 if math.isinf(wait_s) else max(1, math.ceil(wait_s)), {})
+            message = f"{self.label} may make {many if math.isinf(wait_s) else fast}"
+            raise _refusal(message, 1 if math.isinf(wait_s) else max(1, math.ceil(wait_s)), {})
 
     def _used_up(self, used: Mapping[str, float]) -> str | None:
         quota, today = self.quota, "until midnight (UTC)"
@@ -94,20 +94,20 @@ class _Account:
             (quota.tokens_per_day, _TOKENS, f"{quota.tokens_per_day} tokens"),
             (quota.cost_usd_per_day, _COST, f"${quota.cost_usd_per_day}"),
         )
-        for limit, field, told in limits:
+        for limit, field, amount in limits:
             if limit is not None and used[field] >= limit:
-                return f"{self.told} has used the {told} of its quota {today}"
+                return f"{self.label} has used the {amount} of its quota {today}"
         if quota.cost_usd_per_day is not None and used[_UNPRICED]:
             return (
-                f"{self.told} has used a model whose price is unknown, so its `cost_usd_per_day`"
+                f"{self.label} has used a model whose price is unknown, so its `cost_usd_per_day`"
                 " cannot be kept; give `prices` in the policy, or a quota of tokens"
             )
         return None
 
 
 def _refusal(message: str, after_s: int, headers: Mapping[str, str]) -> RefusedError:
-    told = {"retry-after": str(after_s), **headers}
-    return RefusedError(429, "quota_exceeded", message, headers=told)
+    all_headers = {"retry-after": str(after_s), **headers}
+    return RefusedError(429, "quota_exceeded", message, headers=all_headers)
 
 
 class Quotas:
@@ -130,7 +130,7 @@ class Quotas:
         self._others: OrderedDict[tuple[str, str], _Account] = OrderedDict()
 
     @asynccontextmanager
-    async def place(self, client: str | None, tenant: str | None) -> AsyncGenerator[None]:
+    async def admit(self, client: str | None, tenant: str | None) -> AsyncGenerator[None]:
         """Count a request against its quotas while the context is open.
 
         Args:
@@ -146,7 +146,7 @@ class Quotas:
                 stack.push_async_callback(account.limits.leave)
             yield
 
-    async def spend(self, observation: Observation) -> None:
+    async def record_usage(self, observation: Observation) -> None:
         """Count the usage of a request: the main call, its check, and regeneration."""
         if not self._quotas:
             return
@@ -184,10 +184,10 @@ class Quotas:
             if not is_named and not self._has_room() and not entered:
                 problem = (
                     f"{_MOST_ACCOUNTS} other tenants have used their quotas, so no further one can"
-                    " be counted for now; have the operator name this tenant in `quotas`, or give"
-                    " clients `keys`"
+                    " be counted for now; ask the operator to name this tenant in `quotas`, or to"
+                    " give clients `keys`"
                 )
-                raise _refusal(problem, _LATER_S, {"x-should-retry": "false"})
+                raise _refusal(problem, _RETRY_AFTER_S, {"x-should-retry": "false"})
             shared = f"{kind}:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
             limits = SharedLimits(
                 self._state,
@@ -195,16 +195,16 @@ class Quotas:
                 concurrency=quota.concurrency,
                 per_minute=quota.requests_per_minute,
             )
-            told = f"the {kind} {name[:_SHOWN]!r}" if name else "who names no tenant"
+            label = f"the {kind} {name[:_SHOWN]!r}" if name else "a client that names no tenant"
             totals = SharedTotals(self._state, shared, _FIELDS)
-            accounts[key] = _Account(told, quota, limits, totals)
+            accounts[key] = _Account(label, quota, limits, totals)
         elif not is_named:
             self._others.move_to_end(key)
         return [accounts[key]]
 
     def _has_room(self) -> bool:
         """Forget idle tenants until there is room for another; return whether there is."""
-        for _ in range(_LOOKED_AT):
+        for _ in range(_CHECKED_PER_NEW):
             if len(self._others) < _MOST_ACCOUNTS:
                 return True
             key, account = self._others.popitem(last=False)
@@ -234,17 +234,17 @@ class SharedConversations:
         self._state = state
         self._own = Conversations()
 
-    async def remember(self, key: Hashable, asked: Body) -> None:
+    async def remember(self, key: Hashable, request: Body) -> None:
         """Remember a request for 15 minutes, unless it is longer than 4 MiB.
 
         Args:
             key: The key to find it by.
-            asked: The request.
+            request: The request.
         """
-        self._own.remember(key, asked)
+        self._own.remember(key, request)
         if self._state is None:
             return
-        data = json.dumps(asked)
+        data = json.dumps(request)
         if len(data) <= LONGEST_BYTES:
             name, member = self._name(self._state, key), await self._state.member()
             await member.ask(lambda client: client.set(name, data, px=round(REMEMBERED_S * 1000)))

@@ -26,8 +26,8 @@ LONGEST_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    asked: Body
+class _Remembered:
+    request: Body
     size: int
     until_s: float
 
@@ -55,22 +55,22 @@ class Conversations:
         self._clock = clock
         self._bytes = 0
         # Oldest first.
-        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._kept: OrderedDict[Hashable, _Remembered] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def remember(self, key: Hashable, asked: Body) -> None:
+    def remember(self, key: Hashable, request: Body) -> None:
         """Remember a request, unless it is longer than 4 MiB.
 
         Args:
             key: The key to find it by.
-            asked: The request.
+            request: The request.
         """
         self._forget(key)
-        size = len(json.dumps(asked))
+        size = len(json.dumps(request))
         if size <= LONGEST_BYTES:
-            self._kept[key] = _Kept(asked, size, self._clock() + self._kept_s)
+            self._kept[key] = _Remembered(request, size, self._clock() + self._kept_s)
             self._bytes += size
         self._make_room()
 
@@ -78,13 +78,13 @@ class Conversations:
         """Return a request; None if it is unknown or expired."""
         self._make_room()
         kept = self._kept.get(key)
-        return None if kept is None else kept.asked
+        return None if kept is None else kept.request
 
     def take(self, key: Hashable) -> Body | None:
         """Return a request and forget it; None if it is unknown or expired."""
-        asked = self.recall(key)
+        request = self.recall(key)
         self._forget(key)
-        return asked
+        return request
 
     def _make_room(self) -> None:
         while self._kept:
@@ -190,12 +190,12 @@ def is_unfinished(response: Body) -> bool:
     return text(response.get("status")) in _UNFINISHED
 
 
-def unanswered(response: Body) -> dict[str, Any]:
+def without_output(response: Body) -> dict[str, Any]:
     """Return a response without the model's output."""
     return {**{name: response[name] for name in _FRAME if name in response}, "output": []}
 
 
-class Stored:
+class StoredAnswers:
     """Tracks, in this process's memory, which of the upstream's stored answers were released."""
 
     def __init__(self) -> None:
@@ -204,7 +204,7 @@ class Stored:
         self._changed = Conversations(_MOST_CHANGED, kept_s=_KEPT_S)
         self._awaited = Conversations(_MOST_AWAITED, kept_s=_KEPT_S)
 
-    def keep(self, ids: Iterable[str], outcomes: Sequence[Outcome]) -> None:
+    def record_outcomes(self, ids: Iterable[str], outcomes: Sequence[Outcome]) -> None:
         """Remember the outcome of an answer.
 
         Args:
@@ -216,8 +216,8 @@ class Stored:
             for name in known:
                 self._released.pop(name, None)
             if known:
-                told = [asdict(outcome) for outcome in outcomes]
-                self._changed.remember(known[0], {"outcomes": told})
+                saved = [asdict(outcome) for outcome in outcomes]
+                self._changed.remember(known[0], {"outcomes": saved})
             return
         # Some upstreams let clients choose ids. An answer withheld under one stays withheld.
         if known and self._changed.recall(known[0]) is None:
@@ -225,16 +225,16 @@ class Stored:
         while len(self._released) > _MOST_RELEASED:
             self._released.popitem(last=False)
 
-    def wait(self, name: str, policy: str, asked: Body) -> None:
+    def remember_background(self, name: str, policy: str, request: Body) -> None:
         """Remember a request whose answer is created in the background.
 
         Args:
             name: The id of the response.
             policy: The policy to check it by.
-            asked: The request.
+            request: The request.
         """
         if 0 < len(name) <= _LONGEST_ID:
-            self._awaited.remember(name, {"policy": policy, "asked": asked})
+            self._awaited.remember(name, {"policy": policy, "asked": request})
 
     def unchecked(self, body: Body) -> tuple[str, Body] | None:
         """Return the policy and request of a completed answer not yet checked; None for others.
@@ -249,7 +249,7 @@ class Stored:
             return None
         return known["policy"], known["asked"]
 
-    def given(self, body: Body) -> Body:
+    def filter_response(self, body: Body) -> Body:
         """Return the upstream's response as clients may see it.
 
         Unreleased answers are left out of lists.
@@ -259,9 +259,9 @@ class Stored:
         """
         listed = body.get("data")
         if isinstance(listed, list):
-            shown = (self._shown(one) for one in mappings(cast("list[Any]", listed)))
+            shown = (self._filtered(one) for one in mappings(cast("list[Any]", listed)))
             return {**body, "data": [one for one in shown if one is not None]}
-        given = self._shown(body)
+        given = self._filtered(body)
         if given is None:
             raise _refusal()
         return given
@@ -277,40 +277,40 @@ class Stored:
         if not ends and not (names and all(name in self._released for name in names)):
             raise _refusal()
 
-    def _shown(self, body: Mapping[str, Any]) -> Body | None:
+    def _filtered(self, body: Mapping[str, Any]) -> Body | None:
         if "choices" in body:
-            return self._answer(CHAT_COMPLETIONS, body, whole=self._knows(body))
+            return self._answer(CHAT_COMPLETIONS, body, whole=self._is_released(body))
         if "output" in body:
             return self._response(body)
-        return body if self._may_pass(body) else None
+        return body if self._is_allowed(body) else None
 
     def _response(self, body: Body) -> Body | None:
         items = mappings(body.get("output"))
-        known = self._knows(body)
-        if known and all(self._may_pass(item) or not item.get("id") for item in items):
+        known = self._is_released(body)
+        if known and all(self._is_allowed(item) or not item.get("id") for item in items):
             return body
         answer = self._answer(RESPONSES, body, whole=False)
         if answer is not None:
             return answer
         if is_unfinished(body) or not items:
-            return unanswered(body)
+            return without_output(body)
         # For example, a compacted conversation.
-        passing = all(self._may_pass(item) for item in items)
-        return {**unanswered(body), "output": items} if passing else None
+        passing = all(self._is_allowed(item) for item in items)
+        return {**without_output(body), "output": items} if passing else None
 
     def _answer(self, api: Api, body: Body, *, whole: bool) -> Body | None:
         if whole:
             return body
         changed = self._changed.recall(text(body.get("id")))
-        outcomes = [Outcome(**told) for told in changed["outcomes"]] if changed else []
+        outcomes = [Outcome(**saved) for saved in changed["outcomes"]] if changed else []
         if not outcomes or len(api.completions(body)) != len(outcomes):
             return None
         return api.answered(body, outcomes)
 
-    def _knows(self, body: Mapping[str, Any]) -> bool:
+    def _is_released(self, body: Mapping[str, Any]) -> bool:
         return text(body.get("id")) in self._released
 
-    def _may_pass(self, item: Mapping[str, Any]) -> bool:
+    def _is_allowed(self, item: Mapping[str, Any]) -> bool:
         name = text(item.get("id"))
         # Ids of a stored completion's messages consist of its id and their index.
         return (

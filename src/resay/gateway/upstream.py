@@ -19,13 +19,13 @@ import httpx
 from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
-from resay.gateway.calls import PREFIX, Call, GoneError, Headers
+from resay.gateway.calls import PREFIX, Call, ClientDisconnectedError, Headers
 from resay.gateway.config import GatewayConfig, UpstreamConfig
 from resay.gateway.refusing import RefusedError
 from resay.providers.apis import Body, Event, EventReader, json_bytes
 
 
-class Asked:
+class UpstreamResponse:
     """A response whose body need not have arrived yet.
 
     Args:
@@ -37,7 +37,7 @@ class Asked:
         content: The body, once it was read completely.
     """
 
-    _whose: ClassVar[str]
+    _source_label: ClassVar[str]
 
     def __init__(self, status_code: int, raw_headers: Headers, limit: int) -> None:
         self.status_code = status_code
@@ -79,7 +79,7 @@ class Asked:
             async for piece in pieces:
                 length += len(piece)
                 if limited and length > self._limit:
-                    message = f"{self._whose} answer is longer than {self._limit} bytes"
+                    message = f"{self._source_label} answer is longer than {self._limit} bytes"
                     raise RefusedError(502, "answer_too_large", message)
                 yield piece
 
@@ -112,7 +112,7 @@ class Asked:
 
 
 # Hop-by-hop headers (RFC 9110, section 7.6.1), and others about one connection.
-_HOP = frozenset(
+_HOP_BY_HOP = frozenset(
     {
         b"connection",
         b"expect",
@@ -128,10 +128,10 @@ _HOP = frozenset(
     }
 )
 _CREDENTIALS = frozenset({b"api-key", b"authorization", b"cookie", b"x-api-key"})
-_PAYER = (*sorted(_CREDENTIALS), b"openai-organization", b"openai-project")
+_BILLING_HEADERS = (*sorted(_CREDENTIALS), b"openai-organization", b"openai-project")
 # Headers that no longer apply when the body is rewritten.
-_OF_BODY = frozenset({b"accept-encoding", b"content-encoding", b"content-length"})
-_OURS = b"x-resay-"
+_BODY_HEADERS = frozenset({b"accept-encoding", b"content-encoding", b"content-length"})
+_OWN_PREFIX = b"x-resay-"
 # Some servers route by these, and would return something other than the guarded answer.
 _REROUTING = frozenset(
     {
@@ -143,12 +143,12 @@ _REROUTING = frozenset(
     }
 )
 _LOWEST, _HIGHEST = 200, 599
-_ELSEWHERE = 3
+_REDIRECT = 3
 _CONNECT_S = 10.0
 _KEPT_ALIVE_S = 15.0
 _HEADER_BYTES = 65_536
 # Headers that only clients may set.
-_NOT_BY_ITSELF = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+_SKIPPED_AUTO_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
 class UpstreamError(Exception):
@@ -158,7 +158,7 @@ class UpstreamError(Exception):
         response: The response, read completely.
     """
 
-    def __init__(self, response: Asked) -> None:
+    def __init__(self, response: UpstreamResponse) -> None:
         super().__init__(f"the upstream answered with status {response.status_code}")
         self.response = response
 
@@ -173,7 +173,7 @@ class ClosedError(RefusedError):
         super().__init__(status, code, f"the upstream {what} ({type(error).__name__})")
 
 
-class UpstreamResponse(Asked):
+class HTTPResponse(UpstreamResponse):
     """A response of the upstream.
 
     Args:
@@ -181,7 +181,7 @@ class UpstreamResponse(Asked):
         limit: The maximum length of a body that is read completely, in bytes.
     """
 
-    _whose = "the upstream's"
+    _source_label = "the upstream's"
 
     def __init__(self, response: aiohttp.ClientResponse, limit: int) -> None:
         headers = [(name.lower(), value) for name, value in response.raw_headers]
@@ -234,26 +234,26 @@ class UpstreamClient:
         self._base = httpx.URL(upstream.url)
         self._key = None if key is None else key.get_secret_value()
         # A client's key for this gateway must not be forwarded.
-        self._replaces = self._key is not None or bool(config.keys)
+        self._drops_credentials = self._key is not None or bool(config.keys)
         self._limit = config.limits.answer_bytes
         self._proxy = _proxy_of(self._base)
-        self._reading, self._passing = _sessions(upstream.timeout_s)
+        self._read_session, self._forward_session = _sessions(upstream.timeout_s)
         # Most requests use few paths. URLs with a query are not cached: it may contain a key.
-        self._address = lru_cache(maxsize=64)(self._addressed)
+        self._cached_url = lru_cache(maxsize=64)(self._build_url)
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._passing.close()
-        await self._reading.close()
+        await self._forward_session.close()
+        await self._read_session.close()
 
     def source(self, call: Call, client: str | None) -> str:
         """Return a cache key that differs for clients whose requests are billed differently."""
-        payer = [(name, value) for name, value in call.headers if name in _PAYER]
+        payer = [(name, value) for name, value in call.headers if name in _BILLING_HEADERS]
         # Some clients send their key in the query.
-        told = repr((payer, call.query, client)).encode("utf-8", "surrogatepass")
-        return f"gateway {self._base} {hashlib.sha256(told).hexdigest()}"
+        identity = repr((payer, call.query, client)).encode("utf-8", "surrogatepass")
+        return f"gateway {self._base} {hashlib.sha256(identity).hexdigest()}"
 
-    async def open(self, call: Call, path: str, body: Body) -> UpstreamResponse:
+    async def open(self, call: Call, path: str, body: Body) -> HTTPResponse:
         """Send a parsed request; return the response before its body is read.
 
         Args:
@@ -265,13 +265,15 @@ class UpstreamClient:
             RefusedError: The upstream redirects.
             ClosedError: The upstream is unreachable.
         """
-        headers = self._headers(call, without=_OF_BODY)
+        headers = self._headers(call, without=_BODY_HEADERS)
         content = json_bytes(body)
-        told = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
+        json_headers = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
         kept = [(k, v) for k, v in headers if k != b"content-type"]
         target = self._target(path.encode(), call)
-        response = await self._send(self._reading, "POST", target, [*kept, *told], content)
-        if response.status_code // 100 == _ELSEWHERE:
+        response = await self._send(
+            self._read_session, "POST", target, [*kept, *json_headers], content
+        )
+        if response.status_code // 100 == _REDIRECT:
             response.close()
             # A client would follow the redirect, bypassing the guard.
             message = f"the upstream redirects (status {response.status_code}); set the target"
@@ -291,7 +293,7 @@ class UpstreamClient:
         await response.read()
         return response.json()
 
-    async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> UpstreamResponse:
+    async def forward(self, call: Call, body: AsyncIterator[bytes] | None) -> HTTPResponse:
         """Forward a request unchanged; return the response before its body is read.
 
         Args:
@@ -300,20 +302,22 @@ class UpstreamClient:
 
         Raises:
             RefusedError: The body is refused while it is sent.
-            GoneError: The client disconnects while its body is sent.
+            ClientDisconnectedError: The client disconnects while its body is sent.
             ClosedError: The upstream is unreachable.
         """
         # The path of a guarded request may be spelt differently, so send the canonical one.
         path = call.path[len(PREFIX) :] if call.api is None else call.api.path.encode()
         target = self._target(path, call)
-        return await self._send(self._passing, call.method, target, self._headers(call), body)
+        return await self._send(
+            self._forward_session, call.method, target, self._headers(call), body
+        )
 
     def _target(self, path: bytes, call: Call) -> str:
         if not call.query:
-            return self._address(path)
-        return self._addressed(path + b"?" + call.query)
+            return self._cached_url(path)
+        return self._build_url(path + b"?" + call.query)
 
-    def _addressed(self, path: bytes) -> str:
+    def _build_url(self, path: bytes) -> str:
         return str(self._base.copy_with(raw_path=self._base.raw_path + path))
 
     async def _send(
@@ -323,7 +327,7 @@ class UpstreamClient:
         target: str,
         headers: Headers,
         content: bytes | AsyncIterator[bytes] | None,
-    ) -> UpstreamResponse:
+    ) -> HTTPResponse:
         try:
             response = await session.request(
                 method,
@@ -337,22 +341,22 @@ class UpstreamClient:
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
             # aiohttp wraps errors of the body in connection errors.
             cause = error.__cause__
-            if isinstance(cause, (RefusedError, GoneError)):
+            if isinstance(cause, (RefusedError, ClientDisconnectedError)):
                 raise cause from None
             raise ClosedError(error) from None
         if not _LOWEST <= response.status <= _HIGHEST:
             response.close()
             message = f"the upstream answered with an invalid status, {response.status}"
             raise RefusedError(502, "answer_unreadable", message)
-        return UpstreamResponse(response, self._limit)
+        return HTTPResponse(response, self._limit)
 
     def _headers(self, call: Call, *, without: frozenset[bytes] = frozenset()) -> Headers:
-        left_out = _HOP | _REROUTING | _named_hops(call.headers) | without
-        left_out |= _CREDENTIALS if self._replaces else frozenset[bytes]()
+        left_out = _HOP_BY_HOP | _REROUTING | _connection_headers(call.headers) | without
+        left_out |= _CREDENTIALS if self._drops_credentials else frozenset[bytes]()
         kept = [
             (name, value)
             for name, value in call.headers
-            if name not in left_out and not name.startswith(_OURS) and name != b"x-request-id"
+            if name not in left_out and not name.startswith(_OWN_PREFIX) and name != b"x-request-id"
         ]
         return [*kept, (b"x-request-id", call.request_id.encode()), *self._own_key(call)]
 
@@ -364,7 +368,7 @@ class UpstreamClient:
         return [(b"authorization", b"Bearer " + self._key.encode())]
 
 
-def given_headers(response: Asked, *, of_body: bool) -> Headers:
+def client_headers(response: UpstreamResponse, *, of_body: bool) -> Headers:
     """Return a response's headers for the client.
 
     Args:
@@ -372,12 +376,12 @@ def given_headers(response: Asked, *, of_body: bool) -> Headers:
         of_body: Whether the body is passed on unchanged, so that headers about it still apply.
     """
     raw = response.raw_headers
-    left_out = _HOP | _named_hops(raw)
-    left_out |= frozenset[bytes]() if of_body else _OF_BODY
-    return [(k, v) for k, v in raw if k not in left_out and not k.startswith(_OURS)]
+    left_out = _HOP_BY_HOP | _connection_headers(raw)
+    left_out |= frozenset[bytes]() if of_body else _BODY_HEADERS
+    return [(k, v) for k, v in raw if k not in left_out and not k.startswith(_OWN_PREFIX)]
 
 
-def _named_hops(headers: Headers) -> frozenset[bytes]:
+def _connection_headers(headers: Headers) -> frozenset[bytes]:
     named = (value for name, value in headers if name == b"connection")
     return frozenset(token.strip().lower() for value in named for token in value.split(b","))
 
@@ -412,7 +416,7 @@ def _sessions(timeout_s: float) -> tuple[aiohttp.ClientSession, aiohttp.ClientSe
         "connector": connector,
         # Never share one client's cookies with another.
         "cookie_jar": aiohttp.DummyCookieJar(),
-        "skip_auto_headers": _NOT_BY_ITSELF,
+        "skip_auto_headers": _SKIPPED_AUTO_HEADERS,
         "max_line_size": _HEADER_BYTES,
         "max_field_size": _HEADER_BYTES,
         "timeout": aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S, sock_read=timeout_s),

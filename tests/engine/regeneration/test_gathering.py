@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from resay import Document
 from resay.core.references import names_another, names_it, naming
-from resay.engine.regeneration.search import Gathering
+from resay.engine.regeneration.search import DocumentSearch
 from resay.policy import Regenerate
 from resay.retrieval import as_retriever, fused
 
@@ -37,7 +37,7 @@ class Shelves:
 
 async def test_what_several_searches_find_comes_first() -> None:
     shelves = Shelves(x=[A, B], y=[C, B])
-    found = await Gathering(Regenerate(), as_retriever(shelves)).search(["x", "y"])
+    found = await DocumentSearch(Regenerate(), as_retriever(shelves)).search(["x", "y"])
 
     assert [d.id for d in found.documents] == ["b", "a", "c"]
     assert found.note is None
@@ -55,16 +55,16 @@ async def test_searches_run_at_the_same_time() -> None:
             await meeting.wait()
             return [Document(query, query)]
 
-    found = await Gathering(Regenerate(), as_retriever(Meeting())).search(["x", "y", "z"])
+    found = await DocumentSearch(Regenerate(), as_retriever(Meeting())).search(["x", "y", "z"])
     assert {d.id for d in found.documents} == {"x", "y", "z"}
 
 
 async def test_the_same_is_searched_for_once_and_nothing_found_is_forgotten() -> None:
     shelves = Shelves(x=[A], y=[B])
-    gathering = Gathering(Regenerate(), as_retriever(shelves))
-    await gathering.search(["x"])
-    found = await gathering.search(["y", "x"])
-    again = await gathering.search(["y"])
+    document_search = DocumentSearch(Regenerate(), as_retriever(shelves))
+    await document_search.search(["x"])
+    found = await document_search.search(["y", "x"])
+    again = await document_search.search(["y"])
 
     assert shelves.searches == ["x", "y"]
     assert {d.id for d in found.documents} == {"a", "b"}
@@ -73,7 +73,7 @@ async def test_the_same_is_searched_for_once_and_nothing_found_is_forgotten() ->
 
 async def test_a_search_that_fails_costs_only_itself() -> None:
     shelves = Shelves(x=[A], y=ValueError("with words of the answer"))
-    found = await Gathering(Regenerate(), as_retriever(shelves)).search(["x", "y"])
+    found = await DocumentSearch(Regenerate(), as_retriever(shelves)).search(["x", "y"])
 
     assert [d.id for d in found.documents] == ["a"]
     assert found.note == "1 of 2 searches failed: ValueError x1"
@@ -82,26 +82,30 @@ async def test_a_search_that_fails_costs_only_itself() -> None:
 async def test_only_so_much_is_read_as_is_allowed() -> None:
     many = [Document(str(i), f"{i} " + "x" * 400) for i in range(9)]
     action = Regenerate(k=9, max_documents=9, max_chars=1000)
-    found = await Gathering(action, as_retriever(Shelves(x=many))).search(["x"])
+    found = await DocumentSearch(action, as_retriever(Shelves(x=many))).search(["x"])
     assert [d.id for d in found.documents] == ["0", "1"]
 
     action = Regenerate(k=2, max_documents=2)
-    found = await Gathering(action, as_retriever(Shelves(x=many, y=many[5:]))).search(["x", "y"])
+    found = await DocumentSearch(action, as_retriever(Shelves(x=many, y=many[5:]))).search(
+        ["x", "y"]
+    )
     assert len(found.documents) == 2
 
 
 async def test_a_document_longer_than_all_that_may_be_read_is_cut() -> None:
     action = Regenerate(max_chars=500)
-    found = await Gathering(action, as_retriever(Shelves(x=[Document("a", "x" * 900)]))).search(
-        ["x"]
-    )
+    found = await DocumentSearch(
+        action, as_retriever(Shelves(x=[Document("a", "x" * 900)]))
+    ).search(["x"])
     assert [len(d.text) for d in found.documents] == [500]
 
 
 async def test_what_is_there_twice_or_empty_is_left_out() -> None:
     twin = Document("twin", f" {A.text}\n")
     shelves = Shelves(x=[A, twin, Document("d", " \n"), B, A])
-    found = await Gathering(Regenerate(k=9, max_documents=9), as_retriever(shelves)).search(["x"])
+    found = await DocumentSearch(Regenerate(k=9, max_documents=9), as_retriever(shelves)).search(
+        ["x"]
+    )
     assert [d.id for d in found.documents] == ["a", "b"]
 
 
@@ -138,7 +142,7 @@ async def test_what_names_the_subject_comes_first_however_the_retriever_ranks_it
         return [*others, Document("titled", "It weighs 3 kg.", metadata={"title": "X100"})][:k]
 
     action = Regenerate(k=2)
-    found = await Gathering(action, as_retriever(find)).search(["X100: It weighs"], ["X100"])
+    found = await DocumentSearch(action, as_retriever(find)).search(["X100: It weighs"], ["X100"])
 
     assert [d.id for d in found.documents] == ["titled", "o0"]
     assert asked == [20]
@@ -161,7 +165,7 @@ async def test_the_newest_edition_comes_first(
         Document(name, f"Text of {name}.", metadata=metadata)
         for name, metadata in zip("abc", editions, strict=True)
     ]
-    found = await Gathering(Regenerate(), as_retriever(lambda _: documents)).search(["x"])
+    found = await DocumentSearch(Regenerate(), as_retriever(lambda _: documents)).search(["x"])
     assert "".join(d.id for d in found.documents) == order
 
 
@@ -171,7 +175,7 @@ async def test_the_edition_is_where_the_policy_says() -> None:
         Document("b", "New.", metadata={"edition": 1, "stand": 5}),
     ]
     action = Regenerate(edition="stand")
-    found = await Gathering(action, as_retriever(lambda _: documents)).search(["x"])
+    found = await DocumentSearch(action, as_retriever(lambda _: documents)).search(["x"])
     assert [d.id for d in found.documents] == ["b", "a"]
 
 
@@ -203,13 +207,13 @@ async def test_what_speaks_of_something_else_with_nearly_the_same_name_is_left_o
         Document("bare", "It weighs 4 kg."),
         Document("both", "Unlike the Garmo X110, the Garmo X100 weighs 5 kg."),
     ]
-    gathering = Gathering(Regenerate(), as_retriever(lambda _: documents))
-    found = await gathering.search(["Garmo X100: It weighs"], ["Garmo X100"])
+    document_search = DocumentSearch(Regenerate(), as_retriever(lambda _: documents))
+    found = await document_search.search(["Garmo X100: It weighs"], ["Garmo X100"])
     assert [d.id for d in found.documents] == ["both", "bare"]
 
 
 async def test_what_one_search_finds_first_is_not_lost_among_what_others_find() -> None:
     shelves = Shelves(x=[A, B], y=[A, B], z=[C])
     action = Regenerate(k=2, max_documents=2)
-    found = await Gathering(action, as_retriever(shelves)).search(["x", "y", "z"])
+    found = await DocumentSearch(action, as_retriever(shelves)).search(["x", "y", "z"])
     assert [d.id for d in found.documents] == ["a", "c"]

@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document, Passage
-from resay.engine.regeneration.prompts import Repaired, Replacement, replacement_in, unmarked
+from resay.engine.regeneration.prompts import (
+    RepairedText,
+    Replacement,
+    parse_citations,
+    parse_replacement,
+)
 
 DOCUMENTS = [Document("a", "One."), Document("b", "Two.")]
 BITS = [
@@ -36,7 +41,7 @@ def test_only_the_chosen_sentences_change(text: str, data: st.DataObject) -> Non
     chosen = data.draw(st.sets(st.sampled_from(places)) if places else st.just(set[int]()))
     repairs = {i: Replacement(f"New {i}.") for i in chosen}
 
-    repaired = Repaired.of(passage, repairs)
+    repaired = RepairedText.of(passage, repairs)
 
     position = at = 0
     for i, sentence in enumerate(passage.sentences):
@@ -55,7 +60,7 @@ def test_removing_takes_white_space_and_list_marks_at_the_most(
     places = range(len(passage.sentences))
     chosen = data.draw(st.sets(st.sampled_from(places)) if places else st.just(set[int]()))
 
-    repaired = Repaired.of(passage, {i: Replacement("") for i in chosen})
+    repaired = RepairedText.of(passage, {i: Replacement("") for i in chosen})
 
     kept = [s.text for i, s in enumerate(passage.sentences) if i not in chosen]
     position = 0
@@ -73,7 +78,7 @@ def test_nothing_before_the_floor_changes(text: str, data: st.DataObject) -> Non
     passage = Passage.of(text)
     floor = data.draw(st.integers(0, len(text)))
     free = [i for i, s in enumerate(passage.sentences) if s.start >= floor]
-    repaired = Repaired.of(passage, {i: Replacement("") for i in free}, floor=floor)
+    repaired = RepairedText.of(passage, {i: Replacement("") for i in free}, floor=floor)
 
     assert repaired.text.startswith(text[:floor])
 
@@ -97,7 +102,7 @@ def test_nothing_before_the_floor_changes(text: str, data: st.DataObject) -> Non
     ],
 )
 def test_no_hole_stays(text: str, removed: int, left: str) -> None:
-    assert Repaired.of(Passage.of(text), {removed: Replacement("")}).text == left
+    assert RepairedText.of(Passage.of(text), {removed: Replacement("")}).text == left
 
 
 @pytest.mark.parametrize(
@@ -114,17 +119,17 @@ def test_no_hole_stays(text: str, removed: int, left: str) -> None:
     ],
 )
 def test_answers_are_read(answer: str, words: str, named: tuple[str, ...]) -> None:
-    assert replacement_in(answer, DOCUMENTS) == Replacement(words, named)
+    assert parse_replacement(answer, DOCUMENTS) == Replacement(words, named)
 
 
 @pytest.mark.parametrize("answer", ["", " \n", ">>> <<<", "[1]"])
 def test_an_answer_without_words_is_none(answer: str) -> None:
-    assert replacement_in(answer, DOCUMENTS) is None
+    assert parse_replacement(answer, DOCUMENTS) is None
 
 
 @given(st.lists(st.sampled_from(["It is.", " [1]", "[2]", " [9]", "[x](u)", " [1](u)", "\n"])))
 def test_marks_are_taken_out_and_nothing_else(parts: list[str]) -> None:
-    written = unmarked("".join(parts), 2)
+    written = parse_citations("".join(parts), 2)
 
     expected = "".join(part for part in parts if part not in {" [1]", "[2]"})
     # What stands before a link's bracket may be one of its own.

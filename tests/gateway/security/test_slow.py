@@ -142,7 +142,7 @@ def test_what_waits_is_bounded(small: Served, upstream: Upstream, crowd: Crowd) 
         for connection in waiting:
             connection.setblocking(False)
         wait_until(lambda: sum(map(_is_refused, waiting)) == MANY - ROOM)
-        assert small.gateway.admission.waiting == 0
+        assert small.gateway.admission.queued == 0
         # What was let in asks for samples too.
         wait_until(lambda: len({r.headers("x-request-id")[0] for r in upstream.received}) == ROOM)
     finally:

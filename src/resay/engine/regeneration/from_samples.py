@@ -39,23 +39,23 @@ from resay.core.verdict import (
 from resay.engine.actions import Regenerated
 from resay.engine.chain import Chain
 from resay.engine.check import Check
-from resay.engine.decide import SEARCHES, Contradictions
+from resay.engine.decide import INDEX_BUILDERS, ContradictionIndex
 from resay.engine.regeneration.prompts import (
     REMOVE,
-    Repaired,
+    RepairedText,
     Replacement,
     fits,
-    replacement_in,
+    parse_replacement,
     shortened_question,
     without_repeats,
 )
 from resay.engine.regeneration.regenerator import (
     Candidate,
-    Mending,
+    Repair,
     attributes_of,
     in_doubt,
-    kept_in,
     split_text,
+    unchanged_verdicts,
 )
 from resay.errors import ProviderError
 from resay.policy import Policy, Regenerate
@@ -178,13 +178,13 @@ class SampleRegenerator:
         """
         with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as around:
             draft = Candidate(await split_text(text, self._policy), verdict)
-            work = _BySamples(self._policy, self._action, self._chain, check, draft, shown)
+            work = _SampleRepair(self._policy, self._action, self._chain, check, draft, shown)
             found = await work.run()
             around.set(attributes_of(found.verdict))
             return found
 
 
-class _BySamples(Mending):
+class _SampleRepair(Repair):
     """Repairs an answer based on the samples."""
 
     by = "samples"
@@ -207,7 +207,7 @@ class _BySamples(Mending):
         if not targets:
             self._notes.append("what is in doubt was shown already")
             return False
-        written, hedged = await self._written(targets, number)
+        written, hedged = await self._write_replacements(targets, number)
         if not written:
             self._notes.append("nothing could be written")
             return False
@@ -227,7 +227,7 @@ class _BySamples(Mending):
         chosen = set(in_doubt(verdict, self._policy.threshold))
         if self._action.mode == "consistent":
             chosen |= {i for i, s in enumerate(verdict.sentences) if s.band == "doubtful"}
-        now = Repaired.of(self._draft.passage, self._best.repairs, floor=self._shown)
+        now = RepairedText.of(self._draft.passage, self._best.repairs, floor=self._shown)
         found: dict[int, _Target] = {}
         for i in sorted(chosen):
             sentence = verdict.sentences[i]
@@ -239,16 +239,16 @@ class _BySamples(Mending):
                 found[place] = _Target(place, passage.text[start:end], claims)
         return [found[place] for place in sorted(found)]
 
-    async def _written(
+    async def _write_replacements(
         self, targets: Sequence[_Target], number: int
     ) -> tuple[dict[int, Replacement], dict[str, SentenceVerdict]]:
         """Return the replacements of sentences, and the verdicts on the hedged ones."""
         if self._action.mode == "consistent":
-            return await self._consistent(targets)
+            return await self._keep_consistent(targets)
         if self._action.mode == "verify":
-            evidence = await self._verified(targets)
+            evidence = await self._verification_evidence(targets)
         else:
-            evidence = await self._said(targets)
+            evidence = await self._sample_evidence(targets)
         known = [target for target in targets if evidence.get(target.place)]
         if len(known) < len(targets):
             self._notes.append(f"{len(targets) - len(known)} of {len(targets)} have no evidence")
@@ -257,30 +257,34 @@ class _BySamples(Mending):
         listed = [evidence[target.place] for target in known]
         return await self._ask(known, listed, number), {}
 
-    async def _said(self, targets: Sequence[_Target]) -> dict[int, list[str]]:
+    async def _sample_evidence(self, targets: Sequence[_Target]) -> dict[int, list[str]]:
         """Return what the samples, and the second model, say in place of facts in doubt."""
-        samples = self._check.seen.samples
-        search: Contradictions = await samples.derive(SEARCHES["sample"], chars=10 * samples.chars)
+        samples = self._check.used_evidence.samples
+        index: ContradictionIndex = await samples.derive(
+            INDEX_BUILDERS["sample"], chars=10 * samples.chars
+        )
         lines: dict[int, list[str]] = {}
         for target in targets:
             for claim in target.doubtful:
                 said: Counter[str] = Counter()
                 for sample in samples.landed:
-                    found = search.of(claim.text, {sample.index})
+                    found = index.search(claim.text, {sample.index})
                     if found is not None:
                         said[found.text] += 1
-                told = [f"   other answers: {_flat(t)} (x{n})" for t, n in said.most_common()]
+                alternatives = [
+                    f"   other answers: {_one_line(t)} (x{n})" for t, n in said.most_common()
+                ]
                 other = claim.contradicted_by
                 if other is not None and other.source == "second":
-                    told.append(f"   another model: {_flat(other.text)}")
-                told = told or ["   other answers: nothing about it"]
-                doubt = f"   in doubt: {_flat(claim.text)}"
-                lines.setdefault(target.place, []).extend([doubt, *told])
+                    alternatives.append(f"   another model: {_one_line(other.text)}")
+                alternatives = alternatives or ["   other answers: nothing about it"]
+                doubt = f"   in doubt: {_one_line(claim.text)}"
+                lines.setdefault(target.place, []).extend([doubt, *alternatives])
         return lines
 
-    async def _verified(self, targets: Sequence[_Target]) -> dict[int, list[str]]:
+    async def _verification_evidence(self, targets: Sequence[_Target]) -> dict[int, list[str]]:
         """Return the answers to questions about the facts in doubt."""
-        evidence, action = self._check.seen, self._action
+        evidence, action = self._check.used_evidence, self._action
         if evidence.prober is None:
             self._notes.append("the model that wrote the response cannot be asked")
             return {}
@@ -302,10 +306,10 @@ class _BySamples(Mending):
         probes = await prober.ask({number: text for number, (_, text) in asked.items()})
         lines: dict[int, list[str]] = {}
         for number, (place, text) in asked.items():
-            lines.setdefault(place, []).extend(_answered(text, probes.by_place[number]))
+            lines.setdefault(place, []).extend(_evidence_lines(text, probes.by_place[number]))
         return lines
 
-    async def _consistent(
+    async def _keep_consistent(
         self, targets: Sequence[_Target]
     ) -> tuple[dict[int, Replacement], dict[str, SentenceVerdict]]:
         """Drop contradicted claims, hedge doubtful ones, and keep the rest."""
@@ -317,7 +321,7 @@ class _BySamples(Mending):
             flagged = [claim for claim in target.claims if claim.flagged]
             sentence = known.get(target.text)
             if sentence is not None and sentence.band == "doubtful":
-                is_hedged = f"({_words_for(target.text)[0]})" in target.text
+                is_hedged = f"({_hedges_for(target.text)[0]})" in target.text
                 if is_hedged:
                     continue
                 if not target.claims or target.claims[0].unit in _PROSE:
@@ -331,7 +335,7 @@ class _BySamples(Mending):
         if partly:
             listed = [
                 [
-                    f"   {'leave out' if claim.flagged else 'keep'}: {_flat(claim.text)}"
+                    f"   {'leave out' if claim.flagged else 'keep'}: {_one_line(claim.text)}"
                     for claim in target.claims
                 ]
                 for target in partly
@@ -347,7 +351,7 @@ class _BySamples(Mending):
         """Have sentences rewritten, each from the lines of its evidence."""
         mode, count, text = self._action.mode, len(targets), self._best.passage.text
         sentences = "\n".join(
-            "\n".join([f"{n}. {_flat(target.text)}", *lines])
+            "\n".join([f"{n}. {_one_line(target.text)}", *lines])
             for n, (target, lines) in enumerate(zip(targets, evidence, strict=True), 1)
         )
         question = _question(self._check.query)
@@ -369,14 +373,14 @@ class _BySamples(Mending):
                 completion.text, count, lambda words: f"{marks.get(words, '')}{words}".strip()
             )
 
-        judge = judge_for(self._action.writer, self._check.seen)
+        judge = judge_for(self._action.writer, self._check.used_evidence)
         reading = await ask(judge.at(number), prompt, read, _AGAIN.format(count=count))
         if not reading.answered:
             raise ProviderError(f"the writer gave no answer ({', '.join(reading.failures)})")
         found: dict[int, Replacement] = {}
         known = f"{self._draft.passage.text}\n{sentences}".casefold()
         for target, lines, line in zip(targets, evidence, reading.slots, strict=True):
-            written = None if line is None else replacement_in(line, ())
+            written = None if line is None else parse_replacement(line, ())
             if written and claims_nothing(written.text, is_open=True, asked=question):
                 written = Replacement("")
             if written and written.text:
@@ -394,14 +398,14 @@ class _BySamples(Mending):
         draft = self._draft.passage
         repairs = without_repeats(draft, {**self._best.repairs, **written})
         unsaid = frozenset(i for i, repair in repairs.items() if not repair.text)
-        told = self._abstention(unsaid)
-        is_abstention = told is not None
-        if told is not None:
+        abstention = self._abstention(unsaid)
+        is_abstention = abstention is not None
+        if abstention is not None:
             place = min(unsaid)
             # A table's row keeps its cells.
-            more = max(_bars(draft.sentences[place].text) - _bars(told), 0)
-            repairs[place] = Replacement(told + " |" * more)
-        repaired = Repaired.of(draft, repairs, floor=self._shown)
+            more = max(_bars(draft.sentences[place].text) - _bars(abstention), 0)
+            repairs[place] = Replacement(abstention + " |" * more)
+        repaired = RepairedText.of(draft, repairs, floor=self._shown)
         return Candidate(
             await split_text(repaired.text, self._policy),
             self._best.verdict,
@@ -418,7 +422,7 @@ class _BySamples(Mending):
             return None
         if self._action.abstention != "auto":
             return self._action.abstention
-        return _words_for(_question(self._check.query))[1]
+        return _hedges_for(_question(self._check.query))[1]
 
     async def _checked(
         self, candidate: Candidate, hedged: Mapping[str, SentenceVerdict]
@@ -433,10 +437,10 @@ class _BySamples(Mending):
             self._record(decision="skipped")
             reason = "nothing that the answer said could be confirmed"
             return replace(candidate, verdict=Verdict("skipped", None, reason, sentences=said))
-        kept = kept_in(passage, best, in_doubt(best, self._policy.threshold))
+        kept = unchanged_verdicts(passage, best, in_doubt(best, self._policy.threshold))
         # A hedge does not change the claim.
         kept |= _kept_hedges(passage, hedged)
-        evidence = replace(self._check.seen, logprobs=())
+        evidence = replace(self._check.used_evidence, logprobs=())
         verdict = await self._chain.run(
             passage, evidence, self._check.deadline, self._check.budget, kept=kept
         )
@@ -444,15 +448,15 @@ class _BySamples(Mending):
         return replace(candidate, verdict=verdict)
 
 
-def _answered(claim: str, probed: Probed) -> list[str]:
+def _evidence_lines(claim: str, probed: Probed) -> list[str]:
     """Return a prompt's lines with a question and its answers; none without answers."""
     if probed.question is None or probed.note:
         return []
-    said = [f"{_flat(text)} (x{count})" for text, count in probed.clusters]
+    said = [f"{_one_line(text)} (x{count})" for text, count in probed.clusters]
     said += [f"I don't know (x{probed.unknown})"] if probed.unknown else []
     return [
-        f"   in doubt: {_flat(claim)}",
-        f"   asked: {_flat(probed.question.text)}",
+        f"   in doubt: {_one_line(claim)}",
+        f"   asked: {_one_line(probed.question.text)}",
         f"   answered: {'; '.join(said) or 'nothing'}",
     ]
 
@@ -490,10 +494,10 @@ def _kept_hedges(
 def _hedge(sentence: str) -> str:
     """Return a sentence with a hedge inserted before its closing punctuation."""
     place = len(sentence.rstrip().rstrip(_CLOSES).rstrip(_ENDS))
-    return f"{sentence[:place]} ({_words_for(sentence)[0]}){sentence[place:]}"
+    return f"{sentence[:place]} ({_hedges_for(sentence)[0]}){sentence[place:]}"
 
 
-def _words_for(text: str) -> tuple[str, str]:
+def _hedges_for(text: str) -> tuple[str, str]:
     return _HEDGES[guess_language(re.findall(r"\w+", text.lower())) or "en"]
 
 
@@ -505,5 +509,5 @@ def _bars(text: str) -> int:
     return text.count("|")
 
 
-def _flat(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())

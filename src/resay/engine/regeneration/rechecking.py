@@ -23,7 +23,7 @@ from resay.core.tokens import tokenize
 from resay.core.verdict import SentenceVerdict, Verdict
 from resay.engine.chain import Chain
 from resay.engine.check import Check
-from resay.engine.regeneration.prompts import quoted, titled
+from resay.engine.regeneration.prompts import format_for_judge, text_with_title
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
 from resay.scorers import Ngram, Prompt, SampleConfig, ScorerConfig
@@ -86,7 +86,7 @@ def nearest(matter: str, documents: Sequence[Document]) -> list[Document]:
 
 
 def _share(words: Collection[str], document: Document) -> float:
-    there = _content(titled(document))
+    there = _content(text_with_title(document))
     return sum(word in there for word in words) / len(words) if words else 0.0
 
 
@@ -101,7 +101,7 @@ def _content(text: str) -> set[str]:
     }
 
 
-def comparing_with_references(chain: Sequence[ScorerConfig]) -> tuple[ScorerConfig, ...]:
+def reference_steps(chain: Sequence[ScorerConfig]) -> tuple[ScorerConfig, ...]:
     """Return the steps that compare with samples, switched to references.
 
     Methods that compare with nothing, and corrections, are left out: the former ask for the model's
@@ -169,7 +169,7 @@ def _worse(first: SentenceVerdict, second: SentenceVerdict) -> SentenceVerdict:
     return max(first, second, key=lambda s: (s.flagged, -1.0 if s.score is None else s.score))
 
 
-class Rechecking:
+class Rechecker:
     """Checks answers that were written from documents.
 
     Args:
@@ -185,17 +185,17 @@ class Rechecking:
     def __init__(
         self, policy: Policy, action: Regenerate, chain: Chain, cache: Cache | None
     ) -> None:
-        steps = comparing_with_references(action.recheck or policy.chain)
+        steps = reference_steps(action.recheck or policy.chain)
         rechecks = policy.model_copy(update={"chain": steps, "when": None, "second": None})
         self._policy = policy
         self._resamples = action.resample
         self._edition = action.edition
-        self._by_documents = Chain(rechecks, cache)
-        self._by_samples = chain
+        self._document_chain = Chain(rechecks, cache)
+        self._sample_chain = chain
 
     async def prepare(self) -> None:
         """Load everything the first check would otherwise wait for."""
-        await self._by_documents.prepare()
+        await self._document_chain.prepare()
 
     async def measure(
         self,
@@ -216,21 +216,26 @@ class Rechecking:
         Returns:
             The verdict, without usage and time.
         """
-        asks = self._by_documents.needing("judge") is not None
-        text = quoted(documents) if asks else "\n\n".join(d.text.strip() for d in documents)
+        asks = self._document_chain.needing("judge") is not None
+        text = (
+            format_for_judge(documents) if asks else "\n\n".join(d.text.strip() for d in documents)
+        )
         evidence = replace(
             check.evidence,
             references=Samples((text,), splitter=self._policy.splitter),
             sources=tuple(
                 Reference(
-                    titled(d), d.id, "retriever", edition=edition_of(d.metadata, self._edition)
+                    text_with_title(d),
+                    d.id,
+                    "retriever",
+                    edition=edition_of(d.metadata, self._edition),
                 )
                 for d in documents
             ),
             samples=Samples(),
             logprobs=(),
         )
-        verdict = await self._by_documents.run(
+        verdict = await self._document_chain.run(
             passage, evidence, check.deadline, check.budget, kept=kept
         )
         count = f"{len(documents)} document{'' if len(documents) == 1 else 's'}"
@@ -251,11 +256,11 @@ class Rechecking:
         Returns:
             The verdict; None if the policy does not ask for it, or no step draws samples.
         """
-        if not self._resamples or self._by_samples.needing("samples") is None:
+        if not self._resamples or self._sample_chain.needing("samples") is None:
             return None
         samples = Samples(splitter=self._policy.splitter)
         async with task_group() as tasks:
-            check.draw_again(samples, query, tasks)
+            check.prepare_resampling(samples, query, tasks)
             # Without the documents, probes would be answered from memory.
             evidence: Evidence = replace(
                 check.evidence,
@@ -266,6 +271,6 @@ class Rechecking:
                 logprobs=(),
                 second=Samples(splitter=self._policy.splitter),
             )
-            return await self._by_samples.run(
+            return await self._sample_chain.run(
                 passage, evidence, check.deadline, check.budget, kept=kept
             )

@@ -22,28 +22,28 @@ from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict, Ver
 from resay.engine.actions import Regenerated
 from resay.engine.check import Check
 from resay.engine.regeneration.prompts import (
-    Repaired,
+    CitedText,
+    RepairedText,
     Replacement,
-    Written,
     abstention,
     fits,
-    repairing,
-    replacement_in,
-    rewriting,
+    parse_citations,
+    parse_replacement,
+    repair_prompt,
+    rewrite_query,
     shortened_question,
-    unmarked,
     without_repeats,
 )
 from resay.engine.regeneration.rechecking import (
-    Rechecking,
+    Rechecker,
     claims_more,
     combined,
     nearest,
     sources_of,
 )
 from resay.engine.regeneration.search import (
-    Found,
-    Gathering,
+    DocumentSearch,
+    SearchResult,
     full_text,
     named_first,
     search_queries,
@@ -112,7 +112,7 @@ def in_doubt(verdict: Verdict, threshold: Threshold) -> tuple[int, ...]:
     return flagged or above or tuple(range(len(sentences)))
 
 
-def kept_in(
+def unchanged_verdicts(
     passage: Passage, known: Verdict, doubtful: Collection[int]
 ) -> dict[int, SentenceVerdict]:
     """Return the sentences of an answer that need no second check.
@@ -132,7 +132,7 @@ def kept_in(
     return {i: sure[s.text] for i, s in enumerate(passage.sentences) if s.text in sure}
 
 
-def finished(
+def final_verdict(
     best: Candidate,
     draft: Candidate,
     first: Verdict,
@@ -160,7 +160,7 @@ def finished(
             regeneration,
             adopted=best.attempt,
             edits=_edits(best, draft, verdict),
-            sources=tuple(_told(documents[name]) for name in cited),
+            sources=tuple(_serializable(documents[name]) for name in cited),
             removed=_share_of(draft.passage, best.unsaid),
             abstains=best.is_abstention,
             conflicts=_conflicts(verdict),
@@ -181,7 +181,7 @@ def _conflicts(verdict: Verdict) -> tuple[str, ...]:
     return tuple(verdict.references[place].source for place in places)
 
 
-def _told(document: Document) -> Document:
+def _serializable(document: Document) -> Document:
     """Return a document with metadata that can be serialized in a verdict."""
     # Retrievers may add anything: vectors, dates, objects of their own.
     plain = {k: v for k, v in document.metadata.items() if isinstance(v, (str, int, float))}
@@ -211,8 +211,8 @@ def _within(verdict: Verdict, start: int, end: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(inside)))
 
 
-_AROUND = 300
-_MOST_SUBJECTS = 2
+_CONTEXT_CHARS = 300
+_MAX_SUBJECTS = 2
 _SHORT_QUESTION = 300
 
 
@@ -239,11 +239,11 @@ class Writer:
         """
         query = self._check.query or Query(())
         model = self._model or query.model
-        rewritten = rewriting(query, documents, self._edition)
+        rewritten = rewrite_query(query, documents, self._edition)
         params: Mapping[str, Any] = rewritten.params if self._model is None else {}
         return replace(rewritten, model=model, params=params, index=index)
 
-    async def answer(self, documents: Sequence[Document], *, index: int = 0) -> Written:
+    async def answer(self, documents: Sequence[Document], *, index: int = 0) -> CitedText:
         """Write a whole answer.
 
         Args:
@@ -255,7 +255,7 @@ class Writer:
         """
         query = self.question(documents, index=index)
         judge = replace(judge_for(self._model, self._check.evidence), query=query)
-        return unmarked((await judge.ask(query.messages)).strip(), len(documents))
+        return parse_citations((await judge.ask(query.messages)).strip(), len(documents))
 
     async def repairs(
         self,
@@ -301,17 +301,17 @@ class Writer:
         topic, bare = topic_of(question, query.entity), without_values(sentence, question)
         subject = subject_of(bare)
         about = [subject] if subject else topic.names
-        shown = nearest(f"{topic.said} {bare}", named_first(documents, about))
-        prompt = repairing(
+        shown = nearest(f"{topic.full_text} {bare}", named_first(documents, about))
+        prompt = repair_prompt(
             shortened_question(question),
-            text[max(start - _AROUND, 0) : start],
+            text[max(start - _CONTEXT_CHARS, 0) : start],
             sentence,
-            text[end : end + _AROUND],
+            text[end : end + _CONTEXT_CHARS],
             shown,
             self._edition,
         )
         judge = judge_for(self._model, self._check.evidence)
-        found = replacement_in(await judge.ask(prompt), shown)
+        found = parse_replacement(await judge.ask(prompt), shown)
         if not found or not found.text:
             return found
         written = found.text
@@ -331,7 +331,7 @@ class Regenerator:
         policy: The policy.
         action: Its action.
         retriever: The source of documents.
-        rechecking: Checks an answer against them.
+        rechecker: Checks an answer against them.
     """
 
     def __init__(
@@ -339,12 +339,12 @@ class Regenerator:
         policy: Policy,
         action: Regenerate,
         retriever: AdaptedRetriever,
-        rechecking: Rechecking,
+        rechecker: Rechecker,
     ) -> None:
         self._policy = policy
         self._action = action
         self._retriever = retriever
-        self._rechecking = rechecking
+        self._rechecker = rechecker
 
     async def prepare(self) -> None:
         """Load everything the first regeneration would otherwise wait for.
@@ -353,7 +353,7 @@ class Regenerator:
             ConfigurationError: The retriever, or a model, is not available as configured.
         """
         await self._retriever.prepare()
-        await self._rechecking.prepare()
+        await self._rechecker.prepare()
 
     async def run(
         self, text: str, verdict: Verdict, check: Check, *, shown: int = 0
@@ -373,16 +373,18 @@ class Regenerator:
         """
         with span("resay.regenerate", {"resay.regenerate.mode": self._action.mode}) as around:
             draft = Candidate(await split_text(text, self._policy), verdict)
-            gathering = Gathering(self._action, self._retriever, check.query and check.query.tenant)
-            work = _ByDocuments(
-                self._policy, self._action, check, draft, shown, self._rechecking, gathering
+            document_search = DocumentSearch(
+                self._action, self._retriever, check.query and check.query.tenant
+            )
+            work = _DocumentRepair(
+                self._policy, self._action, check, draft, shown, self._rechecker, document_search
             )
             found = await work.run()
             around.set(attributes_of(found.verdict))
             return found
 
 
-class Mending:
+class Repair:
     """The repair of one flagged answer: its attempts, and the best answer so far.
 
     Args:
@@ -423,8 +425,8 @@ class Mending:
             draft=self._draft.passage.text,
             by=self.by,
         )
-        verdict = finished(self._best, self._draft, first, self._documents, record)
-        return Regenerated(self._best.passage.text, self._check.finished(verdict))
+        verdict = final_verdict(self._best, self._draft, first, self._documents, record)
+        return Regenerated(self._best.passage.text, self._check.with_totals(verdict))
 
     async def _attempt(self, number: int) -> bool:
         started, spent = anyio.current_time(), self._check.usage
@@ -438,8 +440,8 @@ class Mending:
         # An answer exists already, so no failure in here may lose it.
         except Exception as error:
             # Only our own messages are sure not to contain words of the answer.
-            told = isinstance(error, (ConfigurationError, ScorerError))
-            why = f": {error}" if told else ""
+            is_own = isinstance(error, (ConfigurationError, ScorerError))
+            why = f": {error}" if is_own else ""
             self._notes.append(f"it failed with {type(error).__name__}{why}")
             over = True
         finally:
@@ -496,12 +498,12 @@ class Mending:
 def _flagged_in(verdict: Verdict) -> set[str]:
     """Return the flagged claims, and the flagged sentences without a flagged claim."""
     claims = [claim for claim in verdict.claims if claim.flagged]
-    told = {claim.sentence for claim in claims}
-    others = {s.text for i, s in enumerate(verdict.sentences) if s.flagged and i not in told}
+    covered = {claim.sentence for claim in claims}
+    others = {s.text for i, s in enumerate(verdict.sentences) if s.flagged and i not in covered}
     return others.union(claim.text for claim in claims)
 
 
-class _ByDocuments(Mending):
+class _DocumentRepair(Repair):
     """Repairs an answer from documents."""
 
     def __init__(
@@ -511,12 +513,12 @@ class _ByDocuments(Mending):
         check: Check,
         draft: Candidate,
         shown: int,
-        rechecking: Rechecking,
-        gathering: Gathering,
+        rechecker: Rechecker,
+        document_search: DocumentSearch,
     ) -> None:
         super().__init__(policy, action, check, draft, shown)
-        self._rechecking = rechecking
-        self._gathering = gathering
+        self._rechecker = rechecker
+        self._document_search = document_search
         self._writer = Writer(action.writer, check, action.edition)
         self._is_about_it = True
         self._written: Mapping[int, Replacement] = {}
@@ -545,7 +547,7 @@ class _ByDocuments(Mending):
         self, candidate: Candidate, documents: Sequence[Document]
     ) -> Candidate:
         """Undo the repairs that are flagged in an answer, if others are not."""
-        places = Repaired(candidate.passage.text, candidate.places)
+        places = RepairedText(candidate.passage.text, candidate.places)
         flagged = [s for s in candidate.verdict.sentences if s.flagged]
         back = {i for s in flagged for i in places.origin(s.start, s.end)}
         good = {i: repair for i, repair in self._written.items() if i not in back}
@@ -568,7 +570,7 @@ class _ByDocuments(Mending):
         sentences = self._best.passage.sentences
         texts = [sentences[i].text for i in doubtful]
         bare = [
-            without_values(text, self._question, self._contrary(i)) or self._question
+            without_values(text, self._question, self._contradicted_words(i)) or self._question
             for i, text in zip(doubtful, texts, strict=True)
         ]
         query = self._check.query
@@ -579,11 +581,11 @@ class _ByDocuments(Mending):
         queries = tuple(dict.fromkeys(chain.from_iterable(searches)))
         begun = [subject for one in bare if (subject := subject_of(one))]
         subjects = tuple(dict.fromkeys([*topic.names, *begun]))
-        found = await self._gathering.search(queries, subjects)
+        found = await self._document_search.search(queries, subjects)
         if subjects and not found.failures and not _names_any(found, subjects):
             # Pages about the subject may contain none of the question's words.
-            queries = tuple(dict.fromkeys([*queries, *subjects[:_MOST_SUBJECTS]]))
-            found = await self._gathering.search(queries, subjects)
+            queries = tuple(dict.fromkeys([*queries, *subjects[:_MAX_SUBJECTS]]))
+            found = await self._document_search.search(queries, subjects)
         self._is_about_it = not subjects or _names_any(found, subjects)
         if found.note:
             self._notes.append(found.note)
@@ -591,7 +593,7 @@ class _ByDocuments(Mending):
         self._record(queries=queries, documents=tuple(d.id for d in found.documents))
         return found.documents
 
-    def _contrary(self, place: int) -> list[str]:
+    def _contradicted_words(self, place: int) -> list[str]:
         """Return the words of a sentence of the best answer that evidence contradicts."""
         text, claims = self._best.passage.text, self._best.verdict.claims
         found = [c.contradicted_by for c in claims if c.sentence == place and c.contradicted_by]
@@ -603,8 +605,8 @@ class _ByDocuments(Mending):
         Only scores measured in the same way are comparable, and the first flag may have been wrong.
         """
         passage = self._draft.passage
-        kept = kept_in(passage, self._draft.verdict, doubtful)
-        verdict = await self._rechecking.measure(self._check, passage, kept, documents)
+        kept = unchanged_verdicts(passage, self._draft.verdict, doubtful)
+        verdict = await self._rechecker.measure(self._check, passage, kept, documents)
         self._record(score_before=verdict.score)
         if verdict.inconclusive:
             self._notes.append(f"the draft could not be compared with documents: {verdict.reason}")
@@ -645,7 +647,7 @@ class _ByDocuments(Mending):
         )
 
     async def _repaired(self, number: int, documents: Sequence[Document]) -> Candidate | None:
-        now = Repaired.of(self._draft.passage, self._best.repairs, floor=self._shown)
+        now = RepairedText.of(self._draft.passage, self._best.repairs, floor=self._shown)
         spans = [self._best.passage.sentences[i] for i in self._doubtful()]
         targets = sorted({i for s in spans for i in now.origin(s.start, s.end)})
         self._written, note = await self._writer.repairs(
@@ -669,9 +671,9 @@ class _ByDocuments(Mending):
         unsaid = self._best.unsaid.difference(written).union(
             i for i, repair in written.items() if not repair.text
         )
-        told = self._abstentions(unsaid)
-        repairs |= {i: Replacement(says) for i, says in told.items()}
-        repaired = Repaired.of(draft, repairs, floor=self._shown)
+        abstentions = self._abstentions(unsaid)
+        repairs |= {i: Replacement(says) for i, says in abstentions.items()}
+        repaired = RepairedText.of(draft, repairs, floor=self._shown)
         passage = await split_text(repaired.text, self._policy)
         named = _named(passage, repaired, {i: r.named for i, r in repairs.items()})
         known = " ".join([self._question, *(document.text for document in documents)])
@@ -680,7 +682,7 @@ class _ByDocuments(Mending):
             for i, s in enumerate(passage.sentences)
             if (origin := repaired.origin(s.start, s.end))
             and (
-                all(o in told for o in origin)
+                all(o in abstentions for o in origin)
                 or (
                     any(o in repairs for o in origin)
                     and self._is_refusal(s.text)
@@ -714,15 +716,15 @@ class _ByDocuments(Mending):
             return {}
         if len(asked) < 2 or chosen != "auto":
             return {min(unsaid): abstention(self._question) if chosen == "auto" else chosen}
-        told: dict[int, str] = {}
+        abstentions: dict[int, str] = {}
         claiming = sorted(self._claiming)
         for i in sorted(unsaid.intersection(claiming)):
             if draft.sentences[i].unit in ("sentence", "item"):
                 place = claiming.index(i) if len(claiming) == len(asked) else None
                 part = nearest_question(draft.sentences[i].text, asked, place)
                 said = abstention(self._question, part)
-                told |= {} if said in told.values() else {i: said}
-        return told
+                abstentions |= {} if said in abstentions.values() else {i: said}
+        return abstentions
 
     def _is_refusal(self, text: str) -> bool:
         return claims_nothing(text, is_open=True, asked=self._question) == "refusal"
@@ -738,15 +740,15 @@ class _ByDocuments(Mending):
         """Check a new answer; undoubted sentences of the best one keep their verdicts."""
         best, passage = self._best.verdict, candidate.passage
         if candidate.is_abstention:
-            said = tuple(map(_abstaining, passage.sentences))
+            said = tuple(map(_abstention_verdict, passage.sentences))
             reason = "the documents do not say what was asked"
             self._record(decision="skipped")
             return replace(candidate, verdict=Verdict("skipped", None, reason, sentences=said))
         kept: dict[int, SentenceVerdict] = {}
         for known in (best, candidate.verdict):
-            kept |= kept_in(passage, known, in_doubt(known, self._policy.threshold))
-        kept |= {i: _abstaining(passage.sentences[i]) for i in candidate.abstains}
-        measure, resample = self._rechecking.measure, self._rechecking.resample
+            kept |= unchanged_verdicts(passage, known, in_doubt(known, self._policy.threshold))
+        kept |= {i: _abstention_verdict(passage.sentences[i]) for i in candidate.abstains}
+        measure, resample = self._rechecker.measure, self._rechecker.resample
         verdict = await measure(self._check, passage, kept, documents)
         if not verdict.flagged:
             question = self._writer.question(documents)
@@ -755,17 +757,17 @@ class _ByDocuments(Mending):
         return replace(candidate, verdict=verdict)
 
 
-def _names_any(found: Found, names: Sequence[str]) -> bool:
+def _names_any(found: SearchResult, names: Sequence[str]) -> bool:
     return any(names_it(name, full_text(one)) for one in found.documents for name in names)
 
 
-def _abstaining(sentence: Sentence) -> SentenceVerdict:
+def _abstention_verdict(sentence: Sentence) -> SentenceVerdict:
     why = "says what the documents do not tell"
     return SentenceVerdict(sentence.text, sentence.start, sentence.end, why=why)
 
 
 def _named(
-    passage: Passage, repaired: Repaired, named: Mapping[int, tuple[str, ...]]
+    passage: Passage, repaired: RepairedText, named: Mapping[int, tuple[str, ...]]
 ) -> dict[int, tuple[str, ...]]:
     """Return the sentences that were written from documents, with the documents cited for them."""
     found: dict[int, tuple[str, ...]] = {}

@@ -26,7 +26,7 @@ from resay.core.references import (
     newness,
 )
 from resay.core.verdict import tally
-from resay.engine.regeneration.prompts import disarmed
+from resay.engine.regeneration.prompts import without_instructions
 from resay.engine.regeneration.topics import Topic, content_of, has_words, plain, topic_of
 from resay.errors import ConfigurationError
 from resay.policy import Regenerate
@@ -36,7 +36,7 @@ from resay.scorers.reverse_validation.words import read_words
 _CHARS = 300
 _ALIKE = 92
 # Limit on pairwise comparisons, for an answer that is flagged throughout.
-_MOST_CLAIMS = 200
+_MAX_CLAIMS = 200
 _CLAUSE_ENDS = ("; ", ". ", ": ", ", ", "；", "。", "，", "、", "۔", "، ")
 
 
@@ -68,23 +68,23 @@ def search_queries(
     topic = question if isinstance(question, Topic) else topic_of(question, entity)
     room = _CHARS - topic.longest - len(": ")
     claims = [claim for sentence in sentences for claim in _claims(sentence, room, most)]
-    claims = _distinct(claims[:_MOST_CLAIMS])
-    claims = _telling(_merged(claims, room, most), topic, most)
-    return tuple(dict.fromkeys(_alone(claim, topic) for claim in claims))
+    claims = _distinct(claims[:_MAX_CLAIMS])
+    claims = _most_informative(_merged(claims, room, most), topic, most)
+    return tuple(dict.fromkeys(_with_topic(claim, topic) for claim in claims))
 
 
-def _alone(claim: str, topic: Topic) -> str:
+def _with_topic(claim: str, topic: Topic) -> str:
     missing = topic.missing(claim)
     return f"{missing}: {claim}" if missing else claim
 
 
 def _claims(sentence: str, room: int, most: int) -> Iterator[str]:
     """Yield a sentence in parts that fit, limited for one that does not end."""
-    parts = filter(has_words, _divided(plain(sentence), room))
+    parts = filter(has_words, _split(plain(sentence), room))
     yield from islice(parts, most)
 
 
-def _divided(text: str, room: int) -> Iterator[str]:
+def _split(text: str, room: int) -> Iterator[str]:
     while len(text) > room:
         cut = _cut(text, room)
         yield text[:cut].strip()
@@ -134,7 +134,7 @@ def _merged(claims: list[str], room: int, most: int) -> list[str]:
     return claims
 
 
-def _telling(claims: list[str], topic: Topic, most: int) -> list[str]:
+def _most_informative(claims: list[str], topic: Topic, most: int) -> list[str]:
     """Keep the most informative claims, in their order."""
     if len(claims) <= most:
         return claims
@@ -150,11 +150,11 @@ def _weight(claim: str, topic: Topic) -> int:
 
 
 # Fetch more: pages about products with similar names may rank before the right one.
-_FURTHER, _MOST_FOUND = 10, 50
+_FURTHER, _MAX_FOUND = 10, 50
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The result of a search.
 
     Attributes:
@@ -168,7 +168,7 @@ class Found:
     failures: int = 0
 
 
-class Gathering:
+class DocumentSearch:
     """Searches on behalf of one answer, sending each query only once.
 
     Args:
@@ -186,7 +186,7 @@ class Gathering:
         self._known: dict[str, Sequence[Document]] = {}
         self._failures: list[str] = []
 
-    async def search(self, queries: Sequence[str], subjects: Sequence[str] = ()) -> Found:
+    async def search(self, queries: Sequence[str], subjects: Sequence[str] = ()) -> SearchResult:
         """Run all queries concurrently.
 
         Args:
@@ -207,10 +207,10 @@ class Gathering:
         earlier = [found for query, found in self._known.items() if query not in queries]
         documents = self._fitting([*fused(latest), *fused(earlier)], [f[0].id for f in latest if f])
         note = self._note(len(queries), bool(documents))
-        return Found(documents, note, len(self._failures))
+        return SearchResult(documents, note, len(self._failures))
 
     async def _search(self, query: str, names: Sequence[str]) -> None:
-        wanted = min(self._action.k * _FURTHER, _MOST_FOUND) if names else self._action.k
+        wanted = min(self._action.k * _FURTHER, _MAX_FOUND) if names else self._action.k
         try:
             with span("resay.retrieve") as around, anyio.fail_after(self._action.timeout_s):
                 found = await self._retriever.retrieve(query, k=wanted, tenant=self._tenant)
@@ -240,7 +240,7 @@ class Gathering:
             if full or not text or text in texts or document.id in kept:
                 continue
             texts.add(text)
-            kept[document.id] = disarmed(_shortened(document, left))
+            kept[document.id] = without_instructions(_shortened(document, left))
             left -= len(text)
         found = sorted(kept.values(), key=lambda document: order[document.id])
         return newest_first(found, self._action.edition)

@@ -243,10 +243,10 @@ class Topic:
     @property
     def longest(self) -> int:
         """The maximum length of the result of `missing`, in characters."""
-        return max(len(", ".join(self.names)), len(self.said))
+        return max(len(", ".join(self.names)), len(self.full_text))
 
     @property
-    def said(self) -> str:
+    def full_text(self) -> str:
         """The names and the focus, on one line."""
         return ", ".join(self._with_focus(self.names))
 

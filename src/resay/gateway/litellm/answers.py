@@ -9,12 +9,12 @@ from typing import Any, cast
 from resay.adapters.shaping import Unended
 from resay.gateway.calls import Call, Headers
 from resay.gateway.refusing import RefusedError
-from resay.gateway.upstream import Asked, UpstreamError
+from resay.gateway.upstream import UpstreamError, UpstreamResponse
 from resay.providers.apis import Body, Event, EventReader
 from resay.providers.apis.base import as_json, mapping, mappings, number, text
 
 
-class LiteLLMResponse(Asked):
+class LiteLLMResponse(UpstreamResponse):
     """A response that litellm has returned or is streaming.
 
     Args:
@@ -26,7 +26,7 @@ class LiteLLMResponse(Asked):
         on_close: Closes the stream.
     """
 
-    _whose = "the model's"
+    _source_label = "the model's"
 
     def __init__(
         self,
@@ -175,8 +175,8 @@ def answered_body(data: Body, name: str) -> dict[str, Any]:
         "model": name,
         "choices": [chosen(choice) for choice in mappings(data.get("choices"))],
     }
-    told = pick(data, "system_fingerprint", "service_tier")
-    return {**known, "usage": chat_usage(mapping(data.get("usage"))), **told}
+    extra = pick(data, "system_fingerprint", "service_tier")
+    return {**known, "usage": chat_usage(mapping(data.get("usage"))), **extra}
 
 
 def chat_usage(usage: Body) -> dict[str, Any]:
@@ -215,12 +215,12 @@ def _text_choice(choice: Body) -> dict[str, Any]:
     }
 
 
-def response_body(data: Body, asked: Body, name: str, number_: str) -> dict[str, Any]:
+def response_body(data: Body, request: Body, name: str, number_: str) -> dict[str, Any]:
     """Return an object of the Responses API.
 
     Args:
         data: litellm's response.
-        asked: The client's request.
+        request: The client's request.
         name: The model's name for clients.
         number_: The id of the response, because litellm's own ids reveal the provider.
     """
@@ -230,11 +230,11 @@ def response_body(data: Body, asked: Body, name: str, number_: str) -> dict[str,
         "created_at": int(data.get("created_at") or 0),
         "model": name,
     }
-    again = {k: asked[k] for k in _SAID_AGAIN if asked.get(k) is not None}
-    told = {k: data[k] for k in _RESPONSE_TOO if k in data}
+    again = {k: request[k] for k in _SAID_AGAIN if request.get(k) is not None}
+    openai_only = {k: data[k] for k in _RESPONSE_TOO if k in data}
     given = {k: data[k] for k in _RESPONSE if data.get(k) is not None}
     format_ = data.get("text") or _PLAIN_TEXT
-    body = {**_RESPONSE, **told, **given, **again, **known, "text": format_}
+    body = {**_RESPONSE, **openai_only, **given, **again, **known, "text": format_}
     body["output"] = [output_item(item) for item in mappings(data.get("output"))]
     if body["error"]:
         # The error is in the provider's words.
@@ -285,8 +285,8 @@ def message_body(data: Body, name: str) -> dict[str, Any]:
     if not number_.startswith("msg_"):
         number_ = f"msg_{uuid.uuid4().hex}"
     blocks = [content_block(block) for block in mappings(data.get("content"))]
-    told = {"id": number_, "type": "message", "role": "assistant", "model": name}
-    return {"stop_reason": None, "stop_sequence": None, **known, **told, "content": blocks}
+    own = {"id": number_, "type": "message", "role": "assistant", "model": name}
+    return {"stop_reason": None, "stop_sequence": None, **known, **own, "content": blocks}
 
 
 def content_block(block: Body) -> dict[str, Any]:
@@ -306,31 +306,33 @@ _ERRORS: Mapping[str, tuple[int, str]] = {
 
 
 async def events_of(
-    path: str, pieces: AsyncIterator[Any], asked: Body, name: str
+    path: str, pieces: AsyncIterator[Any], request: Body, name: str
 ) -> AsyncGenerator[Event]:
     """Yield the events of a stream.
 
     Args:
         path: The API's path.
         pieces: litellm's stream.
-        asked: The client's request.
+        request: The client's request.
         name: The model's name for clients.
 
     Raises:
         RefusedError: The provider ended it with an error.
     """
     if path == "/responses":
-        events = _responses(pieces, asked, name)
+        events = _responses(pieces, request, name)
     elif path == "/messages":
         events = _messages(pieces, name)
     else:
-        events = _completions(pieces, asked, name)
+        events = _completions(pieces, request, name)
     async for event in events:
         yield event
 
 
-async def _completions(pieces: AsyncIterator[Any], asked: Body, name: str) -> AsyncGenerator[Event]:
-    counts = mapping(asked.get("stream_options")).get("include_usage") is True
+async def _completions(
+    pieces: AsyncIterator[Any], request: Body, name: str
+) -> AsyncGenerator[Event]:
+    counts = mapping(request.get("stream_options")).get("include_usage") is True
     unended, usage, frame = Unended(), dict[str, Any](), dict[str, Any]()
     async for piece in pieces:
         data = plain(piece)
@@ -371,7 +373,7 @@ def _choice(choice: Body) -> dict[str, Any]:
     return {"index": index, "delta": kept, **ends} if kept or ends["finish_reason"] else {}
 
 
-async def _responses(pieces: AsyncIterator[Any], asked: Body, name: str) -> AsyncGenerator[Event]:
+async def _responses(pieces: AsyncIterator[Any], request: Body, name: str) -> AsyncGenerator[Event]:
     number_ = f"resp_{uuid.uuid4().hex}"
     place = 0
     async for piece in pieces:
@@ -380,15 +382,15 @@ async def _responses(pieces: AsyncIterator[Any], asked: Body, name: str) -> Asyn
         if kind == "error":
             raise RefusedError(502, "upstream_failed", f"the model {name!r} broke off")
         if isinstance(data.get("response"), Mapping):
-            data["response"] = _response(kind, data["response"], asked, name, number_)
+            data["response"] = _response(kind, data["response"], request, name, number_)
         # litellm opens complete items with their whole content.
         _trim(kind, data)
         yield Event({**data, "sequence_number": place}, kind)
         place += 1
 
 
-def _response(kind: str, data: Body, asked: Body, name: str, number_: str) -> dict[str, Any]:
-    body = response_body(data, asked, name, number_)
+def _response(kind: str, data: Body, request: Body, name: str, number_: str) -> dict[str, Any]:
+    body = response_body(data, request, name, number_)
     if kind in _OPENS:
         return {**body, "output": [], "usage": None, "status": "in_progress"}
     return body
@@ -445,8 +447,8 @@ def events_of_message(message: Body) -> list[Event]:
         events += [Event({"type": p["type"], "index": place, **p}, p["type"]) for p in parts]
     ended = pick(message, "stop_reason", "stop_sequence", "stop_details", "container")
     delta = {"stop_reason": None, "stop_sequence": None, **ended}
-    told: dict[str, Any] = {"type": "message_delta", "delta": delta, "usage": dict(usage)}
-    return [*events, Event(told, "message_delta"), Event({"type": "message_stop"}, "message_stop")]
+    body: dict[str, Any] = {"type": "message_delta", "delta": delta, "usage": dict(usage)}
+    return [*events, Event(body, "message_delta"), Event({"type": "message_stop"}, "message_stop")]
 
 
 def _block_events(block: Body) -> list[dict[str, Any]]:

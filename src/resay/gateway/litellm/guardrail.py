@@ -22,7 +22,7 @@ from resay.core.usage import Usage
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
 from resay.gateway.checking import Reply, Shared, read_as, sources_of
-from resay.gateway.guarding import Wanted
+from resay.gateway.guarding import RequestContext
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.guard import Guard
@@ -31,12 +31,12 @@ from resay.providers.base import Completion, Sources
 
 # OpenAI's API returns at most this many answers at once.
 _MOST_ANSWERS = 128
-_UNKNOWN = (
-    "the gateway does not know what was asked; have LiteLLM ask it before the call too"
-    " (`mode: [pre_call, post_call]`), and the same process or one with the same `state`"
+_UNKNOWN_QUESTION = (
+    "the gateway does not know the question; configure LiteLLM to call it before the call too"
+    " (`mode: [pre_call, post_call]`), and to call the same process or one with the same `state`"
 )
-_OTHERS_MARK = (
-    "the call is marked as a sample, but not by this gateway; gateways that stand for each other"
+_FOREIGN_MARK = (
+    "the call is marked as a sample, but not by this gateway; gateways behind the same address"
     " must have the same upstream key"
 )
 
@@ -47,14 +47,14 @@ class GuardrailParams(Strict):
     policy: str | None = Field(
         default=None,
         max_length=64,
-        description="The name of the policy, where no header `x-resay-policy` says it.",
+        description="The name of the policy; the header `x-resay-policy` takes precedence.",
     )
     model: str | None = Field(
         default=None,
         min_length=1,
         max_length=256,
-        description="Whom to ask at the gateway's upstream in place of the model that LiteLLM"
-        " names, which its upstream may not know.",
+        description="The model to call at the gateway's upstream instead of the one that LiteLLM"
+        " names, which the upstream may not know.",
     )
 
 
@@ -63,23 +63,27 @@ class GuardrailRequest(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
-    input_type: Literal["request", "response"] = Field(description="What the texts are of.")
-    texts: list[str] | None = Field(default=None, description="What was said, text by text.")
+    input_type: Literal["request", "response"] = Field(
+        description="Whether the texts are those of a request or of a response."
+    )
+    texts: list[str] | None = Field(
+        default=None, description="The texts of the request or response."
+    )
     structured_messages: list[dict[str, Any]] | None = Field(
-        default=None, description="The conversation, of a request."
+        default=None, description="The conversation; only in a request."
     )
     tools: list[dict[str, Any]] | None = Field(
-        default=None, description="The tools that the model may call, of a request."
+        default=None, description="The tools that the model may call; only in a request."
     )
-    model: str | None = Field(default=None, description="The model, as LiteLLM calls it.")
+    model: str | None = Field(default=None, description="LiteLLM's name of the model.")
     litellm_call_id: str | None = Field(
-        default=None, description="What LiteLLM calls the call, the same before and after it."
+        default=None, description="LiteLLM's id of the call, the same for its request and response."
     )
     request_data: dict[str, Any] | None = Field(
-        default=None, description="Whose key of LiteLLM's it came with."
+        default=None, description="Data about the call, such as the hash of its LiteLLM key."
     )
     additional_provider_specific_params: GuardrailParams | None = Field(
-        default=None, description="What the proxy's configuration says of Resay."
+        default=None, description="Resay's part of the proxy's configuration."
     )
 
     @property
@@ -97,22 +101,27 @@ class GuardrailResponse(BaseModel):
     """The instruction to LiteLLM."""
 
     action: Literal["BLOCKED", "NONE", "GUARDRAIL_INTERVENED"] = Field(
-        description="Nothing, give the `texts` in place of those that were said, or an error."
+        description="What LiteLLM should do: return the response unchanged (`NONE`), return `texts`"
+        " instead (`GUARDRAIL_INTERVENED`), or return an error (`BLOCKED`)."
     )
-    blocked_reason: str | None = Field(default=None, description="Why, without what was said.")
-    texts: list[str] | None = Field(default=None, description="What to say, text by text.")
+    blocked_reason: str | None = Field(
+        default=None, description="Why the response is blocked, without its text."
+    )
+    texts: list[str] | None = Field(default=None, description="The texts to return.")
     hallucination: list[dict[str, Any]] | None = Field(
-        default=None, description="The verdict on each text, with what was done."
+        default=None, description="The verdict on each text, with the action taken."
     )
 
 
-async def check_for_litellm(wanted: Wanted, body: Body, client: Routing, shared: Shared) -> Reply:
+async def check_for_litellm(
+    context: RequestContext, body: Body, routing: Routing, shared: Shared
+) -> Reply:
     """Answer a LiteLLM proxy.
 
     Args:
-        wanted: The request.
+        context: The request.
         body: A `GuardrailRequest`.
-        client: The routing to upstreams.
+        routing: The routing to upstreams.
         shared: State shared by all requests of the gateway.
 
     Returns:
@@ -121,48 +130,54 @@ async def check_for_litellm(wanted: Wanted, body: Body, client: Routing, shared:
     Raises:
         RefusedError: It is not valid.
     """
-    asked = read_as(GuardrailRequest, body)
-    name = asked.litellm_call_id or ""
-    if shared.marks.knows(name):
-        return _nothing()
-    key = (wanted.tenant, wanted.client, asked.payer, name)
-    if asked.input_type == "request":
-        conversation = _conversation(asked)
-        if conversation is not None and name and not shared.marks.seems(name):
+    guardrail_request = read_as(GuardrailRequest, body)
+    name = guardrail_request.litellm_call_id or ""
+    if shared.marks.recognizes(name):
+        return _no_action()
+    key = (context.tenant, context.client, guardrail_request.payer, name)
+    if guardrail_request.input_type == "request":
+        conversation = _conversation(guardrail_request)
+        if conversation is not None and name and not shared.marks.looks_like_mark(name):
             await shared.conversations.remember(key, conversation)
-        return _nothing()
-    wanted = _chosen(wanted, asked.params, shared)
+        return _no_action()
+    context = _with_policy(context, guardrail_request.params, shared)
     known = await shared.conversations.recall(key)
-    work = _Work(wanted, asked, known, client, shared)
+    work = _AnswerCheck(context, guardrail_request, known, routing, shared)
     return await work.reply()
 
 
-def _nothing() -> Reply:
+def _no_action() -> Reply:
     return Reply(GuardrailResponse(action="NONE").model_dump(exclude_none=True))
 
 
-def _conversation(asked: GuardrailRequest) -> Body | None:
+def _conversation(guardrail_request: GuardrailRequest) -> Body | None:
     """Return the conversation as a request for chat completions; None if there is none."""
-    messages = [dict(message) for message in asked.structured_messages or ()]
-    texts = asked.texts or []
+    messages = [dict(message) for message in guardrail_request.structured_messages or ()]
+    texts = guardrail_request.texts or []
     if not messages and len(texts) == 1:
         # Of several texts, the roles are unknown.
         messages = [{"role": "user", "content": texts[0]}]
     if not messages:
         return None
-    known = {"model": asked.model, "messages": messages, "tools": asked.tools}
+    known = {
+        "model": guardrail_request.model,
+        "messages": messages,
+        "tools": guardrail_request.tools,
+    }
     return {name: value for name, value in known.items() if value}
 
 
-def _chosen(wanted: Wanted, params: GuardrailParams, shared: Shared) -> Wanted:
+def _with_policy(
+    context: RequestContext, params: GuardrailParams, shared: Shared
+) -> RequestContext:
     """Apply the policy that the proxy's configuration names.
 
     LiteLLM may let its clients add to these parameters. A header has precedence.
     """
-    if params.policy is None or wanted.call.policy is not None:
-        return wanted
+    if params.policy is None or context.call.policy is not None:
+        return context
     policy, guard = shared.policies.get(params.policy)
-    return replace(wanted, policy=policy, guard=guard)
+    return replace(context, policy=policy, guard=guard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,43 +193,45 @@ class _Checked:
     blocked: str | None = None
 
 
-class _Work:
+class _AnswerCheck:
     """Checks the answers to one call."""
 
     def __init__(
         self,
-        wanted: Wanted,
-        asked: GuardrailRequest,
+        context: RequestContext,
+        guardrail_request: GuardrailRequest,
         conversation: Body | None,
-        client: Routing,
+        routing: Routing,
         shared: Shared,
     ) -> None:
-        self._wanted = wanted
-        self._asked = asked
-        self._client = client
+        self._context = context
+        self._guardrail_request = guardrail_request
+        self._routing = routing
         self._shared = shared
         self._knows_question = conversation is not None
         known: dict[str, Any] = dict(conversation or {"messages": list[Any]()})
-        self._model: str | None = asked.params.model or known.get("model") or asked.model
+        self._model: str | None = (
+            guardrail_request.params.model or known.get("model") or guardrail_request.model
+        )
         known |= {} if self._model is None else {"model": self._model}
-        relay = Relay(wanted.guard, CHAT_COMPLETIONS)
+        relay = Relay(context.guard, CHAT_COMPLETIONS)
         request = relay.read(known)
-        query = replace(request.query, tenant=wanted.tenant)
+        query = replace(request.query, tenant=context.tenant)
         self._request: Request = replace(request, query=query)
 
     async def reply(self) -> Reply:
         """Check each text separately: they may be parts of one answer, so are not samples."""
-        texts = self._asked.texts or []
+        texts = self._guardrail_request.texts or []
         if len(texts) > _MOST_ANSWERS:
             message = f"the request is not valid: texts: more than {_MOST_ANSWERS} answers"
             raise RefusedError(400, "invalid_request", message)
         checked = await asyncio.gather(*map(self._checked, texts))
         return Reply(
-            _told(texts, checked).model_dump(exclude_none=True),
+            _guardrail_response(texts, checked).model_dump(exclude_none=True),
             tuple(one.answer for one in checked),
             self._model,
             self._request.query.question or None,
-            self._wanted.policy,
+            self._context.policy,
         )
 
     async def _checked(self, text: str) -> _Checked:
@@ -225,7 +242,7 @@ class _Work:
             return _Checked(gone, str(error))
 
     async def _answer(self, text: str) -> Answer:
-        guard, query = self._wanted.guard, self._request.query
+        guard, query = self._context.guard, self._request.query
         reason = self._obstacle()
         if reason is not None:
             return guard.apply(text, Verdict("inconclusive", None, reason))
@@ -241,27 +258,27 @@ class _Work:
 
     def _obstacle(self) -> str | None:
         """Return why LiteLLM's request does not allow a check, or None."""
-        guard = self._wanted.guard
-        if self._shared.marks.seems(self._asked.litellm_call_id or ""):
+        guard = self._context.guard
+        if self._shared.marks.looks_like_mark(self._guardrail_request.litellm_call_id or ""):
             # Samples of samples would never end.
-            return _OTHERS_MARK
+            return _FOREIGN_MARK
         none = ", and LiteLLM gives none"
         if problem := guard.missing({"references": none, "logprobs": none}):
             return problem
         if self._knows_question:
             return None if self._model or not _asks_model(guard) else "LiteLLM names no model"
         if method := guard.needing("samples") or guard.needing("query"):
-            return f"method {method!r} needs the question: {_UNKNOWN}"
+            return f"method {method!r} needs the question: {_UNKNOWN_QUESTION}"
         return None
 
     def _sources(self, text: str) -> Sources:
         return sources_of(
-            self._wanted,
+            self._context,
             self._request,
-            self._client,
+            self._routing,
             self._shared.marks,
             main=KnownProvider(Completion(text), Usage()),
-            payer=self._asked.payer,
+            payer=self._guardrail_request.payer,
         )
 
 
@@ -271,12 +288,12 @@ def _asks_model(guard: Guard) -> bool:
     return draws or guard.asking_response_model is not None
 
 
-def _told(texts: Sequence[str], checked: Sequence[_Checked]) -> GuardrailResponse:
-    told = [verdict_data(one.answer.verdict, one.answer.action) for one in checked]
+def _guardrail_response(texts: Sequence[str], checked: Sequence[_Checked]) -> GuardrailResponse:
+    verdicts = [verdict_data(one.answer.verdict, one.answer.action) for one in checked]
     blocked = next((one.blocked for one in checked if one.blocked is not None), None)
     if blocked is not None:
-        return GuardrailResponse(action="BLOCKED", blocked_reason=blocked, hallucination=told)
+        return GuardrailResponse(action="BLOCKED", blocked_reason=blocked, hallucination=verdicts)
     given = [one.answer.text for one in checked]
     if given != list(texts):
-        return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=given, hallucination=told)
-    return GuardrailResponse(action="NONE", hallucination=told)
+        return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=given, hallucination=verdicts)
+    return GuardrailResponse(action="NONE", hallucination=verdicts)

@@ -24,7 +24,7 @@ from resay._internal.nesting import marked
 from resay.adapters.upstream import OPENAI_PARAMS, litellm_provider
 from resay.core.query import Query
 from resay.errors import ConfigurationError
-from resay.gateway.calls import Call, refers
+from resay.gateway.calls import Call, contains_address
 from resay.gateway.config import ModelConfig, named_model, unknown_model
 from resay.gateway.litellm.answers import (
     LiteLLMResponse,
@@ -69,38 +69,38 @@ _BY_STATUS: Mapping[int, tuple[str, str]] = {
 }
 
 
-def refusal_of(error: Exception, name: str, asked: Body) -> RefusedError:
+def refusal_of(error: Exception, name: str, request: Body) -> RefusedError:
     """Return the error for a client.
 
     Args:
         error: The error that litellm raised.
         name: The model's name in the client's request.
-        asked: The client's request.
+        request: The client's request.
     """
     if isinstance(error, RefusedError):
         return error
-    behind = list(_behind(error))
+    chain = list(_error_chain(error))
     # Errors of streams are wrapped for litellm's own router.
     error = getattr(error, "original_exception", None) or error
-    status, code, why = _reason(error, behind, asked)
+    status, code, why = _reason(error, chain, request)
     return RefusedError(
         status, code, f"the model {name!r} did not answer: {why}", headers=_retry_after(error)
     )
 
 
-def _reason(error: Exception, behind: list[BaseException], asked: Body) -> tuple[int, str, str]:
+def _reason(error: Exception, chain: list[BaseException], request: Body) -> tuple[int, str, str]:
     kind, said = type(error).__name__, getattr(error, "status_code", None)
-    missing = next((e.name for e in behind if isinstance(e, ModuleNotFoundError) and e.name), None)
+    missing = next((e.name for e in chain if isinstance(e, ModuleNotFoundError) and e.name), None)
     if missing is not None:
         why = f"litellm needs the package {missing!r} for it, which is not installed here"
         return 501, "missing_dependency", why
-    if kind == "Timeout" or any(isinstance(e, _LATE) for e in behind):
-        return 504, "upstream_timeout", "nothing came in time"
+    if kind == "Timeout" or any(isinstance(e, _LATE) for e in chain):
+        return 504, "upstream_timeout", "no response arrived in time"
     if kind == "UnsupportedParamsError":
-        return 400, "unsupported_parameter", _unsupported(error, asked)
+        return 400, "unsupported_parameter", _unsupported(error, request)
     if said == _OWN_KEY or any(words in str(error) for words in _MISSING_KEY):
-        return 502, "upstream_key_refused", "its provider does not take the gateway's key"
-    if not isinstance(said, int) or any(_is_about_connections(e) for e in behind):
+        return 502, "upstream_key_refused", "its provider rejects the gateway's key"
+    if not isinstance(said, int) or any(_is_about_connections(e) for e in chain):
         return 502, "upstream_unreachable", f"it cannot be reached, or broke off ({kind})"
     status, other = (
         said,
@@ -118,16 +118,16 @@ def _is_about_connections(error: BaseException) -> bool:
     return named or isinstance(error, httpx.TransportError)
 
 
-def _unsupported(error: Exception, asked: Body) -> str:
+def _unsupported(error: Exception, request: Body) -> str:
     """Name the unsupported parameters of the client's request."""
-    told = str(error)
-    names = [name for name in sorted(asked) if re.search(rf"\b{re.escape(name)}\b", told)]
+    message = str(error)
+    names = [name for name in sorted(request) if re.search(rf"\b{re.escape(name)}\b", message)]
     # litellm mentions these in any case.
     named = ", ".join(repr(name) for name in names if name not in ("model", "messages"))
-    return f"it does not take {named or 'one of the parameters'}; leave it out"
+    return f"it does not support {named or 'one of the parameters'}; omit it"
 
 
-def _behind(error: BaseException) -> Iterator[BaseException]:
+def _error_chain(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and all of its causes."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
@@ -215,13 +215,13 @@ class LiteLLM:
         """
         return not self._streams_messages and self._speaks_messages(config)
 
-    async def send(self, config: ModelConfig, path: str, asked: Mapping[str, Any]) -> Any:
+    async def send(self, config: ModelConfig, path: str, request: Mapping[str, Any]) -> Any:
         """Call a model.
 
         Args:
             config: The model.
             path: The API's path.
-            asked: The parameters.
+            request: The parameters.
 
         Raises:
             Exception: The error that litellm raises.
@@ -230,13 +230,13 @@ class LiteLLM:
         where = {"api_key": key, "api_base": config.api_base}
         kwargs = {
             **config.params,
-            **asked,
+            **request,
             **_PER_CALL,
             **{k: v for k, v in where.items() if v is not None},
             "model": config.model,
             "timeout": config.timeout_s or self._timeout_s,
         }
-        if asked.get("tools") and find_spec("mcp") is None:
+        if request.get("tools") and find_spec("mcp") is None:
             # litellm 1.106 looks for MCP in every tool, using a package that it does not install.
             kwargs["_skip_mcp_handler"] = True
         # In case one of litellm's callbacks is a guard too.
@@ -307,15 +307,15 @@ def _has_streams() -> bool:
     return False
 
 
-async def written(
-    events: AsyncGenerator[Event], pieces: Any, asked: Body, name: str
+async def encode_events(
+    events: AsyncGenerator[Event], pieces: Any, request: Body, name: str
 ) -> AsyncGenerator[bytes]:
     """Encode events for sending, and close litellm's stream at the end.
 
     Args:
         events: The events.
         pieces: litellm's stream that they come from.
-        asked: The client's request.
+        request: The client's request.
         name: The model's name for clients.
 
     Raises:
@@ -330,7 +330,7 @@ async def written(
     # litellm maps errors to some twenty types of its own, and lets others through.
     except Exception as error:
         ended = True
-        raise refusal_of(error, name, asked) from None
+        raise refusal_of(error, name, request) from None
     finally:
         if not ended:
             await close_pieces(pieces)
@@ -344,14 +344,14 @@ async def close_pieces(pieces: Any) -> None:
     """
     if pieces is None:
         return
-    while await _reads_on(pieces):
+    while await _has_next_piece(pieces):
         pass
     close = getattr(pieces, "aclose", None)
     if close is not None:
         await close()
 
 
-async def _reads_on(pieces: Any) -> bool:
+async def _has_next_piece(pieces: Any) -> bool:
     """Return whether the stream had another piece available without waiting."""
     reading = asyncio.ensure_future(anext(aiter(pieces)))
     await asyncio.sleep(0)
@@ -365,7 +365,7 @@ _ON_THIS_MACHINE = re.compile(r"(?:bash|computer|memory|text_editor)_[0-9]{8}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _AllowedParams:
     """The allowed parameters of one API's requests.
 
     Attributes:
@@ -381,8 +381,8 @@ class _Form:
     refused: frozenset[str] = field(default=frozenset())
 
 
-_FORMS: Mapping[str, _Form] = {
-    "/chat/completions": _Form(
+_ALLOWED: Mapping[str, _AllowedParams] = {
+    "/chat/completions": _AllowedParams(
         frozenset({"messages"}),
         {"messages": (list,)},
         _CHAT_PARAMS
@@ -410,7 +410,7 @@ _FORMS: Mapping[str, _Form] = {
             }
         ),
     ),
-    "/completions": _Form(
+    "/completions": _AllowedParams(
         frozenset({"prompt"}),
         {"prompt": (str, list)},
         frozenset(
@@ -432,7 +432,7 @@ _FORMS: Mapping[str, _Form] = {
             }
         ),
     ),
-    "/responses": _Form(
+    "/responses": _AllowedParams(
         frozenset({"input", "instructions"}),
         {"input": (str, list)},
         frozenset(
@@ -457,7 +457,7 @@ _FORMS: Mapping[str, _Form] = {
         ),
         frozenset({"background", "conversation", "previous_response_id", "prompt"}),
     ),
-    "/messages": _Form(
+    "/messages": _AllowedParams(
         frozenset({"messages", "system"}),
         {"max_tokens": (int,), "messages": (list,)},
         frozenset(
@@ -481,7 +481,7 @@ _FORMS: Mapping[str, _Form] = {
 _INCLUDED = ("message.output_text.logprobs", "reasoning.encrypted_content")
 
 
-def asked_of_litellm(path: str, body: Body) -> dict[str, Any]:
+def litellm_params(path: str, body: Body) -> dict[str, Any]:
     """Return the parameters for litellm, except the model.
 
     Args:
@@ -491,25 +491,25 @@ def asked_of_litellm(path: str, body: Body) -> dict[str, Any]:
     Raises:
         RefusedError: It uses an unsupported feature, or refers to addresses.
     """
-    form = _FORMS.get(path)
+    form = _ALLOWED.get(path)
     if form is None:
-        raise RefusedError(404, "unsupported_api", "this model is not asked through this API")
+        raise RefusedError(404, "unsupported_api", "this model does not support this API")
     _check_needs(form, body)
     for name in sorted(form.refused):
         if body.get(name):
-            raise _refused(f"{name!r} is not there for this model; leave it out", name)
+            raise _refused(f"this model does not support {name!r}; omit it", name)
     _check_tools(path, body)
-    if any(refers(body.get(name), "text") for name in form.asks):
+    if any(contains_address(body.get(name), "text") for name in form.asks):
         raise _refused(
-            "the request refers to other addresses, which the gateway has nobody fetch; send what"
-            " is there, as a `data:` URL"
+            "the request refers to other addresses, and the gateway fetches nothing from them; send"
+            " the content itself, as a `data:` URL"
         )
     kept = form.asks | form.params
-    asked = {k: v for k, v in body.items() if k in kept and v is not None}
-    return asked | _limited(path, body)
+    request = {k: v for k, v in body.items() if k in kept and v is not None}
+    return request | _partial_params(path, body)
 
 
-def _check_needs(form: _Form, body: Body) -> None:
+def _check_needs(form: _AllowedParams, body: Body) -> None:
     for name, kinds in form.needs.items():
         value: object = body.get(name)
         if isinstance(value, bool) or not isinstance(value, kinds):
@@ -526,12 +526,12 @@ def _check_tools(path: str, body: Body) -> None:
         own = kind in ("custom", "function")
         if not own and not (path == "/messages" and _ON_THIS_MACHINE.fullmatch(kind)):
             raise _refused(
-                "this model is offered only tools that the application runs; leave the others out",
+                "this model supports only tools that the application runs; omit the others",
                 "tools",
             )
 
 
-def _limited(path: str, body: Body) -> dict[str, Any]:
+def _partial_params(path: str, body: Body) -> dict[str, Any]:
     """Return the parameters of which only a part is passed on."""
     limited: dict[str, Any] = {}
     options = mapping(body.get("stream_options"))
@@ -583,7 +583,7 @@ class LiteLLMUpstream:
         self._models = models
         self._litellm = LiteLLM(timeout_s)
         self._limit = answer_bytes
-        self._told = hashlib.sha256(repr(_identities(models)).encode()).hexdigest()
+        self._models_hash = hashlib.sha256(repr(_identities(models)).encode()).hexdigest()
         self._takes_n: Mapping[str, bool] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -592,7 +592,7 @@ class LiteLLMUpstream:
         """The models, by their names for clients."""
         return self._models
 
-    def knows(self, body: Body) -> bool:
+    def has_model(self, body: Body) -> bool:
         """Return whether a request is for one of the models."""
         return named_model(body) in self._models
 
@@ -616,8 +616,8 @@ class LiteLLMUpstream:
     def source(self, call: Call, client: str | None) -> str:
         """Return a cache key that differs between clients, and between sets of models."""
         del call
-        told = repr((self._told, client)).encode("utf-8", "surrogatepass")
-        return f"gateway litellm {hashlib.sha256(told).hexdigest()}"
+        identity = repr((self._models_hash, client)).encode("utf-8", "surrogatepass")
+        return f"gateway litellm {hashlib.sha256(identity).hexdigest()}"
 
     async def aclose(self) -> None:
         """Wait until all abandoned streams are closed."""
@@ -651,11 +651,11 @@ class LiteLLMUpstream:
         if config is None or name is None:
             raise unknown_model(name, self._models)
         streams = is_yes(body.get("stream"))
-        asked = asked_of_litellm(path, {**body, "stream": True} if streams else body)
+        request = litellm_params(path, {**body, "stream": True} if streams else body)
         if streams and path == "/messages" and self._litellm.replays(config):
-            return self._stream(call, self._replayed(config, asked, name), None, body, name)
+            return self._stream(call, self._replayed(config, request, name), None, body, name)
         try:
-            answer = await self._litellm.send(config, path, asked)
+            answer = await self._litellm.send(config, path, request)
         # litellm maps errors to some twenty types of its own, and lets others through.
         except Exception as error:
             refusal = refusal_of(error, name, body)
@@ -663,21 +663,21 @@ class LiteLLMUpstream:
             if streams:
                 events = events_of(path, answer, body, name)
                 return self._stream(call, events, answer, body, name)
-            return self._given(call, path, answer, body, config)
+            return self._response(call, path, answer, body, config)
         return self._failed(call, refusal)
 
     async def _replayed(
-        self, config: ModelConfig, asked: Mapping[str, Any], name: str
+        self, config: ModelConfig, request: Mapping[str, Any], name: str
     ) -> AsyncGenerator[Event]:
-        whole = {k: v for k, v in asked.items() if k != "stream"}
+        whole = {k: v for k, v in request.items() if k != "stream"}
         answer = await self._litellm.send(config, "/messages", whole)
         for event in events_of_message(message_body(plain(answer), name)):
             yield event
 
-    def _given(
-        self, call: Call, path: str, answer: Any, asked: Body, config: ModelConfig
+    def _response(
+        self, call: Call, path: str, answer: Any, request: Body, config: ModelConfig
     ) -> LiteLLMResponse:
-        body = Priced(_body(path, plain(answer), asked, named_model(asked) or ""))
+        body = Priced(_body(path, plain(answer), request, named_model(request) or ""))
         body.cost_usd = cost_of(answer)
         if path == "/messages" and body.cost_usd is None:
             body.cost_usd = self._litellm.price(config, body)
@@ -686,9 +686,9 @@ class LiteLLMUpstream:
         return LiteLLMResponse(200, headers, once(content), self._limit, body=body)
 
     def _stream(
-        self, call: Call, events: AsyncGenerator[Event], pieces: Any, asked: Body, name: str
+        self, call: Call, events: AsyncGenerator[Event], pieces: Any, request: Body, name: str
     ) -> LiteLLMResponse:
-        content = written(events, pieces, asked, name)
+        content = encode_events(events, pieces, request, name)
 
         def close() -> None:
             task = asyncio.ensure_future(_closed(content, pieces))
@@ -712,9 +712,9 @@ def _identities(models: Mapping[str, ModelConfig]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _body(path: str, data: Body, asked: Body, name: str) -> dict[str, Any]:
+def _body(path: str, data: Body, request: Body, name: str) -> dict[str, Any]:
     if path == "/responses":
-        return response_body(data, asked, name, f"resp_{uuid.uuid4().hex}")
+        return response_body(data, request, name, f"resp_{uuid.uuid4().hex}")
     return message_body(data, name) if path == "/messages" else answered_body(data, name)
 
 

@@ -76,19 +76,21 @@ def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _described(schema: dict[str, Any]) -> dict[str, Any]:
     what, _, said = str(schema.get("description", "")).partition(_FIELDS)
-    told = {name: _NULL.sub("null", " ".join(text.split())) for name, text in _FIELD.findall(said)}
+    descriptions = {
+        name: _NULL.sub("null", " ".join(text.split())) for name, text in _FIELD.findall(said)
+    }
     fields = cast("dict[str, dict[str, Any]]", schema["properties"])
     return {
         "description": " ".join(what.split()),
         "type": "object",
         "required": list(fields),
-        "properties": {name: _plain(one, told.get(name)) for name, one in fields.items()},
+        "properties": {name: _plain(one, descriptions.get(name)) for name, one in fields.items()},
     }
 
 
-def _plain(field: dict[str, Any], told: str | None) -> dict[str, Any]:
+def _plain(field: dict[str, Any], description: str | None) -> dict[str, Any]:
     kept = _without(field, _NOISE)
-    return kept if told is None else {"description": told, **kept}
+    return kept if description is None else {"description": description, **kept}
 
 
 def _without(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -129,24 +131,27 @@ def _schemas() -> dict[str, Any]:
 def _of_verdicts() -> dict[str, Any]:
     made = schemas_of(Verdict)
     # `Verdict.to_dict` adds these to its fields.
-    told = {
+    properties = {
         "flagged": {"type": "boolean", "description": "Whether the decision is `flagged`."},
         "inconclusive": {"type": "boolean", "description": "Whether it is `inconclusive`."},
     }
-    made["Verdict"]["properties"] |= told
-    made["Verdict"]["required"] += list(told)
+    made["Verdict"]["properties"] |= properties
+    made["Verdict"]["required"] += list(properties)
     return made
 
 
 def _of_checks() -> dict[str, Any]:
     checks = schemas_of_models(CheckRequest, CheckResponse)
     litellms = schemas_of_models(GuardrailRequest, GuardrailResponse)
-    told = checks["CheckResponse"]["properties"]
-    checks["CheckResponse"]["required"] = list(told)
+    properties = checks["CheckResponse"]["properties"]
+    checks["CheckResponse"]["required"] = list(properties)
     # Their classes declare verdicts as arbitrary objects.
-    told[VERDICT_KEY] = {"description": told[VERDICT_KEY]["description"], "$ref": _VERDICT}
+    properties[VERDICT_KEY] = {
+        "description": properties[VERDICT_KEY]["description"],
+        "$ref": _VERDICT,
+    }
     litellms["GuardrailResponse"]["properties"][VERDICT_KEY] = {
-        "description": "The verdict on each text, with what was done.",
+        "description": "The verdict on each text, with the action taken.",
         "type": "array",
         "items": {"$ref": _VERDICT},
     }
