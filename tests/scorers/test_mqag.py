@@ -18,7 +18,7 @@ from resay.errors import ConfigurationError
 from resay.models import ModelConfig, choice_scorer, text_generator, text_scorer
 from resay.models.windows import windows
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.mqag import Examinee, Mqag, Question, Scoring, read_options, write_questions
+from resay.scorers.mqag import Examinee, Mqag, Question, Scoring, parse_options, write_questions
 from support.known_models import DISTRACTORS, make_reader, make_writer
 from support.later import Later
 from support.tiny_models import make_roberta, sentences
@@ -275,7 +275,7 @@ async def test_a_long_response_is_read_around_the_sentence(models: Models) -> No
         (context,) = [part for part in parts if long.sentences[question.sentence].text in part]
         ((written,),) = await second.generate([head + context])
         assert len(parts) > 1
-        assert question.options == read_options(question.options[0], written)
+        assert question.options == parse_options(question.options[0], written)
 
 
 @pytest.mark.anyio

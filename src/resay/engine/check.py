@@ -240,7 +240,7 @@ class Check:
         found, asked = await compute(find, chars=_FINDING * chars)
         found = (*found, *await self._own_references(query))
         if found:
-            self._evidence = replace(self._with_sources(self._evidence, found), asked=asked)
+            self._evidence = replace(self._with_sources(self._evidence, found), user_query=asked)
             self._reference_tokens += sum(_tokens(reference.text) for reference in found)
 
     async def _own_references(self, query: Query) -> list[Reference]:
@@ -317,7 +317,7 @@ class Check:
         limited, weighed = self._limited(sampler), self._chain.needing("sample_logprobs")
         if weighed:
             limited = WithLogprobs(limited, 0)
-        comparable = Comparable(limited, keep, reads_objects=reads)
+        comparable = Comparable(limited, keep, parses_objects=reads)
         provider: Provider = Traced(comparable, "resay.sample")
         if self._cache is not None:
             kind = "calls" if calls else "fields" if query.wants_object else "sample"
@@ -327,7 +327,9 @@ class Check:
                 provider, self._cache, version=f"{kind}/{__version__}", source=source
             )
         missing = sampling.max - len(samples)
-        samples.draw_from(tasks, provider, query, most=max(missing, 0), ahead=sampling.ahead)
+        samples.draw_from(
+            tasks, provider, query, max_requests=max(missing, 0), ahead=sampling.ahead
+        )
 
     def start_sampling(self) -> None:
         """Draw the samples that are needed in any case, before there is a response."""
@@ -490,7 +492,7 @@ class Check:
     def finished(self, verdict: Verdict) -> Verdict:
         """Return a verdict with the usage and elapsed time so far."""
         elapsed_s = anyio.current_time() - self._started
-        via = self._via if self._evidence.samples.drawn else None
+        via = self._via if self._evidence.samples.was_requested else None
         # The verdict on a regenerated answer has these notes already.
         new = [record for record in self._notes if record not in verdict.steps]
         reason = "; ".join([verdict.reason, *(record.note for record in new if record.note)])

@@ -54,7 +54,7 @@ from resay.scorers.common.judging import (
     ask,
     first_choice,
     judge_for,
-    read_numbered,
+    parse_numbered,
 )
 from resay.scorers.evidence import Evidence
 
@@ -208,7 +208,7 @@ class CrossModel:
         self.config = config
         self._compare = compare
 
-    def leave_out(self, passage: Passage, evidence: Evidence) -> str | None:
+    def skip_reason(self, passage: Passage, evidence: Evidence) -> str | None:
         """Return why the second model is not asked, or None.
 
         Args:
@@ -261,23 +261,23 @@ class CrossModel:
         judge = judge_for(JudgeConfig(model=second.model, params=second.params), evidence)
         claims = [sentence.standalone for sentence in passage.sentences]
 
-        def read(answer: Completion) -> Sequence[_Opinion | None]:
-            found = read_numbered(answer.text, count, _read)
+        def parse(answer: Completion) -> Sequence[_Opinion | None]:
+            found = parse_numbered(answer.text, count, _parse)
             # Asked about a single claim, models omit its number.
-            return [_read(answer.text)] if found == [None] else found
+            return [_parse(answer.text)] if found == [None] else found
 
-        reading = await ask(
+        parsed = await ask(
             judge,
             render(claims, evidence.conversation(_CONVERSATION_CHARS)),
-            read,
+            parse,
             _AGAIN.format(count=count) if second.restate else None,
         )
         problem = None
-        if not reading.answered:
-            problem = f"could not be asked ({tally(reading.failures)})"
-        elif reading.undetermined:
-            problem = f"gave no readable answer about {_claims(reading.undetermined)}"
-        return _Opinions(reading.slots, reading.failures, reading.undetermined, problem)
+        if not parsed.answered:
+            problem = f"could not be asked ({tally(parsed.failures)})"
+        elif parsed.undetermined:
+            problem = f"gave no readable answer about {_claims(parsed.undetermined)}"
+        return _Opinions(parsed.slots, parsed.failures, parsed.undetermined, problem)
 
     async def _by_samples(self, step: Step, passage: Passage, evidence: Evidence) -> _Opinions:
         second, pool, query = self.config.second, evidence.second, evidence.query
@@ -289,7 +289,7 @@ class CrossModel:
         found, compared = Scores(), False
         async with anyio.create_task_group() as tasks:
             if not len(pool):
-                pool.draw_from(tasks, provider, asked, most=second.samples)
+                pool.draw_from(tasks, provider, asked, max_requests=second.samples)
             view = replace(evidence, samples=pool, stopping=None, scores=())
             passages = [await sample.split() for sample in await pool.all()]
             if not all(_says_nothing(said, query.question) for said in passages):
@@ -387,7 +387,7 @@ def drawn(share: float, passage: Passage, evidence: Evidence) -> bool:
         passage: The response.
         evidence: The evidence, with the query.
     """
-    query = evidence.asked or evidence.query
+    query = evidence.user_query or evidence.query
     known: object = list(query.messages) if query and query.messages else passage.text
     text = json.dumps(known, sort_keys=True, default=str).encode("utf-8", "replace")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") < share * 2**64
@@ -399,7 +399,7 @@ def _repeatable(evidence: Evidence) -> bool:
     return query is not None and not query.has_side_effects and query.unrepeatable is None
 
 
-def _read(answer: str) -> _Opinion | None:
+def _parse(answer: str) -> _Opinion | None:
     word, _, instead = answer.partition("|")
     known = first_choice(word, {name: (score,) for name, score in _WORDS.items()})
     if known is None:

@@ -203,7 +203,7 @@ class Facts:
 
     async def look(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score by the samples that have arrived, as `score` does once all have."""
-        query = evidence.asked or evidence.query
+        query = evidence.user_query or evidence.query
         indexing = Indexing(*_texts(query)) if query else Indexing("", "")
         # Built once for all sentences of a streamed response, each of which is scored alone.
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
@@ -224,7 +224,7 @@ class Facts:
             By position of the text, its sentence on the same matter that has another number or
             date, or denies the sentence.
         """
-        query = evidence.asked or evidence.query
+        query = evidence.user_query or evidence.query
         indexing = Indexing(*_texts(query)) if query else Indexing("", "")
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
         chars = sum(len(sentence.text) for sentence in passage.sentences)

@@ -101,7 +101,7 @@ def _plain(text: str) -> str:
     return _SPECIAL.sub("< ", text)
 
 
-def read_question(written: str) -> tuple[str, str] | None:
+def parse_question(written: str) -> tuple[str, str] | None:
     """Parse a question and its answer.
 
     Args:
@@ -116,7 +116,7 @@ def read_question(written: str) -> tuple[str, str] | None:
     return _plain(parts[0]), _plain(parts[1])
 
 
-def read_options(answer: str, written: str) -> tuple[str, ...] | None:
+def parse_options(answer: str, written: str) -> tuple[str, ...] | None:
     """Parse the options of a question.
 
     The released code repeats the last option until there are four. A repeated option is never
@@ -160,12 +160,12 @@ async def write_questions(
     asked = [
         (place, *parts)
         for place, texts in enumerate(written)
-        for parts in map(read_question, texts)
+        for parts in map(parse_question, texts)
         if parts is not None
     ]
     asked, prompts = await _prompts(passage, sentences, asked, second)
     others = [texts[0] for texts in await second.generate(prompts, seed=seed)]
-    options = [read_options(a, o) for (_, _, a), o in zip(asked, others, strict=True)]
+    options = [parse_options(a, o) for (_, _, a), o in zip(asked, others, strict=True)]
     return [
         Question(place, question, choices)
         for (place, question, _), choices in zip(asked, options, strict=True)

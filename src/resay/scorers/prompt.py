@@ -78,16 +78,16 @@ from resay.scorers.common.comparing import (
 )
 from resay.scorers.common.judging import (
     RESTATED,
-    Reading,
+    ParsedAnswer,
     ask,
     ask_each,
     ask_support,
     ask_together,
     first_choice,
     judge_for,
-    read_numbered,
-    read_support,
-    read_yes_no,
+    parse_numbered,
+    parse_support,
+    parse_yes_no,
 )
 from resay.scorers.common.languages import WORDINGS, AskedInConfig, Said, Wording, language_for
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
@@ -187,17 +187,17 @@ async def vote(
     Returns:
         A passage score: the share of answers other than Yes. Failed calls are left out.
     """
-    readings = await ask_together(
+    parsed_answers = await ask_together(
         judge.varied(),
         render_task(context, passage.text),
-        read_support,
+        parse_support,
         RESTATED if restate else None,
         votes,
     )
-    failures = tuple(failure for reading in readings for failure in reading.failures)
-    answered = [reading for reading in readings if reading.answered]
-    undetermined = sum(reading.undetermined for reading in answered)
-    against = sum(reading.slots[0] is not True for reading in answered)
+    failures = tuple(failure for parsed in parsed_answers for failure in parsed.failures)
+    answered = [parsed for parsed in parsed_answers if parsed.answered]
+    undetermined = sum(parsed.undetermined for parsed in answered)
+    against = sum(parsed.slots[0] is not True for parsed in answered)
     return Scores(
         passage=against / len(answered) if answered else None,
         why_passage=f"not supported by the context in {against} of {len(answered)} answers",
@@ -290,7 +290,7 @@ async def ask_about(
     *,
     restate: bool,
     wording: Wording | None = None,
-) -> Reading[Said]:
+) -> ParsedAnswer[Said]:
     """Ask a judge how a text relates to claims, in one call.
 
     Args:
@@ -303,13 +303,13 @@ async def ask_about(
     """
     count = len(claims)
 
-    def read(answer: str) -> Said | None:
-        return _read(answer, wording)
+    def parse(answer: str) -> Said | None:
+        return _parse(answer, wording)
 
     def read_all(answer: Completion) -> Sequence[Said | None]:
-        found = read_numbered(answer.text, count, read)
+        found = parse_numbered(answer.text, count, parse)
         # Asked about a single claim, judges omit its number.
-        return [read(answer.text)] if count == 1 and found == [None] else found
+        return [parse(answer.text)] if count == 1 and found == [None] else found
 
     numbered = wording.numbered if wording else _NUMBERED
     return await ask(
@@ -591,23 +591,23 @@ class Prompt(SampleScorer):
         rule = evidence.stopping
         # Corrections of estimates have not been studied, so they do not stop early.
         plan = NearestFirst(
-            shared, self.config.estimate, None if rule and rule.aim.outcome else rule
+            shared, self.config.estimate, None if rule and rule.decisions.correction else rule
         )
-        readings: list[Reading[Said]] = []
+        parsed_answers: list[ParsedAnswer[Said]] = []
 
         wording = self._wording(passage, evidence)
 
         async def ask_about(i: int, n: int) -> float | None:
-            reading = await self._ask([texts[i]], samples[n], evidence, wording)
-            readings.append(reading)
-            return _values(reading, weights)[0]
+            parsed = await self._ask([texts[i]], samples[n], evidence, wording)
+            parsed_answers.append(parsed)
+            return _values(parsed, weights)[0]
 
         try:
             await plan.run(ask_about)
         except anyio.get_cancelled_exc_class():
-            evidence.unfinished.append(_scores(plan, readings))
+            evidence.partial_scores.append(_scores(plan, parsed_answers))
             raise
-        return _scores(plan, readings)
+        return _scores(plan, parsed_answers)
 
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
         """Ask about every sentence with one sample as the context.
@@ -629,16 +629,18 @@ class Prompt(SampleScorer):
         if self.config.form == "published":
             weights = _PUBLISHED
         if self.config.mode == "per_sample":
-            readings = [await self._ask(claims, sample, evidence, wording)]
+            parsed_answers = [await self._ask(claims, sample, evidence, wording)]
         else:
-            readings = await ask_each(
+            parsed_answers = await ask_each(
                 claims, lambda claim: self._ask([claim], sample, evidence, wording)
             )
         return Column(
-            tuple(value for reading in readings for value in _values(reading, weights)),
-            tuple(failure for reading in readings for failure in reading.failures),
-            sum(reading.undetermined for reading in readings),
-            silent=tuple(slot == "not_mentioned" for reading in readings for slot in reading.slots),
+            tuple(value for parsed in parsed_answers for value in _values(parsed, weights)),
+            tuple(failure for parsed in parsed_answers for failure in parsed.failures),
+            sum(parsed.undetermined for parsed in parsed_answers),
+            silent=tuple(
+                slot == "not_mentioned" for parsed in parsed_answers for slot in parsed.slots
+            ),
         )
 
     def _wording(self, passage: Passage, evidence: Evidence) -> Wording | None:
@@ -651,12 +653,12 @@ class Prompt(SampleScorer):
         sample: Sample,
         evidence: Evidence,
         wording: Wording | None,
-    ) -> Reading[Said]:
+    ) -> ParsedAnswer[Said]:
         """Ask about claims together; the published question takes only one."""
         config, judge = self.config, judge_for(self.config.judge, evidence)
         if config.form == "published":
             restated = RESTATED if config.restate else None
-            return await ask(judge, render(claims[0], sample.text), _read_published, restated)
+            return await ask(judge, render(claims[0], sample.text), _parse_published, restated)
         said = evidence.conversation(config.conversation_chars)
         return await ask_about(
             judge, claims, sample.text, said, restate=config.restate, wording=wording
@@ -671,8 +673,8 @@ _CHOICES: Mapping[str, Said] = {
 }
 
 
-def _read(answer: str, wording: Wording | None = None) -> Said | None:
-    said_yes = read_yes_no(answer, wording.own if wording else None)
+def _parse(answer: str, wording: Wording | None = None) -> Said | None:
+    said_yes = parse_yes_no(answer, wording.own if wording else None)
     if said_yes is None:
         choices: Mapping[str, Said] = {**_CHOICES, **(wording.said if wording else {})}
         return first_choice(answer, choices)
@@ -680,8 +682,8 @@ def _read(answer: str, wording: Wording | None = None) -> Said | None:
     return "supported" if said_yes else "not_mentioned"
 
 
-def _read_published(answer: Completion) -> list[Said | None]:
-    (yes,) = read_support(answer)
+def _parse_published(answer: Completion) -> list[Said | None]:
+    (yes,) = parse_support(answer)
     return [None if yes is None else "supported" if yes else "contradicted"]
 
 
@@ -691,10 +693,10 @@ def _flat(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def _scores(plan: NearestFirst, readings: Sequence[Reading[Said]]) -> Scores:
-    failures = tuple(failure for reading in readings for failure in reading.failures)
-    undetermined = sum(reading.undetermined for reading in readings)
-    rows = [[None if r.answered is False else 0.0 for r in readings]]
+def _scores(plan: NearestFirst, parsed_answers: Sequence[ParsedAnswer[Said]]) -> Scores:
+    failures = tuple(failure for parsed in parsed_answers for failure in parsed.failures)
+    undetermined = sum(parsed.undetermined for parsed in parsed_answers)
+    rows = [[None if r.answered is False else 0.0 for r in parsed_answers]]
     # Computed once: each score takes a sum over a grid.
     scores = tuple(plan.scores)
     return Scores(
@@ -707,16 +709,16 @@ def _scores(plan: NearestFirst, readings: Sequence[Reading[Said]]) -> Scores:
     )
 
 
-def _values(reading: Reading[Said], weights: Weights) -> list[float | None]:
-    if not reading.answered:
-        return [None for _ in reading.slots]
+def _values(parsed: ParsedAnswer[Said], weights: Weights) -> list[float | None]:
+    if not parsed.answered:
+        return [None for _ in parsed.slots]
     values: Mapping[Said | None, float] = {
         None: _UNREAD,
         "supported": 0.0,
         "contradicted": weights.contradicted,
         "not_mentioned": weights.silence,
     }
-    return [values[slot] for slot in reading.slots]
+    return [values[slot] for slot in parsed.slots]
 
 
 def _with_probes(found: Scores, probed: Mapping[int, Probed], weights: Weights) -> Scores:

@@ -173,7 +173,7 @@ class References:
         """
         references = evidence.sources or tuple(
             Reference(sample.text, f"references[{i}]")
-            for i, sample in enumerate(evidence.references.landed)
+            for i, sample in enumerate(evidence.references.arrived)
         )
         if not references:
             return Scores(sentences=(None,) * len(passage.sentences))
@@ -185,32 +185,32 @@ class References:
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
         config, claims = self.config, [_bare(s) for s in passage.sentences]
-        query = evidence.asked or evidence.query
+        query = evidence.user_query or evidence.query
         wanted = [*claims, query.question if query else ""]
         chars = sum(len(reference.text) for reference in references)
         cut = partial(excerpts, references, wanted, config.max_chars)
         shown = await compute(cut, chars=2 * chars)
-        read = partial(_read, count=len(claims), shown=shown, references=references)
-        reading = await ask(
+        parse = partial(_parse, count=len(claims), shown=shown, references=references)
+        parsed = await ask(
             judge_for(config.judge, evidence),
             render(claims, shown, evidence.conversation(config.conversation_chars)),
-            read,
+            parse,
             _AGAIN if config.restate else None,
         )
-        found = [self._scored(said, references) for said in reading.slots]
+        found = [self._scored(said, references) for said in parsed.slots]
         scores = [score for score, _, _ in found]
         why = [reason for _, reason, _ in found]
         grounds = [places for _, _, places in found]
         _check_citations(passage, references, evidence, scores, why, grounds)
-        unread = tuple(i for i, said in enumerate(reading.slots) if said is None)
+        unread = tuple(i for i, said in enumerate(parsed.slots) if said is None)
         return Scores(
             sentences=tuple(scores),
             columns=_columns(grounds, len(references)),
             why=tuple(why),
             grounds=tuple(grounds),
-            failures=reading.failures,
+            failures=parsed.failures,
             lost=unread,
-            undetermined=reading.undetermined,
+            undetermined=parsed.undetermined,
         )
 
     def _scored(
@@ -224,22 +224,22 @@ class References:
             for place in places
         )
         if said.supports and not _is_newer(said.contradicts, said.supports, references):
-            others = f"; {_named(said.contradicts)} otherwise" if said.contradicts else ""
-            return 0.0, f"{_named(said.supports)} so{others}", grounds
+            others = f"; {_contradicting(said.contradicts)}" if said.contradicts else ""
+            return 0.0, f"{_supporting(said.supports)}{others}", grounds
         if said.supports:
-            newer = f"{_named(said.contradicts)} otherwise and newer"
-            return 1.0, f"{newer}; {_named(said.supports)} so", grounds
+            newer = _contradicting(said.contradicts, newer=True)
+            return 1.0, f"{newer}; {_supporting(said.supports)}", grounds
         if said.contradicts:
-            return 1.0, f"{_named(said.contradicts)} otherwise", grounds
+            return 1.0, _contradicting(said.contradicts), grounds
         return self.config.unmentioned, "no reference mentions it", ()
 
     async def _by_words(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
-        query = evidence.asked or evidence.query
+        query = evidence.user_query or evidence.query
         chars = sum(len(reference.text) for reference in references)
-        read = partial(_Subjects, references, query.question if query else "")
-        subjects = await compute(read, chars=chars)
+        find_subjects = partial(_Subjects, references, query.question if query else "")
+        subjects = await compute(find_subjects, chars=chars)
         about = [subjects.of(_bare(claim)) for claim in passage.sentences]
         # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.
         wanted = sorted({place for places in about for place in places})
@@ -280,19 +280,19 @@ class References:
             supporting = tuple(Grounds(k, supports=True) for k in sorted(saying[i]))
             if supporting and not _is_newer([*against], saying[i], references):
                 scores.append(columns[saying[i][0]][i])
-                why.append(f"{_named(saying[i][:1])} so")
+                why.append(_supporting(saying[i][:1]))
                 grounds.append((*supporting, *denying))
                 continue
             if supporting:
                 scores.append(1.0)
-                why.append(f"{_named([*against])} otherwise and newer; {_named(saying[i])} so")
+                newer = _contradicting([*against], newer=True)
+                why.append(f"{newer}; {_supporting(saying[i])}")
                 grounds.append((*supporting, *denying))
                 continue
             best = min(places, key=lambda place: columns[place][i] or 0.0, default=None)
             found = 1.0 if best is None else columns[best][i]
             scores.append(None if self.config.unmentioned is None else found)
-            otherwise = f"{_named([*against])} otherwise" if against else None
-            why.append(otherwise or "no reference has its facts")
+            why.append(_contradicting([*against]) if against else "no reference has its facts")
             grounds.append(denying)
         _follow_reasons(passage, scores, why, grounds)
         _check_citations(passage, references, evidence, scores, why, grounds)
@@ -406,7 +406,7 @@ def _ranked(texts: Sequence[str], wanted: Sequence[str]) -> list[int]:
     return sorted(range(total), key=lambda place: (-scores[place], place))
 
 
-def _read(
+def _parse(
     answer: Completion,
     *,
     count: int,
@@ -466,11 +466,21 @@ def _place_of(quote: str, text: str) -> tuple[int | None, int | None]:
     return found.span() if found else (None, None)
 
 
+def _supporting(places: Sequence[int]) -> str:
+    return f"{_named(places)} {'supports' if len(places) == 1 else 'support'} it"
+
+
+def _contradicting(places: Sequence[int], *, newer: bool = False) -> str:
+    several = len(places) != 1
+    said = f"{_named(places)} {'contradict' if several else 'contradicts'} it"
+    return f"{said} and {'are' if several else 'is'} newer" if newer else said
+
+
 def _named(places: Sequence[int]) -> str:
     numbers = [str(place + 1) for place in places]
     if len(numbers) == 1:
-        return f"reference {numbers[0]} says"
-    return f"references {', '.join(numbers[:-1])} and {numbers[-1]} say"
+        return f"reference {numbers[0]}"
+    return f"references {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def _is_newer(
@@ -557,10 +567,10 @@ def _check_citations(
         missing = [name for name in cited if name not in labels]
         supporting = {g.reference for g in grounds[i] if g.supports}
         if missing:
-            scores[i], why[i] = 1.0, f"it cites [{missing[0]}], which there is not"
+            scores[i], why[i] = 1.0, f"it cites [{missing[0]}], which does not exist"
         elif supporting and not supporting & {labels[name] for name in cited}:
-            others = _named(sorted(supporting))
-            scores[i], why[i] = 1.0, f"it cites [{cited[0]}], which does not say so; {others} so"
+            others = _supporting(sorted(supporting))
+            scores[i], why[i] = 1.0, f"it cites [{cited[0]}], which does not support it; {others}"
 
 
 def _check_attached(
@@ -582,11 +592,11 @@ def _check_attached(
         missing = [name for name, places in citations if not places]
         supporting = {g.reference for g in grounds[i] if g.supports}
         if missing:
-            scores[i], why[i] = 1.0, f"it cites {missing[0]}, which there is not"
+            scores[i], why[i] = 1.0, f"it cites {missing[0]}, which does not exist"
         elif supporting and not any(supporting & places for _, places in citations):
-            others = _named(sorted(supporting))
+            others = _supporting(sorted(supporting))
             name = citations[0][0]
-            scores[i], why[i] = 1.0, f"it cites {name}, which does not say so; {others} so"
+            scores[i], why[i] = 1.0, f"it cites {name}, which does not support it; {others}"
 
 
 def _cited_by(

@@ -436,7 +436,7 @@ class Semantic:
             )
         weights = weights and [weights[i] for i in kept]
         texts = [texts[i] for i in kept]
-        rows = [[entailed.of.get((a, b)) or NEUTRAL for b in texts] for a in texts]
+        rows = [[entailed.by_pair.get((a, b)) or NEUTRAL for b in texts] for a in texts]
         # Each sweep of rotations takes time cubic in their number.
         found = await compute(partial(self._measured, rows, weights), chars=50 * len(texts) ** 3)
         return Scores(
@@ -465,11 +465,14 @@ class Semantic:
             failures += found.failures
 
             def is_other(i: int, first: str = first, found: Entailed = found) -> bool:
-                one, other = found.of.get((first, texts[i])), found.of.get((texts[i], first))
+                one, other = (
+                    found.by_pair.get((first, texts[i])),
+                    found.by_pair.get((texts[i], first)),
+                )
                 return not _equivalent(one or NEUTRAL, other or NEUTRAL, config.equivalence)
 
             left = [i for i in left[1:] if is_other(i)]
-        return pairs, Entailed(found.of, failures)
+        return pairs, Entailed(found.by_pair, failures)
 
     def _measured(self, matrix: Matrix, weights: Sequence[float] | None) -> _Measured:
         config, n = self.config, len(matrix)
@@ -503,13 +506,13 @@ class Semantic:
     def _weights(self, evidence: Evidence) -> list[float] | None:
         if not self.config.weighted:
             return None
-        tokens = (evidence.logprobs, *(s.logprobs for s in evidence.samples.landed))
+        tokens = (evidence.logprobs, *(s.logprobs for s in evidence.samples.arrived))
         found = [_probability(of) for of in tokens]
         known = [weight for weight in found if weight is not None]
         return known if len(known) == len(found) else None
 
     async def _of_claims(self, passage: Passage, evidence: Evidence) -> Scores:
-        config, samples = self.config, evidence.samples.landed
+        config, samples = self.config, evidence.samples.arrived
         everything = config.units == "all" and config.measure != "entailment"
         asked = evidence.query.question if evidence.query else ""
         atomic = config.measure != "luq"
@@ -533,7 +536,7 @@ class Semantic:
         flat = [pair for row in pairs for pair in row]
         entailed = await self._entailing.find(flat, evidence)
         trust = _support if config.measure == "entailment" else _contrasted
-        means = [mean_score([trust(entailed.of.get(pair)) for pair in row]) for row in pairs]
+        means = [mean_score([trust(entailed.by_pair.get(pair)) for pair in row]) for row in pairs]
         passage_score = None
         if config.measure != "entailment":
             # Average over the units of each text, then over the texts.
@@ -561,11 +564,13 @@ class Semantic:
         entailed = await self._entailing.find(pairs, evidence)
 
         # A text with an unknown entry is not a node.
-        kept = [text for text in texts if all((text, claim) in entailed.of for claim in claims)]
+        kept = [
+            text for text in texts if all((text, claim) in entailed.by_pair for claim in claims)
+        ]
 
         def measured() -> list[float]:
             edges = [
-                [_over(entailed.of.get((text, claim)), self.config.edge) for text in kept]
+                [_over(entailed.by_pair.get((text, claim)), self.config.edge) for text in kept]
                 for claim in claims
             ]
             return closeness(edges)
@@ -573,7 +578,7 @@ class Semantic:
         found = await compute(measured, chars=10 * len(claims) ** 2 * len(texts))
         scores = [
             1.0 - near
-            if 2 * len(kept) > len(texts) and any(entailed.of[t, claim] for t in kept)
+            if 2 * len(kept) > len(texts) and any(entailed.by_pair[t, claim] for t in kept)
             else None
             for near, claim in zip(found, said[0], strict=False)
         ]
@@ -618,7 +623,7 @@ def complete(texts: Sequence[str], pairs: Iterable[Pair], entailed: Entailed) ->
         pairs: The wanted entries.
         entailed: The known entries.
     """
-    failed = {pair for pair in pairs if pair not in entailed.of}
+    failed = {pair for pair in pairs if pair not in entailed.by_pair}
     kept = list(range(len(texts)))
     while len(kept) > 1:
         missing = [
@@ -632,7 +637,7 @@ def complete(texts: Sequence[str], pairs: Iterable[Pair], entailed: Entailed) ->
 
 
 def _texts(evidence: Evidence) -> list[str]:
-    return [sample.text for sample in evidence.samples.landed]
+    return [sample.text for sample in evidence.samples.arrived]
 
 
 def _sentences(passage: Passage) -> list[str]:

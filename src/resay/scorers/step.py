@@ -299,7 +299,7 @@ class Step:
         return self.source == "second"
 
     @property
-    def whole(self) -> bool:
+    def needs_whole_passage(self) -> bool:
         """Whether it scores the passage as a whole, or sentences by their context.
 
         Such a step waits for the end of a response that is still being streamed.
@@ -317,7 +317,7 @@ class Step:
         return self.contradicts and getattr(self.scorer, "contradicts_at_once", False)
 
     @property
-    def foresees(self) -> bool:
+    def can_precompute(self) -> bool:
         """Whether its correction can be computed from scores in advance."""
         return isinstance(self.scorer, Corrects)
 
@@ -346,8 +346,8 @@ class Step:
             return evidence
         return replace(evidence, samples=samples, judge_provider=judge)
 
-    async def skip(self, query: Query | None, passage: Passage) -> str | None:
-        """Return why the policy's `when` leaves this step out, or None.
+    async def gated(self, query: Query | None, passage: Passage) -> str | None:
+        """Return why the policy's `when` gates this step off, or None.
 
         Args:
             query: The query that the response answers.
@@ -359,17 +359,17 @@ class Step:
         reason = when.before(query) or await when.after(query, passage)
         return reason and f"{self.name}: {reason}"
 
-    def leave_out(self, passage: Passage, evidence: Evidence) -> str | None:
+    def skip_reason(self, passage: Passage, evidence: Evidence) -> str | None:
         """Return why the scorer has nothing to do for a passage, or None.
 
         Args:
             passage: The passage.
             evidence: The evidence as this step sees it.
         """
-        leaves_out: Callable[[Passage, Evidence], str | None] | None = getattr(
-            self.scorer, "leave_out", None
+        find_reason: Callable[[Passage, Evidence], str | None] | None = getattr(
+            self.scorer, "skip_reason", None
         )
-        reason = leaves_out(passage, evidence) if leaves_out else None
+        reason = find_reason(passage, evidence) if find_reason else None
         return reason and f"{self.name}: {reason}"
 
     async def run(self, passage: Passage, evidence: Evidence) -> Scores:

@@ -55,14 +55,14 @@ def object_in(completion: Completion, query: Query) -> Any:
     """
     calls = [call for call in completion.calls if call.name in query.object_tools]
     if calls:
-        objects = [read_object(call.arguments) for call in calls]
+        objects = [parse_object(call.arguments) for call in calls]
         return objects[0] if len(objects) == 1 else objects
     opening = _FENCE.search(completion.text)
     inside = completion.text[opening.end() :].partition("```") if opening else None
-    return read_object(inside[0] if inside and inside[1] else completion.text)
+    return parse_object(inside[0] if inside and inside[1] else completion.text)
 
 
-def read_object(text: str) -> Any:
+def parse_object(text: str) -> Any:
     """Parse a text as a JSON mapping or list; None if it is neither."""
     try:
         value: Any = json.loads(text)
@@ -140,15 +140,15 @@ class Comparable(Layer):
     Args:
         inner: The provider of the samples.
         keep: Returns the text of a sample to compare; empty if there is none.
-        reads_objects: Whether `keep` parses objects, which takes time.
+        parses_objects: Whether `keep` parses objects, which takes time.
     """
 
     def __init__(
-        self, inner: Provider, keep: Callable[[Completion], str], *, reads_objects: bool
+        self, inner: Provider, keep: Callable[[Completion], str], *, parses_objects: bool
     ) -> None:
         super().__init__(inner)
         self._keep = keep
-        self._reads_objects = reads_objects
+        self._reads_objects = parses_objects
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask, and reduce the answers to the text to compare."""
@@ -223,7 +223,7 @@ class Fields(SampleScorer):
             scores: The field's entries in their columns.
         """
         path = sentence.partition(": ")[0]
-        for sample, score in zip(evidence.samples.landed, scores, strict=False):
+        for sample, score in zip(evidence.samples.arrived, scores, strict=False):
             if score and (line := sample.derived(_Object).lines.get(path)):
                 return Contradiction("sample", sample.index, line)
         return None

@@ -29,9 +29,9 @@ from resay.core.tokens import tokenize
 from resay.core.verdict import Scores
 from resay.providers.base import Completion, ToolCall
 from resay.scorers.evidence import Evidence
-from resay.scorers.structured import Fields, fields_in, read_object, rendered
+from resay.scorers.structured import Fields, fields_in, parse_object, rendered
 
-NOWHERE = "stands in neither the conversation nor a tool's result"
+NOT_GIVEN = "appears in neither the conversation nor a tool's result"
 """The note on a value that the model must have made up."""
 
 _NAMES = re.compile(r"tools\[\d+\]\Z")
@@ -67,7 +67,7 @@ def rendered_calls(calls: Sequence[ToolCall]) -> str:
             key = f"{call.name} {count}"
         known.add(key)
         # Arguments that are not JSON are passed to the tool verbatim.
-        given = read_object(call.arguments)
+        given = parse_object(call.arguments)
         if given is None:
             given = call.arguments.strip()
         if given:
@@ -97,7 +97,7 @@ class Arguments(Fields):
         made_up = await compute(find, chars=_READING * sum(map(len, known)))
         why = scores.why or (None,) * len(passage.sentences)
         noted = (
-            "; ".join(filter(None, (reason, NOWHERE if i in made_up else None))) or None
+            "; ".join(filter(None, (reason, NOT_GIVEN if i in made_up else None))) or None
             for i, reason in enumerate(why)
         )
         return replace(scores, why=tuple(noted))
@@ -111,7 +111,7 @@ def _texts_known(evidence: Evidence) -> Iterator[str]:
         yield from _texts_in(query.params.get(name))
     yield from query.references
     yield from (reference.text for reference in evidence.sources)
-    yield from (sample.text for sample in evidence.references.landed)
+    yield from (sample.text for sample in evidence.references.arrived)
 
 
 def _texts_in(value: Any) -> Iterator[str]:

@@ -60,7 +60,7 @@ from resay.engine.regeneration.regenerator import (
 from resay.errors import ProviderError
 from resay.policy import Policy, Regenerate
 from resay.providers.base import Completion
-from resay.scorers.common.judging import ask, judge_for, read_numbered
+from resay.scorers.common.judging import ask, judge_for, parse_numbered
 from resay.scorers.common.probing import Probed, Prober
 
 _CORRECT = """\
@@ -265,7 +265,7 @@ class _BySamples(Mending):
         for target in targets:
             for claim in target.doubtful:
                 said: Counter[str] = Counter()
-                for sample in samples.landed:
+                for sample in samples.arrived:
                     found = search.of(claim.text, {sample.index})
                     if found is not None:
                         said[found.text] += 1
@@ -365,7 +365,7 @@ class _BySamples(Mending):
         # An unnumbered answer may be a refusal.
         def read(completion: Completion) -> Sequence[str | None]:
             marks = _opening_marks(completion.text)
-            return read_numbered(
+            return parse_numbered(
                 completion.text, count, lambda words: f"{marks.get(words, '')}{words}".strip()
             )
 

@@ -261,7 +261,7 @@ class Rechecking:
                 check.evidence,
                 samples=samples,
                 query=query,
-                asked=check.query,
+                user_query=check.query,
                 prober=None,
                 logprobs=(),
                 second=Samples(splitter=self._policy.splitter),

@@ -97,7 +97,7 @@ class SampleScorer(ABC):
             await comparison.run()
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                evidence.unfinished.append(await comparison.scored())
+                evidence.partial_scores.append(await comparison.scored())
             raise
         return await comparison.scored()
 
@@ -120,19 +120,19 @@ class _Comparison:
     async def run(self) -> None:
         rule, samples = self.evidence.stopping, self.evidence.samples
         pending = frozenset(range(len(self.passage.sentences)))
-        seen, wanted = 0, rule.least if rule else samples.most
+        seen, wanted = 0, rule.min_samples if rule else samples.available
         while pending:
             await self._compare(seen, wanted, pending)
             seen = len(self.columns)
-            if rule is None or seen < wanted or seen >= samples.most:
+            if rule is None or seen < wanted or seen >= samples.available:
                 return
             known = [self.columns[i] for i in sorted(self.columns)]
-            outlook = rule.outlook(
+            work = rule.remaining(
                 [column.raw or column.scores for column in known],
                 [column.passage for column in known],
                 bounded=not any(column.raw for column in known),
             )
-            pending, wanted = outlook.sentences, seen + outlook.more
+            pending, wanted = work.sentences, seen + work.more
 
     async def _compare(self, seen: int, wanted: int, pending: frozenset[int]) -> None:
         async with anyio.create_task_group() as tasks:

@@ -133,7 +133,7 @@ class Parts:
         """
         results: dict[int, PartScores] = {}
         # A stopping rule for the entries of one method does not apply to a sum of several.
-        evidence = replace(evidence, stopping=None, unfinished=[])
+        evidence = replace(evidence, stopping=None, partial_scores=[])
 
         async def run(i: int, step: Step) -> None:
             scores = await step.run(passage, step.view(evidence, evidence.judge_provider))

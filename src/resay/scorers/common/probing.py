@@ -29,12 +29,12 @@ from resay.core.non_claims import claims_nothing
 from resay.core.quantities import Quantity, negations, quantities
 from resay.providers.base import Completion
 from resay.scorers.common.judging import (
-    Reading,
+    ParsedAnswer,
     ask,
     ask_together,
     first_choice,
-    read_numbered,
-    read_yes_no,
+    parse_numbered,
+    parse_yes_no,
     strip_decoration,
 )
 from resay.scorers.common.words import stems_of
@@ -223,38 +223,38 @@ class Prober:
         if not affordable:
             return
         wanted = [claims[i] for i in affordable]
-        reading = await ask(
+        parsed = await ask(
             self.judge,
             render_questions(wanted, self.conversation),
-            lambda answer: read_numbered(answer.text, len(wanted), _question),
+            lambda answer: parse_numbered(answer.text, len(wanted), _question),
             _QUESTIONS_AGAIN.format(count=len(wanted)) if self.restate else None,
         )
-        probes.failures += reading.failures
+        probes.failures += parsed.failures
 
         async def draw(i: int, question: Question) -> None:
             asked = render_question(question.text, self.conversation)
-            readings = await ask_together(
+            parsed_answers = await ask_together(
                 self.model,
                 (*self.model.query.messages, {"role": "user", "content": asked}),
                 _short,
                 None,
                 self.answers,
             )
-            probes.failures += (kind for reading in readings for kind in reading.failures)
-            said[i] = [reading.slots[0] for reading in readings if reading.answered]
+            probes.failures += (kind for parsed in parsed_answers for kind in parsed.failures)
+            said[i] = [parsed.slots[0] for parsed in parsed_answers if parsed.answered]
 
         values: dict[str, set[str]] = {}
-        for written in filter(None, reading.slots):
+        for written in filter(None, parsed.slots):
             values.setdefault(written.text.casefold(), set()).add(written.value.casefold())
         async with anyio.create_task_group() as tasks:
-            for i, claim, written in zip(affordable, wanted, reading.slots, strict=True):
+            for i, claim, written in zip(affordable, wanted, parsed.slots, strict=True):
                 probed = probes.by_place[i]
                 # If two claims answer a question differently, neither is its only answer.
                 if written is not None and len(values[written.text.casefold()]) > 1:
                     written = _NONE
                 question = written and usable(claim, written)
                 if question is None:
-                    probed.note = _why_no_question(reading, written)
+                    probed.note = _why_no_question(parsed, written)
                     continue
                 probed.question = question
                 tasks.start_soon(draw, i, question)
@@ -285,17 +285,17 @@ class Prober:
         listed = "\n".join(f"{n}. {q} | {a} | {b}" for n, (q, a, b) in enumerate(pairs, 1))
         choices = {"same": True, "different": False}
 
-        def read(answer: Completion) -> list[bool | None]:
-            return read_numbered(answer.text, len(pairs), lambda text: first_choice(text, choices))
+        def parse(answer: Completion) -> list[bool | None]:
+            return parse_numbered(answer.text, len(pairs), lambda text: first_choice(text, choices))
 
-        reading = await ask(
+        parsed = await ask(
             self.comparer,
             _COMPARE.format(listed=listed, code=_code(listed)),
-            read,
+            parse,
             _COMPARE_AGAIN.format(count=len(pairs)) if self.restate else None,
         )
-        probes.failures += reading.failures
-        slots = zip(pairs, reading.slots, strict=True)
+        probes.failures += parsed.failures
+        slots = zip(pairs, parsed.slots, strict=True)
         return {(value, answer): told for (_, value, answer), told in slots if told is not None}
 
 
@@ -349,8 +349,8 @@ def _question(line: str) -> Question | None:
     return Question(text, value)
 
 
-def _why_no_question(reading: Reading[Question], written: Question | None) -> str:
-    if not reading.answered:
+def _why_no_question(parsed: ParsedAnswer[Question], written: Question | None) -> str:
+    if not parsed.answered:
         return "the call for a question failed"
     if written is None:
         return "no question could be read"
@@ -426,7 +426,7 @@ def agrees(value: str, answer: str) -> bool | None:
     """
     affirmed = _yes_or_no(value)
     if affirmed is not None:
-        said = read_yes_no(answer)
+        said = parse_yes_no(answer)
         return None if said is None else said == affirmed
     answer, denied = _affirmed(value, answer)
     if denied is not None:
@@ -449,7 +449,7 @@ def agrees(value: str, answer: str) -> bool | None:
 
 
 def _yes_or_no(value: str) -> bool | None:
-    return None if " " in value else read_yes_no(value)
+    return None if " " in value else parse_yes_no(value)
 
 
 def _affirmed(value: str, answer: str) -> tuple[str, bool | None]:

@@ -322,7 +322,7 @@ class Indexing:
             text = without_noise(sample.text)
             stances.append(stance(text))
             mine, whole, first = set[str](), set[str](), len(said)
-            for sentence in _read(text, place, stems, whole):
+            for sentence in _sentences_of(text, place, stems, whole):
                 mine |= sentence.words
                 for quantity in sentence.quantities:
                     meaning = quantity.meaning
@@ -420,7 +420,7 @@ def keys_of(quantity: Quantity, *, near: bool = False) -> Iterator[Key]:
             yield quantity.unit, k
 
 
-def _read(text: str, sample: int, stems: Stems, whole: set[str]) -> Iterator[Said]:
+def _sentences_of(text: str, sample: int, stems: Stems, whole: set[str]) -> Iterator[Said]:
     """Split a sample into sentences, with a fast pattern."""
     cuts = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
     near: list[list[Quantity]] = [[] for _ in cuts]

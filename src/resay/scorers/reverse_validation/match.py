@@ -32,8 +32,8 @@ from resay.scorers.reverse_validation.words import (
     TITLES,
     Word,
     join,
-    read_words,
     respell,
+    split_words,
 )
 
 # Aliases come with the definition; "known as" further down is about other things.
@@ -129,7 +129,7 @@ def name_of(entity: str, aliases: Sequence[str]) -> Name:
     persons: list[tuple[str, ...]] = []
     longest = 0
     for written in (entity, *aliases):
-        words = read_words(written)
+        words = split_words(written)
         longest = max(longest, len(words))
         for form in _forms(written, words):
             forms.setdefault(form.key, form)
@@ -402,11 +402,11 @@ def names_entity(answer: str, entity: str, aliases: Sequence[str] = ()) -> bool:
     name = name_of(entity, aliases)
     if not name.forms:  # a name of marks only: "!!!"
         return names_exactly(answer, entity)
-    bare = read_words(answer)
+    bare = split_words(answer)
     if bare and written_as(answer, bare, name):
         return True
     for clause in _clauses(answer):
-        words = read_words(clause)
+        words = split_words(clause)
         found = mentions(clause, words, name)
         if _denies(clause, words, found):
             continue
@@ -433,7 +433,7 @@ def find_mentions(
     name = name_of(entity, aliases)
     if not name.forms and entity.strip():
         return tuple(found.span() for found in re.finditer(re.escape(entity.strip()), text))
-    words = read_words(text)
+    words = split_words(text)
     spans: list[tuple[int, int]] = []
     for mention in mentions(text, words, name):
         start, end = words[mention.first].start, words[mention.last].end
@@ -606,7 +606,7 @@ def _same_bearer(clause: str, words: list[Word], mention: Mention) -> bool:
     return not other or said[0].key in mention.form.dropped
 
 
-def read_percentage_exactly(answer: str) -> int | None:
+def parse_percentage_exactly(answer: str) -> int | None:
     """Parse a percentage as the paper's released code does: the first digits directly before "%".
 
     Returns:
@@ -658,7 +658,7 @@ _SHORT_OF_ALL = re.compile(
 )
 
 
-def read_percentage(answer: str) -> float | None:
+def parse_percentage(answer: str) -> float | None:
     """Parse what share of the requirements an answer says its entity meets.
 
     A percentage takes precedence over a share ("7 out of 8 criteria"), and a share over "all
@@ -696,7 +696,7 @@ def _stated_share(clause: str) -> float | None:
     found = _SHARE.search(clause)
     if found is None:
         return None
-    met, total = (int(word.key) for group in found.groups() if group for word in read_words(group))
+    met, total = (int(word.key) for group in found.groups() if group for word in split_words(group))
     return 100 * met / total if total else None
 
 
