@@ -245,13 +245,13 @@ async def test_a_long_text_answers_from_its_most_telling_part(tiny: Tiny) -> Non
         Question(0, "in which of the years was it opened by the king?", ("1871", "1946", "1932")),
     ]
     exam = await examinee.exam(questions)
-    assert exam.rooms is not None
-    assert 4 < exam.rooms[1] < exam.rooms[0] < 126
+    assert exam.token_limits is not None
+    assert 4 < exam.token_limits[1] < exam.token_limits[0] < 126
     long = Passage.of(" ".join(sentences(40, seed=7)))
     for place, (question, answer) in enumerate(
         zip(questions, await examinee.answer(exam, long), strict=True)
     ):
-        parts = await windows(long, exam.rooms[place], chooser)
+        parts = await windows(long, exam.token_limits[place], chooser)
         assert len(parts) > 3
         one = await examinee.exam([question])
         apart = [(await examinee.answer(one, Passage.of(part)))[0] for part in parts]

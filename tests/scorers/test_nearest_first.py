@@ -331,7 +331,9 @@ async def test_the_passage_is_asked_about_until_it_is_settled() -> None:
 async def test_sentences_settled_before_count_for_the_passage() -> None:
     table, shared = [[1.0, 0.0] * 10], [[0.5] * 20]
     _, alone = await run(table, rule([()], passage=0.5), shared=shared)
-    _, together = await run(table, rule([()], passage=0.5, settled_scores=(0.0,) * 9), shared=shared)
+    _, together = await run(
+        table, rule([()], passage=0.5, settled_scores=(0.0,) * 9), shared=shared
+    )
     assert len(alone.pairs) == 20
     assert len(together.pairs) == 3
 

@@ -197,7 +197,7 @@ def test_a_sentence_is_open_as_long_as_the_posterior_leaves_it_open(
 def test_a_passage_is_open_as_long_as_the_posterior_of_its_mean_leaves_it_open(
     values: list[float], edge: float, others: list[float], own: bool
 ) -> None:
-    aim = Decisions(((), ()), passage=edge, settled=tuple(others))
+    aim = Decisions(((), ()), passage=edge, settled_scores=tuple(others))
     rows = [[value, 1.0] for value in values]
     passage = values if own else ()
     work = Stopping(aim, CONFIDENCE, 3, OF).remaining(rows, passage, bounded=False)

@@ -31,8 +31,8 @@ from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limi
 from resay.providers.prices import Metered, Priced
 from resay.providers.shared_limits import SharedLimits, shared_limiter
 from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
-from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
-from resay.scorers.tools import compared_calls, passage_of_calls
+from resay.scorers.structured import PARSING, Comparable, comparable_text, object_in, passage_of
+from resay.scorers.tools import comparable_calls, passage_of_calls
 
 # `compute` weight of a conversation's characters while searching it for references.
 _FINDING = 2
@@ -312,7 +312,7 @@ class Check:
         query = query.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
         )
-        keep = compared_calls if calls else partial(compared, query=query)
+        keep = comparable_calls if calls else partial(comparable_text, query=query)
         reads = calls or query.wants_object
         limited, weighed = self._limited(sampler), self._chain.needing("sample_logprobs")
         if weighed:
@@ -392,7 +392,7 @@ class Check:
         read = partial(_objects_in, completion, given, query)
         passage, samples = None, list[str]()
         with anyio.CancelScope(deadline=self.deadline) as reading:
-            passage, samples = await compute(read, chars=READING * sum(map(len, texts)))
+            passage, samples = await compute(read, chars=PARSING * sum(map(len, texts)))
         if reading.cancelled_caught:
             return self._unsplit(completion.text)
         self._evidence.samples.add(samples)
@@ -415,7 +415,7 @@ class Check:
         passage, texts = None, [call.arguments for call in completion.calls]
         with anyio.CancelScope(deadline=self.deadline):
             read = partial(passage_of_calls, completion.calls)
-            passage = await compute(read, chars=READING * sum(map(len, texts)))
+            passage = await compute(read, chars=PARSING * sum(map(len, texts)))
         if passage is None:
             return self._unsplit(completion.text)
         samples = Samples(splitter=self._policy.splitter)
@@ -508,7 +508,7 @@ def _objects_in(
     """Return the object in an answer, if it has one, and those in the caller's samples."""
     found = object_in(completion, query)
     passage = None if found is None else passage_of(found)
-    return passage, [compared(Completion(sample), query) for sample in samples]
+    return passage, [comparable_text(Completion(sample), query) for sample in samples]
 
 
 def skipped_early(policy: Policy, query: Query | None) -> str | None:

@@ -169,18 +169,18 @@ class _Opinion:
 
     Attributes:
         score: 0 for right, 1 for wrong; None if it does not know, or does not mention the claim.
-        instead: The right answer in its words; empty if it gives none.
+        correction: The right answer in its words; empty if it gives none.
     """
 
     score: float | None = None
-    instead: str = ""
+    correction: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Opinions:
     """The second model's opinions; None for a claim without an answer."""
 
-    of: tuple[_Opinion | None, ...]
+    by_claim: tuple[_Opinion | None, ...]
     failures: tuple[str, ...] = ()
     undetermined: int = 0
     problem: str | None = None
@@ -218,7 +218,7 @@ class CrossModel:
         second = self.config.second
         if not self._chosen(evidence.scores):
             return "every claim is contradicted already"
-        if self._in_doubt(evidence.scores) or drawn(second.share, passage, evidence):
+        if self._in_doubt(evidence.scores) or is_in_share(second.share, passage, evidence):
             return None
         return f"nothing is in doubt, and the answer is not in the share of {second.share:g}"
 
@@ -292,7 +292,7 @@ class CrossModel:
                 pool.draw_from(tasks, provider, asked, max_requests=second.samples)
             view = replace(evidence, samples=pool, stopping=None, scores=())
             passages = [await sample.split() for sample in await pool.all()]
-            if not all(_says_nothing(said, query.question) for said in passages):
+            if not all(_says_nothing(sample, query.question) for sample in passages):
                 found = await step.run(passage, view)
                 compared = True
         failures = (*(type(error).__name__ for error in pool.failures), *found.failures)
@@ -321,7 +321,7 @@ class CrossModel:
         why: list[str | None] = [None] * count
         instead: list[Contradiction | None] = [None] * count
         lost: list[int] = []
-        for i, opinion in zip(chosen, found.of, strict=True):
+        for i, opinion in zip(chosen, found.by_claim, strict=True):
             if opinion is None:
                 lost.append(i)
                 continue
@@ -330,10 +330,10 @@ class CrossModel:
             own = opinion.score if before[i] is None else before[i]
             blend = (1 - second.weight) * (own or 0.0) + second.weight * opinion.score
             scores[i] = min(max(opinion.score, blend), 1.0)
-            said = "contradicts it" if opinion.score > 0.5 else "agrees"
-            why[i] = f"another model, {second.model}, {said}"
-            if opinion.instead:
-                instead[i] = Contradiction("second", 0, opinion.instead, model=second.model)
+            opinion_text = "contradicts it" if opinion.score > 0.5 else "agrees"
+            why[i] = f"another model, {second.model}, {opinion_text}"
+            if opinion.correction:
+                instead[i] = Contradiction("second", 0, opinion.correction, model=second.model)
         return Scores(
             sentences=tuple(scores),
             why=tuple(why),
@@ -347,15 +347,15 @@ class CrossModel:
     def _remark(self, found: _Opinions) -> str:
         """Return a remark for the verdict's reason, without any content."""
         who = f"another model, {self.config.second.model},"
-        known = [opinion for opinion in found.of if opinion is not None]
+        known = [opinion for opinion in found.by_claim if opinion is not None]
         if not known:
             return f"no second opinion: {self.config.second.model} {found.problem}"
-        said = Counter(
+        counts = Counter(
             "unknown" if o.score is None else "wrong" if o.score > 0.5 else "right" for o in known
         )
-        parts = [f"{who} contradicts {said['wrong'] or 'none'} of {_claims(len(known))}"]
-        if said["unknown"]:
-            parts.append(f"says nothing about {said['unknown']}")
+        parts = [f"{who} contradicts {counts['wrong'] or 'none'} of {_claims(len(known))}"]
+        if counts["unknown"]:
+            parts.append(f"says nothing about {counts['unknown']}")
         if found.problem:
             parts.append(found.problem)
         return " and ".join(parts)
@@ -376,7 +376,7 @@ def render(claims: Sequence[str], conversation: str = "") -> str:
     return _VERIFY.format(conversation=talk if conversation else "", claims=listed, code=code)
 
 
-def drawn(share: float, passage: Passage, evidence: Evidence) -> bool:
+def is_in_share(share: float, passage: Passage, evidence: Evidence) -> bool:
     """Return whether a confident answer belongs to the share to check.
 
     The result is the same for the same conversation, on every machine. If the conversation is
@@ -404,8 +404,8 @@ def _parse(answer: str) -> _Opinion | None:
     known = first_choice(word, {name: (score,) for name, score in _WORDS.items()})
     if known is None:
         return None
-    told = "".join(c if c.isprintable() else " " for c in instead[:_INSTEAD_CHARS])
-    return _Opinion(known[0], told.strip(" \t*_`|") if known[0] else "")
+    correction = "".join(c if c.isprintable() else " " for c in instead[:_INSTEAD_CHARS])
+    return _Opinion(known[0], correction.strip(" \t*_`|") if known[0] else "")
 
 
 def _says_nothing(sample: Passage, question: str) -> bool:

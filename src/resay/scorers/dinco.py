@@ -317,17 +317,17 @@ class Dinco:
             [_known(of, text, claim) for text in texts],
             [[_known(of, one, other) for other in texts] for one in texts],
         )
-        told = f"sure of it {sure:.2f}"
+        explanation = f"sure of it {sure:.2f}"
         if self.config.distractors:
             count = f"{len(texts)} alternative{'' if len(texts) == 1 else 's'}"
-            told += f", normalised by {count} {nvc:.2f}"
+            explanation += f", normalised by {count} {nvc:.2f}"
         if not self.config.consistency:
-            return 1.0 - nvc, told
+            return 1.0 - nvc, explanation
         support = [one.entails for s in samples if (one := of.get((s, claim))) is not None]
         consistency = mean_score(support)
         if consistency is None:
             return None, None
-        return 1.0 - (nvc + consistency) / 2, f"{told}; {consistency:.2f} support in samples"
+        return 1.0 - (nvc + consistency) / 2, f"{explanation}; {consistency:.2f} support in samples"
 
 
 def _known(of: Mapping[Pair, Entailment | None], premise: str, hypothesis: str) -> Entailment:

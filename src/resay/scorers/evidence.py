@@ -231,8 +231,8 @@ class Samples:
             make: Computes the value; also its cache key.
         """
         if not self._has(make):
-            landed = self.arrived
-            self._derived[make] = len(landed), make(landed)
+            arrived = self.arrived
+            self._derived[make] = len(arrived), make(arrived)
         return cast("T", self._derived[make][1])
 
     async def derive(self, make: Callable[[Sequence[Sample]], T], *, chars: float) -> T:
@@ -458,8 +458,10 @@ def prober_of(
     if "temperature" in sample.params:
         kept["temperature"] = sample.params["temperature"]
     # The application's instructions apply to short answers too.
-    told = tuple(m for m in query.messages if m.get("role") in ("system", "developer"))
-    return Judge(provider, Query(told, sample.model, kept, tenant=query.tenant, varied=True))
+    instructions = tuple(m for m in query.messages if m.get("role") in ("system", "developer"))
+    return Judge(
+        provider, Query(instructions, sample.model, kept, tenant=query.tenant, varied=True)
+    )
 
 
 def as_messages(prompt: str | Sequence[Message]) -> tuple[Message, ...]:

@@ -48,7 +48,7 @@ from resay.models.windows import cut, windows
 from resay.scorers.base import Need, SampleConfig, ScorerConfig
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.common.judging import JudgeConfig, ParsedAnswer, ask, first_choice, judge_for
-from resay.scorers.common.languages import Said
+from resay.scorers.common.languages import JudgeVerdict
 from resay.scorers.evidence import (
     NEUTRAL,
     SPLITTING,
@@ -197,9 +197,9 @@ class Nli(SampleScorer):
             The contradicting sentence; None if there is none.
         """
         index = max(range(len(scores)), key=lambda i: scores[i] or 0.0)
-        said = evidence.samples.arrived[index].passage.sentences
+        sentences = evidence.samples.arrived[index].passage.sentences
         # If a model finds two equal sentences contradictory, that is not worth showing.
-        texts = [other.text for other in said if other.text != sentence]
+        texts = [other.text for other in sentences if other.text != sentence]
         texts = await self._fitting(texts, sentence)
         found = await self._probabilities([(text, sentence) for text in texts])
         contradicting = [
@@ -344,14 +344,14 @@ Possible Answer 2: {hypothesis}
 Does Possible Answer 1 semantically entail Possible Answer 2? Respond with entailment, \
 contradiction, or neutral."""
 _PAIR_AGAIN = "Respond with one word: entailment, contradiction, or neutral."
-_PAIR_ANSWERS: Mapping[str, Said] = {
+_PAIR_ANSWERS: Mapping[str, JudgeVerdict] = {
     "entailment": "supported",
     "entails": "supported",
     "contradiction": "contradicted",
     "contradicts": "contradicted",
     "neutral": "not_mentioned",
 }
-_SAID: Mapping[Said, Entailment] = {
+_ENTAILMENTS: Mapping[JudgeVerdict, Entailment] = {
     "supported": Entailment(1.0, 0.0, 0.0),
     "contradicted": Entailment(0.0, 0.0, 1.0),
     "not_mentioned": NEUTRAL,
@@ -443,13 +443,13 @@ class Entailing:
     async def _ask(self, pairs: Sequence[Pair], evidence: Evidence) -> Entailed:
         config, judge = self._config, judge_for(self._config.judge, evidence)
         question = evidence.query.question if evidence.query else ""
-        said = evidence.conversation(config.conversation_chars)
+        conversation = evidence.conversation(config.conversation_chars)
         found: dict[Pair, Entailment | None] = {}
         failures: list[str] = []
         most = 1 if config.form == "published" else _MOST_AT_ONCE
 
         async def ask_one(premise: str, hypotheses: Sequence[str]) -> None:
-            parsed: ParsedAnswer[Said]
+            parsed: ParsedAnswer[JudgeVerdict]
             if config.form == "published":
                 parsed = await ask(
                     judge,
@@ -458,11 +458,13 @@ class Entailing:
                     _PAIR_AGAIN if config.restate else None,
                 )
             else:
-                parsed = await ask_about(judge, hypotheses, premise, said, restate=config.restate)
+                parsed = await ask_about(
+                    judge, hypotheses, premise, conversation, restate=config.restate
+                )
             failures.extend(parsed.failures)
             if parsed.answered:
                 for hypothesis, slot in zip(hypotheses, parsed.slots, strict=True):
-                    found[premise, hypothesis] = None if slot is None else _SAID[slot]
+                    found[premise, hypothesis] = None if slot is None else _ENTAILMENTS[slot]
 
         by_premise: dict[str, list[str]] = {}
         for premise, hypothesis in pairs:

@@ -149,13 +149,13 @@ class PTrue:
         found = await ask_each(about, ask_about)
         known = [parsed.slots[0] for parsed in found]
         scores = [None if p is None else 1.0 - p for p in known]
-        told = [None if p is None else f"the judge finds it true with {p:.2f}" for p in known]
+        reasons = [None if p is None else f"the judge finds it true with {p:.2f}" for p in known]
         failures = tuple(failure for parsed in found for failure in parsed.failures)
         return Scores(
             sentences=() if self.by_text else tuple(scores),
             passage=scores[0] if self.by_text else None,
-            why=() if self.by_text else tuple(told),
-            why_passage=told[0] if self.by_text else None,
+            why=() if self.by_text else tuple(reasons),
+            why_passage=reasons[0] if self.by_text else None,
             failures=failures,
             lost=tuple(i for i, s in enumerate(scores) if s is None) if not self.by_text else None,
             undetermined=sum(parsed.undetermined for parsed in found),

@@ -202,15 +202,15 @@ class Panel:
     ) -> ParsedAnswer[float]:
         config = self.config
         if config.form == "together":
-            said = evidence.conversation(config.conversation_chars)
+            conversation = evidence.conversation(config.conversation_chars)
 
-            def read_all(answer: Completion) -> Sequence[float | None]:
+            def parse_all(answer: Completion) -> Sequence[float | None]:
                 found = parse_numbered(answer.text, len(claims), _parse)
                 # Asked about a single claim, judges omit its number.
                 return [_parse(answer.text)] if len(claims) == 1 and found == [None] else found
 
             again = _TOGETHER_AGAIN.format(count=len(claims)) if config.restate else None
-            return await ask(judge, render_together(claims, said), read_all, again)
+            return await ask(judge, render_together(claims, conversation), parse_all, again)
         question = evidence.query.question if evidence.query else ""
 
         async def ask_about(claim: str) -> ParsedAnswer[float]:
@@ -272,8 +272,8 @@ def _sides(row: Sequence[float | None], names: Sequence[str]) -> dict[str, list[
 
 def _why(row: Sequence[float | None], names: Sequence[str]) -> str | None:
     sides = _sides(row, names)
-    told = (f"{said}: {', '.join(sides[said])}" for said in _SAID.values() if said in sides)
-    return "; ".join(told) or None
+    parts = (f"{side}: {', '.join(sides[side])}" for side in _SAID.values() if side in sides)
+    return "; ".join(parts) or None
 
 
 def _disagreement(rows: Sequence[Sequence[float | None]], names: Sequence[str]) -> str | None:

@@ -99,8 +99,8 @@ _BEFORE_CHARS = 4_000
 
 def _is_unknown(answer: str) -> bool:
     """Return whether an answer says that something is unknown."""
-    said = any(word in answer.casefold() for word in _NOT_KNOWN)
-    return said or claims_nothing(answer, is_open=False) is not None
+    is_unknown = any(word in answer.casefold() for word in _NOT_KNOWN)
+    return is_unknown or claims_nothing(answer, is_open=False) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +289,17 @@ class Probe:
             messages = (*model.query.messages, {"role": "user", "content": text})
             return await ask_together(model, messages, _short, None, config.answers)
 
-        said = await ask_each(questions, answer)
+        answers_by_question = await ask_each(questions, answer)
         failures = [kind for parsed in drawn for kind in parsed.failures]
-        failures += [kind for parsed_answers in said for r in parsed_answers for kind in r.failures]
+        failures += [
+            kind
+            for parsed_answers in answers_by_question
+            for r in parsed_answers
+            for kind in r.failures
+        ]
         answers = {
             question: [question.answer, *(t for r in parsed_answers for t in r.slots if t)]
-            for question, parsed_answers in zip(questions, said, strict=True)
+            for question, parsed_answers in zip(questions, answers_by_question, strict=True)
         }
         return _Claim(
             {question: texts for question, texts in answers.items() if len(texts) > 1},
@@ -305,7 +310,7 @@ class Probe:
     def _entropy(self, claim: _Claim, entailed: Entailed) -> _Result | None:
         scores: list[float] = []
         entropies: list[float] = []
-        told: list[str] = []
+        explanations: list[str] = []
         for question, said_all in claim.answers.items():
             wanted = [(one, other) for one in said_all for other in said_all if one != other]
             answers = [said_all[i] for i in complete(said_all, wanted, entailed)]
@@ -319,13 +324,15 @@ class Probe:
                 value = log(len(answers))
             entropies.append(value)
             scores.append(value / log(len(answers)))
-            said = dict(zip(reversed(found), reversed(answers), strict=True))
-            counts = ", ".join(f"{said[m]} (x{found.count(m)})" for m in sorted(said))
-            told.append(f"{question.text!r}: {counts}")
+            example = dict(zip(reversed(found), reversed(answers), strict=True))
+            counts = ", ".join(f"{example[m]} (x{found.count(m)})" for m in sorted(example))
+            explanations.append(f"{question.text!r}: {counts}")
         score, value = mean_score(scores), mean_score(entropies)
         if score is None or value is None:
             return None
-        return _Result(min(score, 1.0), value, f"entropy {value:.2f}; asked {'; '.join(told)}")
+        return _Result(
+            min(score, 1.0), value, f"entropy {value:.2f}; asked {'; '.join(explanations)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,10 +118,10 @@ def meanings(matrix: Matrix, equivalence: Equivalence = "both") -> list[int]:
 
 
 def _equivalent(one: Entailment, other: Entailment, equivalence: Equivalence) -> bool:
-    said = {label(one), label(other)}
+    labels = {label(one), label(other)}
     if equivalence == "both":
-        return said == {"entails"}
-    return "entails" in said and (equivalence == "either" or "contradicts" not in said)
+        return labels == {"entails"}
+    return "entails" in labels and (equivalence == "either" or "contradicts" not in labels)
 
 
 def label(entailment: Entailment) -> Literal["contradicts", "neutral", "entails"]:
@@ -483,11 +483,11 @@ class Semantic:
         if measure in {"entropy", "sets"}:
             found = meanings(matrix, config.equivalence)
             count = len(set(found))
-            told = f"{count} meaning{'' if count == 1 else 's'} in {n} answers"
+            explanation = f"{count} meaning{'' if count == 1 else 's'} in {n} answers"
             if measure == "sets":
-                return _Measured(count, (count - 1) / (n - 1), told)
+                return _Measured(count, (count - 1) / (n - 1), explanation)
             value = entropy(found, weights)
-            return _Measured(value, value / log(n), f"{told}, entropy {value:.2f}")
+            return _Measured(value, value / log(n), f"{explanation}, entropy {value:.2f}")
         if measure == "kernel":
             value = kernel_entropy(matrix, config.heat)
             return _Measured(value, value / log(n), f"entropy {value:.2f} of {n} answers")
@@ -523,14 +523,14 @@ class Semantic:
             return [mine, *others]
 
         chars = SPLITTING * (len(passage.text) + everything * evidence.samples.chars)
-        said = await compute(read, chars=chars)
+        claims_by_text = await compute(read, chars=chars)
         texts = [passage.text, *(sample.text for sample in samples)]
         if config.measure == "closeness":
-            return await self._closeness(said, texts, evidence)
+            return await self._closeness(claims_by_text, texts, evidence)
         # For each unit, its relation to every text but its own.
         pairs = [
             [(text, unit) for j, text in enumerate(texts) if j != i]
-            for i, units in enumerate(said)
+            for i, units in enumerate(claims_by_text)
             for unit in units
         ]
         flat = [pair for row in pairs for pair in row]
@@ -541,22 +541,22 @@ class Semantic:
         if config.measure != "entailment":
             # Average over the units of each text, then over the texts.
             starts, of_texts = 0, list[float | None]()
-            for units in said:
+            for units in claims_by_text:
                 # `luq` asks once about a sentence with several claims.
                 own = dict(zip(units, means[starts : starts + len(units)], strict=True))
                 of_texts.append(mean_score([*own.values()]))
                 starts += len(units)
             confidence = mean_score(of_texts)
             passage_score = None if confidence is None else 1.0 - confidence
-        scores = [None if mean is None else 1.0 - mean for mean in means[: len(said[0])]]
+        scores = [None if mean is None else 1.0 - mean for mean in means[: len(claims_by_text[0])]]
         return _of_units(scores, passage_score, flat, entailed, len(samples))
 
     async def _closeness(
-        self, said: Sequence[Sequence[str]], texts: Sequence[str], evidence: Evidence
+        self, claims_by_text: Sequence[Sequence[str]], texts: Sequence[str], evidence: Evidence
     ) -> Scores:
-        claims = [*said[0]]
+        claims = [*claims_by_text[0]]
         known = {_folded(claim) for claim in claims}
-        for claim in (claim for of_sample in said[1:] for claim in of_sample):
+        for claim in (claim for of_sample in claims_by_text[1:] for claim in of_sample):
             if _folded(claim) not in known:
                 known.add(_folded(claim))
                 claims.append(claim)
@@ -580,7 +580,7 @@ class Semantic:
             1.0 - near
             if 2 * len(kept) > len(texts) and any(entailed.by_pair[t, claim] for t in kept)
             else None
-            for near, claim in zip(found, said[0], strict=False)
+            for near, claim in zip(found, claims_by_text[0], strict=False)
         ]
         return _of_units(scores, None, pairs, entailed, len(texts) - 1)
 

@@ -386,7 +386,7 @@ class Step:
             scores = await self.scorer.score(passage, evidence)
         # A method that fails, third-party ones included, must not cost the user the answer.
         except Exception as error:
-            return Scores(inconclusive=f"it failed ({_what(error)})")
+            return Scores(inconclusive=f"it failed ({_describe(error)})")
         if scores.sentences and len(scores.sentences) != len(passage.sentences):
             return Scores(inconclusive="it returned the wrong number of scores")
         return scores
@@ -422,11 +422,11 @@ class Step:
         return isinstance(self.config, SampleConfig) and self.config.evidence == "references"
 
 
-def _what(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     # Task groups wrap errors in groups; report the first error inside.
     inner: BaseException = error
     while nested := getattr(inner, "exceptions", ()):
         inner = nested[0]
     # Only our own messages are known to contain nothing of the response.
-    told = isinstance(inner, (ConfigurationError, ScorerError))
-    return f"{type(inner).__name__}: {inner}" if told else type(inner).__name__
+    is_ours = isinstance(inner, (ConfigurationError, ScorerError))
+    return f"{type(inner).__name__}: {inner}" if is_ours else type(inner).__name__

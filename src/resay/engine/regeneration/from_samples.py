@@ -61,7 +61,7 @@ from resay.errors import ProviderError
 from resay.policy import Policy, Regenerate
 from resay.providers.base import Completion
 from resay.scorers.common.judging import ask, judge_for, parse_numbered
-from resay.scorers.common.probing import Probed, Prober
+from resay.scorers.common.probing import Prober, ProbeResult
 
 _CORRECT = """\
 Sentences of an answer are in doubt.
@@ -302,7 +302,7 @@ class _BySamples(Mending):
         probes = await prober.ask({number: text for number, (_, text) in asked.items()})
         lines: dict[int, list[str]] = {}
         for number, (place, text) in asked.items():
-            lines.setdefault(place, []).extend(_answered(text, probes.by_place[number]))
+            lines.setdefault(place, []).extend(_answered(text, probes.by_claim[number]))
         return lines
 
     async def _consistent(
@@ -444,7 +444,7 @@ class _BySamples(Mending):
         return replace(candidate, verdict=verdict)
 
 
-def _answered(claim: str, probed: Probed) -> list[str]:
+def _answered(claim: str, probed: ProbeResult) -> list[str]:
     """Return a prompt's lines with a question and its answers; none without answers."""
     if probed.question is None or probed.note:
         return []

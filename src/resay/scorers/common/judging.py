@@ -232,10 +232,10 @@ def _json_object(text: str) -> dict[str, object] | None:
 
 def _agreed(pairs: Iterator[tuple[K, V]]) -> dict[K, V]:
     """Return the value of each key, without keys that have different values."""
-    said: dict[K, set[V]] = {}
+    values_by_key: dict[K, set[V]] = {}
     for key, value in pairs:
-        said.setdefault(key, set()).add(value)
-    return {key: next(iter(values)) for key, values in said.items() if len(values) == 1}
+        values_by_key.setdefault(key, set()).add(value)
+    return {key: next(iter(values)) for key, values in values_by_key.items() if len(values) == 1}
 
 
 _QUESTION = (
@@ -421,19 +421,21 @@ async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) 
     return [found[place] for place in sorted(found)]
 
 
-def why_unscored(scores: Sequence[float | None], failures: Sequence[str], told: str) -> str | None:
+def why_unscored(
+    scores: Sequence[float | None], failures: Sequence[str], template: str
+) -> str | None:
     """Return why scores support no decision if most claims have none; else None.
 
     Args:
         scores: The scores of the claims.
         failures: Kinds of failed calls.
-        told: The reason, with `{lost}` for how many of how many claims have no score.
+        template: The reason, with `{lost}` for how many of how many claims have no score.
     """
     lost = sum(score is None for score in scores)
     if lost * 2 <= len(scores):
         return None
     kinds = f" ({tally(failures)})" if failures else ""
-    return f"{told.format(lost=f'{lost} of {len(scores)} claims')}{kinds}"
+    return f"{template.format(lost=f'{lost} of {len(scores)} claims')}{kinds}"
 
 
 async def ask_together(
@@ -538,8 +540,8 @@ def _confidence(
     tokens: Sequence[TokenLogprob], parse: Callable[[str], bool | None]
 ) -> float | None:
     for token in tokens:
-        said = parse(token.token)
-        if said is None or token.logprob is None:
+        answer = parse(token.token)
+        if answer is None or token.logprob is None:
             continue
         beside = {one.token: one.logprob for one in token.top}
         mass = {True: 0.0, False: 0.0}
@@ -548,9 +550,9 @@ def _confidence(
             if means is not None:
                 mass[means] += exp(min(logprob, 0.0))
         if not beside:
-            mass[not said] = max(1.0 - mass[said], 0.0)
+            mass[not answer] = max(1.0 - mass[answer], 0.0)
         total = mass[True] + mass[False]
-        return mass[True] / total if total else float(said)
+        return mass[True] / total if total else float(answer)
     return None
 
 

@@ -375,6 +375,6 @@ class NearestFirst:
         if not known:
             return None
         against = sum(entry > 0.5 for entry in known.values())
-        told = f"not supported by {against} of {len(known)} texts compared"
+        explanation = f"not supported by {against} of {len(known)} texts compared"
         left = len(sentence.estimated)
-        return f"{told}; {left} less similar ones estimated" if left else told
+        return f"{explanation}; {left} less similar ones estimated" if left else explanation
