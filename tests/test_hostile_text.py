@@ -20,7 +20,7 @@ from resay.engine.regeneration.topics import plain, topic_of
 from resay.providers.base import Completion
 from resay.retrieval.folder_files import front_matter, heading_of
 from resay.retrieval.folder_index import phrases_of
-from resay.scorers.common.judging import read_named_scores, read_numbered, read_yes_no
+from resay.scorers.common.judging import parse_named_scores, parse_numbered, parse_yes_no
 from resay.scorers.evidence import Evidence, Sample, Samples
 from resay.scorers.facts import Facts
 from resay.scorers.reverse_validation.match import names_entity
@@ -150,13 +150,13 @@ def _facts(text: str) -> None:
         (lambda text: plain(text), (*SPACES, *MARKS)),
         (lambda text: topic_of(text), (*SPACES, ".", "(", "please ", "question ")),
         (_heading, (*SPACES, "[", "{#", "*")),
-        (lambda text: read_yes_no(text), (*SPACES, *WORDS)),
+        (lambda text: parse_yes_no(text), (*SPACES, *WORDS)),
         (
             lambda text: claims_of(Passage.of(text), text),
             (*SPACES, *WORDS, "write a ", "i do not "),
         ),
-        (lambda text: read_numbered(text, 3, read_yes_no), (*SPACES, "```", "1", "_")),
-        (lambda text: read_named_scores(text, ["a"]), (" ", "a ", "1", "a:", "a1 ")),
+        (lambda text: parse_numbered(text, 3, parse_yes_no), (*SPACES, "```", "1", "_")),
+        (lambda text: parse_named_scores(text, ["a"]), (" ", "a ", "1", "a:", "a1 ")),
         (_names, (*SPACES, *MARKS, *WORDS, *CODE)),
         (_entity, (" ", ".", "the ", "not ")),
         (phrases_of, (*SPACES, *WORDS, "橋", "ไทย", "a橋")),

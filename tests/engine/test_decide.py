@@ -294,7 +294,7 @@ async def test_what_corrections_make_of_a_passage_is_foreseen_of_each_sentence_o
     compared = step(0.0, 0.5, columns={B: (0.5, 0.5, 0.5)})
     await decided(early, compared, {"method": "snowballing", "theta": 0})
     assert Told.stopping is not None
-    outcome = Told.stopping.aim.outcome
+    outcome = Told.stopping.decisions.correction
     assert outcome is not None
     # First what is compared, then what was settled before it.
     assert outcome([0.5]) == pytest.approx([0.55, 0.1])

@@ -436,7 +436,7 @@ async def _ours_of(case: Mapping[str, Any]) -> dict[str, Any]:
         given = _Given(case["known"])
         scorer._entailing._nli = given
         evidence = Evidence(Samples(texts[1:]), logprobs=tokens[0])
-        for sample, of in zip(evidence.samples.landed, tokens[1:], strict=True):
+        for sample, of in zip(evidence.samples.arrived, tokens[1:], strict=True):
             sample.logprobs = of
         scores = await scorer.score(passage, evidence)
         found[name] = scores.raw_passage

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.common.judging import read_named_scores, read_numbered, read_yes_no
+from resay.scorers.common.judging import parse_named_scores, parse_numbered, parse_yes_no
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ from resay.scorers.common.judging import read_named_scores, read_numbered, read_
     ],
 )
 def test_only_the_first_word_counts(text: str, answer: bool | None) -> None:
-    assert read_yes_no(text) is answer
+    assert parse_yes_no(text) is answer
 
 
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
-    assert read_yes_no(text) in (True, False, None)
-    assert len(read_numbered(text, 3, read_yes_no)) == 3
+    assert parse_yes_no(text) in (True, False, None)
+    assert len(parse_numbered(text, 3, parse_yes_no)) == 3
 
 
 @pytest.mark.parametrize(
@@ -85,24 +85,24 @@ def test_any_text_can_be_read(text: str) -> None:
     ],
 )
 def test_numbered_answers_are_read_in_many_forms(text: str) -> None:
-    assert read_numbered(text, 3, read_yes_no) == [True, False, True]
+    assert parse_numbered(text, 3, parse_yes_no) == [True, False, True]
 
 
 def test_what_is_missing_or_contradictory_is_undetermined() -> None:
-    assert read_numbered("1: Yes\n7: No", 2, read_yes_no) == [True, None]
-    assert read_numbered("1: Yes\n1: No\n2: maybe", 2, read_yes_no) == [None, None]
-    assert read_numbered("I cannot judge that.", 2, read_yes_no) == [None, None]
-    assert read_numbered("2 of the 3 fail\n1: Yes\n2: No", 2, read_yes_no) == [True, False]
-    assert read_numbered("[1, 2]", 2, read_yes_no) == [None, None]
+    assert parse_numbered("1: Yes\n7: No", 2, parse_yes_no) == [True, None]
+    assert parse_numbered("1: Yes\n1: No\n2: maybe", 2, parse_yes_no) == [None, None]
+    assert parse_numbered("I cannot judge that.", 2, parse_yes_no) == [None, None]
+    assert parse_numbered("2 of the 3 fail\n1: Yes\n2: No", 2, parse_yes_no) == [True, False]
+    assert parse_numbered("[1, 2]", 2, parse_yes_no) == [None, None]
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12))
 def test_a_well_formed_answer_is_read_exactly(answers: list[bool]) -> None:
     words = ["Yes" if a else "No" for a in answers]
     lines = "\n".join(f"{i}: {word}" for i, word in enumerate(words, 1))
-    assert read_numbered(lines, len(answers), read_yes_no) == answers
+    assert parse_numbered(lines, len(answers), parse_yes_no) == answers
     as_json = json.dumps({str(i): word for i, word in enumerate(words, 1)})
-    assert read_numbered(as_json, len(answers), read_yes_no) == answers
+    assert parse_numbered(as_json, len(answers), parse_yes_no) == answers
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_well_formed_answer_is_read_exactly(answers: list[bool]) -> None:
     ],
 )
 def test_named_scores_are_read_in_many_forms(text: str) -> None:
-    assert read_named_scores(text, ["Tom", "Amy"]) == [50.0, 100.0]
+    assert parse_named_scores(text, ["Tom", "Amy"]) == [50.0, 100.0]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_named_scores_are_read_in_many_forms(text: str) -> None:
     ],
 )
 def test_a_score_that_is_none_is_left_out(said: str, score: float | None) -> None:
-    assert read_named_scores(f"[Tom] {said}\n[Amy] 3", ["Tom", "Amy"]) == [score, 3.0]
+    assert parse_named_scores(f"[Tom] {said}\n[Amy] 3", ["Tom", "Amy"]) == [score, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -179,13 +179,13 @@ def test_a_score_that_is_none_is_left_out(said: str, score: float | None) -> Non
     ],
 )
 def test_what_names_no_score_leaves_the_student_out(text: str) -> None:
-    assert read_named_scores(text, ["Tom"]) == [None]
+    assert parse_named_scores(text, ["Tom"]) == [None]
 
 
 @given(st.text())
 def test_any_text_can_be_read_for_scores(text: str) -> None:
     for answer in (text, f"[Tom] {text}"):
-        (score,) = read_named_scores(answer, ["Tom"])
+        (score,) = parse_named_scores(answer, ["Tom"])
         assert score is None or 0 <= score <= 100
 
 
@@ -194,11 +194,11 @@ def test_well_formed_scores_are_read_exactly(points: list[int]) -> None:
     names = ["Tom", "Amy", "Leo", "Ava", "Ben"][: len(points)]
     given_points = dict(zip(names, points, strict=True))
     lines = "\n".join(f"[{name}] {score}" for name, score in given_points.items())
-    assert read_named_scores(lines, names) == points
-    assert read_named_scores(json.dumps(given_points), names) == points
+    assert parse_named_scores(lines, names) == points
+    assert parse_named_scores(json.dumps(given_points), names) == points
 
 
 def test_numbers_no_list_can_have_are_passed_over() -> None:
     digits = "1" * 5000
-    assert read_numbered(f"{digits}: Yes\n1: No", 1, read_yes_no) == [False]
-    assert read_numbered(json.dumps({digits: "Yes", "1": "No"}), 1, read_yes_no) == [False]
+    assert parse_numbered(f"{digits}: Yes\n1: No", 1, parse_yes_no) == [False]
+    assert parse_numbered(json.dumps({digits: "Yes", "1": "No"}), 1, parse_yes_no) == [False]

@@ -22,8 +22,8 @@ def test_what_lies_outside_a_band_is_settled_and_its_edges_are_inside(
             Settle(below=below, above=above)
         return
     band = Settle(below=below, above=above)
-    assert band.edges == tuple(edge for edge in (below, above) if edge is not None)
-    assert not any(map(band.settles, band.edges))
+    assert band.thresholds == tuple(edge for edge in (below, above) if edge is not None)
+    assert not any(map(band.settles, band.thresholds))
     low = -1.0 if below is None else below
     high = 2.0 if above is None else above
     assert band.settles(score) is (score is not None and not low <= score <= high)
@@ -31,7 +31,7 @@ def test_what_lies_outside_a_band_is_settled_and_its_edges_are_inside(
 
 @pytest.mark.parametrize("edge", [-0.01, 1.01])
 def test_the_edges_of_a_band_are_scores(edge: float) -> None:
-    assert Settle(below=0.0, above=1.0).edges == (0.0, 1.0)
+    assert Settle(below=0.0, above=1.0).thresholds == (0.0, 1.0)
     with pytest.raises(ValidationError):
         Settle(above=edge)
 

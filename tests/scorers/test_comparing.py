@@ -14,7 +14,7 @@ from resay.core.verdict import Scores
 from resay.scorers import ScorerConfig, Step
 from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
 from resay.scorers.evidence import Evidence, Sample, Samples
-from resay.scorers.stopping import Aim, Stopping
+from resay.scorers.stopping import Decisions, Stopping
 
 pytestmark = pytest.mark.anyio
 
@@ -89,7 +89,7 @@ async def test_a_mean_of_unbounded_entries_is_clipped_once() -> None:
 
 def rule(least: int = 3, of: int = 5) -> Stopping:
     """Stops where no further entry in [0, 1] could change anything."""
-    return Stopping(Aim(((0.5,), (0.5,))), 1.0, least, of)
+    return Stopping(Decisions(((0.5,), (0.5,))), 1.0, least, of)
 
 
 async def test_only_what_is_open_is_compared_with_further_samples() -> None:
@@ -121,7 +121,7 @@ async def test_without_a_rule_all_are_compared() -> None:
 
 def test_a_method_that_compares_may_look_at_sentences_as_they_come_and_stop() -> None:
     step = Step(ScorerConfig(), Told())
-    assert (step.whole, step.stops, step.adapts) == (False, True, True)
+    assert (step.needs_whole_passage, step.stops, step.adapts) == (False, True, True)
 
 
 HALF: list[Any] = [[None, 0.0], [None, 1.0]]
@@ -162,5 +162,5 @@ async def test_what_was_compared_until_time_was_up_is_kept(
         tasks.start_soon(told.score, Passage.from_sentences(SENTENCES), evidence)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
-    (kept,) = evidence.unfinished
+    (kept,) = evidence.partial_scores
     assert kept.sentences == pytest.approx((0.3, 0.4))

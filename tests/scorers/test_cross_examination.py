@@ -4,7 +4,7 @@ import pytest
 
 from resay import Passage, Query
 from resay.providers import Completions, Metered, ScriptedProvider
-from resay.scorers.cross_examination import CrossExamination, read_conclusion
+from resay.scorers.cross_examination import CrossExamination, parse_conclusion
 from resay.scorers.evidence import Evidence
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ PASSAGE = Passage.of(CLAIM)
     ],
 )
 def test_conclusions_are_read_where_they_are_drawn(text: str, wrong: bool | None) -> None:
-    assert read_conclusion(text) is wrong
+    assert parse_conclusion(text) is wrong
 
 
 class Listening(ScriptedProvider):

@@ -23,7 +23,7 @@ from resay.errors import ConfigurationError, PolicyError, ProviderTimeoutError
 from resay.policy import Policy
 from resay.providers.base import Completion, Completions
 from resay.reporting.render.terminal import print_answer
-from resay.scorers.cross_model import drawn
+from resay.scorers.cross_model import is_in_share
 from resay.scorers.evidence import Evidence
 from resay.testing import SimulatedProvider, Subject, World
 from support.gateway import Gateways
@@ -193,7 +193,7 @@ async def test_keys_of_the_first_model_stay_with_it() -> None:
 async def test_confident_answers_are_drawn_by_the_request() -> None:
     def belongs(i: int, share: float) -> bool:
         query = Query.of(f"What is {i}?", seed=i)
-        return drawn(share, Passage.of("It is."), Evidence(query=query))
+        return is_in_share(share, Passage.of("It is."), Evidence(query=query))
 
     some = [belongs(i, 0.3) for i in range(400)]
     assert some == [belongs(i, 0.3) for i in range(400)]

@@ -15,8 +15,8 @@ import pytest
 from resay.scorers.reverse_validation.match import (
     names_entity,
     names_exactly,
-    read_percentage,
-    read_percentage_exactly,
+    parse_percentage,
+    parse_percentage_exactly,
 )
 
 Row = dict[str, Any]
@@ -40,7 +40,7 @@ def question_exactly(row: Row) -> bool:
 
 def matching_exactly(row: Row) -> bool:
     answer = row["rv_em"]["answer"]
-    return names_exactly(answer, row["entity"]) and met(read_percentage_exactly(answer))
+    return names_exactly(answer, row["entity"]) and met(parse_percentage_exactly(answer))
 
 
 def question(row: Row) -> bool:
@@ -49,7 +49,7 @@ def question(row: Row) -> bool:
 
 def matching(row: Row) -> bool:
     answer = row["rv_em"]["answer"]
-    return names_entity(answer, row["entity"]) and met(read_percentage(answer))
+    return names_entity(answer, row["entity"]) and met(parse_percentage(answer))
 
 
 def figures(rows: list[Row], accepts: Callable[[Row], bool]) -> tuple[float, float, float]:

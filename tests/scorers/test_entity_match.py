@@ -8,8 +8,8 @@ from resay.scorers.reverse_validation.match import (
     find_mentions,
     names_entity,
     names_exactly,
-    read_percentage,
-    read_percentage_exactly,
+    parse_percentage,
+    parse_percentage_exactly,
 )
 
 SAME = [
@@ -344,17 +344,17 @@ def test_years_must_agree(one: int, other: int) -> None:
     ],
 )
 def test_the_share_of_requirements_is_read(answer: str, share: float | None) -> None:
-    assert read_percentage(answer) == share
+    assert parse_percentage(answer) == share
 
 
 @given(st.text(st.sampled_from("0123456789 .,%-/ofmetchal\n")))
 def test_a_share_is_between_0_and_100(answer: str) -> None:
-    share = read_percentage(answer)
+    share = parse_percentage(answer)
     assert share is None or 0 <= share <= 100
-    read_percentage_exactly(answer)
+    parse_percentage_exactly(answer)
 
 
 def test_the_exact_percentage_is_the_digits_before_the_sign() -> None:
-    assert read_percentage_exactly("Beer with 5% alcohol: 100%") == 5
-    assert read_percentage_exactly("87.5%") == 5
-    assert read_percentage_exactly("100 percent") is None
+    assert parse_percentage_exactly("Beer with 5% alcohol: 100%") == 5
+    assert parse_percentage_exactly("87.5%") == 5
+    assert parse_percentage_exactly("100 percent") is None

@@ -45,7 +45,7 @@ async def test_everybody_sees_every_sample_as_it_lands_and_each_is_drawn_once() 
                 news[sample.index].set()
 
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, most=3)
+        samples.draw_from(tasks, provider, QUERY, max_requests=3)
         tasks.start_soon(watch, 0)
         tasks.start_soon(watch, 1)
         for landed, number in enumerate((1, 0, 2)):
@@ -63,7 +63,7 @@ async def test_failures_are_kept_and_the_pool_closes() -> None:
         gate.set()
     samples = Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, most=3)
+        samples.draw_from(tasks, provider, QUERY, max_requests=3)
         assert [s.text for s in await samples.all()] == ["a", "c"]
     assert [type(e) for e in samples.failures] == [ProviderError]
 
@@ -75,7 +75,7 @@ async def test_a_provider_that_breaks_costs_its_samples_only() -> None:
 
     samples = Samples(["given"])
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, Broken([]), QUERY, most=3)
+        samples.draw_from(tasks, Broken([]), QUERY, max_requests=3)
         assert len(await samples.all()) == 1
     assert [type(e) for e in samples.failures] == [RuntimeError]
 
@@ -87,16 +87,16 @@ async def test_empty_texts_are_no_samples() -> None:
 
 def test_identical_samples_are_noticed() -> None:
     long = "The bridge was opened in 1932, and six lanes of traffic cross it."
-    assert Samples([long, long, long]).copies
-    assert not Samples([long, long, "It was opened in 1932."]).copies
-    assert not Samples([long]).copies
-    assert not Samples().copies
+    assert Samples([long, long, long]).all_identical
+    assert not Samples([long, long, "It was opened in 1932."]).all_identical
+    assert not Samples([long]).all_identical
+    assert not Samples().all_identical
     # Independent answers of a word or two are the same.
-    assert not Samples(["Paris.", "Paris.", "Paris."]).copies
+    assert not Samples(["Paris.", "Paris.", "Paris."]).all_identical
 
 
 def test_a_sample_is_split_once() -> None:
-    sample = Samples(["One. Two."]).landed[0]
+    sample = Samples(["One. Two."]).arrived[0]
     assert [s.text for s in sample.passage.sentences] == ["One.", "Two."]
     assert sample.passage is sample.passage
 
@@ -126,23 +126,23 @@ async def first(samples: Samples, count: int, after: int = 0) -> list[str]:
 async def test_nothing_is_drawn_before_somebody_wants_it() -> None:
     provider, samples = Numbered(), Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, most=10)
-        assert samples.most == 10
+        samples.draw_from(tasks, provider, QUERY, max_requests=10)
+        assert samples.available == 10
         await anyio.wait_all_tasks_blocked()
         assert provider.asked == []
         assert await first(samples, 2) == ["answer 0", "answer 1"]
         assert await first(samples, 3, after=1) == ["answer 1", "answer 2"]
         assert provider.asked == [0, 1, 2]
-        assert samples.most == 10
+        assert samples.available == 10
 
 
 async def test_what_fails_is_drawn_again_as_long_as_it_is_allowed() -> None:
     provider, samples = Numbered(lacking=(0, 1, 2)), Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, most=5)
+        samples.draw_from(tasks, provider, QUERY, max_requests=5)
         assert await first(samples, 2) == ["answer 3", "answer 4"]
         assert await first(samples, 5) == ["answer 3", "answer 4"]
-        assert samples.most == 2
+        assert samples.available == 2
     assert sorted(provider.asked) == [0, 1, 2, 3, 4]
     assert len(samples.failures) == 3
 
@@ -150,7 +150,7 @@ async def test_what_fails_is_drawn_again_as_long_as_it_is_allowed() -> None:
 async def test_some_can_be_drawn_ahead() -> None:
     provider, samples = Numbered(), Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, most=10, ahead=2)
+        samples.draw_from(tasks, provider, QUERY, max_requests=10, ahead=2)
         await first(samples, 3)
         await anyio.wait_all_tasks_blocked()
         assert sorted(provider.asked) == [0, 1, 2, 3, 4]
@@ -165,9 +165,9 @@ async def test_a_cancelled_drawing_asks_for_nothing_more() -> None:
 
     provider, samples = Never(), Samples()
     async with anyio.create_task_group() as tasks:
-        samples.draw_from(tasks, provider, QUERY, most=10)
+        samples.draw_from(tasks, provider, QUERY, max_requests=10)
         samples.want(3)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
     assert sorted(provider.asked) == [0, 1, 2]
-    assert samples.most == 0
+    assert samples.available == 0

@@ -12,8 +12,8 @@ from resay.scorers.fibe import (
     Exam,
     Listing,
     build_exam,
-    read_exam_answers,
-    read_listings,
+    parse_exam_answers,
+    parse_listings,
 )
 
 
@@ -271,12 +271,12 @@ Blanks=<Portland, Oregon:city>
     ],
 )
 def test_lists_of_blanks_are_read_in_many_forms(text: str) -> None:
-    assert read_listings(text, 2) == [ALICE, BRANCHES]
+    assert parse_listings(text, 2) == [ALICE, BRANCHES]
 
 
 def test_the_case_of_the_keywords_does_not_matter() -> None:
     text = "TEXT=[S0] It is 7.\nsubject = <It:thing>\nBLANK = <7:x>"
-    assert read_listings(text, 1) == [listing("It", "7:x")]
+    assert parse_listings(text, 1) == [listing("It", "7:x")]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_the_case_of_the_keywords_does_not_matter() -> None:
 )
 def test_a_sentence_may_have_nothing_to_blank(nothing: str) -> None:
     text = f"Text=[s0] It is.\nSubject=<It:thing>\nBlanks={nothing}"
-    assert read_listings(text, 1) == [Listing("It")]
+    assert parse_listings(text, 1) == [Listing("It")]
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_a_sentence_may_have_nothing_to_blank(nothing: str) -> None:
     ],
 )
 def test_a_blank_is_split_at_its_last_colon(item: str, blank: Blank) -> None:
-    read = read_listings(f"[s0] It.\nSubject=<It:thing>\nBlanks={item}, <7:x>", 1)
+    read = parse_listings(f"[s0] It.\nSubject=<It:thing>\nBlanks={item}, <7:x>", 1)
     assert read == [Listing("It", (blank, Blank("7", "x")))]
 
 
@@ -328,7 +328,7 @@ def test_a_blank_is_split_at_its_last_colon(item: str, blank: Blank) -> None:
 )
 def test_a_subject_may_stand_without_its_brackets(subject: str, read: str) -> None:
     text = f"[s0] He ran.\nSubject={subject}\nBlanks=<7:x>"
-    assert read_listings(text, 1) == [Listing(read, (Blank("7", "x"),))]
+    assert parse_listings(text, 1) == [Listing(read, (Blank("7", "x"),))]
 
 
 @pytest.mark.parametrize(
@@ -344,19 +344,19 @@ def test_a_subject_may_stand_without_its_brackets(subject: str, read: str) -> No
     ],
 )
 def test_what_is_no_list_of_blanks_is_not_read(text: str) -> None:
-    assert read_listings(text, 1) == [None]
+    assert parse_listings(text, 1) == [None]
 
 
 def test_a_sentence_left_out_is_not_read() -> None:
-    assert read_listings(LISTED, 3) == [ALICE, BRANCHES, None]
+    assert parse_listings(LISTED, 3) == [ALICE, BRANCHES, None]
     without_numbers = re.sub(r"^Text=.*\n", "", LISTED, flags=re.MULTILINE)
-    assert read_listings(without_numbers, 3) == [None] * 3
+    assert parse_listings(without_numbers, 3) == [None] * 3
 
 
 @given(st.text(), st.integers(0, 3))
 def test_any_text_can_be_read_as_a_list(text: str, count: int) -> None:
-    assert len(read_listings(text, count)) == count
-    assert len(read_listings(f"[s0] x\nSubject={text}\nBlanks={text}", count)) == count
+    assert len(parse_listings(text, count)) == count
+    assert len(parse_listings(f"[s0] x\nSubject={text}\nBlanks={text}", count)) == count
 
 
 EXAM = build_exam(
@@ -382,7 +382,7 @@ EXAM = build_exam(
     ],
 )
 def test_exam_answers_are_read_in_many_forms(text: str) -> None:
-    assert read_exam_answers(text, EXAM) == ["It opened in 1931.", "It has 8 lanes."]
+    assert parse_exam_answers(text, EXAM) == ["It opened in 1931.", "It has 8 lanes."]
 
 
 @pytest.mark.parametrize(
@@ -397,16 +397,16 @@ def test_exam_answers_are_read_in_many_forms(text: str) -> None:
     ],
 )
 def test_an_answer_left_out_is_none(said: str) -> None:
-    read = read_exam_answers(f"[s0] It opened in 1931.\n\n{said}", EXAM)
+    read = parse_exam_answers(f"[s0] It opened in 1931.\n\n{said}", EXAM)
     assert read == ["It opened in 1931.", None]
 
 
 def test_a_price_is_no_variable() -> None:
     text = "[s0] It opened in $year_01.\n[s2] It has $8 lanes."
-    assert read_exam_answers(text, EXAM) == ["It opened in $year_01.", "It has $8 lanes."]
+    assert parse_exam_answers(text, EXAM) == ["It opened in $year_01.", "It has $8 lanes."]
 
 
 @given(st.text())
 def test_any_text_can_be_read_as_answers(text: str) -> None:
-    assert len(read_exam_answers(text, EXAM)) == 2
-    assert len(read_exam_answers(f"[s0] {text}", EXAM)) == 2
+    assert len(parse_exam_answers(text, EXAM)) == 2
+    assert len(parse_exam_answers(f"[s0] {text}", EXAM)) == 2

@@ -5,7 +5,7 @@ import pytest
 from resay import Query, ScorerError
 from resay.core.query import Message
 from resay.providers import Completion, Completions, ReplayProvider, ScriptedProvider
-from resay.scorers.common.judging import JudgeConfig, Reading, ask, ask_together, judge_for
+from resay.scorers.common.judging import JudgeConfig, ParsedAnswer, ask, ask_together, judge_for
 from resay.scorers.evidence import Evidence, Judge
 
 pytestmark = pytest.mark.anyio
@@ -67,45 +67,45 @@ class Listening(ScriptedProvider):
 
 async def test_a_readable_answer_is_asked_for_once() -> None:
     provider = Listening("a b")
-    reading = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
-    assert reading == Reading(("a", "b"))
+    parsed = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
+    assert parsed == ParsedAnswer(("a", "b"))
     assert len(provider.asked) == 1
 
 
 async def test_the_second_answer_fills_only_what_the_first_left_empty() -> None:
     provider = Listening("A", "only b", "b only")
     judge = Judge(provider, JUDGE_QUERY)
-    reading = await ask(judge, "Which?", read_letters, "Both, please.")
-    assert reading.slots == (None, "b")
-    assert reading.undetermined == 1
+    parsed = await ask(judge, "Which?", read_letters, "Both, please.")
+    assert parsed.slots == (None, "b")
+    assert parsed.undetermined == 1
     assert provider.asked[1] == (
         {"role": "user", "content": "Which?"},
         {"role": "assistant", "content": "A"},
         {"role": "user", "content": "Both, please."},
     )
     provider = Listening("a", "b")
-    reading = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
-    assert (reading.slots, reading.undetermined) == (("a", "b"), 0)
+    parsed = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
+    assert (parsed.slots, parsed.undetermined) == (("a", "b"), 0)
 
 
 async def test_without_a_restatement_the_first_answer_stands() -> None:
     provider = Listening("?", "a b")
-    reading = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, None)
-    assert (reading.slots, reading.undetermined, reading.answered) == ((None, None), 2, True)
+    parsed = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, None)
+    assert (parsed.slots, parsed.undetermined, parsed.answered) == ((None, None), 2, True)
     assert len(provider.asked) == 1
 
 
 async def test_a_failed_call_is_no_undetermined_answer() -> None:
-    reading = await ask(Judge(Listening(), JUDGE_QUERY), "Which?", read_letters, "Both, please.")
-    assert (reading.answered, reading.undetermined) == (False, 0)
-    assert reading.failures == ("ProviderError",)
+    parsed = await ask(Judge(Listening(), JUDGE_QUERY), "Which?", read_letters, "Both, please.")
+    assert (parsed.answered, parsed.undetermined) == (False, 0)
+    assert parsed.failures == ("ProviderError",)
 
 
 async def test_a_failed_second_call_keeps_the_first_answer() -> None:
     provider = Listening("a")
-    reading = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
-    assert (reading.slots, reading.undetermined) == (("a", None), 1)
-    assert reading.failures == ("ProviderError",)
+    parsed = await ask(Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.")
+    assert (parsed.slots, parsed.undetermined) == (("a", None), 1)
+    assert parsed.failures == ("ProviderError",)
 
 
 async def test_an_empty_answer_is_not_sent_back_as_it_is() -> None:
@@ -116,22 +116,22 @@ async def test_an_empty_answer_is_not_sent_back_as_it_is() -> None:
 
 async def test_several_answers_come_in_one_request_where_the_provider_takes_n() -> None:
     provider = Listening("a b", "a", "b", "a b", takes_n=True)
-    readings = await ask_together(
+    parsed_answers = await ask_together(
         Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.", 3
     )
     # The second and the third are asked for again, each on its own.
     assert len(provider.asked) == 3
-    assert readings[0].slots == ("a", "b")
-    assert {r.failures for r in readings[1:]} == {(), ("ProviderError",)}
+    assert parsed_answers[0].slots == ("a", "b")
+    assert {r.failures for r in parsed_answers[1:]} == {(), ("ProviderError",)}
 
 
 async def test_answers_that_are_missing_are_failures_of_their_own() -> None:
     provider = Listening("a b")
-    readings = await ask_together(
+    parsed_answers = await ask_together(
         Judge(provider, JUDGE_QUERY), "Which?", read_letters, "Both, please.", 3
     )
-    assert [r.answered for r in readings] == [True, False, False]
-    assert [r.failures for r in readings[1:]] == [("ProviderError",)] * 2
+    assert [r.answered for r in parsed_answers] == [True, False, False]
+    assert [r.failures for r in parsed_answers[1:]] == [("ProviderError",)] * 2
 
 
 def test_a_varied_judge_drops_what_would_make_its_answers_alike() -> None:

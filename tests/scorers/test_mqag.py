@@ -18,7 +18,7 @@ from resay.errors import ConfigurationError
 from resay.models import ModelConfig, choice_scorer, text_generator, text_scorer
 from resay.models.windows import windows
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.mqag import Examinee, Mqag, Question, Scoring, read_options, write_questions
+from resay.scorers.mqag import Examinee, Mqag, Question, Scoring, parse_options, write_questions
 from support.known_models import DISTRACTORS, make_reader, make_writer
 from support.later import Later
 from support.tiny_models import make_roberta, sentences
@@ -245,13 +245,13 @@ async def test_a_long_text_answers_from_its_most_telling_part(tiny: Tiny) -> Non
         Question(0, "in which of the years was it opened by the king?", ("1871", "1946", "1932")),
     ]
     exam = await examinee.exam(questions)
-    assert exam.rooms is not None
-    assert 4 < exam.rooms[1] < exam.rooms[0] < 126
+    assert exam.token_limits is not None
+    assert 4 < exam.token_limits[1] < exam.token_limits[0] < 126
     long = Passage.of(" ".join(sentences(40, seed=7)))
     for place, (question, answer) in enumerate(
         zip(questions, await examinee.answer(exam, long), strict=True)
     ):
-        parts = await windows(long, exam.rooms[place], chooser)
+        parts = await windows(long, exam.token_limits[place], chooser)
         assert len(parts) > 3
         one = await examinee.exam([question])
         apart = [(await examinee.answer(one, Passage.of(part)))[0] for part in parts]
@@ -275,7 +275,7 @@ async def test_a_long_response_is_read_around_the_sentence(models: Models) -> No
         (context,) = [part for part in parts if long.sentences[question.sentence].text in part]
         ((written,),) = await second.generate([head + context])
         assert len(parts) > 1
-        assert question.options == read_options(question.options[0], written)
+        assert question.options == parse_options(question.options[0], written)
 
 
 @pytest.mark.anyio

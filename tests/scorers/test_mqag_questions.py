@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.mqag import read_options, read_question
+from resay.scorers.mqag import parse_options, parse_question
 
 
 @given(st.text(alphabet="ab ?"), st.text(alphabet="ab ?"))
 def test_a_question_has_two_parts(question: str, answer: str) -> None:
-    read = read_question(f"{question}<sep>{answer}")
+    read = parse_question(f"{question}<sep>{answer}")
     both = question.strip(), answer.strip()
     assert read == (both if all(both) else None)
-    assert read_question(f"{question}<sep>{answer}<sep>") is None
-    assert read_question(question) is None
+    assert parse_question(f"{question}<sep>{answer}<sep>") is None
+    assert parse_question(question) is None
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_a_question_has_two_parts(question: str, answer: str) -> None:
     ],
 )
 def test_options_are_read(written: str, options: tuple[str, ...] | None) -> None:
-    assert read_options("a", written) == options
+    assert parse_options("a", written) == options

@@ -18,7 +18,7 @@ from resay.scorers import Prompt
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.prompt import render
-from resay.scorers.stopping import Aim, Stopping
+from resay.scorers.stopping import Decisions, Stopping
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,7 @@ entries = st.lists(st.sampled_from([0.0, 0.5, 1.0, None]), min_size=1, max_size=
 def rule(
     edges: Sequence[tuple[float, ...]], *, confidence: float = 0.99, least: int = 3, **aim: object
 ) -> Stopping:
-    return Stopping(Aim(tuple(edges), **aim), confidence, least, 20)
+    return Stopping(Decisions(tuple(edges), **aim), confidence, least, 20)
 
 
 class Asked:
@@ -331,7 +331,9 @@ async def test_the_passage_is_asked_about_until_it_is_settled() -> None:
 async def test_sentences_settled_before_count_for_the_passage() -> None:
     table, shared = [[1.0, 0.0] * 10], [[0.5] * 20]
     _, alone = await run(table, rule([()], passage=0.5), shared=shared)
-    _, together = await run(table, rule([()], passage=0.5, others=(0.0,) * 9), shared=shared)
+    _, together = await run(
+        table, rule([()], passage=0.5, settled_scores=(0.0,) * 9), shared=shared
+    )
     assert len(alone.pairs) == 20
     assert len(together.pairs) == 3
 
@@ -418,7 +420,7 @@ async def score_all(said: str, stopping: Stopping | None, **config: object) -> S
 
 async def test_a_correction_behind_it_sees_all_answers() -> None:
     plain = rule([(0.5,)])
-    aim = replace(plain.aim, outcome=lambda row: row)
+    aim = replace(plain.decisions, correction=lambda row: row)
     scores = await score(judge("Yes", "No"), Stopping(aim, 0.99, 3, 20))
     assert scores.sentences == (17 / 20,)
 
@@ -465,7 +467,7 @@ async def test_when_time_is_up_what_was_not_answered_is_estimated() -> None:
         tasks.start_soon(scorer.score, Passage.from_sentences([SENTENCE]), evidence)
         await slow.waiting.wait()
         tasks.cancel_scope.cancel()
-    (left,) = evidence.unfinished
+    (left,) = evidence.partial_scores
     assert left.why == ("not supported by 2 of 2 texts compared; 18 less similar ones estimated",)
     assert not left.failures
 

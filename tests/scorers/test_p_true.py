@@ -12,7 +12,7 @@ from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.p_true import PTrue, read_option, render
+from resay.scorers.p_true import PTrue, parse_option, render
 
 pytestmark = pytest.mark.anyio
 
@@ -143,7 +143,7 @@ async def test_the_prompt_is_the_papers_with_samples_as_ideas() -> None:
     ],
 )
 def test_an_option_comes_first_and_is_no_article(answer: str, read: bool | None) -> None:
-    assert read_option(answer) is read
+    assert parse_option(answer) is read
 
 
 @pytest.mark.parametrize(

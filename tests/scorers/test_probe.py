@@ -17,7 +17,7 @@ from resay import Guard, Passage, ProviderTimeoutError, Query
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.evidence import Evidence
-from resay.scorers.probe import Probe, Question, read_questions, render_answer, render_questions
+from resay.scorers.probe import Probe, Question, parse_questions, render_answer, render_questions
 from support.known_models import make_denier
 
 pytestmark = pytest.mark.anyio
@@ -149,14 +149,14 @@ async def test_questions_are_drawn_as_often_as_wanted() -> None:
 
 
 def test_questions_are_read_line_by_line() -> None:
-    assert read_questions("1. Who? -- Ann\n\n2) Where is it?  --  In Rome.", 3) == [
+    assert parse_questions("1. Who? -- Ann\n\n2) Where is it?  --  In Rome.", 3) == [
         Question("Who?", "Ann"),
         Question("Where is it?", "In Rome"),
         None,
     ]
-    assert read_questions("I cannot.", 1) == [None]
+    assert parse_questions("I cannot.", 1) == [None]
     # In time that grows with the length, not with its square.
-    assert read_questions("a" + " " * 500_000 + "b", 1) == [None]
+    assert parse_questions("a" + " " * 500_000 + "b", 1) == [None]
 
 
 async def test_the_text_before_a_claim_is_cut() -> None:

@@ -85,8 +85,8 @@ async def test_one_call_says_which_documents_are_for_and_against_each_claim() ->
         (),
     )
     assert found.why == (
-        "reference 1 says so",
-        "reference 1 says otherwise",
+        "reference 1 supports it",
+        "reference 1 contradicts it",
         "no reference mentions it",
     )
     (messages,) = judge.asked
@@ -96,7 +96,7 @@ async def test_one_call_says_which_documents_are_for_and_against_each_claim() ->
 async def test_one_that_supports_is_enough_and_a_conflict_is_said() -> None:
     found = await scored([OPENED], Judge([said(1, (1,), (2,))]))
     assert found.sentences == (0.0,)
-    assert found.why == ("reference 1 says so; reference 2 says otherwise",)
+    assert found.why == ("reference 1 supports it; reference 2 contradicts it",)
     assert [g.supports for g in found.grounds[0]] == [True, False]
 
 
@@ -182,7 +182,7 @@ async def test_a_citation_of_another_document_is_wrong() -> None:
     judge = Judge([said(1, (1,)), said(2, (1,))])
     found = await scored(claims, judge, references(BRIDGE, TUNNEL, labels="12"))
     assert found.sentences == (1.0, 0.0)
-    assert found.why[0] == "it cites [2], which does not say so; reference 1 says so"
+    assert found.why[0] == "it cites [2], which does not support it; reference 1 supports it"
     assert "1932 [2]" not in judge.asked[0][0]["content"]
 
 
@@ -190,7 +190,7 @@ async def test_a_citation_of_no_document_is_wrong() -> None:
     claims = ["The Garmo bridge opened in 1932 [1, 7]."]
     found = await scored(claims, Judge([said(1, (1,))]), references(BRIDGE, TUNNEL, labels="12"))
     assert found.sentences == (1.0,)
-    assert found.why == ("it cites [7], which there is not",)
+    assert found.why == ("it cites [7], which does not exist",)
 
 
 async def test_brackets_that_cite_nothing_are_left_alone() -> None:
@@ -434,7 +434,7 @@ async def test_by_words_every_document_that_says_so_may_be_cited() -> None:
     found = await scored([f"{OPENED} [2]", f"{OPENED} [3]"], None, both)
     assert found.sentences == (0.0, 1.0)
     assert found.grounds[0] == (Grounds(0, supports=True), Grounds(1, supports=True))
-    assert (found.why[1] or "").startswith("it cites [3], which does not say so")
+    assert (found.why[1] or "").startswith("it cites [3], which does not support it")
 
 
 GARMO = (
@@ -461,7 +461,7 @@ def test_by_words_what_a_document_says_otherwise_is_quoted(
     assert found.flagged
     start = GARMO.index(said)
     assert found.grounds == (Grounds(1, False, start, start + len(said) - 1),)
-    assert found.why == "reference 2 says otherwise"
+    assert found.why == "reference 2 contradicts it"
     assert found.contradicted_by is not None
     known = found.contradicted_by
     assert (known.source, known.index, known.text, known.kind) == ("reference", 1, said, kind)

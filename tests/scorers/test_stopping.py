@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import betainc
 
 from resay.scorers.snowballing import correct
-from resay.scorers.stopping import Aim, Outlook, Stopping, student_cdf
+from resay.scorers.stopping import Decisions, RemainingWork, Stopping, student_cdf
 
 unit = st.floats(0, 1, allow_nan=False)
 columns = st.integers(1, 6).flatmap(
@@ -22,20 +22,20 @@ columns = st.integers(1, 6).flatmap(
 
 
 def passage_rule(edge: float, *, sentences: int = 1, confidence: float = 0.99, of: int = 20):
-    return Stopping(Aim(((),) * sentences, passage=edge), confidence, 3, of)
+    return Stopping(Decisions(((),) * sentences, passage=edge), confidence, 3, of)
 
 
 def samples_taken(
     rule: Stopping, rows: Sequence[Sequence[float | None]], least: int = 3
-) -> tuple[int, Outlook]:
+) -> tuple[int, RemainingWork]:
     """Follow a rule the way a method does and return where it stops."""
     seen = min(least, len(rows))
     while True:
-        outlook = rule.outlook(rows[:seen])
-        if not outlook.sentences or seen >= len(rows):
-            return seen, outlook
-        assert outlook.more >= 1
-        seen = min(seen + outlook.more, len(rows))
+        work = rule.remaining(rows[:seen])
+        if not work.sentences or seen >= len(rows):
+            return seen, work
+        assert work.more >= 1
+        seen = min(seen + work.more, len(rows))
 
 
 @given(st.floats(-50, 50), st.integers(1, 200))
@@ -59,16 +59,16 @@ def test_a_mean_at_the_threshold_is_never_settled() -> None:
 
 
 def test_fewer_than_the_least_settle_nothing() -> None:
-    outlook = passage_rule(0.7).outlook([[0.0], [0.0]])
-    assert outlook == Outlook(frozenset({0}), 1)
+    work = passage_rule(0.7).remaining([[0.0], [0.0]])
+    assert work == RemainingWork(frozenset({0}), 1)
 
 
 def test_what_no_further_sample_can_change_is_settled_whatever_the_confidence() -> None:
     rows = [[0.0]] * 3
     rule = passage_rule(0.5, confidence=1.0, of=5)
     # Two more could make it 2/5 at most.
-    assert not rule.outlook(rows).sentences
-    assert passage_rule(0.3, confidence=1.0, of=5).outlook(rows).sentences
+    assert not rule.remaining(rows).sentences
+    assert passage_rule(0.3, confidence=1.0, of=5).remaining(rows).sentences
 
 
 @given(columns, unit, st.integers(0, 10), st.randoms(use_true_random=False))
@@ -76,11 +76,11 @@ def test_with_certainty_no_decision_ever_differs(
     rows: list[list[float]], edge: float, least: int, chance: random.Random
 ) -> None:
     sentences = len(rows[0])
-    aim = Aim(((edge,),) * sentences, passage=edge)
+    aim = Decisions(((edge,),) * sentences, passage=edge)
     rule = Stopping(aim, 1.0, max(least, 1), len(rows))
     kept: list[list[float]] = [[] for _ in range(sentences)]
     seen, left = 0, frozenset(range(sentences))
-    wanted = rule.least
+    wanted = rule.min_samples
     while left and seen < len(rows):
         for row in rows[seen:wanted]:
             for i in left:
@@ -90,8 +90,8 @@ def test_with_certainty_no_decision_ever_differs(
             [row[i] if n < len(kept[i]) else None for i in range(sentences)]
             for n, row in enumerate(rows[:seen])
         ]
-        outlook = rule.outlook(known)
-        left, wanted = outlook.sentences, seen + outlook.more
+        work = rule.remaining(known)
+        left, wanted = work.sentences, seen + work.more
     for i in range(sentences):
         whole = fmean(row[i] for row in rows)
         low = sum(kept[i]) / len(rows)
@@ -100,49 +100,49 @@ def test_with_certainty_no_decision_ever_differs(
 
 
 def test_a_settled_sentence_is_not_compared_again() -> None:
-    rule = Stopping(Aim(((0.5,), (0.5,))), 0.99, 3, 20)
-    outlook = rule.outlook([[0.0, 1.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    assert outlook.sentences == {1}
+    rule = Stopping(Decisions(((0.5,), (0.5,))), 0.99, 3, 20)
+    work = rule.remaining([[0.0, 1.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    assert work.sentences == {1}
     # What it would say now does not open it again.
-    assert rule.outlook([[0.0, 1.0]] * 4 + [[None, 0.0]] * 2).sentences == {1}
+    assert rule.remaining([[0.0, 1.0]] * 4 + [[None, 0.0]] * 2).sentences == {1}
 
 
 def test_as_long_as_the_passage_is_open_every_sentence_is_compared() -> None:
-    rule = Stopping(Aim(((0.5,), (0.5,)), passage=0.5), 0.99, 3, 20)
-    assert rule.outlook([[0.0, 1.0]] * 4).sentences == {0, 1}
+    rule = Stopping(Decisions(((0.5,), (0.5,)), passage=0.5), 0.99, 3, 20)
+    assert rule.remaining([[0.0, 1.0]] * 4).sentences == {0, 1}
 
 
 def test_one_flagged_sentence_is_enough_to_withhold() -> None:
     rows = [[1.0, 1.0], [1.0, 0.0], [1.0, 1.0], [1.0, 0.0]]
     edges = ((0.5,), (0.5,))
-    assert Stopping(Aim(edges), 0.99, 3, 20).outlook(rows).sentences == {1}
-    assert not Stopping(Aim(edges, one_is_enough=True), 0.99, 3, 20).outlook(rows).sentences
+    assert Stopping(Decisions(edges), 0.99, 3, 20).remaining(rows).sentences == {1}
+    assert not Stopping(Decisions(edges, one_is_enough=True), 0.99, 3, 20).remaining(rows).sentences
 
 
 def test_a_sentence_on_which_nothing_depends_is_closed() -> None:
-    assert not Stopping(Aim(((),)), 0.99, 3, 20).outlook([[0.0], [1.0], [0.0]]).sentences
+    assert not Stopping(Decisions(((),)), 0.99, 3, 20).remaining([[0.0], [1.0], [0.0]]).sentences
 
 
 def test_a_sentence_nothing_can_be_said_about_is_closed() -> None:
-    assert not Stopping(Aim(((0.5,),)), 0.99, 3, 20).outlook([[None]] * 3).sentences
+    assert not Stopping(Decisions(((0.5,),)), 0.99, 3, 20).remaining([[None]] * 3).sentences
 
 
 def test_sentences_settled_before_count_for_the_passage() -> None:
     rows = [[1.0], [0.0], [1.0]]
-    assert Stopping(Aim(((),), passage=0.5), 0.99, 3, 20).outlook(rows).sentences
-    settled = Aim(((),), passage=0.5, others=(0.0,) * 9)
-    assert not Stopping(settled, 0.99, 3, 20).outlook(rows).sentences
+    assert Stopping(Decisions(((),), passage=0.5), 0.99, 3, 20).remaining(rows).sentences
+    settled = Decisions(((),), passage=0.5, settled_scores=(0.0,) * 9)
+    assert not Stopping(settled, 0.99, 3, 20).remaining(rows).sentences
 
 
 @given(columns.filter(lambda rows: len(rows) >= 3), unit)
 def test_for_a_mean_pseudo_values_say_the_same(rows: list[list[float]], edge: float) -> None:
     sentences = len(rows[0])
     edges = ((edge,),) * sentences
-    plain = Stopping(Aim(edges, passage=edge), 0.99, 1, 40)
-    same = Stopping(Aim(edges, passage=edge, outcome=lambda row: row), 0.99, 1, 40)
-    left = same.outlook(rows).sentences
+    plain = Stopping(Decisions(edges, passage=edge), 0.99, 1, 40)
+    same = Stopping(Decisions(edges, passage=edge, correction=lambda row: row), 0.99, 1, 40)
+    left = same.remaining(rows).sentences
     # A correction looks at all sentences as long as one is open; certainty is not used for it.
-    assert bool(left) >= bool(plain.outlook(rows, bounded=False).sentences)
+    assert bool(left) >= bool(plain.remaining(rows, bounded=False).sentences)
 
 
 def test_a_correction_is_decided_by_what_it_makes_of_the_scores() -> None:
@@ -152,9 +152,9 @@ def test_a_correction_is_decided_by_what_it_makes_of_the_scores() -> None:
         return correct([score or 0.0 for score in row], theta=0.0)
 
     assert fmean(snowballing(rows[0])) > 0.4
-    corrected = Aim(((),) * 4, passage=0.3, outcome=snowballing)
-    assert Stopping(Aim(((),) * 4, passage=0.3), 0.99, 3, 20).outlook(rows).sentences
-    assert not Stopping(corrected, 0.99, 3, 20).outlook(rows).sentences
+    corrected = Decisions(((),) * 4, passage=0.3, correction=snowballing)
+    assert Stopping(Decisions(((),) * 4, passage=0.3), 0.99, 3, 20).remaining(rows).sentences
+    assert not Stopping(corrected, 0.99, 3, 20).remaining(rows).sentences
 
 
 OF, CONFIDENCE = 20, 0.99
@@ -187,25 +187,25 @@ def next_wave(values: Sequence[float], edge: float, scale: float) -> int:
 def test_a_sentence_is_open_as_long_as_the_posterior_leaves_it_open(
     values: list[float], edge: float
 ) -> None:
-    rule = Stopping(Aim(((edge,),)), CONFIDENCE, 3, OF)
-    outlook = rule.outlook([[value] for value in values], bounded=False)
-    assert bool(outlook.sentences) is not settled(values, edge, 0.3, len(values))
-    assert outlook.more == next_wave(values, edge, 0.3)
+    rule = Stopping(Decisions(((edge,),)), CONFIDENCE, 3, OF)
+    work = rule.remaining([[value] for value in values], bounded=False)
+    assert bool(work.sentences) is not settled(values, edge, 0.3, len(values))
+    assert work.more == next_wave(values, edge, 0.3)
 
 
 @given(few, st.floats(0.05, 0.95), st.lists(unit, max_size=3), st.booleans())
 def test_a_passage_is_open_as_long_as_the_posterior_of_its_mean_leaves_it_open(
     values: list[float], edge: float, others: list[float], own: bool
 ) -> None:
-    aim = Aim(((), ()), passage=edge, others=tuple(others))
+    aim = Decisions(((), ()), passage=edge, settled_scores=tuple(others))
     rows = [[value, 1.0] for value in values]
     passage = values if own else ()
-    outlook = Stopping(aim, CONFIDENCE, 3, OF).outlook(rows, passage, bounded=False)
+    work = Stopping(aim, CONFIDENCE, 3, OF).remaining(rows, passage, bounded=False)
     # What a method says of the passage itself says nothing of the sentences it did not see.
     means = values if own and not others else [fmean((value, 1.0, *others)) for value in values]
     scale = 0.25 * sqrt(2) / (2 + len(others))
-    assert outlook.sentences == (set() if settled(means, edge, scale, len(means)) else {0, 1})
-    assert outlook.more == next_wave(means, edge, scale)
+    assert work.sentences == (set() if settled(means, edge, scale, len(means)) else {0, 1})
+    assert work.more == next_wave(means, edge, scale)
 
 
 @given(few, st.floats(0.05, 0.95), st.booleans())
@@ -225,26 +225,26 @@ def test_a_corrected_score_is_as_open_as_its_jackknife_says(
         count * outcome(fmean(values)) - (count - 1) * outcome(fmean(values[:j] + values[j + 1 :]))
         for j in range(count)
     ]
-    aim = Aim(((),), passage=edge, outcome=squared)
+    aim = Decisions(((),), passage=edge, correction=squared)
     if not of_passage:
-        aim = Aim(((edge,),), outcome=squared)
-    outlook = Stopping(aim, CONFIDENCE, 3, OF).outlook([[value] for value in values])
+        aim = Decisions(((edge,),), correction=squared)
+    work = Stopping(aim, CONFIDENCE, 3, OF).remaining([[value] for value in values])
     scale = 0.25 if of_passage else 0.3
-    assert bool(outlook.sentences) is not settled(pseudo, edge, scale, count)
-    assert outlook.more == next_wave(pseudo, edge, scale)
+    assert bool(work.sentences) is not settled(pseudo, edge, scale, count)
+    assert work.more == next_wave(pseudo, edge, scale)
 
 
 def test_a_sample_without_which_nothing_is_known_has_no_pseudo_value() -> None:
-    aim = Aim(((0.5,),), outcome=lambda row: row)
+    aim = Decisions(((0.5,),), correction=lambda row: row)
     rows: list[list[float | None]] = [[1.0], [None], [None]]
-    outlook = Stopping(aim, CONFIDENCE, 3, OF).outlook(rows)
-    assert bool(outlook.sentences) is (probability_of([1.0, 1.0], 0.5, 0.3, 2) < CONFIDENCE)
+    work = Stopping(aim, CONFIDENCE, 3, OF).remaining(rows)
+    assert bool(work.sentences) is (probability_of([1.0, 1.0], 0.5, 0.3, 2) < CONFIDENCE)
 
 
 def test_one_sentence_is_enough_only_once_it_is_known_to_lie_above() -> None:
     def left(rows: list[list[float]], edges: tuple[float, ...] = (0.5,), passage=None):
-        aim = Aim((edges, edges), passage=passage, one_is_enough=True)
-        return Stopping(aim, 0.99, 3, 20).outlook(rows).sentences
+        aim = Decisions((edges, edges), passage=passage, one_is_enough=True)
+        return Stopping(aim, 0.99, 3, 20).remaining(rows).sentences
 
     assert left([[0.0, 0.0], [0.0, 1.0]] * 4) == {1}, "the first is known to lie below"
     assert left([[1.0, 0.0], [0.5, 0.0], [0.6, 1.0]]) == {0, 1}, "above, but not for sure"
@@ -255,28 +255,28 @@ def test_one_sentence_is_enough_only_once_it_is_known_to_lie_above() -> None:
 
 def test_every_edge_has_to_be_settled_and_the_farthest_off_says_how_many_it_takes() -> None:
     rows = [[0.0], [1.0], [0.0], [0.0]] * 2
-    near, far = Aim(((0.3,),)), Aim(((0.9,),))
-    assert not Stopping(far, 0.99, 3, 40).outlook(rows).sentences
-    wanted = Stopping(near, 0.99, 3, 40).outlook(rows)
+    near, far = Decisions(((0.3,),)), Decisions(((0.9,),))
+    assert not Stopping(far, 0.99, 3, 40).remaining(rows).sentences
+    wanted = Stopping(near, 0.99, 3, 40).remaining(rows)
     for edges in ((0.3, 0.9), (0.9, 0.3)):
-        assert Stopping(Aim((edges,)), 0.99, 3, 40).outlook(rows) == wanted
+        assert Stopping(Decisions((edges,)), 0.99, 3, 40).remaining(rows) == wanted
 
 
 def test_after_the_last_sample_nothing_is_left_although_some_said_nothing() -> None:
-    rule = Stopping(Aim(((0.5,),), passage=0.5), 0.99, 3, 6)
-    outlook = rule.outlook([[1.0], [0.0], [None], [1.0], [0.0], [None]])
-    assert (outlook.sentences, outlook.more) == (frozenset(), 0)
+    rule = Stopping(Decisions(((0.5,),), passage=0.5), 0.99, 3, 6)
+    work = rule.remaining([[1.0], [0.0], [None], [1.0], [0.0], [None]])
+    assert (work.sentences, work.more) == (frozenset(), 0)
 
 
 def test_what_is_settled_needs_no_sample() -> None:
-    assert Stopping(Aim(((0.5,),)), 0.99, 3, 20).outlook([[0.0]] * 4).more == 0
-    assert Stopping(Aim(((0.5,),)), 0.99, 3, 20).outlook([[0.0]] * 4, [0.0] * 4).more == 0
+    assert Stopping(Decisions(((0.5,),)), 0.99, 3, 20).remaining([[0.0]] * 4).more == 0
+    assert Stopping(Decisions(((0.5,),)), 0.99, 3, 20).remaining([[0.0]] * 4, [0.0] * 4).more == 0
 
 
 def test_a_settled_passage_is_not_opened_again() -> None:
-    rule = Stopping(Aim(((),), passage=0.5), 0.99, 3, 20)
-    assert not rule.outlook([[0.0]] * 4).sentences
-    assert not rule.outlook([[0.0]] * 4 + [[1.0]] * 4).sentences
+    rule = Stopping(Decisions(((),), passage=0.5), 0.99, 3, 20)
+    assert not rule.remaining([[0.0]] * 4).sentences
+    assert not rule.remaining([[0.0]] * 4 + [[1.0]] * 4).sentences
 
 
 @pytest.mark.parametrize(("edge", "left"), [(0.6, set()), (0.59, {0}), (0.4, {0}), (0.39, set())])
@@ -286,14 +286,14 @@ def test_certainty_begins_where_a_mean_over_the_edge_cannot_be_lost_or_won(
     # Of ten samples five are known: the mean of all will be between 0.4 and 0.6 hereafter, and a
     # score is flagged over the edge, not at it.
     rows = [[0.0], [1.0], [1.0], [1.0], [1.0], [0.0], [0.0], [0.0]]
-    assert Stopping(Aim(((edge,),)), 1.0, 3, 10).outlook(rows).sentences == left
+    assert Stopping(Decisions(((edge,),)), 1.0, 3, 10).remaining(rows).sentences == left
 
 
 def test_waves_grow_with_what_is_known_and_leave_no_crumbs() -> None:
     rows = [[0.6], [0.8]] * 10
     rule = passage_rule(0.7)
-    assert rule.outlook(rows[:4]).more <= 4
-    assert [rule.outlook(rows[:known]).more for known in (17, 18)] == [2, 2]
+    assert rule.remaining(rows[:4]).more <= 4
+    assert [rule.remaining(rows[:known]).more for known in (17, 18)] == [2, 2]
 
 
 @pytest.mark.parametrize("p", [0.2, 0.35, 0.65, 0.8])

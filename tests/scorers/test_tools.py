@@ -18,7 +18,7 @@ POLICY: dict[str, Any] = {
     "sampling": {"max": 4, "min": 3, "confidence": None},
     "cache": {"store": "none"},
 }
-NOWHERE = "stands in neither the conversation nor a tool's result"
+NOT_GIVEN = "appears in neither the conversation nor a tool's result"
 
 
 def tool(name: str, /, **properties: Any) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def scores(verdict: Verdict) -> dict[str, float | None]:
 
 
 def made_up(verdict: Verdict) -> list[str]:
-    return [s.text for s in verdict.sentences if s.why and NOWHERE in s.why]
+    return [s.text for s in verdict.sentences if s.why and NOT_GIVEN in s.why]
 
 
 RIGHT = calling(call("refund", order="ORD-4711", amount=25))
@@ -250,7 +250,7 @@ async def test_values_that_nobody_gave_are_named_and_keep_their_score(value: Any
     verdict = await checked(first, *[first] * 4, question=CONVERSATION, tools=[OPTION])
     assert [made.split(":")[0] for made in made_up(verdict)] == ["book.value"]
     assert verdict.decision == "consistent"
-    assert NOWHERE not in str(verdict.to_dict(content=False))
+    assert NOT_GIVEN not in str(verdict.to_dict(content=False))
 
 
 async def test_references_that_are_given_count_as_known() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from resay.errors import ConfigurationError
 from resay.scorers import direct_question, fibe
-from resay.scorers.common.judging import read_named_scores, read_numbered, read_yes_no
-from resay.scorers.cross_examination import read_conclusion
-from resay.scorers.fibe import Blank, Listing, build_exam, read_exam_answers, read_listings
+from resay.scorers.common.judging import parse_named_scores, parse_numbered, parse_yes_no
+from resay.scorers.cross_examination import parse_conclusion
+from resay.scorers.fibe import Blank, Listing, build_exam, parse_exam_answers, parse_listings
 from resay.testing.faults import GarbledStyle
 from simulation import Garbled, IgnoreN, ServerError, SimulatedProvider
 
@@ -85,12 +85,12 @@ def test_nothing_can_be_read_out_of_it(style: GarbledStyle) -> None:
     text = Garbled(style).text
     exam = build_exam(["It was sold in 1913."], [Listing("It", (Blank("1913", "year"),))])
 
-    assert read_yes_no(text) is None
-    assert read_numbered(text, 2, read_yes_no) == [None, None]
-    assert read_named_scores(text, ["Tom"]) == [None]
-    assert read_conclusion(text) is None
-    assert read_listings(text, 1) == [None]
-    assert read_exam_answers(text, exam) == [None]
+    assert parse_yes_no(text) is None
+    assert parse_numbered(text, 2, parse_yes_no) == [None, None]
+    assert parse_named_scores(text, ["Tom"]) == [None]
+    assert parse_conclusion(text) is None
+    assert parse_listings(text, 1) == [None]
+    assert parse_exam_answers(text, exam) == [None]
 
 
 def test_how_many_answers_are_garbled(http: httpx.Client, provider: SimulatedProvider) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from resay.core.passage import Passage
 from resay.scorers import direct_question, fibe, prompt, zero_shot
-from resay.scorers.common.judging import read_named_scores
-from resay.scorers.fibe import build_exam, read_exam_answers, read_listings
+from resay.scorers.common.judging import parse_named_scores
+from resay.scorers.fibe import build_exam, parse_exam_answers, parse_listings
 from resay.scorers.reverse_validation import render_construct, render_search
 from simulation import Subject, World
 from simulation.judges import question_in
@@ -240,7 +240,7 @@ def test_what_is_known_is_filled_in_again(subject: Subject) -> None:
         exam = build_exam(sentences, listings(sentences, f"Who or what is {subject.name}?"))
         asked = fibe.render_answer(exam.questions, f"Who or what is {subject.name}?")
 
-        said = read_exam_answers(answer(asked) or "", exam)
+        said = parse_exam_answers(answer(asked) or "", exam)
 
         assert said == [sentences[i] for i in exam.examined]
         # Something is asked of every subject, and the name it begins with is not.
@@ -250,7 +250,7 @@ def test_what_is_known_is_filled_in_again(subject: Subject) -> None:
 
 def listings(sentences: list[str], question: str = ABOUT) -> list[object]:
     said = answer(fibe.render_create(sentences, question))
-    return read_listings(said or "", len(sentences))
+    return parse_listings(said or "", len(sentences))
 
 
 def test_numbers_dates_and_names_after_the_subject_are_blanked() -> None:
@@ -318,7 +318,7 @@ def test_answers_get_points(said: str, low: int, high: int) -> None:
     right = "It was founded in 1913, a compromise."
     asked = fibe.render_score(right, {"Tom": said, "Amy": right})
 
-    points = read_named_scores(answer(asked) or "", ["Tom", "Amy"])
+    points = parse_named_scores(answer(asked) or "", ["Tom", "Amy"])
 
     assert low <= (points[0] or 0) <= high
     assert points[1] == 100

@@ -38,7 +38,7 @@ from resay.core.verdict import Band
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.providers.base import Completion, Completions, Provider
-from resay.scorers.common.judging import read_yes_no
+from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.prompt import Between, Prompt
 
 MOST_ACCURATE, LEAST_MAJOR = 20.0, 75.0
@@ -280,7 +280,7 @@ class Recital:
         return Completions((Completion("\n".join(lines)),), Usage(calls=1))
 
     def _word(self, answer: str) -> str:
-        if self._no == "contradicted" and read_yes_no(answer) is False:
+        if self._no == "contradicted" and parse_yes_no(answer) is False:
             return "contradicted"
         return _flat(answer)
 

@@ -288,7 +288,7 @@ async def check(
         most = min(read.sampling.max, len(item.samples))
         started = time.process_time()
         async with anyio.create_task_group() as tasks:
-            evidence.samples.draw_from(tasks, sampler, Query.of(_QUESTION), most=most)
+            evidence.samples.draw_from(tasks, sampler, Query.of(_QUESTION), max_requests=most)
             verdict = await chain.run(item.passage, evidence, math.inf)
             seconds, usage, waves = time.process_time() - started, asked.usage, sampler.usage.calls
             results.append(Checked(verdict, usage.calls, usage.tokens, seconds, waves))

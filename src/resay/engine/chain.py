@@ -48,7 +48,7 @@ from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.cross_model import CrossModel
 from resay.scorers.evidence import Evidence
 from resay.scorers.references import References
-from resay.scorers.stopping import Aim, Outcome, Stopping
+from resay.scorers.stopping import Correction, Decisions, Stopping
 from resay.scorers.structured import Fields
 from resay.scorers.tools import Arguments
 
@@ -203,7 +203,7 @@ class Chain:
             deadline: When to stop asking a model for claims, on the event loop's clock.
             kept: Results of another check for some of its sentences, by sentence index.
         """
-        rules = self.rules(evidence.asked or evidence.query)
+        rules = self.rules(evidence.user_query or evidence.query)
 
         def read() -> list[tuple[Claim, ...]]:
             alone = says_one_thing(passage)
@@ -371,7 +371,7 @@ class Chain:
     @property
     def decides_late(self) -> bool:
         """Whether some scores cannot be predicted before the response is complete."""
-        return not all(step.foresees for step in self._late_steps)
+        return not all(step.can_precompute for step in self._late_steps)
 
     @property
     def corrects_late(self) -> bool:
@@ -425,7 +425,7 @@ class Chain:
 
     def _lacks_samples(self, evidence: Evidence) -> bool:
         """Return whether too few samples are available for a conclusive check."""
-        few = evidence.samples.most < self._policy.sampling.min
+        few = evidence.samples.available < self._policy.sampling.min
         return few and self.needing("samples") is not None
 
     def _settled_before(self, steps: Sequence[Step], result: ClaimResult) -> bool:
@@ -475,10 +475,10 @@ class Chain:
             prober=prober,
             scores=tuple(run.state.results[i].score for i in run.indices),
             stopping=self._stopping(run),
-            unfinished=run.unfinished,
+            partial_scores=run.unfinished,
         )
         passage = run.state.passage_for(run.indices)
-        run.skipped = await step.skip(evidence.query, passage) or step.leave_out(passage, view)
+        run.skipped = await step.gated(evidence.query, passage) or step.skip_reason(passage, view)
         run.completed = Scores() if run.skipped else await step.run(passage, view)
 
     def _stopping(self, run: _Run) -> Stopping | None:
@@ -486,34 +486,35 @@ class Chain:
         if sampling.confidence is None or not run.step.stops:
             return None
         aim = self._aim(run)
-        return aim and Stopping(aim, sampling.confidence, sampling.min, samples.most)
+        return aim and Stopping(aim, sampling.confidence, sampling.min, samples.available)
 
-    def _aim(self, run: _Run) -> Aim | None:
+    def _aim(self, run: _Run) -> Decisions | None:
         """Return what a step's scores have to decide; None if that depends on all samples."""
         count = len(run.indices)
         later = self._steps[self._steps.index(run.step) + 1 :]
         settle = run.step.config.settle
         if settle is not None and not all(step.corrects for step in later):
-            return Aim((settle.edges,) * count)
+            return Decisions((settle.thresholds,) * count)
         # The second model's answer is unknown, and more samples do not reveal it.
         corrections = [step for step in later if step.corrects and not step.is_second]
-        if not all(step.foresees for step in corrections):
+        if not all(step.can_precompute for step in corrections):
             return None
         threshold = self._policy.threshold
-        edges = () if threshold.sentence is None else (threshold.sentence,)
+        thresholds = () if threshold.sentence is None else (threshold.sentence,)
         if run.alone:
             # The other sentences are not written yet, so nothing more is known of the passage.
             passage = threshold.passage_alone
-            return Aim((edges if passage is None else (passage, *edges),) * count)
+            return Decisions((thresholds if passage is None else (passage, *thresholds),) * count)
         chosen = set(run.indices)
-        others = [e.score for i, e in enumerate(run.state.results) if i not in chosen]
-        return Aim(
-            (edges,) * count,
-            # A method that scores the passage as a whole overrules this one.
-            passage=None if any(s.whole and not s.corrects for s in later) else threshold.passage,
-            others=tuple(score for score in others if score is not None),
+        others = [r.score for i, r in enumerate(run.state.results) if i not in chosen]
+        # A method that scores the passage as a whole overrules this one.
+        overruled = any(s.needs_whole_passage and not s.corrects for s in later)
+        return Decisions(
+            (thresholds,) * count,
+            passage=None if overruled else threshold.passage,
+            settled_scores=tuple(score for score in others if score is not None),
             one_is_enough=isinstance(self._policy.action, Block),
-            outcome=_outcome(run, corrections),
+            correction=_correction(run, corrections),
         )
 
     async def _ask_for_contradictions(self, state: RunState, evidence: Evidence) -> None:
@@ -649,7 +650,7 @@ def _reference_steps(policy: Policy, steps: Sequence[Step]) -> tuple[Step, Step]
 
 def _leading_steps(steps: Sequence[Step]) -> Sequence[Step]:
     """Return the leading steps that need only a sentence and its evidence."""
-    return tuple(takewhile(lambda s: not (s.whole or "logprobs" in s.needs), steps))
+    return tuple(takewhile(lambda s: not (s.needs_whole_passage or "logprobs" in s.needs), steps))
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
@@ -668,15 +669,14 @@ def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
         yield group
 
 
-def _outcome(run: _Run, corrections: Sequence[Step]) -> Outcome | None:
+def _correction(run: _Run, corrections: Sequence[Step]) -> Correction | None:
     """Return what corrections make of a step's scores: its own sentences first, then the others."""
     if not corrections:
         return None
     results, indices = run.state.results, list(run.indices)
-    chosen = set(indices)
-    order = [*indices, *(i for i in range(len(results)) if i not in chosen)]
+    order = dict.fromkeys((*indices, *range(len(results))))
 
-    def outcome(scores: Sequence[float | None]) -> Sequence[float | None]:
+    def correct(scores: Sequence[float | None]) -> Sequence[float | None]:
         merged = [result.score for result in results]
         for i, score in zip(indices, scores, strict=False):
             merged[i] = score
@@ -684,7 +684,7 @@ def _outcome(run: _Run, corrections: Sequence[Step]) -> Outcome | None:
             merged = step.corrected(merged)
         return [merged[i] for i in order]
 
-    return outcome
+    return correct
 
 
 _CLAIMS_PROMPT = """\

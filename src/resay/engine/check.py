@@ -31,8 +31,8 @@ from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limi
 from resay.providers.prices import Metered, Priced
 from resay.providers.shared_limits import SharedLimits, shared_limiter
 from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
-from resay.scorers.structured import READING, Comparable, compared, object_in, passage_of
-from resay.scorers.tools import compared_calls, passage_of_calls
+from resay.scorers.structured import PARSING, Comparable, comparable_text, object_in, passage_of
+from resay.scorers.tools import comparable_calls, passage_of_calls
 
 # `compute` weight of a conversation's characters while searching it for references.
 _REFERENCE_SEARCH_COST = 2
@@ -240,7 +240,7 @@ class Check:
         found, asked = await compute(find, chars=_REFERENCE_SEARCH_COST * chars)
         found = (*found, *await self._own_references(query))
         if found:
-            self._evidence = replace(self._with_sources(self._evidence, found), asked=asked)
+            self._evidence = replace(self._with_sources(self._evidence, found), user_query=asked)
             self._reference_tokens += sum(_tokens(reference.text) for reference in found)
 
     async def _own_references(self, query: Query) -> list[Reference]:
@@ -312,12 +312,12 @@ class Check:
         query = query.for_sampling(
             model=sampling.model, temperature=sampling.temperature, params=sampling.params
         )
-        keep = compared_calls if calls else partial(compared, query=query)
+        keep = comparable_calls if calls else partial(comparable_text, query=query)
         reads = calls or query.wants_object
         limited, weighed = self._limited(sampler), self._chain.needing("sample_logprobs")
         if weighed:
             limited = WithLogprobs(limited, 0)
-        comparable = Comparable(limited, keep, reads_objects=reads)
+        comparable = Comparable(limited, keep, parses_objects=reads)
         provider: Provider = Traced(comparable, "resay.sample")
         if self._cache is not None:
             kind = "calls" if calls else "fields" if query.wants_object else "sample"
@@ -327,7 +327,9 @@ class Check:
                 provider, self._cache, version=f"{kind}/{__version__}", source=source
             )
         missing = sampling.max - len(samples)
-        samples.draw_from(tasks, provider, query, most=max(missing, 0), ahead=sampling.ahead)
+        samples.draw_from(
+            tasks, provider, query, max_requests=max(missing, 0), ahead=sampling.ahead
+        )
 
     def start_sampling(self) -> None:
         """Draw the samples that are needed in any case, before there is a response."""
@@ -390,7 +392,7 @@ class Check:
         read = partial(_objects_in, completion, given, query)
         passage, samples = None, list[str]()
         with anyio.CancelScope(deadline=self.deadline) as reading:
-            passage, samples = await compute(read, chars=READING * sum(map(len, texts)))
+            passage, samples = await compute(read, chars=PARSING * sum(map(len, texts)))
         if reading.cancelled_caught:
             return self._unparsed_verdict(completion.text)
         self._evidence.samples.add(samples)
@@ -413,7 +415,7 @@ class Check:
         passage, texts = None, [call.arguments for call in completion.calls]
         with anyio.CancelScope(deadline=self.deadline):
             read = partial(passage_of_calls, completion.calls)
-            passage = await compute(read, chars=READING * sum(map(len, texts)))
+            passage = await compute(read, chars=PARSING * sum(map(len, texts)))
         if passage is None:
             return self._unparsed_verdict(completion.text)
         samples = Samples(splitter=self._policy.splitter)
@@ -490,7 +492,7 @@ class Check:
     def with_totals(self, verdict: Verdict) -> Verdict:
         """Return a verdict with the usage and elapsed time so far."""
         elapsed_s = anyio.current_time() - self._started
-        via = self._via if self._evidence.samples.drawn else None
+        via = self._via if self._evidence.samples.was_requested else None
         # The verdict on a regenerated answer has these notes already.
         new = [record for record in self._notes if record not in verdict.steps]
         reason = "; ".join([verdict.reason, *(record.note for record in new if record.note)])
@@ -506,7 +508,7 @@ def _objects_in(
     """Return the object in an answer, if it has one, and those in the caller's samples."""
     found = object_in(completion, query)
     passage = None if found is None else passage_of(found)
-    return passage, [compared(Completion(sample), query) for sample in samples]
+    return passage, [comparable_text(Completion(sample), query) for sample in samples]
 
 
 def early_skip_reason(policy: Policy, query: Query | None) -> str | None:

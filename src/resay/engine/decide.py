@@ -353,7 +353,7 @@ class Decider:
                 f"; failed: {failed}" if failed else ""
             )
         # Small objects may well be identical; prose may not.
-        if samples.copies and not self._structured:
+        if samples.all_identical and not self._structured:
             return (
                 f"all {len(samples)} samples are identical, so their agreement proves nothing;"
                 " check for a cache, a fixed seed or a temperature of 0"
@@ -560,7 +560,7 @@ class Decider:
     def _by_samples(self, evidence: Evidence) -> str:
         if not self._compares:
             return ""
-        there, most = len(evidence.samples), evidence.samples.most
+        there, most = len(evidence.samples), evidence.samples.available
         return f" after {there} of {most} samples" if there < most else f" with {there} samples"
 
     def _why_undecided(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
@@ -644,7 +644,7 @@ def _contradicting_reference(result: ClaimResult, evidence: Evidence) -> Contrad
     against = (g for g in result.grounds if not g.supports and g.start is not None)
     for ground in against if result.is_grounded else ():
         text = evidence.sources[ground.reference].text if evidence.sources else ""
-        held = next((r for r in evidence.references.landed if r.text == text), None)
+        held = next((r for r in evidence.references.arrived if r.text == text), None)
         for sentence in held.passage.sentences if held else ():
             if ground.start is not None and sentence.start <= ground.start < sentence.end:
                 return Contradiction("reference", held.index if held else 0, sentence.text)

@@ -41,7 +41,7 @@ class Settle(BaseModel):
         return self
 
     @property
-    def edges(self) -> tuple[float, ...]:
+    def thresholds(self) -> tuple[float, ...]:
         """The scores at which the treatment of a sentence changes, ascending."""
         return tuple(edge for edge in (self.below, self.above) if edge is not None)
 

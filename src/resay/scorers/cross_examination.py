@@ -29,11 +29,11 @@ from resay.errors import ProviderError
 from resay.scorers.base import Need
 from resay.scorers.common.judging import (
     JudgedConfig,
-    Reading,
+    ParsedAnswer,
     ask,
     first_choice,
     judge_for,
-    read_yes_no,
+    parse_yes_no,
     scores_of,
     strip_decoration,
     turn_of_judge,
@@ -105,7 +105,7 @@ class CrossExamination:
         examination = _Examination(judge, passage.text, self.config.restate)
         try:
             turns = await examination.run(self.config.turns)
-            reading = await examination.conclude()
+            parsed = await examination.conclude()
         except ProviderError as error:
             return Scores(
                 failures=(type(error).__name__,), inconclusive="a call of the examination failed"
@@ -113,7 +113,7 @@ class CrossExamination:
         sets = "1 set" if turns == 1 else f"{turns} sets"
         called = f"after {sets} of questions the examiner called the response"
         return scores_of(
-            reading,
+            parsed,
             right=f"{called} correct",
             wrong=f"{called} incorrect",
             unreadable="the examiner's conclusion was neither correct nor incorrect",
@@ -140,7 +140,7 @@ class _Examination:
         self._said.append(_user(await self._question()))
         return turns
 
-    async def conclude(self) -> Reading[bool]:
+    async def conclude(self) -> ParsedAnswer[bool]:
         """Ask the examiner whether the claim is wrong."""
         if self._said[-1]["role"] == "user":
             answers = self._said.pop()["content"]
@@ -150,7 +150,7 @@ class _Examination:
         return await ask(
             self._judge,
             self._said,
-            lambda answer: [read_conclusion(answer.text)],
+            lambda answer: [parse_conclusion(answer.text)],
             _CONCLUSION_RESTATED if self._restate else None,
         )
 
@@ -160,7 +160,7 @@ class _Examination:
 
     async def _wants_more(self) -> bool:
         # Anything but a clear yes ends the questions; that costs a turn, not the conclusion.
-        return read_yes_no(await self._examiner()) is True
+        return parse_yes_no(await self._examiner()) is True
 
     async def _examiner(self) -> str:
         text = await self._judge.ask(self._said)
@@ -172,7 +172,7 @@ def _user(text: str) -> Message:
     return {"role": "user", "content": text}
 
 
-def read_conclusion(text: str) -> bool | None:
+def parse_conclusion(text: str) -> bool | None:
     """Parse whether an examiner calls the claim wrong.
 
     "Incorrect" and "correct" count as the first word, or as a statement about the claim: "Based on

@@ -54,7 +54,7 @@ from resay.scorers.common.judging import (
     ask,
     first_choice,
     judge_for,
-    read_numbered,
+    parse_numbered,
 )
 from resay.scorers.evidence import Evidence
 
@@ -169,18 +169,18 @@ class _Opinion:
 
     Attributes:
         score: 0 for right, 1 for wrong; None if it does not know, or does not mention the claim.
-        instead: The right answer in its words; empty if it gives none.
+        correction: The right answer in its words; empty if it gives none.
     """
 
     score: float | None = None
-    instead: str = ""
+    correction: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Opinions:
     """The second model's opinions; None for a claim without an answer."""
 
-    of: tuple[_Opinion | None, ...]
+    by_claim: tuple[_Opinion | None, ...]
     failures: tuple[str, ...] = ()
     undetermined: int = 0
     problem: str | None = None
@@ -208,7 +208,7 @@ class CrossModel:
         self.config = config
         self._compare = compare
 
-    def leave_out(self, passage: Passage, evidence: Evidence) -> str | None:
+    def skip_reason(self, passage: Passage, evidence: Evidence) -> str | None:
         """Return why the second model is not asked, or None.
 
         Args:
@@ -218,7 +218,7 @@ class CrossModel:
         second = self.config.second
         if not self._chosen(evidence.scores):
             return "every claim is contradicted already"
-        if self._in_doubt(evidence.scores) or drawn(second.share, passage, evidence):
+        if self._in_doubt(evidence.scores) or is_in_share(second.share, passage, evidence):
             return None
         return f"nothing is in doubt, and the answer is not in the share of {second.share:g}"
 
@@ -261,23 +261,23 @@ class CrossModel:
         judge = judge_for(JudgeConfig(model=second.model, params=second.params), evidence)
         claims = [sentence.standalone for sentence in passage.sentences]
 
-        def read(answer: Completion) -> Sequence[_Opinion | None]:
-            found = read_numbered(answer.text, count, _read)
+        def parse(answer: Completion) -> Sequence[_Opinion | None]:
+            found = parse_numbered(answer.text, count, _parse)
             # Asked about a single claim, models omit its number.
-            return [_read(answer.text)] if found == [None] else found
+            return [_parse(answer.text)] if found == [None] else found
 
-        reading = await ask(
+        parsed = await ask(
             judge,
             render(claims, evidence.conversation(_CONVERSATION_CHARS)),
-            read,
+            parse,
             _AGAIN.format(count=count) if second.restate else None,
         )
         problem = None
-        if not reading.answered:
-            problem = f"could not be asked ({tally(reading.failures)})"
-        elif reading.undetermined:
-            problem = f"gave no readable answer about {_claims(reading.undetermined)}"
-        return _Opinions(reading.slots, reading.failures, reading.undetermined, problem)
+        if not parsed.answered:
+            problem = f"could not be asked ({tally(parsed.failures)})"
+        elif parsed.undetermined:
+            problem = f"gave no readable answer about {_claims(parsed.undetermined)}"
+        return _Opinions(parsed.slots, parsed.failures, parsed.undetermined, problem)
 
     async def _by_samples(self, step: Step, passage: Passage, evidence: Evidence) -> _Opinions:
         second, pool, query = self.config.second, evidence.second, evidence.query
@@ -289,10 +289,10 @@ class CrossModel:
         found, compared = Scores(), False
         async with anyio.create_task_group() as tasks:
             if not len(pool):
-                pool.draw_from(tasks, provider, asked, most=second.samples)
+                pool.draw_from(tasks, provider, asked, max_requests=second.samples)
             view = replace(evidence, samples=pool, stopping=None, scores=())
             passages = [await sample.split() for sample in await pool.all()]
-            if not all(_says_nothing(said, query.question) for said in passages):
+            if not all(_says_nothing(sample, query.question) for sample in passages):
                 found = await step.run(passage, view)
                 compared = True
         failures = (*(type(error).__name__ for error in pool.failures), *found.failures)
@@ -321,7 +321,7 @@ class CrossModel:
         why: list[str | None] = [None] * count
         instead: list[Contradiction | None] = [None] * count
         lost: list[int] = []
-        for i, opinion in zip(chosen, found.of, strict=True):
+        for i, opinion in zip(chosen, found.by_claim, strict=True):
             if opinion is None:
                 lost.append(i)
                 continue
@@ -330,10 +330,10 @@ class CrossModel:
             own = opinion.score if before[i] is None else before[i]
             blend = (1 - second.weight) * (own or 0.0) + second.weight * opinion.score
             scores[i] = min(max(opinion.score, blend), 1.0)
-            said = "contradicts it" if opinion.score > 0.5 else "agrees"
-            why[i] = f"another model, {second.model}, {said}"
-            if opinion.instead:
-                instead[i] = Contradiction("second", 0, opinion.instead, model=second.model)
+            opinion_text = "contradicts it" if opinion.score > 0.5 else "agrees"
+            why[i] = f"another model, {second.model}, {opinion_text}"
+            if opinion.correction:
+                instead[i] = Contradiction("second", 0, opinion.correction, model=second.model)
         return Scores(
             sentences=tuple(scores),
             why=tuple(why),
@@ -347,15 +347,15 @@ class CrossModel:
     def _remark(self, found: _Opinions) -> str:
         """Return a remark for the verdict's reason, without any content."""
         who = f"another model, {self.config.second.model},"
-        known = [opinion for opinion in found.of if opinion is not None]
+        known = [opinion for opinion in found.by_claim if opinion is not None]
         if not known:
             return f"no second opinion: {self.config.second.model} {found.problem}"
-        said = Counter(
+        counts = Counter(
             "unknown" if o.score is None else "wrong" if o.score > 0.5 else "right" for o in known
         )
-        parts = [f"{who} contradicts {said['wrong'] or 'none'} of {_claims(len(known))}"]
-        if said["unknown"]:
-            parts.append(f"says nothing about {said['unknown']}")
+        parts = [f"{who} contradicts {counts['wrong'] or 'none'} of {_claims(len(known))}"]
+        if counts["unknown"]:
+            parts.append(f"says nothing about {counts['unknown']}")
         if found.problem:
             parts.append(found.problem)
         return " and ".join(parts)
@@ -376,7 +376,7 @@ def render(claims: Sequence[str], conversation: str = "") -> str:
     return _VERIFY.format(conversation=talk if conversation else "", claims=listed, code=code)
 
 
-def drawn(share: float, passage: Passage, evidence: Evidence) -> bool:
+def is_in_share(share: float, passage: Passage, evidence: Evidence) -> bool:
     """Return whether a confident answer belongs to the share to check.
 
     The result is the same for the same conversation, on every machine. If the conversation is
@@ -387,7 +387,7 @@ def drawn(share: float, passage: Passage, evidence: Evidence) -> bool:
         passage: The response.
         evidence: The evidence, with the query.
     """
-    query = evidence.asked or evidence.query
+    query = evidence.user_query or evidence.query
     known: object = list(query.messages) if query and query.messages else passage.text
     text = json.dumps(known, sort_keys=True, default=str).encode("utf-8", "replace")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") < share * 2**64
@@ -399,13 +399,13 @@ def _repeatable(evidence: Evidence) -> bool:
     return query is not None and not query.has_side_effects and query.unrepeatable is None
 
 
-def _read(answer: str) -> _Opinion | None:
+def _parse(answer: str) -> _Opinion | None:
     word, _, instead = answer.partition("|")
     known = first_choice(word, {name: (score,) for name, score in _WORDS.items()})
     if known is None:
         return None
-    told = "".join(c if c.isprintable() else " " for c in instead[:_INSTEAD_CHARS])
-    return _Opinion(known[0], told.strip(" \t*_`|") if known[0] else "")
+    correction = "".join(c if c.isprintable() else " " for c in instead[:_INSTEAD_CHARS])
+    return _Opinion(known[0], correction.strip(" \t*_`|") if known[0] else "")
 
 
 def _says_nothing(sample: Passage, question: str) -> bool:

@@ -44,12 +44,12 @@ from resay.providers.prices import Metered
 from resay.scorers.base import Need
 from resay.scorers.common.judging import (
     By,
-    Reading,
+    ParsedAnswer,
     ask_each,
     ask_probability,
     ask_together,
     judge_for,
-    read_yes_no,
+    parse_yes_no,
     strip_decoration,
     why_unscored,
 )
@@ -133,8 +133,8 @@ def normalised(
 class _Asked:
     """The confidence in one claim, and in each of its distractors."""
 
-    confidence: Reading[float]
-    distractors: Mapping[str, Reading[float]]
+    confidence: ParsedAnswer[float]
+    distractors: Mapping[str, ParsedAnswer[float]]
     failures: tuple[str, ...] = ()
 
 
@@ -238,7 +238,8 @@ class Dinco:
         pairs = [p for i, claim in enumerate(claims) for p in _pairs(claim, asked[i], samples)]
         entailed = await self._entailing.find(pairs, evidence)
         found = [
-            self._scored(claim, asked[i], samples, entailed.of) for i, claim in enumerate(claims)
+            self._scored(claim, asked[i], samples, entailed.by_pair)
+            for i, claim in enumerate(claims)
         ]
         scores = tuple(score for score, _ in found)
         failures = (
@@ -260,20 +261,20 @@ class Dinco:
         config = self.config
         meter = Metered(judge.provider)
         judge = replace(judge, provider=meter)
-        drawn: tuple[Reading[str], ...] = ()
+        drawn: tuple[ParsedAnswer[str], ...] = ()
         if config.distractors:
             drawn = await ask_together(
-                judge.varied(), render_distractor(topic, claim), _read, None, config.distractors
+                judge.varied(), render_distractor(topic, claim), _parse, None, config.distractors
             )
         before = meter.usage.calls
         texts = {_folded(t): t for r in reversed(drawn) for t in r.slots if t is not None}
         texts.pop(_folded(claim), None)
 
-        async def sure_of(text: str) -> Reading[float]:
+        async def sure_of(text: str) -> ParsedAnswer[float]:
             return await ask_probability(
                 judge,
                 render_confidence(topic, text),
-                read_yes_no,
+                parse_yes_no,
                 _RESTATED if config.restate else None,
                 by=config.confidence,
                 votes=config.votes,
@@ -286,9 +287,9 @@ class Dinco:
         others = await ask_each(asked, sure_of)
         failures = tuple(kind for r in (*drawn, mine, *others) for kind in r.failures)
         known = {
-            text: reading
-            for text, reading in zip(asked, others, strict=True)
-            if reading.slots[0] is not None
+            text: parsed
+            for text, parsed in zip(asked, others, strict=True)
+            if parsed.slots[0] is not None
         }
         return _Asked(mine, known, failures)
 
@@ -316,17 +317,17 @@ class Dinco:
             [_known(of, text, claim) for text in texts],
             [[_known(of, one, other) for other in texts] for one in texts],
         )
-        told = f"sure of it {sure:.2f}"
+        explanation = f"sure of it {sure:.2f}"
         if self.config.distractors:
             count = f"{len(texts)} alternative{'' if len(texts) == 1 else 's'}"
-            told += f", normalised by {count} {nvc:.2f}"
+            explanation += f", normalised by {count} {nvc:.2f}"
         if not self.config.consistency:
-            return 1.0 - nvc, told
+            return 1.0 - nvc, explanation
         support = [one.entails for s in samples if (one := of.get((s, claim))) is not None]
         consistency = mean_score(support)
         if consistency is None:
             return None, None
-        return 1.0 - (nvc + consistency) / 2, f"{told}; {consistency:.2f} support in samples"
+        return 1.0 - (nvc + consistency) / 2, f"{explanation}; {consistency:.2f} support in samples"
 
 
 def _known(of: Mapping[Pair, Entailment | None], premise: str, hypothesis: str) -> Entailment:
@@ -344,7 +345,7 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().replace(".", "").split())
 
 
-def _read(answer: Completion) -> list[str | None]:
+def _parse(answer: Completion) -> list[str | None]:
     """Parse a distractor: the first line, without its label."""
     line = next((line for line in answer.text.splitlines() if line.strip()), "")
     text = strip_decoration(line)

@@ -28,7 +28,7 @@ from resay.core.passage import Passage, Sentence
 from resay.core.verdict import Scores, tally
 from resay.providers.base import Completion
 from resay.scorers.base import Need
-from resay.scorers.common.judging import Reading, ask, ask_each, judge_for, read_yes_no
+from resay.scorers.common.judging import ParsedAnswer, ask, ask_each, judge_for, parse_yes_no
 from resay.scorers.common.languages import WORDINGS, AskedInConfig, language_for
 from resay.scorers.evidence import Evidence
 
@@ -92,20 +92,20 @@ class DirectQuestion:
         restated = wording.yes_or_no if wording else _RESTATED
         own = wording.own if wording else None
 
-        async def ask_about(sentence: Sentence) -> Reading[float]:
+        async def ask_about(sentence: Sentence) -> ParsedAnswer[float]:
             prompt = render(sentence.standalone, question, language)
             return await ask(
                 judge,
                 prompt,
-                lambda answer: _read(answer, own),
+                lambda answer: _parse(answer, own),
                 restated if self.config.restate else None,
             )
 
         return _scores(await ask_each(passage.sentences, ask_about))
 
 
-def _read(answer: Completion, own: Mapping[str, bool] | None) -> list[float | None]:
-    known = read_yes_no(answer.text, own)
+def _parse(answer: Completion, own: Mapping[str, bool] | None) -> list[float | None]:
+    known = parse_yes_no(answer.text, own)
     if known is None:
         return [None]
     logprob = answer.logprobs[0].logprob if answer.logprobs else None
@@ -113,41 +113,41 @@ def _read(answer: Completion, own: Mapping[str, bool] | None) -> list[float | No
     return [1.0 - sure if known else sure]
 
 
-def _scores(readings: list[Reading[float]]) -> Scores:
-    failures = tuple(failure for reading in readings for failure in reading.failures)
-    undetermined = sum(reading.undetermined for reading in readings)
+def _scores(parsed_answers: list[ParsedAnswer[float]]) -> Scores:
+    failures = tuple(failure for parsed in parsed_answers for failure in parsed.failures)
+    undetermined = sum(parsed.undetermined for parsed in parsed_answers)
     return Scores(
-        sentences=tuple(_score(reading) for reading in readings),
-        why=tuple(_why(reading) for reading in readings),
+        sentences=tuple(_score(parsed) for parsed in parsed_answers),
+        why=tuple(_why(parsed) for parsed in parsed_answers),
         failures=failures,
         undetermined=undetermined,
-        inconclusive=_why_inconclusive(readings, failures, undetermined),
+        inconclusive=_why_inconclusive(parsed_answers, failures, undetermined),
     )
 
 
-def _score(reading: Reading[float]) -> float | None:
-    if not reading.answered:
+def _score(parsed: ParsedAnswer[float]) -> float | None:
+    if not parsed.answered:
         return None
-    return 1.0 if reading.slots[0] is None else reading.slots[0]
+    return 1.0 if parsed.slots[0] is None else parsed.slots[0]
 
 
-def _why(reading: Reading[float]) -> str | None:
-    score = _score(reading)
+def _why(parsed: ParsedAnswer[float]) -> str | None:
+    score = _score(parsed)
     if score is None:
         return None
-    if reading.undetermined:
+    if parsed.undetermined:
         return "the judge could not say whether it is so"
     return f"the judge, asked directly, {'denied' if score > 0.5 else 'affirmed'} it"
 
 
 def _why_inconclusive(
-    readings: list[Reading[float]], failures: tuple[str, ...], undetermined: int
+    parsed_answers: list[ParsedAnswer[float]], failures: tuple[str, ...], undetermined: int
 ) -> str | None:
-    lost = sum(not reading.answered for reading in readings)
-    if lost * 2 > len(readings):
-        return f"{lost} of {len(readings)} questions failed ({tally(failures)})"
+    lost = sum(not parsed.answered for parsed in parsed_answers)
+    if lost * 2 > len(parsed_answers):
+        return f"{lost} of {len(parsed_answers)} questions failed ({tally(failures)})"
     # As published, an unreadable answer counts as hallucination; but a judge that refuses most of
     # the questions has said nothing about the response.
-    if undetermined * 2 > len(readings):
-        return f"{undetermined} of {len(readings)} judge answers were neither yes nor no"
+    if undetermined * 2 > len(parsed_answers):
+        return f"{undetermined} of {len(parsed_answers)} judge answers were neither yes nor no"
     return None

@@ -122,7 +122,13 @@ class Samples:
             self.chars += len(text)
 
     def draw_from(
-        self, tasks: TaskGroup, provider: Provider, query: Query, *, most: int, ahead: int = 0
+        self,
+        tasks: TaskGroup,
+        provider: Provider,
+        query: Query,
+        *,
+        max_requests: int,
+        ahead: int = 0,
     ) -> None:
         """Set the source of samples, without drawing any yet.
 
@@ -130,10 +136,10 @@ class Samples:
             tasks: The task group that draws; cancelling it stops the drawing.
             provider: The provider to ask.
             query: The query to send.
-            most: Maximum number of samples to request, failed requests included.
+            max_requests: Maximum number of samples to request, failed requests included.
             ahead: Number of samples to draw beyond those wanted.
         """
-        self._source = _Source(tasks, provider, query, most, ahead)
+        self._source = _Source(tasks, provider, query, max_requests, ahead)
 
     def want(self, count: int) -> None:
         """Start drawing until this many samples exist, or no more can be drawn."""
@@ -141,7 +147,7 @@ class Samples:
         if source is None:
             return
         source.wanted = max(source.wanted, count)
-        wave = source.take(len(self._items))
+        wave = source.next_wave(len(self._items))
         if wave:
             source.tasks.start_soon(self._draw, source, wave)
 
@@ -149,26 +155,26 @@ class Samples:
         query = replace(source.query, index=wave.start)
         left = len(wave)
 
-        def land(completion: Completion) -> None:
+        def add_arrived(completion: Completion) -> None:
             nonlocal left
             left -= 1
-            source.coming -= 1
+            source.in_flight -= 1
             self._add(completion.text, completion.logprobs)
-            self._go_on()
+            self._replace_and_notify()
 
         try:
-            await draw(source.provider, query, len(wave), land, self.failures.append)
+            await draw(source.provider, query, len(wave), add_arrived, self.failures.append)
         # A provider that raises an unforeseen error costs its samples, not the user's answer.
         except Exception as error:
             self.failures.append(error)
         except anyio.get_cancelled_exc_class():
-            source.most = source.asked
+            source.max_requests = source.requested
             raise
         finally:
-            source.coming -= left
-            self._go_on()
+            source.in_flight -= left
+            self._replace_and_notify()
 
-    def _go_on(self) -> None:
+    def _replace_and_notify(self) -> None:
         """Draw replacements for failed samples, and wake the waiters."""
         self.want(0)
         self._changed.set()
@@ -178,7 +184,7 @@ class Samples:
         return len(self._items)
 
     async def __aiter__(self) -> AsyncIterator[Sample]:
-        async for sample in self.first(self.most):
+        async for sample in self.first(self.available):
             yield sample
 
     async def first(self, count: int, *, after: int = 0) -> AsyncIterator[Sample]:
@@ -197,24 +203,24 @@ class Samples:
             if position < len(self._items):
                 yield self._items[position]
                 position += 1
-            elif self._source is not None and self._source.coming:
+            elif self._source is not None and self._source.in_flight:
                 await self._changed.wait()
             else:
                 return
 
     @property
-    def most(self) -> int:
+    def available(self) -> int:
         """Number of samples if every remaining request succeeded."""
         source = self._source
-        return len(self._items) + (source.coming + source.left if source else 0)
+        return len(self._items) + (source.in_flight + source.remaining if source else 0)
 
     @property
-    def drawn(self) -> bool:
+    def was_requested(self) -> bool:
         """Whether any samples were requested."""
-        return self._source is not None and self._source.asked > 0
+        return self._source is not None and self._source.requested > 0
 
     @property
-    def landed(self) -> tuple[Sample, ...]:
+    def arrived(self) -> tuple[Sample, ...]:
         """The samples that have arrived."""
         return tuple(self._items)
 
@@ -225,8 +231,8 @@ class Samples:
             make: Computes the value; also its cache key.
         """
         if not self._has(make):
-            landed = self.landed
-            self._derived[make] = len(landed), make(landed)
+            arrived = self.arrived
+            self._derived[make] = len(arrived), make(arrived)
         return cast("T", self._derived[make][1])
 
     async def derive(self, make: Callable[[Sequence[Sample]], T], *, chars: float) -> T:
@@ -247,13 +253,13 @@ class Samples:
 
     async def all(self) -> tuple[Sample, ...]:
         """Draw all remaining samples and return every sample."""
-        self.want(self.most)
-        while self._source is not None and self._source.coming:
+        self.want(self.available)
+        while self._source is not None and self._source.in_flight:
             await self._changed.wait()
-        return self.landed
+        return self.arrived
 
     @property
-    def copies(self) -> bool:
+    def all_identical(self) -> bool:
         """Whether there are several samples and all are copies of one answer.
 
         They are if all have the same text, and were drawn at a temperature of 0 or with a seed, or
@@ -274,25 +280,25 @@ class _Source:
     tasks: TaskGroup
     provider: Provider
     query: Query
-    most: int
+    max_requests: int
     ahead: int
     wanted: int = 0
-    asked: int = 0
-    coming: int = 0
+    requested: int = 0
+    in_flight: int = 0
 
     @property
-    def left(self) -> int:
-        return self.most - self.asked
+    def remaining(self) -> int:
+        return self.max_requests - self.requested
 
-    def take(self, there: int) -> range:
+    def next_wave(self, existing: int) -> range:
         """Return the indexes of the samples to request now."""
         if not self.wanted:
             return range(0)
-        short = self.wanted + self.ahead - there - self.coming
-        count = max(min(short, self.left), 0)
-        wave = range(self.asked, self.asked + count)
-        self.asked += count
-        self.coming += count
+        short = self.wanted + self.ahead - existing - self.in_flight
+        count = max(min(short, self.remaining), 0)
+        wave = range(self.requested, self.requested + count)
+        self.requested += count
+        self.in_flight += count
         return wave
 
 
@@ -314,16 +320,16 @@ class Entailed:
     """How premises relate to hypotheses.
 
     Attributes:
-        of: By pair; None if the answer could not be parsed. Pairs whose call failed are missing.
+        by_pair: None if the answer could not be parsed. Pairs whose call failed are missing.
         failures: Kinds of failed calls.
     """
 
-    of: Mapping[Pair, Entailment | None]
+    by_pair: Mapping[Pair, Entailment | None]
     failures: tuple[str, ...] = ()
 
     def undetermined(self, pairs: Iterable[Pair]) -> int:
         """Return for how many pairs the answer could not be parsed."""
-        return sum(pair in self.of and self.of[pair] is None for pair in pairs)
+        return sum(pair in self.by_pair and self.by_pair[pair] is None for pair in pairs)
 
 
 class Entailments:
@@ -364,7 +370,7 @@ class Entailments:
             missing = [pair for pair in missing if pair not in same]
             if missing:
                 found = await ask(missing)
-                known.update(found.of)
+                known.update(found.by_pair)
                 failures = found.failures
         return Entailed(known, failures)
 
@@ -452,8 +458,10 @@ def prober_of(
     if "temperature" in sample.params:
         kept["temperature"] = sample.params["temperature"]
     # The application's instructions apply to short answers too.
-    told = tuple(m for m in query.messages if m.get("role") in ("system", "developer"))
-    return Judge(provider, Query(told, sample.model, kept, tenant=query.tenant, varied=True))
+    instructions = tuple(m for m in query.messages if m.get("role") in ("system", "developer"))
+    return Judge(
+        provider, Query(instructions, sample.model, kept, tenant=query.tenant, varied=True)
+    )
 
 
 def as_messages(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
@@ -472,7 +480,7 @@ class Evidence:
         references: Trusted texts supplied by the user or a retriever, as a pool that methods can
             compare with like samples.
         query: The query the response answers, if known.
-        asked: The user's own query if `query` is another, such as one with documents added.
+        user_query: The user's own query if `query` is another, such as one with documents added.
         judge_provider: The provider for judges, or None if there is none.
         prober: The model that gives short answers to questions about claims, set up as for samples;
             None if it cannot be asked. The messages of its query precede each question.
@@ -483,7 +491,7 @@ class Evidence:
             corrections.
         stopping: The rule that tells a method that compares with one sample at a time when to
             stop; None to compare with all samples.
-        unfinished: Receives the partial result of a method that is cancelled.
+        partial_scores: Receives the partial result of a method that is cancelled.
         sources: The references one by one, with their origins, if they are compared with before
             anything else.
         citations: The citations the provider attached to the answer.
@@ -496,7 +504,7 @@ class Evidence:
     samples: Samples = field(default_factory=Samples)
     references: Samples = field(default_factory=Samples)
     query: Query | None = None
-    asked: Query | None = None
+    user_query: Query | None = None
     judge_provider: Provider | None = None
     prober: Judge | None = None
     calls_left: Callable[[], int | None] = lambda: None
@@ -504,7 +512,7 @@ class Evidence:
     logprobs: tuple[TokenLogprob, ...] = ()
     scores: tuple[float | None, ...] = ()
     stopping: Stopping | None = None
-    unfinished: list[Scores] = field(default_factory=list[Scores])
+    partial_scores: list[Scores] = field(default_factory=list[Scores])
     sources: tuple[Reference, ...] = ()
     citations: tuple[Citation, ...] = ()
     writer: str | None = None
@@ -513,5 +521,5 @@ class Evidence:
 
     def conversation(self, chars: int) -> str:
         """Return the end of the user's conversation as text; see `Query.conversation`."""
-        query = self.asked or self.query
+        query = self.user_query or self.query
         return query.conversation(chars) if query else ""

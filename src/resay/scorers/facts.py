@@ -67,14 +67,14 @@ from resay.scorers.base import Need, SampleConfig, Unit
 from resay.scorers.common.contrast import Wording, parts_of
 from resay.scorers.common.sample_index import (
     LONG_DIGITS,
-    Bound,
+    ClauseQuantities,
     Indexing,
     Key,
     SampleIndex,
-    bound_in,
     keys_of,
     long_numbers,
     plain_stems,
+    quantities_by_clause,
     ungrouped,
     without_noise,
 )
@@ -115,7 +115,7 @@ _OTHER_FORM = 0.5
 # Support from an answer to a yes-or-no question that says neither, and more than was asked.
 _EVASIVE = 0.25
 # Two sentences are about the same matter if they share this much of their words.
-_SAME_MATTER = 0.5
+_SAME_SUBJECT = 0.5
 _COMMON: Final = STOP | {""}
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
@@ -203,7 +203,7 @@ class Facts:
 
     async def look(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score by the samples that have arrived, as `score` does once all have."""
-        query = evidence.asked or evidence.query
+        query = evidence.user_query or evidence.query
         indexing = Indexing(*_texts(query)) if query else Indexing("", "")
         # Built once for all sentences of a streamed response, each of which is scored alone.
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
@@ -224,7 +224,7 @@ class Facts:
             By position of the text, its sentence on the same matter that has another number or
             date, or denies the sentence.
         """
-        query = evidence.asked or evidence.query
+        query = evidence.user_query or evidence.query
         indexing = Indexing(*_texts(query)) if query else Indexing("", "")
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
         chars = sum(len(sentence.text) for sentence in passage.sentences)
@@ -327,7 +327,7 @@ class _Claim:
         self._with_answers = with_answers
         self._text = without_noise(text)
         self._index = index
-        asked = index.asked
+        question = index.question
         found = quantities(self._text)
         self._long = list(long_numbers(self._text, found))
         ends = [end for _, end in self._long]
@@ -338,7 +338,7 @@ class _Claim:
         self._quantities = [
             quantity
             for quantity in _distinct(self._found)
-            if not any(_is_as_asked(quantity, other) for other in asked.quantities)
+            if not any(_repeats_question(quantity, other) for other in question.quantities)
         ]
         self._all = frozenset(stems_of(self._text))
         # Names in code are compared verbatim.
@@ -369,7 +369,7 @@ class _Claim:
             is_name = word[0].isupper() and _is_name(text, written, i, nouns=nouns)
             parts = stems[word.lower()]
             for part in parts:
-                if part in self._index.asked.words:
+                if part in self._index.question.words:
                     continue
                 shown = word if len(parts) == 1 else part
                 if not is_name:
@@ -420,7 +420,7 @@ class _Claim:
         speaks = set(self._index.short)
         for place, shared in self._beside.items():
             if shared >= _SPEAKS * len(self._own):
-                speaks.add(self._index.said[place].sample)
+                speaks.add(self._index.sentences[place].sample)
         return [k for k in range(self._index.count) if k not in speaks] if self._own else []
 
     def _naming(self, stem: str, word: str) -> list[float]:
@@ -430,7 +430,7 @@ class _Claim:
             1.0 if small in written else _OTHER_FORM * (stem in words)
             for written, words in zip(index.written, index.words, strict=True)
         ]
-        known = self._all | index.asked.words
+        known = self._all | index.question.words
         less = (k for k, words in enumerate(index.words) if words <= known)
         self._excuse(support, [k for k in less if not support[k]])
         return support
@@ -448,11 +448,11 @@ class _Claim:
         forms = {form for form in forms if len(form) >= LONG_DIGITS}
         return [float(any(form in text for form in forms)) for text in self._index.ungrouped]
 
-    def _substituted(self, said: Sequence[tuple[int, int]]) -> Iterator[_Item]:
+    def _substituted(self, supported_spans: Sequence[tuple[int, int]]) -> Iterator[_Item]:
         """Yield the words that no sample has, if most have another word in the same place.
 
         Args:
-            said: The spans of quantities that samples do support, possibly in another form.
+            supported_spans: The spans of quantities that samples support, maybe in another form.
         """
         index = self._index
         matches = list(words_of(self._text).finditer(self._text))
@@ -461,8 +461,8 @@ class _Claim:
             word = words[i]
             if word in STOP or any(word in written for written in index.written):
                 continue
-            is_said = any(start <= match.start() < end for start, end in said)
-            if is_said or index.asked.words.issuperset(stems_of(word)):
+            is_said = any(start <= match.start() < end for start, end in supported_spans)
+            if is_said or index.question.words.issuperset(stems_of(word)):
                 continue
             around = words[i - 1], words[i + 1]
             named = match.group()[0].isupper() or word[0].isdigit()
@@ -493,11 +493,13 @@ class _Claim:
             other, places = index.quantities[candidate]
             most = quantity.supported_by(other)
             for place in places[:_MOST_PLACES] if most else ():
-                said = index.said[place]
-                if support[said.sample] < most:
-                    near = said.alone or not self._own or not self._own.isdisjoint(said.words)
+                sentence = index.sentences[place]
+                if support[sentence.sample] < most:
+                    near = (
+                        sentence.alone or not self._own or not self._own.isdisjoint(sentence.words)
+                    )
                     value = most if near else most * _ELSEWHERE
-                    support[said.sample] = max(support[said.sample], value)
+                    support[sentence.sample] = max(support[sentence.sample], value)
         silent = (k for k, held in enumerate(support) if not held)
         self._excuse(
             support, [k for k in silent if not any(map(quantity.comparable, index.rivals[k]))]
@@ -517,14 +519,14 @@ class _Claim:
         """Return the value samples give most often instead of a quantity, and how many do."""
         said_by: defaultdict[Key, set[int]] = defaultdict(set)
         written: dict[Key, str] = {}
-        alone = (k for k, said in enumerate(self._index.said) if said.alone)
+        alone = (k for k, sentence in enumerate(self._index.sentences) if sentence.alone)
         likely = (place for place, shared in self._beside.items() if shared >= len(self._own) / 4)
         for place in {*likely, *islice(alone, _MOST_PLACES)}:
-            said = self._index.said[place]
-            for other in said.quantities:
+            sentence = self._index.sentences[place]
+            for other in sentence.quantities:
                 if quantity.comparable(other) and not quantity.agrees(other):
-                    said_by[other.meaning].add(said.sample)
-                    written.setdefault(other.meaning, said.of(other))
+                    said_by[other.meaning].add(sentence.sample)
+                    written.setdefault(other.meaning, sentence.of(other))
         if not said_by:
             return None
         most = max(said_by, key=lambda meaning: (len(said_by[meaning]), written[meaning]))
@@ -539,25 +541,28 @@ class _Claim:
         """Return, by sample, its sentence on the same matter that says otherwise, if any."""
         index = self._index
         # If it says no more than the question, its matter is the question's topic.
-        matter = self._own or index.asked.topic
+        matter = self._own or index.question.topic
         support = [self._quantity(q).support for q in self._quantities]
         negated = bool(negations(self._text))
         found: dict[int, tuple[float, str]] = {}
-        shared = self._near(self._all | index.asked.topic)
+        shared = self._near(self._all | index.question.topic)
         for place, likeness in shared.items():
-            said = index.said[place]
-            if likeness <= found.get(said.sample, (0.0, ""))[0]:
+            sentence = index.sentences[place]
+            if likeness <= found.get(sentence.sample, (0.0, ""))[0]:
                 continue
-            if share(matter, said.words) < _SAME_MATTER:
+            if share(matter, sentence.words) < _SAME_SUBJECT:
                 continue
             other = any(
-                held[said.sample] < _ELSEWHERE and _differs(quantity, said.quantities)
+                held[sentence.sample] < _ELSEWHERE and _differs(quantity, sentence.quantities)
                 for quantity, held in zip(self._quantities, support, strict=True)
             )
-            union = len(self._all | said.words)
-            denies = said.negated != negated and len(self._all & said.words) >= _SAME_MATTER * union
+            union = len(self._all | sentence.words)
+            denies = (
+                sentence.negated != negated
+                and len(self._all & sentence.words) >= _SAME_SUBJECT * union
+            )
             if other or denies:
-                found[said.sample] = likeness, said.text.strip()
+                found[sentence.sample] = likeness, sentence.text.strip()
         return {sample: text for sample, (_, text) in found.items()}
 
     def _near(self, words: frozenset[str]) -> dict[int, float]:
@@ -566,15 +571,15 @@ class _Claim:
 
     def _polarity(self) -> _Item | None:
         """Return the sentence's answer to a yes-or-no question as an item, or None."""
-        asked = self._index.asked
+        question = self._index.question
         # "No" in a table cell does not answer a question.
         mine = None if self._standalone not in ("", self._text) else stance(self._text)
-        polar = asked.is_polar or mine is not None
-        if polar and (mine or share(asked.topic, self._all) >= _SAME_MATTER):
+        polar = question.is_polar or mine is not None
+        if polar and (mine or share(question.topic, self._all) >= _SAME_SUBJECT):
             parts = [self._text[start:end] for start, end in parts_of(self._text)]
-            answer = max(parts, key=lambda part: share(asked.topic, stems_of(part)))
-            said = Wording(answer, self._index.language)
-            negative = mine == "no" or (mine is None and said.declines(asked.wording))
+            answer = max(parts, key=lambda part: share(question.topic, stems_of(part)))
+            wording = Wording(answer, self._index.language)
+            negative = mine == "no" or (mine is None and wording.answers_no(question.wording))
             limited = restricts(self._text)
             support = [1.0] * self._index.count
             for k in range(self._index.count):
@@ -587,14 +592,16 @@ class _Claim:
         stance, place = self._index.stances[k], self._index.topical[k]
         if place is None:
             return float((stance == "no") == negative)
-        nearest, said = self._index.said[place], self._index.wording(place)
-        denies = stance == "no" or (stance is None and said.declines(self._index.asked.wording))
+        nearest, wording = self._index.sentences[place], self._index.wording(place)
+        denies = stance == "no" or (
+            stance is None and wording.answers_no(self._index.question.wording)
+        )
         if denies != negative:
             return 0.0
         if not self._with_answers:
             return 1.0
         if stance is None and not negative:
-            known = self._index.asked.topic | self._all | self._index.asked.words
+            known = self._index.question.topic | self._all | self._index.question.words
             more = bool(nearest.words - known) or bool(nearest.quantities)
             if restricts(nearest.text) != limited or (more and not limited):
                 return _EVASIVE
@@ -606,13 +613,13 @@ class _Claim:
         verdicts: list[bool | None] = [None] * index.count
         against = None
         for place, found in self._compared():
-            said = index.said[place]
-            verdicts[said.sample] = verdicts[said.sample] or found
-            against = against or (said.text.strip() if found else None)
+            sentence = index.sentences[place]
+            verdicts[sentence.sample] = verdicts[sentence.sample] or found
+            against = against or (sentence.text.strip() if found else None)
         parts = [part.stems for part in self._wording.parts]
         for k in range(index.count):
             found = self._exchanges(index.bound(k))
-            if not found and index.asked.is_for_order:
+            if not found and index.question.is_for_order:
                 found = out_of_order(self._text, index.texts[k])
             if not found and index.mixes(k, parts):
                 found = True
@@ -636,36 +643,36 @@ class _Claim:
         places = {
             place
             for place, shared in self._near(self._all).items()
-            if shared >= 2 and shared >= min(len(self._all), len(index.said[place].words)) / 4
+            if shared >= 2 and shared >= min(len(self._all), len(index.sentences[place].words)) / 4
         }
-        places.update(k for k, said in enumerate(index.said) if said.alone)
+        places.update(k for k, sentence in enumerate(index.sentences) if sentence.alone)
         for place in sorted(places):
-            asked = index.asked.wording if index.said[place].alone else None
-            found = self._wording.contradicts(index.wording(place), asked)
+            question = index.question.wording if index.sentences[place].alone else None
+            found = self._wording.contradicts(index.wording(place), question)
             if found is not None:
                 yield place, found
 
     @cached_property
-    def _bound(self) -> list[Bound]:
-        bound = bound_in(self._text, self._found)
+    def _clauses(self) -> list[ClauseQuantities]:
+        bound = quantities_by_clause(self._text, self._found)
         if len(bound) == 1 and self._standalone:
-            return [Bound(plain_stems(self._standalone), bound[0].quantities)]
+            return [ClauseQuantities(plain_stems(self._standalone), bound[0].quantities)]
         return bound
 
-    def _exchanges(self, said: Sequence[Bound]) -> bool | None:
+    def _exchanges(self, theirs_by_clause: Sequence[ClauseQuantities]) -> bool | None:
         """Return whether a sample has one of its quantities elsewhere, and another in its place.
 
         Another quantity is in its place if the words around that one share more with the words
         here: all that the words around the same quantity share, and others.
         """
         found = None
-        theirs = sum(len(one.quantities) for one in said)
+        theirs = sum(len(one.quantities) for one in theirs_by_clause)
         if len(self._found) > _BOUND_AT_MOST or theirs > _MOST_PLACES:
             return None
-        for mine in self._bound:
+        for mine in self._clauses:
             for quantity in mine.quantities:
                 here, there = list[frozenset[str]](), list[frozenset[str]]()
-                for one in said:
+                for one in theirs_by_clause:
                     if any(map(quantity.agrees, one.quantities)):
                         here.append(mine.words & one.words)
                     elif _differs(quantity, one.quantities):
@@ -708,16 +715,16 @@ def _distinct(found: Sequence[Quantity]) -> Iterator[Quantity]:
     """Yield quantities not given before, with or without a unit: "12, so 12 euros"."""
     seen = set[Key]()
     for q in found:
-        said = (q.kind, q.plain, q.year, q.month, q.day)
-        if (q.unit, *said) not in seen and ("", *said) not in seen:
-            if q.unit or ("any", *said) not in seen:
+        value = (q.kind, q.plain, q.year, q.month, q.day)
+        if (q.unit, *value) not in seen and ("", *value) not in seen:
+            if q.unit or ("any", *value) not in seen:
                 yield q
-            seen |= {(q.unit, *said), ("any", *said)}
+            seen |= {(q.unit, *value), ("any", *value)}
 
 
-def _is_as_asked(quantity: Quantity, asked: Quantity) -> bool:
+def _repeats_question(quantity: Quantity, other: Quantity) -> bool:
     """Whether a quantity repeats the question's in the same unit: a conversion is an answer."""
-    return quantity.agrees(asked) and (quantity.kind == "date" or quantity.plain == asked.plain)
+    return quantity.agrees(other) and (quantity.kind == "date" or quantity.plain == other.plain)
 
 
 def _differs(quantity: Quantity, others: Sequence[Quantity]) -> bool:

@@ -44,11 +44,11 @@ from resay.core.verdict import Scores, tally
 from resay.scorers.base import Need
 from resay.scorers.common.judging import (
     JudgedConfig,
-    Reading,
+    ParsedAnswer,
     ask,
     ask_together,
     judge_for,
-    read_named_scores,
+    parse_named_scores,
 )
 from resay.scorers.evidence import Evidence, Judge
 
@@ -241,7 +241,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 
 
-def read_listings(text: str, sentences: int) -> list[Listing | None]:
+def parse_listings(text: str, sentences: int) -> list[Listing | None]:
     """Parse a judge's list of subjects and blanks.
 
     Accepts the three lines per sentence that are asked for (`Text=[s0] …`,
@@ -265,7 +265,7 @@ def read_listings(text: str, sentences: int) -> list[Listing | None]:
     return [found.get(i) for i in range(sentences)]
 
 
-def read_exam_answers(text: str, exam: Exam) -> list[str | None]:
+def parse_exam_answers(text: str, exam: Exam) -> list[str | None]:
     """Parse a student's answers.
 
     Args:
@@ -513,12 +513,12 @@ class _Graded:
     Attributes:
         answers: Each student's answer; None if there is none.
         points: The points of each, in [0, 100]; None if there are none.
-        reading: The judge's parsed answer; None if no call was needed.
+        parsed: The judge's parsed answer; None if no call was needed.
     """
 
     answers: tuple[str | None, ...]
     points: tuple[float | None, ...]
-    reading: Reading[float] | None = None
+    parsed: ParsedAnswer[float] | None = None
 
     @property
     def known(self) -> list[float]:
@@ -599,20 +599,22 @@ class Fibe:
 
     async def _create(
         self, judge: Judge, sentences: Sequence[str], question: str
-    ) -> Reading[Listing]:
+    ) -> ParsedAnswer[Listing]:
         count = len(sentences)
         return await ask(
             judge,
             render_create(sentences, question),
-            lambda answer: read_listings(answer.text, count),
+            lambda answer: parse_listings(answer.text, count),
             restate_create(count) if self.config.restate else None,
         )
 
-    async def _answer(self, judge: Judge, exam: Exam, question: str) -> tuple[Reading[str], ...]:
+    async def _answer(
+        self, judge: Judge, exam: Exam, question: str
+    ) -> tuple[ParsedAnswer[str], ...]:
         return await ask_together(
             judge.varied(self.config.temperature),
             render_answer(exam.questions, question),
-            lambda answer: read_exam_answers(answer.text, exam),
+            lambda answer: parse_exam_answers(answer.text, exam),
             restate_answer(exam.examined) if self.config.restate else None,
             self.config.answers,
         )
@@ -622,7 +624,7 @@ class Fibe:
         judge: Judge,
         sentences: Sequence[str],
         exam: Exam,
-        students: Sequence[Reading[str]],
+        students: Sequence[ParsedAnswer[str]],
     ) -> dict[int, _Graded]:
         graded: dict[int, _Graded] = {}
 
@@ -639,19 +641,19 @@ class Fibe:
         named = dict(zip(STUDENTS, answers, strict=False))
         points = {n: 100.0 for n, a in named.items() if a is not None and _same(a, sentence)}
         asked = {n: a for n, a in named.items() if a is not None and n not in points}
-        reading = None
+        parsed = None
         if asked:
             names = list(asked)
-            reading = await ask(
+            parsed = await ask(
                 judge,
                 render_score(sentence, asked),
-                lambda answer: read_named_scores(answer.text, names),
+                lambda answer: parse_named_scores(answer.text, names),
                 restate_score(names) if self.config.restate else None,
             )
-            given = {n: p for n, p in zip(names, reading.slots, strict=True) if p is not None}
+            given = {n: p for n, p in zip(names, parsed.slots, strict=True) if p is not None}
             # Without points for the differing answers, the identical ones would bias the mean.
             points = points | given if given else {}
-        return _Graded(answers, tuple(points.get(name) for name in named), reading)
+        return _Graded(answers, tuple(points.get(name) for name in named), parsed)
 
 
 def _same(answer: str, sentence: str) -> bool:
@@ -660,20 +662,20 @@ def _same(answer: str, sentence: str) -> bool:
 
 def _scores(
     count: int,
-    created: Reading[Listing],
+    created: ParsedAnswer[Listing],
     exam: Exam,
-    students: Sequence[Reading[str]],
+    students: Sequence[ParsedAnswer[str]],
     graded: dict[int, _Graded],
 ) -> Scores:
-    readings = [created, *students, *(g.reading for g in graded.values() if g.reading)]
-    failures = tuple(failure for reading in readings for failure in reading.failures)
+    parsed_answers = [created, *students, *(g.parsed for g in graded.values() if g.parsed)]
+    failures = tuple(failure for parsed in parsed_answers for failure in parsed.failures)
     places = range(len(created.slots))
     return Scores(
         sentences=tuple(graded[i].score if i in graded else None for i in places),
         why=tuple(graded[i].why if i in graded else _why_not(created.slots[i]) for i in places),
         failures=failures,
         lost=tuple(i for i in places if _is_lost(created.slots[i], graded.get(i))),
-        undetermined=sum(reading.undetermined for reading in readings),
+        undetermined=sum(parsed.undetermined for parsed in parsed_answers),
         inconclusive=_why_inconclusive(count, created, graded, failures),
     )
 
@@ -689,7 +691,10 @@ def _why_not(listing: Listing | None) -> str:
 
 
 def _why_inconclusive(
-    count: int, created: Reading[Listing], graded: dict[int, _Graded], failures: tuple[str, ...]
+    count: int,
+    created: ParsedAnswer[Listing],
+    graded: dict[int, _Graded],
+    failures: tuple[str, ...],
 ) -> str | None:
     unread = created.slots.count(None)
     if unread and not graded:

@@ -434,7 +434,7 @@ class _ByToken:
 
     async def _prompts(self, evidence: Evidence, room: int) -> list[str]:
         """Return the prompts, each with as many references as fit before the answer."""
-        query = evidence.asked or evidence.query
+        query = evidence.user_query or evidence.query
         question = query.question.strip() if query else ""
         frame = (await self._model.lengths([_prompt(question, [""])]))[0]
         if frame > room // 2:
@@ -466,10 +466,10 @@ class _ByToken:
 
 
 def _prompt(question: str, passages: Sequence[str]) -> str:
-    told = "\n".join(f"passage {i}: {passage}" for i, passage in enumerate(passages, 1))
+    listed = "\n".join(f"passage {i}: {passage}" for i, passage in enumerate(passages, 1))
     if not question:
-        return _SUMMARY.format(passages=told)
-    return _QA.format(question=question, count=len(passages), passages=told)
+        return _SUMMARY.format(passages=listed)
+    return _QA.format(question=question, count=len(passages), passages=listed)
 
 
 def _halves(text: str) -> tuple[str, str]:
@@ -503,8 +503,8 @@ def _of_claim(
 def _why(spans: Sequence[UnsupportedSpan], text: str) -> str:
     if not spans:
         return "the references support each of its words"
-    told = ", ".join(f'"{text[s.start : s.end]}" ({s.score:.2f})' for s in spans)
-    return f"no reference supports {told}"
+    listed = ", ".join(f'"{text[s.start : s.end]}" ({s.score:.2f})' for s in spans)
+    return f"no reference supports {listed}"
 
 
 def _place(labels: Sequence[str], names: frozenset[str]) -> int:

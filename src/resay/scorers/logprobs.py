@@ -422,9 +422,11 @@ def _why(
     if not row:
         return None
     worst = max(row, key=lambda value: value.value)
-    said = alignment.texts[worst.index] or "a blank"
+    token_text = alignment.texts[worst.index] or "a blank"
     if settings.measure == "probability":
-        return f"its least probable token is {said!r}, with probability {exp(-worst.value):.2g}"
+        return (
+            f"its least probable token is {token_text!r}, with probability {exp(-worst.value):.2g}"
+        )
     token = tokens[worst.index]
     over = (
         "the whole vocabulary"
@@ -432,7 +434,7 @@ def _why(
         else f"the {len(_most_probable(token, settings.top))} most probable tokens"
     )
     return (
-        f"{said!r} was as open as a choice between {worst.value:.1f} equally probable tokens"
+        f"{token_text!r} was as open as a choice between {worst.value:.1f} equally probable tokens"
         f" (entropy over {over})"
     )
 

@@ -101,7 +101,7 @@ def _plain(text: str) -> str:
     return _SPECIAL.sub("< ", text)
 
 
-def read_question(written: str) -> tuple[str, str] | None:
+def parse_question(written: str) -> tuple[str, str] | None:
     """Parse a question and its answer.
 
     Args:
@@ -116,7 +116,7 @@ def read_question(written: str) -> tuple[str, str] | None:
     return _plain(parts[0]), _plain(parts[1])
 
 
-def read_options(answer: str, written: str) -> tuple[str, ...] | None:
+def parse_options(answer: str, written: str) -> tuple[str, ...] | None:
     """Parse the options of a question.
 
     The released code repeats the last option until there are four. A repeated option is never
@@ -160,12 +160,12 @@ async def write_questions(
     asked = [
         (place, *parts)
         for place, texts in enumerate(written)
-        for parts in map(read_question, texts)
+        for parts in map(parse_question, texts)
         if parts is not None
     ]
     asked, prompts = await _prompts(passage, sentences, asked, second)
     others = [texts[0] for texts in await second.generate(prompts, seed=seed)]
-    options = [read_options(a, o) for (_, _, a), o in zip(asked, others, strict=True)]
+    options = [parse_options(a, o) for (_, _, a), o in zip(asked, others, strict=True)]
     return [
         Question(place, question, choices)
         for (place, question, _), choices in zip(asked, options, strict=True)
@@ -282,11 +282,11 @@ class Exam:
 
     Attributes:
         questions: The questions, at least one.
-        rooms: For each, how many tokens of a text fit beside it; None = any number, for all.
+        token_limits: For each, how many tokens of a text fit beside it; None = any number, for all.
     """
 
     questions: tuple[Question, ...]
-    rooms: tuple[int, ...] | None
+    token_limits: tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,11 +319,11 @@ class Examinee:
             return Exam(tuple(questions), None)
         measure = _Longer(self.chooser, self.judge)
         heads = await measure.lengths([_asked("", question.text) for question in questions])
-        rooms: list[int] = []
+        token_limits: list[int] = []
         for question, head in zip(questions, heads, strict=True):
             option = max(await measure.lengths(question.options))
-            rooms.append(max(min(known) - head - option - _SEAMS, _LEAST))
-        return Exam(tuple(questions), tuple(rooms))
+            token_limits.append(max(min(known) - head - option - _SEAMS, _LEAST))
+        return Exam(tuple(questions), tuple(token_limits))
 
     async def answer(self, exam: Exam, passage: Passage) -> list[Answer]:
         """Answer questions from a text.
@@ -364,15 +364,15 @@ class Examinee:
 
     async def _windows(self, exam: Exam, passage: Passage) -> list[list[str]]:
         """Return for each question the windows of a text to ask it about."""
-        if exam.rooms is None:
+        if exam.token_limits is None:
             return [[passage.text.strip()]] * len(exam.questions)
         measure = _Longer(self.chooser, self.judge)
-        found = {min(exam.rooms): await windows(passage, min(exam.rooms), measure)}
-        for room in dict.fromkeys(exam.rooms):
+        found = {min(exam.token_limits): await windows(passage, min(exam.token_limits), measure)}
+        for room in dict.fromkeys(exam.token_limits):
             # A text that fits beside the longest question fits beside all.
-            if room not in found and len(found[min(exam.rooms)]) > 1:
+            if room not in found and len(found[min(exam.token_limits)]) > 1:
                 found[room] = await windows(passage, room, measure)
-        return [found.get(room, found[min(exam.rooms)]) for room in exam.rooms]
+        return [found.get(room, found[min(exam.token_limits)]) for room in exam.token_limits]
 
     async def _answerability(self, texts: Sequence[str]) -> Doubles:
         """Return P_U(answerable | question, text), of shape (texts,)."""
@@ -514,20 +514,22 @@ class Mqag:
         questions = await write_questions(
             passage, self._first, self._second, config.questions, config.seed
         )
-        sheets: dict[int, list[Answer]] = {}
+        answers_by_sample: dict[int, list[Answer]] = {}
         marks: list[_Mark] = []
         if questions:
             exam = await self._examinee.exam(questions)
             own = await self._examinee.answer(exam, passage)
-            await self._ask_all(exam, evidence, sheets)
-            marks = self._marks(questions, own, sheets)
-        return _scores(len(passage.sentences), questions, marks, len(sheets))
+            await self._ask_all(exam, evidence, answers_by_sample)
+            marks = self._marks(questions, own, answers_by_sample)
+        return _scores(len(passage.sentences), questions, marks, len(answers_by_sample))
 
     async def _ask_all(
-        self, exam: Exam, evidence: Evidence, sheets: dict[int, list[Answer]]
+        self, exam: Exam, evidence: Evidence, answers_by_sample: dict[int, list[Answer]]
     ) -> None:
         async def ask(sample: Sample) -> None:
-            sheets[sample.index] = await self._examinee.answer(exam, await sample.split())
+            answers_by_sample[sample.index] = await self._examinee.answer(
+                exam, await sample.split()
+            )
 
         async with anyio.create_task_group() as tasks:
             async for sample in evidence.samples:
@@ -537,12 +539,12 @@ class Mqag:
         self,
         questions: Sequence[Question],
         own: Sequence[Answer],
-        sheets: Mapping[int, Sequence[Answer]],
+        answers_by_sample: Mapping[int, Sequence[Answer]],
     ) -> list[_Mark]:
         rule = self._rule
         marks: list[_Mark] = []
         for place, question in enumerate(questions):
-            others = tuple(sheets[i][place] for i in sorted(sheets))
+            others = tuple(answers_by_sample[i][place] for i in sorted(answers_by_sample))
             if others and rule.asks(own[place]):
                 alone = tuple(rule.score(own[place], [other]) for other in others)
                 score = rule.score(own[place], others)
@@ -573,10 +575,10 @@ class _Mark:
         options = self.question.options
         choice, times = Counter(other.choice for other in self.others).most_common(1)[0]
         count = f"{times} of {len(self.others)} texts compared"
-        asked, told = f"asked {self.question.text!r}", options[self.own.choice]
+        asked, own_answer = f"asked {self.question.text!r}", options[self.own.choice]
         if choice == self.own.choice:
-            return f"{asked}, the response and {count} say {told!r}"
-        return f"{asked}, the response says {told!r}, {count} {options[choice]!r}"
+            return f"{asked}, the response and {count} say {own_answer!r}"
+        return f"{asked}, the response says {own_answer!r}, {count} {options[choice]!r}"
 
 
 def _scores(

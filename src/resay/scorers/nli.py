@@ -47,8 +47,8 @@ from resay.models import ModelField, config_of, pair_classifier
 from resay.models.windows import cut, windows
 from resay.scorers.base import Need, SampleConfig, ScorerConfig
 from resay.scorers.common.comparing import Column, SampleScorer
-from resay.scorers.common.judging import JudgeConfig, Reading, ask, first_choice, judge_for
-from resay.scorers.common.languages import Said
+from resay.scorers.common.judging import JudgeConfig, ParsedAnswer, ask, first_choice, judge_for
+from resay.scorers.common.languages import JudgeVerdict
 from resay.scorers.evidence import (
     NEUTRAL,
     SPLITTING,
@@ -197,9 +197,9 @@ class Nli(SampleScorer):
             The contradicting sentence; None if there is none.
         """
         index = max(range(len(scores)), key=lambda i: scores[i] or 0.0)
-        said = evidence.samples.landed[index].passage.sentences
+        sentences = evidence.samples.arrived[index].passage.sentences
         # If a model finds two equal sentences contradictory, that is not worth showing.
-        texts = [other.text for other in said if other.text != sentence]
+        texts = [other.text for other in sentences if other.text != sentence]
         texts = await self._fitting(texts, sentence)
         found = await self._probabilities([(text, sentence) for text in texts])
         contradicting = [
@@ -344,14 +344,14 @@ Possible Answer 2: {hypothesis}
 Does Possible Answer 1 semantically entail Possible Answer 2? Respond with entailment, \
 contradiction, or neutral."""
 _PAIR_AGAIN = "Respond with one word: entailment, contradiction, or neutral."
-_PAIR_ANSWERS: Mapping[str, Said] = {
+_PAIR_ANSWERS: Mapping[str, JudgeVerdict] = {
     "entailment": "supported",
     "entails": "supported",
     "contradiction": "contradicted",
     "contradicts": "contradicted",
     "neutral": "not_mentioned",
 }
-_SAID: Mapping[Said, Entailment] = {
+_ENTAILMENTS: Mapping[JudgeVerdict, Entailment] = {
     "supported": Entailment(1.0, 0.0, 0.0),
     "contradicted": Entailment(0.0, 0.0, 1.0),
     "not_mentioned": NEUTRAL,
@@ -443,26 +443,28 @@ class Entailing:
     async def _ask(self, pairs: Sequence[Pair], evidence: Evidence) -> Entailed:
         config, judge = self._config, judge_for(self._config.judge, evidence)
         question = evidence.query.question if evidence.query else ""
-        said = evidence.conversation(config.conversation_chars)
+        conversation = evidence.conversation(config.conversation_chars)
         found: dict[Pair, Entailment | None] = {}
         failures: list[str] = []
         most = 1 if config.form == "published" else _MOST_AT_ONCE
 
         async def ask_one(premise: str, hypotheses: Sequence[str]) -> None:
-            reading: Reading[Said]
+            parsed: ParsedAnswer[JudgeVerdict]
             if config.form == "published":
-                reading = await ask(
+                parsed = await ask(
                     judge,
                     render_pair(premise, hypotheses[0], question),
                     lambda answer: [first_choice(answer.text, _PAIR_ANSWERS)],
                     _PAIR_AGAIN if config.restate else None,
                 )
             else:
-                reading = await ask_about(judge, hypotheses, premise, said, restate=config.restate)
-            failures.extend(reading.failures)
-            if reading.answered:
-                for hypothesis, slot in zip(hypotheses, reading.slots, strict=True):
-                    found[premise, hypothesis] = None if slot is None else _SAID[slot]
+                parsed = await ask_about(
+                    judge, hypotheses, premise, conversation, restate=config.restate
+                )
+            failures.extend(parsed.failures)
+            if parsed.answered:
+                for hypothesis, slot in zip(hypotheses, parsed.slots, strict=True):
+                    found[premise, hypothesis] = None if slot is None else _ENTAILMENTS[slot]
 
         by_premise: dict[str, list[str]] = {}
         for premise, hypothesis in pairs:
@@ -481,7 +483,7 @@ def render_pair(premise: str, hypothesis: str, question: str = "") -> str:
 
 def why_unknown(pairs: Sequence[Pair], entailed: Entailed) -> str | None:
     """Return why too few entries of the matrix are known, or None."""
-    failed = sum(pair not in entailed.of for pair in pairs)
+    failed = sum(pair not in entailed.by_pair for pair in pairs)
     if failed * 2 > len(pairs):
         return f"{failed} of {len(pairs)} comparisons failed ({tally(entailed.failures)})"
     unread = entailed.undetermined(pairs)

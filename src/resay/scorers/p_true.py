@@ -31,7 +31,7 @@ from resay.scorers.base import Need
 from resay.scorers.common.judging import (
     By,
     JudgedConfig,
-    Reading,
+    ParsedAnswer,
     ask_each,
     ask_probability,
     judge_for,
@@ -71,7 +71,7 @@ def render(question: str, answer: str, ideas: Sequence[str] = ()) -> str:
     )
 
 
-def read_option(text: str) -> bool | None:
+def parse_option(text: str) -> bool | None:
     """Parse (A) or True as True, (B) or False as False, and anything else as None."""
     found = _OPTION.fullmatch(text)
     if found is None:
@@ -136,38 +136,38 @@ class PTrue:
         ideas = [sample.text async for sample in wanted] if config.ideas else []
         about = [passage.text] if self.by_text else [s.standalone for s in passage.sentences]
 
-        async def ask_about(claim: str) -> Reading[float]:
+        async def ask_about(claim: str) -> ParsedAnswer[float]:
             return await ask_probability(
                 judge,
                 render(question, claim, ideas),
-                read_option,
+                parse_option,
                 _RESTATED if config.restate else None,
                 by=config.by,
                 votes=config.votes,
             )
 
         found = await ask_each(about, ask_about)
-        known = [reading.slots[0] for reading in found]
+        known = [parsed.slots[0] for parsed in found]
         scores = [None if p is None else 1.0 - p for p in known]
-        told = [None if p is None else f"the judge finds it true with {p:.2f}" for p in known]
-        failures = tuple(failure for reading in found for failure in reading.failures)
+        reasons = [None if p is None else f"the judge finds it true with {p:.2f}" for p in known]
+        failures = tuple(failure for parsed in found for failure in parsed.failures)
         return Scores(
             sentences=() if self.by_text else tuple(scores),
             passage=scores[0] if self.by_text else None,
-            why=() if self.by_text else tuple(told),
-            why_passage=told[0] if self.by_text else None,
+            why=() if self.by_text else tuple(reasons),
+            why_passage=reasons[0] if self.by_text else None,
             failures=failures,
             lost=tuple(i for i, s in enumerate(scores) if s is None) if not self.by_text else None,
-            undetermined=sum(reading.undetermined for reading in found),
+            undetermined=sum(parsed.undetermined for parsed in found),
             inconclusive=_why_inconclusive(found, failures),
         )
 
 
-def _why_inconclusive(found: Sequence[Reading[float]], failures: Sequence[str]) -> str | None:
-    lost = sum(not reading.answered for reading in found)
+def _why_inconclusive(found: Sequence[ParsedAnswer[float]], failures: Sequence[str]) -> str | None:
+    lost = sum(not parsed.answered for parsed in found)
     if lost * 2 > len(found):
         return f"{lost} of {len(found)} questions failed ({tally(failures)})"
-    unread = sum(reading.undetermined for reading in found)
+    unread = sum(parsed.undetermined for parsed in found)
     if (lost + unread) * 2 > len(found):
         return f"{unread} of {len(found)} judge answers were neither (A) nor (B)"
     return None

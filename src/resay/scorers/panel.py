@@ -39,12 +39,12 @@ from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerConfig
 from resay.scorers.common.judging import (
     JudgeConfig,
-    Reading,
+    ParsedAnswer,
     ask,
     ask_each,
     first_choice,
     judge_for,
-    read_numbered,
+    parse_numbered,
     why_unscored,
 )
 from resay.scorers.evidence import Evidence, Judge
@@ -179,10 +179,10 @@ class Panel:
         claims = [sentence.standalone for sentence in passage.sentences]
         names = [_name(judge) for judge in self.config.judges]
         judges = [judge_for(config, evidence) for config in self.config.judges]
-        readings = await ask_each(judges, lambda judge: self._ask(judge, claims, evidence))
-        columns = [reading.slots for reading in readings]
+        parsed_answers = await ask_each(judges, lambda judge: self._ask(judge, claims, evidence))
+        columns = [parsed.slots for parsed in parsed_answers]
         rows = [[column[i] for column in columns] for i in range(len(claims))]
-        failures = tuple(kind for reading in readings for kind in reading.failures)
+        failures = tuple(kind for parsed in parsed_answers for kind in parsed.failures)
         scores = [pooled(row, self.config.pool) for row in rows]
         return Scores(
             sentences=tuple(scores),
@@ -190,38 +190,40 @@ class Panel:
             why=tuple(_why(row, names) for row in rows),
             failures=failures,
             lost=tuple(i for i, score in enumerate(scores) if score is None),
-            undetermined=sum(reading.undetermined for reading in readings),
+            undetermined=sum(parsed.undetermined for parsed in parsed_answers),
             inconclusive=why_unscored(
                 scores, failures, "too few judges said anything readable of {lost}"
             ),
             remark=_disagreement(rows, names),
         )
 
-    async def _ask(self, judge: Judge, claims: Sequence[str], evidence: Evidence) -> Reading[float]:
+    async def _ask(
+        self, judge: Judge, claims: Sequence[str], evidence: Evidence
+    ) -> ParsedAnswer[float]:
         config = self.config
         if config.form == "together":
-            said = evidence.conversation(config.conversation_chars)
+            conversation = evidence.conversation(config.conversation_chars)
 
-            def read_all(answer: Completion) -> Sequence[float | None]:
-                found = read_numbered(answer.text, len(claims), _read)
+            def parse_all(answer: Completion) -> Sequence[float | None]:
+                found = parse_numbered(answer.text, len(claims), _parse)
                 # Asked about a single claim, judges omit its number.
-                return [_read(answer.text)] if len(claims) == 1 and found == [None] else found
+                return [_parse(answer.text)] if len(claims) == 1 and found == [None] else found
 
             again = _TOGETHER_AGAIN.format(count=len(claims)) if config.restate else None
-            return await ask(judge, render_together(claims, said), read_all, again)
+            return await ask(judge, render_together(claims, conversation), parse_all, again)
         question = evidence.query.question if evidence.query else ""
 
-        async def ask_about(claim: str) -> Reading[float]:
+        async def ask_about(claim: str) -> ParsedAnswer[float]:
             again = _PUBLISHED_AGAIN if config.restate else None
             prompt = render_published(question, claim)
-            return await ask(judge, prompt, lambda a: [_read_published(a.text)], again)
+            return await ask(judge, prompt, lambda a: [_parse_published(a.text)], again)
 
         each = await ask_each(claims, ask_about)
-        joined = Reading(tuple(reading.slots[0] for reading in each))
+        joined = ParsedAnswer(tuple(parsed.slots[0] for parsed in each))
         return replace(
             joined,
-            answered=any(reading.answered for reading in each),
-            failures=tuple(kind for reading in each for kind in reading.failures),
+            answered=any(parsed.answered for parsed in each),
+            failures=tuple(kind for parsed in each for kind in parsed.failures),
         )
 
 
@@ -250,14 +252,14 @@ def _name(judge: str | JudgeConfig) -> str:
     return name or "the response's model"
 
 
-def _read(text: str) -> float | None:
+def _parse(text: str) -> float | None:
     letter = _LETTER.match(text)
     return _LETTERS[letter[1].casefold()] if letter else first_choice(text, _CHOICES)
 
 
-def _read_published(text: str) -> float | None:
+def _parse_published(text: str) -> float | None:
     found = _ANSWER.findall(text)
-    return _read(found[-1] if found else text)
+    return _parse(found[-1] if found else text)
 
 
 def _sides(row: Sequence[float | None], names: Sequence[str]) -> dict[str, list[str]]:
@@ -270,8 +272,8 @@ def _sides(row: Sequence[float | None], names: Sequence[str]) -> dict[str, list[
 
 def _why(row: Sequence[float | None], names: Sequence[str]) -> str | None:
     sides = _sides(row, names)
-    told = (f"{said}: {', '.join(sides[said])}" for said in _SAID.values() if said in sides)
-    return "; ".join(told) or None
+    parts = (f"{side}: {', '.join(sides[side])}" for side in _SAID.values() if side in sides)
+    return "; ".join(parts) or None
 
 
 def _disagreement(rows: Sequence[Sequence[float | None]], names: Sequence[str]) -> str | None:

@@ -42,7 +42,7 @@ from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
 from resay.scorers.base import Need
 from resay.scorers.common.judging import (
-    Reading,
+    ParsedAnswer,
     ask_each,
     ask_together,
     judge_for,
@@ -99,8 +99,8 @@ _BEFORE_CHARS = 4_000
 
 def _is_unknown(answer: str) -> bool:
     """Return whether an answer says that something is unknown."""
-    said = any(word in answer.casefold() for word in _NOT_KNOWN)
-    return said or claims_nothing(answer, is_open=False) is not None
+    is_unknown = any(word in answer.casefold() for word in _NOT_KNOWN)
+    return is_unknown or claims_nothing(answer, is_open=False) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def render_answer(asked: str, before: str, question: str) -> str:
     )
 
 
-def read_questions(text: str, count: int) -> list[Question | None]:
+def parse_questions(text: str, count: int) -> list[Question | None]:
     """Parse at most `count` lines such as `1. In which year did it open? -- 1932`."""
     # Longer lines are skipped: the pattern takes time quadratic in their length.
     lines = (_LINE.fullmatch(line) for line in text.splitlines() if len(line) <= _MOST_CHARS)
@@ -278,23 +278,28 @@ class Probe:
         config = self.config
         prompt = render_questions(claim, before, config.questions)
 
-        def read(answer: Completion) -> list[Question | None]:
-            return read_questions(answer.text, config.questions)
+        def parse(answer: Completion) -> list[Question | None]:
+            return parse_questions(answer.text, config.questions)
 
-        drawn = await ask_together(writer.varied(), prompt, read, None, config.draws)
-        questions = dict.fromkeys(q for reading in drawn for q in reading.slots if q is not None)
+        drawn = await ask_together(writer.varied(), prompt, parse, None, config.draws)
+        questions = dict.fromkeys(q for parsed in drawn for q in parsed.slots if q is not None)
 
-        async def answer(question: Question) -> Sequence[Reading[str]]:
+        async def answer(question: Question) -> Sequence[ParsedAnswer[str]]:
             text = render_answer(asked, before, question.text)
             messages = (*model.query.messages, {"role": "user", "content": text})
             return await ask_together(model, messages, _short, None, config.answers)
 
-        said = await ask_each(questions, answer)
-        failures = [kind for reading in drawn for kind in reading.failures]
-        failures += [kind for readings in said for r in readings for kind in r.failures]
+        answers_by_question = await ask_each(questions, answer)
+        failures = [kind for parsed in drawn for kind in parsed.failures]
+        failures += [
+            kind
+            for parsed_answers in answers_by_question
+            for r in parsed_answers
+            for kind in r.failures
+        ]
         answers = {
-            question: [question.answer, *(t for r in readings for t in r.slots if t)]
-            for question, readings in zip(questions, said, strict=True)
+            question: [question.answer, *(t for r in parsed_answers for t in r.slots if t)]
+            for question, parsed_answers in zip(questions, answers_by_question, strict=True)
         }
         return _Claim(
             {question: texts for question, texts in answers.items() if len(texts) > 1},
@@ -305,7 +310,7 @@ class Probe:
     def _entropy(self, claim: _Claim, entailed: Entailed) -> _Result | None:
         scores: list[float] = []
         entropies: list[float] = []
-        told: list[str] = []
+        explanations: list[str] = []
         for question, said_all in claim.answers.items():
             wanted = [(one, other) for one in said_all for other in said_all if one != other]
             answers = [said_all[i] for i in complete(said_all, wanted, entailed)]
@@ -319,13 +324,15 @@ class Probe:
                 value = log(len(answers))
             entropies.append(value)
             scores.append(value / log(len(answers)))
-            said = dict(zip(reversed(found), reversed(answers), strict=True))
-            counts = ", ".join(f"{said[m]} (x{found.count(m)})" for m in sorted(said))
-            told.append(f"{question.text!r}: {counts}")
+            example = dict(zip(reversed(found), reversed(answers), strict=True))
+            counts = ", ".join(f"{example[m]} (x{found.count(m)})" for m in sorted(example))
+            explanations.append(f"{question.text!r}: {counts}")
         score, value = mean_score(scores), mean_score(entropies)
         if score is None or value is None:
             return None
-        return _Result(min(score, 1.0), value, f"entropy {value:.2f}; asked {'; '.join(told)}")
+        return _Result(
+            min(score, 1.0), value, f"entropy {value:.2f}; asked {'; '.join(explanations)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +357,7 @@ _SAME = Entailment(1.0, 0.0, 0.0)
 def _known(entailed: Entailed, one: str, other: str) -> Entailment:
     pair: Pair = (one, other)
     # As in the measures of meaning, an answer that cannot be parsed is neutral.
-    return _SAME if one == other else entailed.of.get(pair) or NEUTRAL
+    return _SAME if one == other else entailed.by_pair.get(pair) or NEUTRAL
 
 
 def _short(answer: Completion) -> list[str | None]:

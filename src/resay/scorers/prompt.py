@@ -78,20 +78,26 @@ from resay.scorers.common.comparing import (
 )
 from resay.scorers.common.judging import (
     RESTATED,
-    Reading,
+    ParsedAnswer,
     ask,
     ask_each,
     ask_support,
     ask_together,
     first_choice,
     judge_for,
-    read_numbered,
-    read_support,
-    read_yes_no,
+    parse_numbered,
+    parse_support,
+    parse_yes_no,
 )
-from resay.scorers.common.languages import WORDINGS, AskedInConfig, Said, Wording, language_for
+from resay.scorers.common.languages import (
+    WORDINGS,
+    AskedInConfig,
+    JudgeVerdict,
+    Wording,
+    language_for,
+)
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
-from resay.scorers.common.probing import Probed, Prober
+from resay.scorers.common.probing import Prober, ProbeResult
 from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.facts import Facts
 
@@ -187,17 +193,17 @@ async def vote(
     Returns:
         A passage score: the share of answers other than Yes. Failed calls are left out.
     """
-    readings = await ask_together(
+    parsed_answers = await ask_together(
         judge.varied(),
         render_task(context, passage.text),
-        read_support,
+        parse_support,
         RESTATED if restate else None,
         votes,
     )
-    failures = tuple(failure for reading in readings for failure in reading.failures)
-    answered = [reading for reading in readings if reading.answered]
-    undetermined = sum(reading.undetermined for reading in answered)
-    against = sum(reading.slots[0] is not True for reading in answered)
+    failures = tuple(failure for parsed in parsed_answers for failure in parsed.failures)
+    answered = [parsed for parsed in parsed_answers if parsed.answered]
+    undetermined = sum(parsed.undetermined for parsed in answered)
+    against = sum(parsed.slots[0] is not True for parsed in answered)
     return Scores(
         passage=against / len(answered) if answered else None,
         why_passage=f"not supported by the context in {against} of {len(answered)} answers",
@@ -290,7 +296,7 @@ async def ask_about(
     *,
     restate: bool,
     wording: Wording | None = None,
-) -> Reading[Said]:
+) -> ParsedAnswer[JudgeVerdict]:
     """Ask a judge how a text relates to claims, in one call.
 
     Args:
@@ -303,19 +309,19 @@ async def ask_about(
     """
     count = len(claims)
 
-    def read(answer: str) -> Said | None:
-        return _read(answer, wording)
+    def parse(answer: str) -> JudgeVerdict | None:
+        return _parse(answer, wording)
 
-    def read_all(answer: Completion) -> Sequence[Said | None]:
-        found = read_numbered(answer.text, count, read)
+    def parse_all(answer: Completion) -> Sequence[JudgeVerdict | None]:
+        found = parse_numbered(answer.text, count, parse)
         # Asked about a single claim, judges omit its number.
-        return [read(answer.text)] if count == 1 and found == [None] else found
+        return [parse(answer.text)] if count == 1 and found == [None] else found
 
     numbered = wording.numbered if wording else _NUMBERED
     return await ask(
         judge,
         render_all(claims, context, conversation, wording),
-        read_all,
+        parse_all,
         numbered.format(count=count) if restate else None,
     )
 
@@ -517,7 +523,7 @@ class Prompt(SampleScorer):
         if config.task is None:
             found = await super().score(passage, evidence)
             found = await self._weighed(found, passage, evidence)
-            return await self._probed(found, passage, evidence)
+            return await self._with_probe_results(found, passage, evidence)
         context = await context_of(config.task, evidence, config.term)
         judge = judge_for(config.judge, evidence)
         return await vote(judge, context, passage, config.votes, config.restate)
@@ -551,7 +557,9 @@ class Prompt(SampleScorer):
             means = tuple(mean_score(row) for row in entries)
         return replace(found, sentences=means or found.sentences, columns=columns)
 
-    async def _probed(self, found: Scores, passage: Passage, evidence: Evidence) -> Scores:
+    async def _with_probe_results(
+        self, found: Scores, passage: Passage, evidence: Evidence
+    ) -> Scores:
         """Add the answers to questions about open claims to the scores."""
         config = self.config
         if not config.probe or config.evidence == "references" or found.inconclusive:
@@ -566,7 +574,7 @@ class Prompt(SampleScorer):
         if not open_claims:
             return found
         if evidence.prober is None:
-            nobody = Probed(note="the model that wrote the response cannot be asked")
+            nobody = ProbeResult(note="the model that wrote the response cannot be asked")
             return _with_probes(found, dict.fromkeys(open_claims, nobody), config.weights)
         judge = judge_for(config.judge, evidence)
         prober = Prober(
@@ -578,36 +586,38 @@ class Prompt(SampleScorer):
             config.restate,
             evidence.calls_left,
         )
-        probes = await prober.ask(open_claims)
-        scores = _with_probes(found, probes.by_place, config.weights)
-        return replace(scores, failures=(*scores.failures, *probes.failures))
+        results = await prober.ask(open_claims)
+        scores = _with_probes(found, results.by_claim, config.weights)
+        return replace(scores, failures=(*scores.failures, *results.failures))
 
     async def _nearest_first(self, passage: Passage, evidence: Evidence) -> Scores:
         weights = Weights(contradicted=1.0, not_mentioned=1.0)
         samples = await evidence.samples.all()
         texts = [sentence.standalone for sentence in passage.sentences]
-        said = [sample.text for sample in samples]
-        shared = await compute(partial(overlaps, texts, said), chars=sum(map(len, said)))
+        texts_compared = [sample.text for sample in samples]
+        shared = await compute(
+            partial(overlaps, texts, texts_compared), chars=sum(map(len, texts_compared))
+        )
         rule = evidence.stopping
         # Corrections of estimates have not been studied, so they do not stop early.
         plan = NearestFirst(
-            shared, self.config.estimate, None if rule and rule.aim.outcome else rule
+            shared, self.config.estimate, None if rule and rule.decisions.correction else rule
         )
-        readings: list[Reading[Said]] = []
+        parsed_answers: list[ParsedAnswer[JudgeVerdict]] = []
 
         wording = self._wording(passage, evidence)
 
         async def ask_about(i: int, n: int) -> float | None:
-            reading = await self._ask([texts[i]], samples[n], evidence, wording)
-            readings.append(reading)
-            return _values(reading, weights)[0]
+            parsed = await self._ask([texts[i]], samples[n], evidence, wording)
+            parsed_answers.append(parsed)
+            return _values(parsed, weights)[0]
 
         try:
             await plan.run(ask_about)
         except anyio.get_cancelled_exc_class():
-            evidence.unfinished.append(_scores(plan, readings))
+            evidence.partial_scores.append(_scores(plan, parsed_answers))
             raise
-        return _scores(plan, readings)
+        return _scores(plan, parsed_answers)
 
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
         """Ask about every sentence with one sample as the context.
@@ -629,16 +639,18 @@ class Prompt(SampleScorer):
         if self.config.form == "published":
             weights = _PUBLISHED
         if self.config.mode == "per_sample":
-            readings = [await self._ask(claims, sample, evidence, wording)]
+            parsed_answers = [await self._ask(claims, sample, evidence, wording)]
         else:
-            readings = await ask_each(
+            parsed_answers = await ask_each(
                 claims, lambda claim: self._ask([claim], sample, evidence, wording)
             )
         return Column(
-            tuple(value for reading in readings for value in _values(reading, weights)),
-            tuple(failure for reading in readings for failure in reading.failures),
-            sum(reading.undetermined for reading in readings),
-            silent=tuple(slot == "not_mentioned" for reading in readings for slot in reading.slots),
+            tuple(value for parsed in parsed_answers for value in _values(parsed, weights)),
+            tuple(failure for parsed in parsed_answers for failure in parsed.failures),
+            sum(parsed.undetermined for parsed in parsed_answers),
+            silent=tuple(
+                slot == "not_mentioned" for parsed in parsed_answers for slot in parsed.slots
+            ),
         )
 
     def _wording(self, passage: Passage, evidence: Evidence) -> Wording | None:
@@ -651,19 +663,19 @@ class Prompt(SampleScorer):
         sample: Sample,
         evidence: Evidence,
         wording: Wording | None,
-    ) -> Reading[Said]:
+    ) -> ParsedAnswer[JudgeVerdict]:
         """Ask about claims together; the published question takes only one."""
         config, judge = self.config, judge_for(self.config.judge, evidence)
         if config.form == "published":
             restated = RESTATED if config.restate else None
-            return await ask(judge, render(claims[0], sample.text), _read_published, restated)
-        said = evidence.conversation(config.conversation_chars)
+            return await ask(judge, render(claims[0], sample.text), _parse_published, restated)
+        conversation = evidence.conversation(config.conversation_chars)
         return await ask_about(
-            judge, claims, sample.text, said, restate=config.restate, wording=wording
+            judge, claims, sample.text, conversation, restate=config.restate, wording=wording
         )
 
 
-_CHOICES: Mapping[str, Said] = {
+_CHOICES: Mapping[str, JudgeVerdict] = {
     "supported": "supported",
     "contradicted": "contradicted",
     "not_mentioned": "not_mentioned",
@@ -671,17 +683,17 @@ _CHOICES: Mapping[str, Said] = {
 }
 
 
-def _read(answer: str, wording: Wording | None = None) -> Said | None:
-    said_yes = read_yes_no(answer, wording.own if wording else None)
+def _parse(answer: str, wording: Wording | None = None) -> JudgeVerdict | None:
+    said_yes = parse_yes_no(answer, wording.own if wording else None)
     if said_yes is None:
-        choices: Mapping[str, Said] = {**_CHOICES, **(wording.said if wording else {})}
+        choices: Mapping[str, JudgeVerdict] = {**_CHOICES, **(wording.verdicts if wording else {})}
         return first_choice(answer, choices)
     # "No" says that the claim is not supported, not that the sample contradicts it.
     return "supported" if said_yes else "not_mentioned"
 
 
-def _read_published(answer: Completion) -> list[Said | None]:
-    (yes,) = read_support(answer)
+def _parse_published(answer: Completion) -> list[JudgeVerdict | None]:
+    (yes,) = parse_support(answer)
     return [None if yes is None else "supported" if yes else "contradicted"]
 
 
@@ -691,10 +703,10 @@ def _flat(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def _scores(plan: NearestFirst, readings: Sequence[Reading[Said]]) -> Scores:
-    failures = tuple(failure for reading in readings for failure in reading.failures)
-    undetermined = sum(reading.undetermined for reading in readings)
-    rows = [[None if r.answered is False else 0.0 for r in readings]]
+def _scores(plan: NearestFirst, parsed_answers: Sequence[ParsedAnswer[JudgeVerdict]]) -> Scores:
+    failures = tuple(failure for parsed in parsed_answers for failure in parsed.failures)
+    undetermined = sum(parsed.undetermined for parsed in parsed_answers)
+    rows = [[None if r.answered is False else 0.0 for r in parsed_answers]]
     # Computed once: each score takes a sum over a grid.
     scores = tuple(plan.scores)
     return Scores(
@@ -707,33 +719,33 @@ def _scores(plan: NearestFirst, readings: Sequence[Reading[Said]]) -> Scores:
     )
 
 
-def _values(reading: Reading[Said], weights: Weights) -> list[float | None]:
-    if not reading.answered:
-        return [None for _ in reading.slots]
-    values: Mapping[Said | None, float] = {
+def _values(parsed: ParsedAnswer[JudgeVerdict], weights: Weights) -> list[float | None]:
+    if not parsed.answered:
+        return [None for _ in parsed.slots]
+    values: Mapping[JudgeVerdict | None, float] = {
         None: _UNREAD,
         "supported": 0.0,
         "contradicted": weights.contradicted,
         "not_mentioned": weights.silence,
     }
-    return [values[slot] for slot in reading.slots]
+    return [values[slot] for slot in parsed.slots]
 
 
-def _with_probes(found: Scores, probed: Mapping[int, Probed], weights: Weights) -> Scores:
+def _with_probes(found: Scores, results: Mapping[int, ProbeResult], weights: Weights) -> Scores:
     """Replace the scores of open claims by those that the answers about them give.
 
     The answers take the place of samples that do not mention the claim; an answer that says nothing
     counts as much as one of those samples.
     """
     scores, why = list(found.sentences), list(found.why)
-    for i, one in probed.items():
-        why[i] = "; ".join(filter(None, (why[i], one.why)))
-        if one.score is None:
+    for i, result in results.items():
+        why[i] = "; ".join(filter(None, (why[i], result.why)))
+        if result.score is None:
             continue
         silent = found.silent[i]
         row = [column[i] for n, column in enumerate(found.columns) if n not in silent]
-        entries = [*row, *[0.0] * one.agree, *[weights.contradicted] * one.against]
-        entries += [found.columns[silent[0]][i]] * one.unknown
+        entries = [*row, *[0.0] * result.agree, *[weights.contradicted] * result.against]
+        entries += [found.columns[silent[0]][i]] * result.unknown
         scores[i] = mean_score(entries)
-    parts = {"probe": tuple(probed[i].score if i in probed else None for i in range(len(scores)))}
+    parts = {"probe": tuple(results[i].score if i in results else None for i in range(len(scores)))}
     return replace(found, sentences=tuple(scores), why=tuple(why), parts=parts)

@@ -106,7 +106,7 @@ _SUPPORTED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _JudgedClaim:
     """A judge's verdict on one claim: indexes of documents for and against it, and a quote."""
 
     supports: tuple[int, ...]
@@ -173,7 +173,7 @@ class References:
         """
         references = evidence.sources or tuple(
             Reference(sample.text, f"references[{i}]")
-            for i, sample in enumerate(evidence.references.landed)
+            for i, sample in enumerate(evidence.references.arrived)
         )
         if not references:
             return Scores(sentences=(None,) * len(passage.sentences))
@@ -184,67 +184,71 @@ class References:
     async def _by_judge(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
-        config, claims = self.config, [_bare(s) for s in passage.sentences]
-        query = evidence.asked or evidence.query
+        config, claims = self.config, [_without_citations(s) for s in passage.sentences]
+        query = evidence.user_query or evidence.query
         wanted = [*claims, query.question if query else ""]
         chars = sum(len(reference.text) for reference in references)
         cut = partial(excerpts, references, wanted, config.max_chars)
         shown = await compute(cut, chars=2 * chars)
-        read = partial(_read, count=len(claims), shown=shown, references=references)
-        reading = await ask(
+        parse = partial(_parse, count=len(claims), shown=shown, references=references)
+        parsed = await ask(
             judge_for(config.judge, evidence),
             render(claims, shown, evidence.conversation(config.conversation_chars)),
-            read,
+            parse,
             _AGAIN if config.restate else None,
         )
-        found = [self._scored(said, references) for said in reading.slots]
+        found = [self._scored(verdict, references) for verdict in parsed.slots]
         scores = [score for score, _, _ in found]
         why = [reason for _, reason, _ in found]
         grounds = [places for _, _, places in found]
         _check_citations(passage, references, evidence, scores, why, grounds)
-        unread = tuple(i for i, said in enumerate(reading.slots) if said is None)
+        unread = tuple(i for i, verdict in enumerate(parsed.slots) if verdict is None)
         return Scores(
             sentences=tuple(scores),
             columns=_columns(grounds, len(references)),
             why=tuple(why),
             grounds=tuple(grounds),
-            failures=reading.failures,
+            failures=parsed.failures,
             lost=unread,
-            undetermined=reading.undetermined,
+            undetermined=parsed.undetermined,
         )
 
     def _scored(
-        self, said: _Said | None, references: Sequence[Reference]
+        self, verdict: _JudgedClaim | None, references: Sequence[Reference]
     ) -> tuple[float | None, str | None, tuple[Grounds, ...]]:
-        if said is None:
+        if verdict is None:
             return None, None, ()
         grounds = tuple(
-            Grounds(place, supports, *_place_of(said.quote, references[place].text))
-            for supports, places in ((True, said.supports), (False, said.contradicts))
+            Grounds(place, supports, *_place_of(verdict.quote, references[place].text))
+            for supports, places in ((True, verdict.supports), (False, verdict.contradicts))
             for place in places
         )
-        if said.supports and not _is_newer(said.contradicts, said.supports, references):
-            others = f"; {_named(said.contradicts)} otherwise" if said.contradicts else ""
-            return 0.0, f"{_named(said.supports)} so{others}", grounds
-        if said.supports:
-            newer = f"{_named(said.contradicts)} otherwise and newer"
-            return 1.0, f"{newer}; {_named(said.supports)} so", grounds
-        if said.contradicts:
-            return 1.0, f"{_named(said.contradicts)} otherwise", grounds
+        if verdict.supports and not _is_newer(verdict.contradicts, verdict.supports, references):
+            others = f"; {_contradicting(verdict.contradicts)}" if verdict.contradicts else ""
+            return 0.0, f"{_supporting(verdict.supports)}{others}", grounds
+        if verdict.supports:
+            newer = _contradicting(verdict.contradicts, newer=True)
+            return 1.0, f"{newer}; {_supporting(verdict.supports)}", grounds
+        if verdict.contradicts:
+            return 1.0, _contradicting(verdict.contradicts), grounds
         return self.config.unmentioned, "no reference mentions it", ()
 
     async def _by_words(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
-        query = evidence.asked or evidence.query
+        query = evidence.user_query or evidence.query
         chars = sum(len(reference.text) for reference in references)
-        read = partial(_Subjects, references, query.question if query else "")
-        subjects = await compute(read, chars=chars)
-        about = [subjects.of(_bare(claim)) for claim in passage.sentences]
+        find_subjects = partial(_Subjects, references, query.question if query else "")
+        subjects = await compute(find_subjects, chars=chars)
+        about = [subjects.of(_without_citations(claim)) for claim in passage.sentences]
         # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.
         wanted = sorted({place for places in about for place in places})
-        said = " ".join([*map(_bare, passage.sentences), query.question if query else ""])
-        shorten = partial(_bearing_on, said, [references[place].text for place in wanted])
+        wanted_text = " ".join(
+            [*map(_without_citations, passage.sentences), query.question if query else ""]
+        )
+        shorten = partial(
+            _relevant_sentences, wanted_text, [references[place].text for place in wanted]
+        )
         pool = Samples(await compute(shorten, chars=chars))
         near = replace(evidence, samples=pool)
         looked = await self._facts.look(passage, near)
@@ -255,7 +259,7 @@ class References:
         # The indexes of the supporting documents, the nearest first.
         saying = [
             sorted(
-                (k for k in places if _is_said(columns[k][i])),
+                (k for k in places if _supports(columns[k][i])),
                 key=lambda k, column=i: (columns[k][column] or 0.0, k),
             )
             for i, places in enumerate(about)
@@ -280,21 +284,21 @@ class References:
             supporting = tuple(Grounds(k, supports=True) for k in sorted(saying[i]))
             if supporting and not _is_newer([*against], saying[i], references):
                 scores.append(columns[saying[i][0]][i])
-                why.append(f"{_named(saying[i][:1])} so")
+                why.append(_supporting(saying[i][:1]))
                 grounds.append((*supporting, *denying))
                 continue
             if supporting:
                 scores.append(1.0)
-                why.append(f"{_named([*against])} otherwise and newer; {_named(saying[i])} so")
+                newer = _contradicting([*against], newer=True)
+                why.append(f"{newer}; {_supporting(saying[i])}")
                 grounds.append((*supporting, *denying))
                 continue
             best = min(places, key=lambda place: columns[place][i] or 0.0, default=None)
             found = 1.0 if best is None else columns[best][i]
             scores.append(None if self.config.unmentioned is None else found)
-            otherwise = f"{_named([*against])} otherwise" if against else None
-            why.append(otherwise or "no reference has its facts")
+            why.append(_contradicting([*against]) if against else "no reference has its facts")
             grounds.append(denying)
-        _follow_reasons(passage, scores, why, grounds)
+        _score_bare_answers(passage, scores, why, grounds)
         _check_citations(passage, references, evidence, scores, why, grounds)
         return Scores(
             sentences=tuple(scores),
@@ -304,7 +308,7 @@ class References:
         )
 
 
-def _is_said(score: float | None) -> bool:
+def _supports(score: float | None) -> bool:
     return score is not None and score <= _SUPPORTED
 
 
@@ -406,15 +410,15 @@ def _ranked(texts: Sequence[str], wanted: Sequence[str]) -> list[int]:
     return sorted(range(total), key=lambda place: (-scores[place], place))
 
 
-def _read(
+def _parse(
     answer: Completion,
     *,
     count: int,
     shown: Sequence[tuple[int, str]],
     references: Sequence[Reference],
-) -> list[_Said | None]:
+) -> list[_JudgedClaim | None]:
     """Parse an answer into one slot per claim; None if it cannot be parsed or is rejected."""
-    found: dict[int, _Said] = {}
+    found: dict[int, _JudgedClaim] = {}
     places = {place for place, _ in shown}
     for entry in _objects(answer.text):
         number = entry.get("claim")
@@ -425,11 +429,11 @@ def _read(
             k for k in _numbers(entry.get("contradicted_by"), places) if k not in supports
         )
         quote = entry.get("quote")
-        said = _Said(supports, contradicts, quote if isinstance(quote, str) else "")
-        if number in found and found[number] != said:
-            said = replace(found[number], supports=(), contradicts=(), quote="")
-        found[number] = said
-    return [_believed(found.get(i), references) for i in range(1, count + 1)]
+        verdict = _JudgedClaim(supports, contradicts, quote if isinstance(quote, str) else "")
+        if number in found and found[number] != verdict:
+            verdict = replace(found[number], supports=(), contradicts=(), quote="")
+        found[number] = verdict
+    return [_with_real_quote(found.get(i), references) for i in range(1, count + 1)]
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
@@ -447,13 +451,15 @@ def _numbers(value: object, places: set[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(n for n in found if n in places))
 
 
-def _believed(said: _Said | None, references: Sequence[Reference]) -> _Said | None:
+def _with_real_quote(
+    verdict: _JudgedClaim | None, references: Sequence[Reference]
+) -> _JudgedClaim | None:
     """Return a verdict if its quote appears in a reference that it names, else None."""
-    if said is None or not said.quote.strip():
-        return said
-    named = (*said.supports, *said.contradicts)
-    if not named or any(_place_of(said.quote, references[k].text)[0] is not None for k in named):
-        return said
+    if verdict is None or not verdict.quote.strip():
+        return verdict
+    named = (*verdict.supports, *verdict.contradicts)
+    if not named or any(_place_of(verdict.quote, references[k].text)[0] is not None for k in named):
+        return verdict
     return None
 
 
@@ -466,11 +472,21 @@ def _place_of(quote: str, text: str) -> tuple[int | None, int | None]:
     return found.span() if found else (None, None)
 
 
+def _supporting(places: Sequence[int]) -> str:
+    return f"{_named(places)} {'supports' if len(places) == 1 else 'support'} it"
+
+
+def _contradicting(places: Sequence[int], *, newer: bool = False) -> str:
+    several = len(places) != 1
+    text = f"{_named(places)} {'contradict' if several else 'contradicts'} it"
+    return f"{text} and {'are' if several else 'is'} newer" if newer else text
+
+
 def _named(places: Sequence[int]) -> str:
     numbers = [str(place + 1) for place in places]
     if len(numbers) == 1:
-        return f"reference {numbers[0]} says"
-    return f"references {', '.join(numbers[:-1])} and {numbers[-1]} say"
+        return f"reference {numbers[0]}"
+    return f"references {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def _is_newer(
@@ -490,11 +506,11 @@ def _columns(
     return tuple(tuple(row.get(k) for row in rows) for k in range(count))
 
 
-def _bearing_on(said: str, texts: Sequence[str]) -> list[str]:
+def _relevant_sentences(wanted: str, texts: Sequence[str]) -> list[str]:
     """Return the sentences of each text that share the beginning of a word, or a number."""
     # If spaces do not separate words, return the whole text.
-    words = {word[:_STEM] for word in said.casefold().split() if len(word) >= _STEM}
-    numbers = frozenset(_DIGITS.findall(said))
+    words = {word[:_STEM] for word in wanted.casefold().split() if len(word) >= _STEM}
+    numbers = frozenset(_DIGITS.findall(wanted))
 
     def bears(sentence: str) -> bool:
         if numbers and not numbers.isdisjoint(_DIGITS.findall(sentence)):
@@ -509,12 +525,12 @@ def _bearing_on(said: str, texts: Sequence[str]) -> list[str]:
     ]
 
 
-def _bare(claim: Sentence) -> str:
+def _without_citations(claim: Sentence) -> str:
     """Return a claim without its citation marks."""
     return _CITED.sub("", claim.standalone).strip() or claim.standalone
 
 
-def _follow_reasons(
+def _score_bare_answers(
     passage: Passage,
     scores: list[float | None],
     why: list[str | None],
@@ -525,10 +541,10 @@ def _follow_reasons(
     A yes followed by a negated reason, or a no by one that is not, is left as it is.
     """
     for i, (claim, reason) in enumerate(pairwise(passage.sentences)):
-        said = stance(claim.text)
-        if said is None or len(claim.text.split()) > 1:
+        answer = stance(claim.text)
+        if answer is None or len(claim.text.split()) > 1:
             continue
-        if bool(negations(reason.text)) == (said == "no"):
+        if bool(negations(reason.text)) == (answer == "no"):
             scores[i], why[i], grounds[i] = scores[i + 1], why[i + 1], grounds[i + 1]
 
 
@@ -545,11 +561,11 @@ def _check_citations(
     labels = {reference.label: i for i, reference in enumerate(references) if reference.label}
     query = evidence.query
     known = "\n".join(f"{reference.text}\n{reference.url or ''}" for reference in references)
-    said = query.conversation(1_000_000) if query else ""
+    conversation = query.conversation(1_000_000) if query else ""
     for i, claim in enumerate(passage.sentences):
         for link in _LINK.findall(claim.text):
             address = link.rstrip(".,;:!?*_`")
-            if address not in known and address not in said:
+            if address not in known and address not in conversation:
                 scores[i], why[i] = 1.0, "its link is in no reference"
         cited = [name for match in _CITED.finditer(claim.text) for name in _names(match[1])]
         if not labels or not cited or not all(name.isdigit() or name in labels for name in cited):
@@ -557,10 +573,10 @@ def _check_citations(
         missing = [name for name in cited if name not in labels]
         supporting = {g.reference for g in grounds[i] if g.supports}
         if missing:
-            scores[i], why[i] = 1.0, f"it cites [{missing[0]}], which there is not"
+            scores[i], why[i] = 1.0, f"it cites [{missing[0]}], which does not exist"
         elif supporting and not supporting & {labels[name] for name in cited}:
-            others = _named(sorted(supporting))
-            scores[i], why[i] = 1.0, f"it cites [{cited[0]}], which does not say so; {others} so"
+            others = _supporting(sorted(supporting))
+            scores[i], why[i] = 1.0, f"it cites [{cited[0]}], which does not support it; {others}"
 
 
 def _check_attached(
@@ -576,17 +592,17 @@ def _check_attached(
     for citation in evidence.citations:
         cited = _cited_by(citation, references)
         if cited is not None:
-            for i in _behind(passage, citation):
+            for i in _cited_claims(passage, citation):
                 of_claim.setdefault(i, []).append(cited)
     for i, citations in of_claim.items():
         missing = [name for name, places in citations if not places]
         supporting = {g.reference for g in grounds[i] if g.supports}
         if missing:
-            scores[i], why[i] = 1.0, f"it cites {missing[0]}, which there is not"
+            scores[i], why[i] = 1.0, f"it cites {missing[0]}, which does not exist"
         elif supporting and not any(supporting & places for _, places in citations):
-            others = _named(sorted(supporting))
+            others = _supporting(sorted(supporting))
             name = citations[0][0]
-            scores[i], why[i] = 1.0, f"it cites {name}, which does not say so; {others} so"
+            scores[i], why[i] = 1.0, f"it cites {name}, which does not support it; {others}"
 
 
 def _cited_by(
@@ -616,7 +632,7 @@ def _cited_by(
     return None
 
 
-def _behind(passage: Passage, citation: Citation) -> list[int]:
+def _cited_claims(passage: Passage, citation: Citation) -> list[int]:
     """Return the claims a citation belongs to: those it spans, or the sentence before it."""
     start, end = citation.start, citation.end
     spanned = [i for i, s in enumerate(passage.sentences) if s.start < end and start < s.end]

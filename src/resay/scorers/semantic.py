@@ -118,10 +118,10 @@ def meanings(matrix: Matrix, equivalence: Equivalence = "both") -> list[int]:
 
 
 def _equivalent(one: Entailment, other: Entailment, equivalence: Equivalence) -> bool:
-    said = {label(one), label(other)}
+    labels = {label(one), label(other)}
     if equivalence == "both":
-        return said == {"entails"}
-    return "entails" in said and (equivalence == "either" or "contradicts" not in said)
+        return labels == {"entails"}
+    return "entails" in labels and (equivalence == "either" or "contradicts" not in labels)
 
 
 def label(entailment: Entailment) -> Literal["contradicts", "neutral", "entails"]:
@@ -436,7 +436,7 @@ class Semantic:
             )
         weights = weights and [weights[i] for i in kept]
         texts = [texts[i] for i in kept]
-        rows = [[entailed.of.get((a, b)) or NEUTRAL for b in texts] for a in texts]
+        rows = [[entailed.by_pair.get((a, b)) or NEUTRAL for b in texts] for a in texts]
         # Each sweep of rotations takes time cubic in their number.
         found = await compute(partial(self._measured, rows, weights), chars=50 * len(texts) ** 3)
         return Scores(
@@ -465,11 +465,14 @@ class Semantic:
             failures += found.failures
 
             def is_other(i: int, first: str = first, found: Entailed = found) -> bool:
-                one, other = found.of.get((first, texts[i])), found.of.get((texts[i], first))
+                one, other = (
+                    found.by_pair.get((first, texts[i])),
+                    found.by_pair.get((texts[i], first)),
+                )
                 return not _equivalent(one or NEUTRAL, other or NEUTRAL, config.equivalence)
 
             left = [i for i in left[1:] if is_other(i)]
-        return pairs, Entailed(found.of, failures)
+        return pairs, Entailed(found.by_pair, failures)
 
     def _measured(self, matrix: Matrix, weights: Sequence[float] | None) -> _Measured:
         config, n = self.config, len(matrix)
@@ -480,11 +483,11 @@ class Semantic:
         if measure in {"entropy", "sets"}:
             found = meanings(matrix, config.equivalence)
             count = len(set(found))
-            told = f"{count} meaning{'' if count == 1 else 's'} in {n} answers"
+            explanation = f"{count} meaning{'' if count == 1 else 's'} in {n} answers"
             if measure == "sets":
-                return _Measured(count, (count - 1) / (n - 1), told)
+                return _Measured(count, (count - 1) / (n - 1), explanation)
             value = entropy(found, weights)
-            return _Measured(value, value / log(n), f"{told}, entropy {value:.2f}")
+            return _Measured(value, value / log(n), f"{explanation}, entropy {value:.2f}")
         if measure == "kernel":
             value = kernel_entropy(matrix, config.heat)
             return _Measured(value, value / log(n), f"entropy {value:.2f} of {n} answers")
@@ -503,13 +506,13 @@ class Semantic:
     def _weights(self, evidence: Evidence) -> list[float] | None:
         if not self.config.weighted:
             return None
-        tokens = (evidence.logprobs, *(s.logprobs for s in evidence.samples.landed))
+        tokens = (evidence.logprobs, *(s.logprobs for s in evidence.samples.arrived))
         found = [_probability(of) for of in tokens]
         known = [weight for weight in found if weight is not None]
         return known if len(known) == len(found) else None
 
     async def _of_claims(self, passage: Passage, evidence: Evidence) -> Scores:
-        config, samples = self.config, evidence.samples.landed
+        config, samples = self.config, evidence.samples.arrived
         everything = config.units == "all" and config.measure != "entailment"
         asked = evidence.query.question if evidence.query else ""
         atomic = config.measure != "luq"
@@ -520,40 +523,40 @@ class Semantic:
             return [mine, *others]
 
         chars = SPLITTING * (len(passage.text) + everything * evidence.samples.chars)
-        said = await compute(read, chars=chars)
+        claims_by_text = await compute(read, chars=chars)
         texts = [passage.text, *(sample.text for sample in samples)]
         if config.measure == "closeness":
-            return await self._closeness(said, texts, evidence)
+            return await self._closeness(claims_by_text, texts, evidence)
         # For each unit, its relation to every text but its own.
         pairs = [
             [(text, unit) for j, text in enumerate(texts) if j != i]
-            for i, units in enumerate(said)
+            for i, units in enumerate(claims_by_text)
             for unit in units
         ]
         flat = [pair for row in pairs for pair in row]
         entailed = await self._entailing.find(flat, evidence)
         trust = _support if config.measure == "entailment" else _contrasted
-        means = [mean_score([trust(entailed.of.get(pair)) for pair in row]) for row in pairs]
+        means = [mean_score([trust(entailed.by_pair.get(pair)) for pair in row]) for row in pairs]
         passage_score = None
         if config.measure != "entailment":
             # Average over the units of each text, then over the texts.
             starts, of_texts = 0, list[float | None]()
-            for units in said:
+            for units in claims_by_text:
                 # `luq` asks once about a sentence with several claims.
                 own = dict(zip(units, means[starts : starts + len(units)], strict=True))
                 of_texts.append(mean_score([*own.values()]))
                 starts += len(units)
             confidence = mean_score(of_texts)
             passage_score = None if confidence is None else 1.0 - confidence
-        scores = [None if mean is None else 1.0 - mean for mean in means[: len(said[0])]]
+        scores = [None if mean is None else 1.0 - mean for mean in means[: len(claims_by_text[0])]]
         return _of_units(scores, passage_score, flat, entailed, len(samples))
 
     async def _closeness(
-        self, said: Sequence[Sequence[str]], texts: Sequence[str], evidence: Evidence
+        self, claims_by_text: Sequence[Sequence[str]], texts: Sequence[str], evidence: Evidence
     ) -> Scores:
-        claims = [*said[0]]
+        claims = [*claims_by_text[0]]
         known = {_folded(claim) for claim in claims}
-        for claim in (claim for of_sample in said[1:] for claim in of_sample):
+        for claim in (claim for of_sample in claims_by_text[1:] for claim in of_sample):
             if _folded(claim) not in known:
                 known.add(_folded(claim))
                 claims.append(claim)
@@ -561,11 +564,13 @@ class Semantic:
         entailed = await self._entailing.find(pairs, evidence)
 
         # A text with an unknown entry is not a node.
-        kept = [text for text in texts if all((text, claim) in entailed.of for claim in claims)]
+        kept = [
+            text for text in texts if all((text, claim) in entailed.by_pair for claim in claims)
+        ]
 
         def measured() -> list[float]:
             edges = [
-                [_over(entailed.of.get((text, claim)), self.config.edge) for text in kept]
+                [_over(entailed.by_pair.get((text, claim)), self.config.edge) for text in kept]
                 for claim in claims
             ]
             return closeness(edges)
@@ -573,9 +578,9 @@ class Semantic:
         found = await compute(measured, chars=10 * len(claims) ** 2 * len(texts))
         scores = [
             1.0 - near
-            if 2 * len(kept) > len(texts) and any(entailed.of[t, claim] for t in kept)
+            if 2 * len(kept) > len(texts) and any(entailed.by_pair[t, claim] for t in kept)
             else None
-            for near, claim in zip(found, said[0], strict=False)
+            for near, claim in zip(found, claims_by_text[0], strict=False)
         ]
         return _of_units(scores, None, pairs, entailed, len(texts) - 1)
 
@@ -618,7 +623,7 @@ def complete(texts: Sequence[str], pairs: Iterable[Pair], entailed: Entailed) ->
         pairs: The wanted entries.
         entailed: The known entries.
     """
-    failed = {pair for pair in pairs if pair not in entailed.of}
+    failed = {pair for pair in pairs if pair not in entailed.by_pair}
     kept = list(range(len(texts)))
     while len(kept) > 1:
         missing = [
@@ -632,7 +637,7 @@ def complete(texts: Sequence[str], pairs: Iterable[Pair], entailed: Entailed) ->
 
 
 def _texts(evidence: Evidence) -> list[str]:
-    return [sample.text for sample in evidence.samples.landed]
+    return [sample.text for sample in evidence.samples.arrived]
 
 
 def _sentences(passage: Passage) -> list[str]:

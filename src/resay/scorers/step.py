@@ -299,7 +299,7 @@ class Step:
         return self.source == "second"
 
     @property
-    def whole(self) -> bool:
+    def needs_whole_passage(self) -> bool:
         """Whether it scores the passage as a whole, or sentences by their context.
 
         Such a step waits for the end of a response that is still being streamed.
@@ -317,7 +317,7 @@ class Step:
         return self.contradicts and getattr(self.scorer, "contradicts_at_once", False)
 
     @property
-    def foresees(self) -> bool:
+    def can_precompute(self) -> bool:
         """Whether its correction can be computed from scores in advance."""
         return isinstance(self.scorer, Corrects)
 
@@ -346,8 +346,8 @@ class Step:
             return evidence
         return replace(evidence, samples=samples, judge_provider=judge)
 
-    async def skip(self, query: Query | None, passage: Passage) -> str | None:
-        """Return why the policy's `when` leaves this step out, or None.
+    async def gated(self, query: Query | None, passage: Passage) -> str | None:
+        """Return why the policy's `when` gates this step off, or None.
 
         Args:
             query: The query that the response answers.
@@ -359,17 +359,17 @@ class Step:
         reason = when.before(query) or await when.after(query, passage)
         return reason and f"{self.name}: {reason}"
 
-    def leave_out(self, passage: Passage, evidence: Evidence) -> str | None:
+    def skip_reason(self, passage: Passage, evidence: Evidence) -> str | None:
         """Return why the scorer has nothing to do for a passage, or None.
 
         Args:
             passage: The passage.
             evidence: The evidence as this step sees it.
         """
-        leaves_out: Callable[[Passage, Evidence], str | None] | None = getattr(
-            self.scorer, "leave_out", None
+        find_reason: Callable[[Passage, Evidence], str | None] | None = getattr(
+            self.scorer, "skip_reason", None
         )
-        reason = leaves_out(passage, evidence) if leaves_out else None
+        reason = find_reason(passage, evidence) if find_reason else None
         return reason and f"{self.name}: {reason}"
 
     async def run(self, passage: Passage, evidence: Evidence) -> Scores:
@@ -386,7 +386,7 @@ class Step:
             scores = await self.scorer.score(passage, evidence)
         # A method that fails, third-party ones included, must not cost the user the answer.
         except Exception as error:
-            return Scores(inconclusive=f"it failed ({_what(error)})")
+            return Scores(inconclusive=f"it failed ({_describe(error)})")
         if scores.sentences and len(scores.sentences) != len(passage.sentences):
             return Scores(inconclusive="it returned the wrong number of scores")
         return scores
@@ -422,11 +422,11 @@ class Step:
         return isinstance(self.config, SampleConfig) and self.config.evidence == "references"
 
 
-def _what(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     # Task groups wrap errors in groups; report the first error inside.
     inner: BaseException = error
     while nested := getattr(inner, "exceptions", ()):
         inner = nested[0]
     # Only our own messages are known to contain nothing of the response.
-    told = isinstance(inner, (ConfigurationError, ScorerError))
-    return f"{type(inner).__name__}: {inner}" if told else type(inner).__name__
+    is_ours = isinstance(inner, (ConfigurationError, ScorerError))
+    return f"{type(inner).__name__}: {inner}" if is_ours else type(inner).__name__

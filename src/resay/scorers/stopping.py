@@ -48,32 +48,32 @@ judges have 0.26, and it varies less."""
 _FEW = 2
 
 Row = Sequence[float | None]
-Outcome = Callable[[Row], Row]
+Correction = Callable[[Row], Row]
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class Decisions:
     """The decisions to settle.
 
     Attributes:
-        edges: For each sentence the scores it must be known to lie above or not; empty for a
+        thresholds: For each sentence the scores it must be known to lie above or not; empty for a
             sentence that no decision depends on.
         passage: The same for the mean over all sentences; None if no decision depends on it.
-        others: The scores of the passage's sentences that were settled before.
-        one_is_enough: Whether one sentence, or the passage, known to lie above its edge settles
-            everything: the response is withheld then, whatever the others are.
-        outcome: Corrects the sentences' scores as later steps will; None if no step does.
+        settled_scores: The scores of the passage's sentences that were settled before.
+        one_is_enough: Whether one sentence, or the passage, known to lie above its threshold
+            settles everything: the response is withheld then, whatever the others are.
+        correction: Corrects the sentences' scores as later steps will; None if no step does.
     """
 
-    edges: tuple[tuple[float, ...], ...]
+    thresholds: tuple[tuple[float, ...], ...]
     passage: float | None = None
-    others: tuple[float, ...] = ()
+    settled_scores: tuple[float, ...] = ()
     one_is_enough: bool = False
-    outcome: Outcome | None = None
+    correction: Correction | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class RemainingWork:
     """The work that remains.
 
     Attributes:
@@ -87,35 +87,38 @@ class Outlook:
 
 @dataclass(slots=True)
 class _Item:
-    """One value to decide on: its entry for each known sample, and its edges."""
+    """One value to decide on: its entry for each known sample, and its thresholds."""
 
     values: Sequence[float]
-    edges: Sequence[float]
+    thresholds: Sequence[float]
     scale: float
     bounded: bool
 
     def settled(self, of: int, confidence: float) -> bool:
-        return all(self._settles(edge, len(self.values), of, confidence) for edge in self.edges)
-
-    def more(self, of: int, confidence: float) -> int:
-        """Return how many more values like the known ones would settle the open edges."""
-        return max(self._more(edge, of, confidence) for edge in self.edges)
-
-    def above(self, of: int, confidence: float) -> bool:
-        """Whether the value is known to lie above the last of its edges."""
-        return bool(self.edges and self.values) and (
-            fmean(self.values) > self.edges[-1] and self.settled(of, confidence)
+        return all(
+            self._settles(threshold, len(self.values), of, confidence)
+            for threshold in self.thresholds
         )
 
-    def _more(self, edge: float, of: int, confidence: float) -> int:
+    def more(self, of: int, confidence: float) -> int:
+        """Return how many more values like the known ones would settle the open thresholds."""
+        return max(self._more(threshold, of, confidence) for threshold in self.thresholds)
+
+    def above(self, of: int, confidence: float) -> bool:
+        """Whether the value is known to lie above the last of its thresholds."""
+        return bool(self.thresholds and self.values) and (
+            fmean(self.values) > self.thresholds[-1] and self.settled(of, confidence)
+        )
+
+    def _more(self, threshold: float, of: int, confidence: float) -> int:
         known = len(self.values)
-        enough = (n for n in range(known, of) if self._settles(edge, n, of, confidence))
+        enough = (n for n in range(known, of) if self._settles(threshold, n, of, confidence))
         return next(enough, of) - known
 
-    def _settles(self, edge: float, n: int, of: int, confidence: float) -> bool:
-        """Whether n values like those known settle one edge."""
+    def _settles(self, threshold: float, n: int, of: int, confidence: float) -> bool:
+        """Whether n values like those known settle one threshold."""
         known = len(self.values)
-        if known == 0 or self._certain(edge, of):
+        if known == 0 or self._certain(threshold, of):
             return True
         if confidence >= 1:
             return False
@@ -125,13 +128,13 @@ class _Item:
         spread = squares * max(n - 1, 1) / max(known - 1, 1)
         variance = (PRIOR_DEGREES * self.scale**2 + spread) / degrees
         error = sqrt(variance / n * (1 - n / of))
-        return student_cdf(abs(mean - edge) / error, degrees) >= confidence
+        return student_cdf(abs(mean - threshold) / error, degrees) >= confidence
 
-    def _certain(self, edge: float, of: int) -> bool:
+    def _certain(self, threshold: float, of: int) -> bool:
         if not self.bounded:
             return False
         total = sum(self.values)
-        return total / of > edge or (total + of - len(self.values)) / of <= edge
+        return total / of > threshold or (total + of - len(self.values)) / of <= threshold
 
 
 class Stopping:
@@ -140,23 +143,25 @@ class Stopping:
     Once settled, a sentence stays settled.
 
     Args:
-        aim: The decisions to settle.
+        decisions: The decisions to settle.
         confidence: The required probability, in (0.5, 1].
-        least: Minimum number of samples to compare with.
-        of: Total number of samples if all are drawn.
+        min_samples: Minimum number of samples to compare with.
+        total: Total number of samples if all are drawn.
     """
 
-    def __init__(self, aim: Aim, confidence: float, least: int, of: int) -> None:
-        self.aim = aim
+    def __init__(
+        self, decisions: Decisions, confidence: float, min_samples: int, total: int
+    ) -> None:
+        self.decisions = decisions
         self.confidence = confidence
-        self.least = least
-        self.of = of
+        self.min_samples = min_samples
+        self.total = total
         self._settled: set[int] = set()
-        self._passage_settled = aim.passage is None
+        self._passage_settled = decisions.passage is None
 
-    def outlook(
+    def remaining(
         self, columns: Sequence[Row], passage: Row = (), *, bounded: bool = True
-    ) -> Outlook:
+    ) -> RemainingWork:
         """Return which sentences need further samples.
 
         Args:
@@ -168,63 +173,65 @@ class Stopping:
         Returns:
             The remaining work; none once everything is settled.
         """
-        everything = frozenset(range(len(self.aim.edges)))
-        if len(columns) < self.least:
-            return Outlook(everything, self.least - len(columns))
-        if len(columns) >= self.of:
-            return Outlook(frozenset())
+        everything = frozenset(range(len(self.decisions.thresholds)))
+        if len(columns) < self.min_samples:
+            return RemainingWork(everything, self.min_samples - len(columns))
+        if len(columns) >= self.total:
+            return RemainingWork(frozenset())
         items = self._sentences(columns, bounded)
         whole = self._whole(columns, passage, bounded)
-        if self.aim.one_is_enough and any(
-            item.above(self.of, self.confidence) for item in (*items, whole)
+        if self.decisions.one_is_enough and any(
+            item.above(self.total, self.confidence) for item in (*items, whole)
         ):
-            return Outlook(frozenset())
+            return RemainingWork(frozenset())
         return self._left(items, whole, everything)
 
-    def _left(self, items: Sequence[_Item], whole: _Item, everything: frozenset[int]) -> Outlook:
-        self._passage_settled = self._passage_settled or whole.settled(self.of, self.confidence)
+    def _left(
+        self, items: Sequence[_Item], whole: _Item, everything: frozenset[int]
+    ) -> RemainingWork:
+        self._passage_settled = self._passage_settled or whole.settled(self.total, self.confidence)
         self._settled |= {
-            i for i, item in enumerate(items) if item.settled(self.of, self.confidence)
+            i for i, item in enumerate(items) if item.settled(self.total, self.confidence)
         }
         left = everything - self._settled
         # A passage needs columns of all its sentences, and so does a correction.
-        if not self._passage_settled or (left and self.aim.outcome):
+        if not self._passage_settled or (left and self.decisions.correction):
             left = everything
         open_items = [items[i] for i in left - self._settled]
         if not self._passage_settled:
             open_items.append(whole)
-        more = max((item.more(self.of, self.confidence) for item in open_items), default=0)
+        more = max((item.more(self.total, self.confidence) for item in open_items), default=0)
         known = len(whole.values) or 1
         # Keep waves few: include a remainder of one or two samples, and at most double each time.
-        more = self.of - known if self.of - known <= _FEW else min(ceil(more / 2), known)
-        return Outlook(left, more)
+        more = self.total - known if self.total - known <= _FEW else min(ceil(more / 2), known)
+        return RemainingWork(left, more)
 
     def _sentences(self, columns: Sequence[Row], bounded: bool) -> list[_Item]:
-        if self.aim.outcome is not None:
-            values = _pseudo_values(columns, self.aim.outcome)
+        if self.decisions.correction is not None:
+            values = _pseudo_values(columns, self.decisions.correction)
             bounded = False
         else:
-            values = [[row[i] for row in columns] for i in range(len(self.aim.edges))]
+            values = [[row[i] for row in columns] for i in range(len(self.decisions.thresholds))]
         return [
-            _Item(_known(of_sentence), edges, PRIOR_SCALE, bounded)
-            for of_sentence, edges in zip(values, self.aim.edges, strict=False)
+            _Item(_known(of_sentence), thresholds, PRIOR_SCALE, bounded)
+            for of_sentence, thresholds in zip(values, self.decisions.thresholds, strict=False)
         ]
 
     def _whole(self, columns: Sequence[Row], passage: Row, bounded: bool) -> _Item:
-        others, here = self.aim.others, len(self.aim.edges)
-        edges = () if self.aim.passage is None else (self.aim.passage,)
-        scale = PASSAGE_SCALE * sqrt(here) / (here + len(others)) if here else PASSAGE_SCALE
-        if _known(passage) and not others:
-            return _Item(_known(passage), edges, scale, bounded)
-        outcome = self.aim.outcome
-        if outcome is not None:
-            means = _pseudo_values(columns, lambda row: [_mean(outcome(row))])
-            return _Item(_known(means[0]), edges, scale, bounded=False)
-        means = [_mean((*others, *row)) for row in columns]
-        return _Item(_known(means), edges, scale, bounded)
+        settled, here = self.decisions.settled_scores, len(self.decisions.thresholds)
+        thresholds = () if self.decisions.passage is None else (self.decisions.passage,)
+        scale = PASSAGE_SCALE * sqrt(here) / (here + len(settled)) if here else PASSAGE_SCALE
+        if _known(passage) and not settled:
+            return _Item(_known(passage), thresholds, scale, bounded)
+        correction = self.decisions.correction
+        if correction is not None:
+            means = _pseudo_values(columns, lambda row: [_mean(correction(row))])
+            return _Item(_known(means[0]), thresholds, scale, bounded=False)
+        means = [_mean((*settled, *row)) for row in columns]
+        return _Item(_known(means), thresholds, scale, bounded)
 
 
-def _pseudo_values(columns: Sequence[Row], of: Outcome) -> list[Row]:
+def _pseudo_values(columns: Sequence[Row], of: Correction) -> list[Row]:
     """Return the jackknife's pseudo-values of each entry of `of(means of the columns)`."""
     count = len(columns)
     whole = of(_means(columns))

@@ -36,7 +36,7 @@ from resay.scorers.evidence import Evidence, Sample
 
 _FENCE = re.compile(r"```[\w-]*[^\S\n]*\n")
 _DEEPEST = 100
-READING = 5
+PARSING = 5
 """Cost of parsing one character of an object, in characters; see `compute`."""
 _PLAIN_KEY = re.compile(r"[^\W\d][\w$-]*\Z")
 
@@ -55,14 +55,14 @@ def object_in(completion: Completion, query: Query) -> Any:
     """
     calls = [call for call in completion.calls if call.name in query.object_tools]
     if calls:
-        objects = [read_object(call.arguments) for call in calls]
+        objects = [parse_object(call.arguments) for call in calls]
         return objects[0] if len(objects) == 1 else objects
     opening = _FENCE.search(completion.text)
     inside = completion.text[opening.end() :].partition("```") if opening else None
-    return read_object(inside[0] if inside and inside[1] else completion.text)
+    return parse_object(inside[0] if inside and inside[1] else completion.text)
 
 
-def read_object(text: str) -> Any:
+def parse_object(text: str) -> Any:
     """Parse a text as a JSON mapping or list; None if it is neither."""
     try:
         value: Any = json.loads(text)
@@ -139,34 +139,34 @@ class Comparable(Layer):
 
     Args:
         inner: The provider of the samples.
-        keep: Returns the text of a sample to compare; empty if there is none.
-        reads_objects: Whether `keep` parses objects, which takes time.
+        to_text: Returns the text of a sample to compare; empty if there is none.
+        parses_objects: Whether `to_text` parses objects, which takes time.
     """
 
     def __init__(
-        self, inner: Provider, keep: Callable[[Completion], str], *, reads_objects: bool
+        self, inner: Provider, to_text: Callable[[Completion], str], *, parses_objects: bool
     ) -> None:
         super().__init__(inner)
-        self._keep = keep
-        self._reads_objects = reads_objects
+        self._to_text = to_text
+        self._parses_objects = parses_objects
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Ask, and reduce the answers to the text to compare."""
         answers = await self.inner.complete(query, n=n)
         texts = [t for a in answers.items for t in (a.text, *(c.arguments for c in a.calls))]
-        chars = READING * sum(map(len, texts)) if self._reads_objects else 0
-        items = await compute(partial(self._kept, answers.items), chars=chars)
+        chars = PARSING * sum(map(len, texts)) if self._parses_objects else 0
+        items = await compute(partial(self._converted, answers.items), chars=chars)
         return Completions(items, answers.usage, answers.failures)
 
-    def _kept(self, items: Sequence[Completion]) -> tuple[Completion, ...]:
-        kept = [(item, self._keep(item)) for item in items]
+    def _converted(self, items: Sequence[Completion]) -> tuple[Completion, ...]:
+        converted = [(item, self._to_text(item)) for item in items]
         return tuple(
             Completion(text, item.finish_reason, item.logprobs if text == item.text else ())
-            for item, text in kept
+            for item, text in converted
         )
 
 
-def compared(completion: Completion, query: Query) -> str:
+def comparable_text(completion: Completion, query: Query) -> str:
     """Return the text of a sample to compare; empty if there is none.
 
     If the query wants an object, it is the object, one line for each field; if the query wants
@@ -223,7 +223,7 @@ class Fields(SampleScorer):
             scores: The field's entries in their columns.
         """
         path = sentence.partition(": ")[0]
-        for sample, score in zip(evidence.samples.landed, scores, strict=False):
+        for sample, score in zip(evidence.samples.arrived, scores, strict=False):
             if score and (line := sample.derived(_Object).lines.get(path)):
                 return Contradiction("sample", sample.index, line)
         return None
@@ -260,20 +260,20 @@ class _Object:
         values = fields_in(text)
         self.lines = {line.partition(": ")[0]: line for line in text.split("\n")}
         self._values: dict[str, _Values] = {}
-        shelves: defaultdict[str, list[Any]] = defaultdict(list)
+        containers: defaultdict[str, list[Any]] = defaultdict(list)
         for path, value in values.items():
             stop_if_abandoned()
-            shelf = _shelf(path)
-            shelves[shelf].append(value)
-            if shelf == path:
+            container = _container_path(path)
+            containers[container].append(value)
+            if container == path:
                 self._values[path] = _Values([value])
-        self._shelves = {shelf: _Values(items) for shelf, items in shelves.items()}
+        self._containers = {container: _Values(items) for container, items in containers.items()}
         self._paths = sorted(values)
 
     def at(self, path: str) -> _Values | None:
         """Return the value at a path; in a list, the values anywhere in it."""
-        shelf = _shelf(path)
-        return self._values.get(path) if shelf == path else self._shelves.get(shelf)
+        container = _container_path(path)
+        return self._values.get(path) if container == path else self._containers.get(container)
 
     def has_inside(self, path: str) -> bool:
         """Return whether there is an object or a list at a path."""
@@ -284,7 +284,7 @@ class _Object:
         return self._paths[place : place + 1] != [] and self._paths[place].startswith(path)
 
 
-def _shelf(path: str) -> str:
+def _container_path(path: str) -> str:
     """Return the path of a value, or of the list it is in."""
     return _LAST_INDEX.sub("", path)
 
@@ -295,10 +295,10 @@ class _Values:
     def __init__(self, values: Sequence[Any]) -> None:
         self._has_nothing = any(map(_is_nothing, values))
         self._truths = {value for value in values if isinstance(value, bool)}
-        said = [v for v in values if not (_is_nothing(v) or isinstance(v, bool))]
-        self._texts = [str(value) for value in said]
-        numbers = [value for value in said if not isinstance(value, str)]
-        self._said = {_words(value) for value in said if isinstance(value, str)}
+        given = [v for v in values if not (_is_nothing(v) or isinstance(v, bool))]
+        self._texts = [str(value) for value in given]
+        numbers = [value for value in given if not isinstance(value, str)]
+        self._given = {_words(value) for value in given if isinstance(value, str)}
         self._written = {_words(str(number)) for number in numbers}
         self._numbers = sorted(n for n in map(_as_float, numbers) if not math.isnan(n))
 
@@ -309,7 +309,7 @@ class _Values:
         if isinstance(value, bool):
             return float(value not in self._truths)
         words = _words(str(value))
-        if words in self._said:
+        if words in self._given:
             return 0.0
         if not isinstance(value, str):
             return float(not self._has_number(_as_float(value)))

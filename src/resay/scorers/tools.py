@@ -29,9 +29,9 @@ from resay.core.tokens import tokenize
 from resay.core.verdict import Scores
 from resay.providers.base import Completion, ToolCall
 from resay.scorers.evidence import Evidence
-from resay.scorers.structured import Fields, fields_in, read_object, rendered
+from resay.scorers.structured import Fields, fields_in, parse_object, rendered
 
-NOWHERE = "stands in neither the conversation nor a tool's result"
+NOT_GIVEN = "appears in neither the conversation nor a tool's result"
 """The note on a value that the model must have made up."""
 
 _NAMES = re.compile(r"tools\[\d+\]\Z")
@@ -42,7 +42,7 @@ _ADDRESS = re.compile(r"://|@")
 _LONG_WORDS = 7
 _CONTENT_CHARS = 4
 # Minimum support of a quantity: a date without its year is supported by two thirds.
-_SAID = 0.5
+_MIN_SUPPORT = 0.5
 _READING = 20
 # Fields of a message without text, and parts with what the model itself passed to tools.
 _NO_WORDS = frozenset(
@@ -67,7 +67,7 @@ def rendered_calls(calls: Sequence[ToolCall]) -> str:
             key = f"{call.name} {count}"
         known.add(key)
         # Arguments that are not JSON are passed to the tool verbatim.
-        given = read_object(call.arguments)
+        given = parse_object(call.arguments)
         if given is None:
             given = call.arguments.strip()
         if given:
@@ -75,10 +75,10 @@ def rendered_calls(calls: Sequence[ToolCall]) -> str:
     return "\n".join(lines)
 
 
-def compared_calls(completion: Completion) -> str:
+def comparable_calls(completion: Completion) -> str:
     """Return the text of a sample to compare with calls; empty if the sample is empty."""
-    said = completion.calls or completion.text.strip()
-    return rendered_calls(completion.calls) if said else ""
+    content = completion.calls or completion.text.strip()
+    return rendered_calls(completion.calls) if content else ""
 
 
 def passage_of_calls(calls: Sequence[ToolCall]) -> Passage:
@@ -97,7 +97,7 @@ class Arguments(Fields):
         made_up = await compute(find, chars=_READING * sum(map(len, known)))
         why = scores.why or (None,) * len(passage.sentences)
         noted = (
-            "; ".join(filter(None, (reason, NOWHERE if i in made_up else None))) or None
+            "; ".join(filter(None, (reason, NOT_GIVEN if i in made_up else None))) or None
             for i, reason in enumerate(why)
         )
         return replace(scores, why=tuple(noted))
@@ -111,7 +111,7 @@ def _texts_known(evidence: Evidence) -> Iterator[str]:
         yield from _texts_in(query.params.get(name))
     yield from query.references
     yield from (reference.text for reference in evidence.sources)
-    yield from (sample.text for sample in evidence.references.landed)
+    yield from (sample.text for sample in evidence.references.arrived)
 
 
 def _texts_in(value: Any) -> Iterator[str]:
@@ -133,17 +133,17 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 def _made_up(lines: Sequence[str], known: Sequence[str]) -> frozenset[int]:
     """Return the indexes of the lines whose values appear nowhere in the known texts."""
-    told = _Told("\n".join(known))
+    known_texts = _KnownTexts("\n".join(known))
     found: set[int] = set()
     for i, line in enumerate(lines):
         stop_if_abandoned()
         ((path, value),) = fields_in(line).items()
-        if not (_NAMES.match(path) or told.has(value)):
+        if not (_NAMES.match(path) or known_texts.has(value)):
             found.add(i)
     return frozenset(found)
 
 
-class _Told:
+class _KnownTexts:
     """The texts given to the model, indexed to search for values."""
 
     def __init__(self, text: str) -> None:
@@ -175,23 +175,25 @@ class _Told:
         return bool(re.search(run, self._folded))
 
     def _has_number(self, value: float) -> bool:
-        said = next(iter(quantities(str(value))), None)
+        wanted = next(iter(quantities(str(value))), None)
         return any(
-            value in (known.low, known.plain) or (said is not None and said.agrees(known))
+            value in (known.low, known.plain) or (wanted is not None and wanted.agrees(known))
             for known in self._quantities
         )
 
     def _has_quantities(self, value: str) -> bool:
         """Whether all quantities of a text are known; an identifier has none and must match."""
-        said = quantities(value)
+        found = quantities(value)
         bare = "".join(
             mark
             for i, mark in enumerate(value)
-            if not any(one.start <= i < one.end for one in said)
+            if not any(one.start <= i < one.end for one in found)
         )
-        if not said or any(map(str.isalnum, bare)):
+        if not found or any(map(str.isalnum, bare)):
             return False
-        return all(any(one.supported_by(k) >= _SAID for k in self._quantities) for one in said)
+        return all(
+            any(one.supported_by(k) >= _MIN_SUPPORT for k in self._quantities) for one in found
+        )
 
     def _has_most(self, value: str) -> bool:
         """Whether half of a text's longer words are known, and all of its numbers."""
@@ -199,7 +201,7 @@ class _Told:
         if len(words & self._words) * 2 < len(words):
             return False
         return all(
-            any(one.supported_by(known) >= _SAID for known in self._quantities)
+            any(one.supported_by(known) >= _MIN_SUPPORT for known in self._quantities)
             for one in quantities(value)
         )
 

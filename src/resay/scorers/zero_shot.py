@@ -71,14 +71,14 @@ class ZeroShot:
         Raises:
             ScorerError: No judge is available.
         """
-        reading = await ask(
+        parsed = await ask(
             judge_for(self.config.judge, evidence),
             render(passage.text),
             lambda answer: [first_choice(_joined(answer.text), _CHOICES)],
             _RESTATED if self.config.restate else None,
         )
         return scores_of(
-            reading,
+            parsed,
             right="the judge called the response factual",
             wrong="the judge called the response non-factual",
             unreadable="the judge's answer was neither factual nor non-factual",

@@ -621,7 +621,7 @@ async def test_what_only_an_older_edition_says_is_flagged() -> None:
 
     assert (answer.text, answer.flagged) == (MADE_UP, True)
     assert answer.verdict.sentences[0].why == (
-        "reference 1 says otherwise and newer; reference 2 says so"
+        "reference 1 contradicts it and is newer; reference 2 supports it"
     )
 
 

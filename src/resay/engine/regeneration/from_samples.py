@@ -60,8 +60,8 @@ from resay.engine.regeneration.regenerator import (
 from resay.errors import ProviderError
 from resay.policy import Policy, Regenerate
 from resay.providers.base import Completion
-from resay.scorers.common.judging import ask, judge_for, read_numbered
-from resay.scorers.common.probing import Probed, Prober
+from resay.scorers.common.judging import ask, judge_for, parse_numbered
+from resay.scorers.common.probing import Prober, ProbeResult
 
 _CORRECT = """\
 Sentences of an answer are in doubt.
@@ -267,7 +267,7 @@ class _SampleRepair(Repair):
         for target in targets:
             for claim in target.doubtful:
                 said: Counter[str] = Counter()
-                for sample in samples.landed:
+                for sample in samples.arrived:
                     found = index.search(claim.text, {sample.index})
                     if found is not None:
                         said[found.text] += 1
@@ -306,7 +306,7 @@ class _SampleRepair(Repair):
         probes = await prober.ask({number: text for number, (_, text) in asked.items()})
         lines: dict[int, list[str]] = {}
         for number, (place, text) in asked.items():
-            lines.setdefault(place, []).extend(_evidence_lines(text, probes.by_place[number]))
+            lines.setdefault(place, []).extend(_evidence_lines(text, probes.by_claim[number]))
         return lines
 
     async def _keep_consistent(
@@ -369,7 +369,7 @@ class _SampleRepair(Repair):
         # An unnumbered answer may be a refusal.
         def read(completion: Completion) -> Sequence[str | None]:
             marks = _opening_marks(completion.text)
-            return read_numbered(
+            return parse_numbered(
                 completion.text, count, lambda words: f"{marks.get(words, '')}{words}".strip()
             )
 
@@ -448,7 +448,7 @@ class _SampleRepair(Repair):
         return replace(candidate, verdict=verdict)
 
 
-def _evidence_lines(claim: str, probed: Probed) -> list[str]:
+def _evidence_lines(claim: str, probed: ProbeResult) -> list[str]:
     """Return a prompt's lines with a question and its answers; none without answers."""
     if probed.question is None or probed.note:
         return []

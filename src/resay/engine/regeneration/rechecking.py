@@ -266,7 +266,7 @@ class Rechecker:
                 check.evidence,
                 samples=samples,
                 query=query,
-                asked=check.query,
+                user_query=check.query,
                 prober=None,
                 logprobs=(),
                 second=Samples(splitter=self._policy.splitter),

@@ -31,7 +31,7 @@ from resay.engine.regeneration.topics import Topic, content_of, has_words, plain
 from resay.errors import ConfigurationError
 from resay.policy import Regenerate
 from resay.retrieval import AdaptedRetriever, fused
-from resay.scorers.reverse_validation.words import read_words
+from resay.scorers.reverse_validation.words import split_words
 
 _CHARS = 300
 _ALIKE = 92
@@ -119,7 +119,7 @@ def _distinct(claims: Sequence[str]) -> list[str]:
 
 def _names_and_numbers(claim: str) -> frozenset[str]:
     """Return the words that begin with a capital or a digit, except the first word."""
-    words = read_words(claim)[1:]
+    words = split_words(claim)[1:]
     return frozenset(w.key for w in words if w.capital or w.text[0].isdecimal())
 
 

@@ -17,7 +17,7 @@ from itertools import dropwhile
 from resay.core.languages import guess_language
 from resay.core.passage import Passage
 from resay.core.segmentation.sentences import ORDINAL_MONTHS
-from resay.scorers.reverse_validation.words import Word, join, read_words
+from resay.scorers.reverse_validation.words import Word, join, split_words
 
 _WORD = re.compile(r"[^\W_]+")
 # Including halves of surrogate pairs, which no index accepts.
@@ -267,7 +267,7 @@ class Topic:
 
 def content_of(text: str) -> frozenset[str]:
     """Return the content words of a text, folded for comparison."""
-    return frozenset(w.key for w in read_words(text) if not _is_stop(w))
+    return frozenset(w.key for w in split_words(text) if not _is_stop(w))
 
 
 def _is_stop(word: Word) -> bool:
@@ -275,7 +275,7 @@ def _is_stop(word: Word) -> bool:
 
 
 def _is_named(name: str, text: str) -> bool:
-    wanted, there = read_words(name), read_words(text)
+    wanted, there = split_words(name), split_words(text)
     joined = join(wanted)
     # If words are not separated, or have endings, a name may be part of other words.
     if (len(joined) > _ALL_WORDS or not joined.isascii()) and joined in join(there):
@@ -375,7 +375,7 @@ def _object(sentence: str) -> str:
 
 def _phrase(text: str) -> str:
     """Return a sentence without the asking words at its ends."""
-    words = list(dropwhile(_is_stop, read_words(text)))
+    words = list(dropwhile(_is_stop, split_words(text)))
     while words and _is_stop(words[-1]):
         words.pop()
     inner = text[words[0].start : words[-1].end] if words else ""
@@ -403,7 +403,7 @@ def _names_in(asked: Sequence[str], others: Sequence[str], *, apart: bool) -> It
 def _capitalised(text: str, small: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Yield runs of capitalized words, each with the index of its first word."""
     # In a text all in capitals, or in a script without them, they carry no information.
-    words = read_words(text) if any(map(str.islower, text)) else []
+    words = split_words(text) if any(map(str.islower, text)) else []
     i = 0
     while i < len(words):
         end = _end_of_name(text, words, i, small)
@@ -473,9 +473,9 @@ def without_values(sentence: str, question: str, wrong: Collection[str] = ()) ->
         The remaining text, on one line; empty if it has no content.
     """
     text = plain(sentence)
-    words = read_words(text)
-    known = {w.key for w in read_words(question)}
-    contrary = {w.key for part in wrong for w in read_words(part)}
+    words = split_words(text)
+    known = {w.key for w in split_words(question)}
+    contrary = {w.key for part in wrong for w in split_words(part)}
     gone = {i for i, w in enumerate(words) if w.key in contrary}
     # In German all nouns are capitalized, so only several in a row are surely a name.
     least = 2 if guess_language([w.text.lower() for w in words]) == "de" else 1
@@ -502,7 +502,7 @@ def without_values(sentence: str, question: str, wrong: Collection[str] = ()) ->
 
 def subject_of(sentence: str) -> str:
     """Return the name at the beginning of a sentence; empty if there is none."""
-    words = read_words(sentence)
+    words = split_words(sentence)
     end = _end_of_name(sentence, words, 0, _INSIDE_NAMES) if words else 0
     run = list(dropwhile(_is_stop, words[:end]))
     return sentence[run[0].start : run[-1].end] if len(run) > 1 else ""

@@ -97,7 +97,7 @@ class SampleScorer(ABC):
             await comparison.run()
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                evidence.unfinished.append(await comparison.scored())
+                evidence.partial_scores.append(await comparison.scored())
             raise
         return await comparison.scored()
 
@@ -108,31 +108,31 @@ class _Comparison:
 
     Attributes:
         columns: Columns by sample index, each as long as the passage's sentences.
-        asked: The sentences compared in each column.
+        compared_sentences: The sentences compared in each column.
     """
 
     scorer: SampleScorer
     passage: Passage
     evidence: Evidence
     columns: dict[int, Column] = field(default_factory=dict[int, Column])
-    asked: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
+    compared_sentences: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
 
     async def run(self) -> None:
         rule, samples = self.evidence.stopping, self.evidence.samples
         pending = frozenset(range(len(self.passage.sentences)))
-        seen, wanted = 0, rule.least if rule else samples.most
+        seen, wanted = 0, rule.min_samples if rule else samples.available
         while pending:
             await self._compare(seen, wanted, pending)
             seen = len(self.columns)
-            if rule is None or seen < wanted or seen >= samples.most:
+            if rule is None or seen < wanted or seen >= samples.available:
                 return
             known = [self.columns[i] for i in sorted(self.columns)]
-            outlook = rule.outlook(
+            work = rule.remaining(
                 [column.raw or column.scores for column in known],
                 [column.passage for column in known],
                 bounded=not any(column.raw for column in known),
             )
-            pending, wanted = outlook.sentences, seen + outlook.more
+            pending, wanted = work.sentences, seen + work.more
 
     async def _compare(self, seen: int, wanted: int, pending: frozenset[int]) -> None:
         async with anyio.create_task_group() as tasks:
@@ -144,7 +144,7 @@ class _Comparison:
         everything = len(pending) == count
         part = self.passage if everything else self.passage.only(pending)
         column = await self.scorer.compare(part, sample, self.evidence)
-        self.asked[sample.index] = pending
+        self.compared_sentences[sample.index] = pending
         self.columns[sample.index] = column if everything else _widened(column, pending, count)
 
     async def scored(self) -> Scores:
@@ -154,9 +154,9 @@ class _Comparison:
 
     def scores(self) -> Scores:
         columns = [self.columns[i] for i in sorted(self.columns)]
-        asked = [self.asked[i] for i in sorted(self.columns)]
+        included = [self.compared_sentences[i] for i in sorted(self.columns)]
         sentences = range(len(self.passage.sentences))
-        compared = list(zip(columns, asked, strict=True))
+        compared = list(zip(columns, included, strict=True))
         rows = [[c.scores[i] for c, of in compared if i in of] for i in sentences]
         failures = tuple(failure for column in columns for failure in column.failures)
         undetermined = sum(column.undetermined for column in columns)
@@ -204,10 +204,10 @@ def _widened(column: Column, compared: Iterable[int], count: int) -> Column:
 
 
 def _silent(columns: Sequence[Column], sentences: int) -> tuple[tuple[int, ...], ...]:
-    told = [(n, column.silent) for n, column in enumerate(columns) if any(column.silent)]
-    if not told:
+    reporting = [(n, column.silent) for n, column in enumerate(columns) if any(column.silent)]
+    if not reporting:
         return ()
-    return tuple(tuple(n for n, silent in told if silent[i]) for i in range(sentences))
+    return tuple(tuple(n for n, silent in reporting if silent[i]) for i in range(sentences))
 
 
 def best_scores(

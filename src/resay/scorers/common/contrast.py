@@ -424,7 +424,7 @@ _MOST_PARTS = _MOST_NAMES = 24
 _FAR_APART = 6
 # A clause-final verb is searched for among this many words after the second name.
 _VERB_LAST = 4
-_SAME_MATTER = 0.6
+_SAME_SUBJECT = 0.6
 """The share of a sentence's words that another must contain to be about the same matter."""
 
 
@@ -433,59 +433,67 @@ class _Lexicon:
     """Words with their groups and their sides in them.
 
     Attributes:
-        whole: Words and phrases.
-        begins: Beginnings of words.
-        parted: Groups with more than one side.
+        exact: Words and phrases.
+        prefixes: Beginnings of words.
+        contrasting: Groups with more than one side.
         deciding: Groups that decide between names.
-        declining: Sides that say no.
-        opening: First words of phrases.
-        cuts: First letters of the beginnings.
+        negative_sides: Sides that say no.
+        phrase_starts: First words of phrases.
+        prefix_starts: First letters of the beginnings.
     """
 
-    whole: Mapping[str, tuple[int, int]]
-    begins: Mapping[str, tuple[int, int]]
-    parted: frozenset[int]
+    exact: Mapping[str, tuple[int, int]]
+    prefixes: Mapping[str, tuple[int, int]]
+    contrasting: frozenset[int]
     deciding: frozenset[int]
-    declining: frozenset[tuple[int, int]]
-    opening: frozenset[str]
-    cuts: frozenset[str]
+    negative_sides: frozenset[tuple[int, int]]
+    phrase_starts: frozenset[str]
+    prefix_starts: frozenset[str]
 
     @classmethod
     @lru_cache(16)
     def of(cls, language: Language) -> _Lexicon:
-        whole: dict[str, tuple[int, int]] = {}
-        begins: dict[str, tuple[int, int]] = {}
-        declining = set[tuple[int, int]]()
+        exact: dict[str, tuple[int, int]] = {}
+        prefixes: dict[str, tuple[int, int]] = {}
+        negative_sides = set[tuple[int, int]]()
         # A line with deeper indentation continues the one before.
         lines = re.split(r"\n {8}(?=\S)", _OPPOSITES[language].strip())
         for group, line in enumerate(lines):
             for side, words in enumerate(line.lstrip("^").split("|")):
                 if words.lstrip().startswith("!"):
-                    declining.add((group, side))
+                    negative_sides.add((group, side))
                 for word in words.replace("!", "").split():
                     phrase = word.replace("_", " ").rstrip("*")
-                    (begins if word.endswith("*") else whole)[phrase] = group, side
-        parted = frozenset(group for group, line in enumerate(lines) if "|" in line)
+                    (prefixes if word.endswith("*") else exact)[phrase] = group, side
+        contrasting = frozenset(group for group, line in enumerate(lines) if "|" in line)
         deciding = frozenset(group for group, line in enumerate(lines) if line[0] == "^")
-        opening = frozenset(phrase.split()[0] for phrase in whole if " " in phrase)
-        cuts = frozenset(word[:_SHORTEST_CUT] for word in begins)
-        return cls(whole, begins, parted, deciding, frozenset(declining), opening, cuts)
+        phrase_starts = frozenset(phrase.split()[0] for phrase in exact if " " in phrase)
+        prefix_starts = frozenset(word[:_SHORTEST_CUT] for word in prefixes)
+        return cls(
+            exact,
+            prefixes,
+            contrasting,
+            deciding,
+            frozenset(negative_sides),
+            phrase_starts,
+            prefix_starts,
+        )
 
     def sides(self, words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
         """Yield the position, the group and the side of each known word."""
         i = 0
         while i < len(words):
             word, size = words[i], 1
-            found = self.whole.get(word)
-            if word in self.opening:
+            found = self.exact.get(word)
+            if word in self.phrase_starts:
                 for more in range(min(_LONG_PHRASE, len(words) - i), 1, -1):
-                    phrase = self.whole.get(" ".join(words[i : i + more]))
+                    phrase = self.exact.get(" ".join(words[i : i + more]))
                     if phrase is not None:
                         found, size = phrase, more
                         break
-            if found is None and word[:_SHORTEST_CUT] in self.cuts:
-                cuts = (word[:k] for k in _CUTS)
-                found = next((self.begins[c] for c in cuts if c in self.begins), None)
+            if found is None and word[:_SHORTEST_CUT] in self.prefix_starts:
+                candidates = (word[:k] for k in _CUTS)
+                found = next((self.prefixes[c] for c in candidates if c in self.prefixes), None)
             if found is not None:
                 yield from ((k, *found) for k in range(i, i + size))
             i += size
@@ -519,11 +527,11 @@ class Wording:
     Attributes:
         text: The sentence.
         stems: The stems of its words.
-        matter: The stems of words that have no opposite.
+        neutral_stems: The stems of words that have no opposite.
         negated: Whether it is negated; a leading "No, ..." does not count.
         sides: By group of opposites, the sides it takes.
-        plain: Its words with an adjective's ending.
-        prefixed: The same words without a negating prefix.
+        adjectives: Its words with an adjective's ending.
+        unprefixed_adjectives: The same words without a negating prefix.
     """
 
     def __init__(self, text: str, language: Language) -> None:
@@ -542,17 +550,17 @@ class Wording:
         for place, group, side in self._lexicon.sides(self._words):
             self.sides.setdefault(group, set()).add(side)
             self._groups[place] = f"#{group}"
-            if group in self._lexicon.parted:
+            if group in self._lexicon.contrasting:
                 taken.add(place)
-        self.plain = {word for word in self._words if word.endswith(_ADJECTIVAL)}
-        self.prefixed = {
+        self.adjectives = {word for word in self._words if word.endswith(_ADJECTIVAL)}
+        self.unprefixed_adjectives = {
             word.removeprefix(prefix)
-            for word in self.plain
+            for word in self.adjectives
             for prefix in _PREFIXES
             if word.startswith(prefix)
         }
         self.stems = frozenset(stem for stems in self._stems for stem in stems)
-        self.matter = frozenset(
+        self.neutral_stems = frozenset(
             stem for i, stems in enumerate(self._stems) if i not in taken for stem in stems
         )
 
@@ -565,101 +573,103 @@ class Wording:
         texts = (self.text[start:end] for start, end in spans)
         return [Wording(text, self._language) for text in texts if WORD.search(text)]
 
-    def contradicts(self, said: Wording, asked: Wording | None) -> bool | None:
+    def contradicts(self, other: Wording, question: Wording | None) -> bool | None:
         """Return whether this sentence and another cannot both be true.
 
         Args:
-            said: The other sentence.
-            asked: The question, if the other is a short answer that may leave out words
+            other: The other sentence.
+            question: The question, if the other is a short answer that may leave out words
                 of the question.
 
         Returns:
             True if they cannot, False if the other says the same about something that can be
             reversed, None if it says nothing about that.
         """
-        differ = self.negated != said.negated
-        turned = self._turned(said, asked)
+        differ = self.negated != other.negated
+        turned = self._reverses(other, question)
         if turned:
-            return (1 + bool(self._opposed(said)) + differ) % 2 == 1
+            return (1 + bool(self._is_opposite(other)) + differ) % 2 == 1
         same_score = None
-        if self.scores and said.scores:
-            same_score = not self.scores.isdisjoint(said.scores)
-            reverse = any((b, a) in said.scores for a, b in self.scores - said.scores)
-            if reverse and not self._exchanged(said) and not self._opposed(said):
+        if self.scores and other.scores:
+            same_score = not self.scores.isdisjoint(other.scores)
+            reverse = any((b, a) in other.scores for a, b in self.scores - other.scores)
+            if reverse and not self._swaps_names(other) and not self._is_opposite(other):
                 return True
-        found: set[bool | None] = {False if self._alike(said) else None}
-        if self.negated or said.negated or self._opposed(said) is not None:
-            found = {mine.denies(other, asked) for mine in self.parts for other in said.parts}
-        if True in found or (differ and self._alike(said)):
+        found: set[bool | None] = {False if self._is_similar(other) else None}
+        if self.negated or other.negated or self._is_opposite(other) is not None:
+            found = {mine.denies(theirs, question) for mine in self.parts for theirs in other.parts}
+        if True in found or (differ and self._is_similar(other)):
             return True
         return False if False in found or turned is False or same_score else None
 
-    def declines(self, asked: Wording) -> bool:
+    def answers_no(self, question: Wording) -> bool:
         """Return whether it says no to a question, not counting a leading "no"."""
         forbids = any(
-            (group, side) in self._lexicon.declining and group not in asked.sides
+            (group, side) in self._lexicon.negative_sides and group not in question.sides
             for group, sides in self.sides.items()
             for side in sides
         )
-        return self.negated ^ forbids ^ bool(self._opposed(asked))
+        return self.negated ^ forbids ^ bool(self._is_opposite(question))
 
-    def denies(self, said: Wording, asked: Wording | None) -> bool | None:
+    def denies(self, other: Wording, question: Wording | None) -> bool | None:
         """Whether a part says the opposite of another; None if they have nothing to compare."""
-        alike = self._alike(said)
-        opposed = self._opposed(said)
-        if self.negated != said.negated:
+        alike = self._is_similar(other)
+        opposed = self._is_opposite(other)
+        if self.negated != other.negated:
             return alike and not opposed
-        if opposed is None or (asked and self._repeats(asked)):
+        if opposed is None or (question and self._repeats(question)):
             return False if alike else None
-        known = said.stems | asked.stems if asked else said.stems
-        near = share(self.matter, known) >= _SAME_MATTER
-        if near and (asked or self.matter & said.stems):
+        known = other.stems | question.stems if question else other.stems
+        near = share(self.neutral_stems, known) >= _SAME_SUBJECT
+        if near and (question or self.neutral_stems & other.stems):
             return opposed
         return False if alike else None
 
-    def _repeats(self, asked: Wording) -> bool:
+    def _repeats(self, question: Wording) -> bool:
         """Whether it says no more than the question does."""
-        if not all(sides <= asked.sides.get(group, set()) for group, sides in self.sides.items()):
+        if not all(
+            sides <= question.sides.get(group, set()) for group, sides in self.sides.items()
+        ):
             return False
         # The question does not say who is taller, nor whether the answer is yes or no.
-        decides = bool(self.sides.keys() & self._lexicon.deciding) or asks_yes_or_no(asked.text)
-        return not decides or self.matter <= asked.stems
+        decides = bool(self.sides.keys() & self._lexicon.deciding) or asks_yes_or_no(question.text)
+        return not decides or self.neutral_stems <= question.stems
 
-    def _alike(self, said: Wording) -> bool:
+    def _is_similar(self, other: Wording) -> bool:
         """Whether it shares half of its words with another."""
-        union = len(self.stems | said.stems)
-        return len(self.stems) > 1 and 2 * len(self.stems & said.stems) >= union
+        union = len(self.stems | other.stems)
+        return len(self.stems) > 1 and 2 * len(self.stems & other.stems) >= union
 
     @cached_property
     def scores(self) -> set[tuple[int, int]]:
         """Its pairs of numbers such as "3-1"."""
         return {(int(a), int(b)) for a, b in _SCORE.findall(self.text) if a != b}
 
-    def _opposed(self, said: Wording) -> bool | None:
+    def _is_opposite(self, other: Wording) -> bool | None:
         """Whether it says the opposite of another; None if they share no group of opposites."""
         same = None
-        for group in self.sides.keys() & said.sides.keys() & self._lexicon.parted:
-            if self.sides[group].isdisjoint(said.sides[group]):
+        for group in self.sides.keys() & other.sides.keys() & self._lexicon.contrasting:
+            if self.sides[group].isdisjoint(other.sides[group]):
                 return True
             same = False
         # "Legal" and "illegal", each without the other.
-        for a, b in ((self, said), (said, self)):
-            if a.plain & b.prefixed - a.prefixed - b.plain:
+        for a, b in ((self, other), (other, self)):
+            if a.adjectives & b.unprefixed_adjectives - a.unprefixed_adjectives - b.adjectives:
                 return True
         return same
 
-    def _exchanged(self, said: Wording) -> bool:
+    def _swaps_names(self, other: Wording) -> bool:
         """Whether two names have swapped places."""
         return any(
             a.stems & d.stems and b.stems & c.stems
             for a, b in pairwise(self._names)
-            for c, d in pairwise(said._names)
+            for c, d in pairwise(other._names)
         )
 
-    def _turned(self, said: Wording, asked: Wording | None) -> bool | None:
+    def _reverses(self, other: Wording, question: Wording | None) -> bool | None:
         """Whether two names are related in reverse; None if they are not related."""
         for mine in self._relations:
-            for theirs in said._relations:
+            for theirs in other._relations:
                 if mine.by.isdisjoint(theirs.by):
                     continue
                 straight = mine.first & theirs.first or mine.second & theirs.second
@@ -667,7 +677,7 @@ class Wording:
                 if bool(straight) != bool(crossed):
                     return bool(crossed)
                 one_each = not (straight or mine.second or theirs.second)
-                if one_each and asked and mine.first | theirs.first <= asked.stems:
+                if one_each and question and mine.first | theirs.first <= question.stems:
                     # The question names both.
                     return True
         return None
@@ -769,16 +779,16 @@ def parts_of(text: str) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def exchanged(parts: Sequence[frozenset[str]], said: Sequence[frozenset[str]]) -> bool:
+def swapped(parts: Sequence[frozenset[str]], other_parts: Sequence[frozenset[str]]) -> bool:
     """Return whether two parts of a sentence have swapped some of their words.
 
     Args:
         parts: The words of each part.
-        said: The words of each part of the compared text.
+        other_parts: The words of each part of the compared text.
     """
     for one, other in combinations(parts, 2):
         first, second = one - other, other - one
-        for a, b in combinations(said, 2):
+        for a, b in combinations(other_parts, 2):
             left, right = a - b, b - a
             if first & left and first & right and second & left and second & right:
                 return True

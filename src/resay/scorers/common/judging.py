@@ -88,7 +88,7 @@ def first_choice(text: str, choices: Mapping[str, T]) -> T | None:
     return choices.get(_folded(word.group())) if word else None
 
 
-def read_yes_no(text: str, own: Mapping[str, bool] | None = None) -> bool | None:
+def parse_yes_no(text: str, own: Mapping[str, bool] | None = None) -> bool | None:
     """Parse a yes or a no, in English or any language the judge slipped into.
 
     Only the first word counts, and it must be the whole word: "Not sure" is no "no", and a later
@@ -122,7 +122,7 @@ _NUMBER = re.compile(r"[0-9]{1,6}")
 _FENCE = re.compile(r"^\s*```[a-z]*\s*|```\s*$")
 
 
-def read_numbered(text: str, count: int, read: Callable[[str], T | None]) -> list[T | None]:
+def parse_numbered(text: str, count: int, parse: Callable[[str], T | None]) -> list[T | None]:
     """Parse one answer for each of several numbered items.
 
     Accepts lines such as `1: Yes`, `2. **No**`, `- Claim 3 - yes, because …`, and a JSON object
@@ -132,12 +132,12 @@ def read_numbered(text: str, count: int, read: Callable[[str], T | None]) -> lis
     Args:
         text: The judge's answer.
         count: Number of items it was given, numbered from 1.
-        read: Parses one answer; returns None if it cannot.
+        parse: Parses one answer; returns None if it cannot.
 
     Returns:
         One entry per item, None for undetermined.
     """
-    pairs = ((number, read(answer)) for number, answer in _numbered(text))
+    pairs = ((number, parse(answer)) for number, answer in _numbered(text))
     found = _agreed((number, value) for number, value in pairs if value is not None)
     return [found.get(i + 1) for i in range(count)]
 
@@ -168,7 +168,7 @@ _NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
 _REASON_FOLLOWS = frozenset(["as", "because", "since"])
 
 
-def read_named_scores(text: str, names: Sequence[str]) -> list[float | None]:
+def parse_named_scores(text: str, names: Sequence[str]) -> list[float | None]:
     """Parse one score from 0 to 100 for each of several names.
 
     Accepts `[Tom] 50`, `**Tom**: 50`, `Tom - 50/100`, `| Tom | 50 |`, several on a line, and a JSON
@@ -232,10 +232,10 @@ def _json_object(text: str) -> dict[str, object] | None:
 
 def _agreed(pairs: Iterator[tuple[K, V]]) -> dict[K, V]:
     """Return the value of each key, without keys that have different values."""
-    said: dict[K, set[V]] = {}
+    values_by_key: dict[K, set[V]] = {}
     for key, value in pairs:
-        said.setdefault(key, set()).add(value)
-    return {key: next(iter(values)) for key, values in said.items() if len(values) == 1}
+        values_by_key.setdefault(key, set()).add(value)
+    return {key: next(iter(values)) for key, values in values_by_key.items() if len(values) == 1}
 
 
 _QUESTION = (
@@ -253,12 +253,12 @@ def ask_support(context: str, sentence: str) -> str:
     return _QUESTION.format(context=context, sentence=sentence)
 
 
-def read_support(answer: Completion) -> list[bool | None]:
+def parse_support(answer: Completion) -> list[bool | None]:
     """Parse the answer into its only slot."""
-    return [read_yes_no(answer.text)]
+    return [parse_yes_no(answer.text)]
 
 
-Reader = Callable[[Completion], Sequence[T | None]]
+Parser = Callable[[Completion], Sequence[T | None]]
 """Parses an answer into a fixed number of slots; None for each that cannot be parsed."""
 
 
@@ -329,7 +329,7 @@ def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(Generic[T]):
+class ParsedAnswer(Generic[T]):
     """The parsed answer of a judge.
 
     Attributes:
@@ -349,12 +349,12 @@ class Reading(Generic[T]):
 
 
 def scores_of(
-    reading: Reading[bool], *, right: str, wrong: str, unreadable: str, unanswered: str
+    parsed: ParsedAnswer[bool], *, right: str, wrong: str, unreadable: str, unanswered: str
 ) -> Scores:
     """Return the passage score of a judge's single verdict on a response.
 
     Args:
-        reading: Whether the judge calls the response wrong.
+        parsed: Whether the judge calls the response wrong.
         right: The explanation if it does not.
         wrong: The explanation if it does.
         unreadable: Why there is no score if the answer could not be parsed.
@@ -363,29 +363,29 @@ def scores_of(
     Returns:
         1 for wrong, 0 for right; else inconclusive scores.
     """
-    verdict = reading.slots[0]
+    verdict = parsed.slots[0]
     if verdict is None:
         return Scores(
-            failures=reading.failures,
-            undetermined=reading.undetermined,
-            inconclusive=unreadable if reading.answered else unanswered,
+            failures=parsed.failures,
+            undetermined=parsed.undetermined,
+            inconclusive=unreadable if parsed.answered else unanswered,
         )
     return Scores(
         passage=float(verdict),
         why_passage=wrong if verdict else right,
-        failures=reading.failures,
+        failures=parsed.failures,
     )
 
 
 async def ask(
-    judge: Judge, prompt: str | Sequence[Message], read: Reader[T], restatement: str | None
-) -> Reading[T]:
+    judge: Judge, prompt: str | Sequence[Message], parse: Parser[T], restatement: str | None
+) -> ParsedAnswer[T]:
     """Ask a judge, and once more if its answer cannot be parsed.
 
     Args:
         judge: The judge.
         prompt: The question, or a conversation that ends with one.
-        read: Parses an answer into slots.
+        parse: Parses an answer into slots.
         restatement: The restated format, sent if a slot stays empty; None to accept the first
             answer as it is.
 
@@ -396,8 +396,8 @@ async def ask(
     try:
         arrived = await judge.complete(messages)
     except ProviderError as error:
-        return _unanswered(read, error)
-    return await _settle(judge, messages, arrived.first, read, restatement)
+        return _unanswered(parse, error)
+    return await _settle(judge, messages, arrived.first, parse, restatement)
 
 
 async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) -> list[V]:
@@ -421,57 +421,59 @@ async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) 
     return [found[place] for place in sorted(found)]
 
 
-def why_unscored(scores: Sequence[float | None], failures: Sequence[str], told: str) -> str | None:
+def why_unscored(
+    scores: Sequence[float | None], failures: Sequence[str], template: str
+) -> str | None:
     """Return why scores support no decision if most claims have none; else None.
 
     Args:
         scores: The scores of the claims.
         failures: Kinds of failed calls.
-        told: The reason, with `{lost}` for how many of how many claims have no score.
+        template: The reason, with `{lost}` for how many of how many claims have no score.
     """
     lost = sum(score is None for score in scores)
     if lost * 2 <= len(scores):
         return None
     kinds = f" ({tally(failures)})" if failures else ""
-    return f"{told.format(lost=f'{lost} of {len(scores)} claims')}{kinds}"
+    return f"{template.format(lost=f'{lost} of {len(scores)} claims')}{kinds}"
 
 
 async def ask_together(
     judge: Judge,
     prompt: str | Sequence[Message],
-    read: Reader[T],
+    parse: Parser[T],
     restatement: str | None,
     count: int,
-) -> tuple[Reading[T], ...]:
+) -> tuple[ParsedAnswer[T], ...]:
     """Ask a judge the same question several times, in one request if the provider supports `n`.
 
     Args:
         judge: The judge.
         prompt: The question, or a conversation that ends with one.
-        read: Parses an answer into slots.
+        parse: Parses an answer into slots.
         restatement: As for `ask`; each answer that cannot be parsed is asked for again separately.
         count: Number of answers.
 
     Returns:
-        One reading per answer.
+        The parsed answers, in order.
     """
     messages = _sendable(prompt)
     try:
         arrived = await judge.complete(messages, n=count)
     except ProviderError as error:
-        return (_unanswered(read, error),) * count
-    readings: dict[int, Reading[T]] = {}
+        return (_unanswered(parse, error),) * count
+    parsed_answers: dict[int, ParsedAnswer[T]] = {}
 
     async def settle(i: int, completion: Completion) -> None:
-        readings[i] = await _settle(judge.at(i), messages, completion, read, restatement)
+        parsed_answers[i] = await _settle(judge.at(i), messages, completion, parse, restatement)
 
     async with anyio.create_task_group() as tasks:
         for i, completion in enumerate(arrived.items[:count]):
             tasks.start_soon(settle, i, completion)
-    lost = islice(chain(arrived.failures, repeat(None)), count - len(readings))
+    lost = islice(chain(arrived.failures, repeat(None)), count - len(parsed_answers))
     return (
-        *(readings[i] for i in sorted(readings)),
-        *(_unanswered(read, error) for error in lost),
+        *(parsed_answers[i] for i in sorted(parsed_answers)),
+        *(_unanswered(parse, error) for error in lost),
     )
 
 
@@ -484,21 +486,21 @@ _ALTERNATIVES = 5
 async def ask_probability(
     judge: Judge,
     prompt: str,
-    read: Callable[[str], bool | None],
+    parse: Callable[[str], bool | None],
     restatement: str | None,
     *,
     by: By = "auto",
     votes: int = 5,
-) -> Reading[float]:
+) -> ParsedAnswer[float]:
     """Ask a judge a question with two answers, and return its confidence in the first.
 
     Args:
         judge: The judge.
         prompt: The question.
-        read: Parses an answer or a token: True for the first answer, False for the second.
+        parse: Parses an answer or a token: True for the first answer, False for the second.
         restatement: As for `ask`.
         by: How to measure the confidence. By logprobs, it is the first answer's probability
-            relative to both, over the most probable tokens where `read` can first parse one.
+            relative to both, over the most probable tokens where `parse` can first parse one.
         votes: Number of answers if the confidence is their share.
 
     Returns:
@@ -507,9 +509,9 @@ async def ask_probability(
     """
 
     def slot(answer: Completion) -> list[bool | None]:
-        return [read(answer.text)]
+        return [parse(answer.text)]
 
-    readings: tuple[Reading[bool], ...] = ()
+    parsed_answers: tuple[ParsedAnswer[bool], ...] = ()
     if by != "votes":
         messages, sure = (
             _sendable(prompt),
@@ -518,43 +520,45 @@ async def ask_probability(
         try:
             first = (await sure.complete(messages)).first
         except ProviderError as error:
-            return Reading((None,), answered=False, failures=(type(error).__name__,))
-        confidence = _confidence(first.logprobs, read)
+            return ParsedAnswer((None,), answered=False, failures=(type(error).__name__,))
+        confidence = _confidence(first.logprobs, parse)
         if confidence is not None or by == "logprobs":
-            return Reading((confidence,))
-        readings = (await _settle(judge, messages, first, slot, restatement),)
-    if missing := votes - len(readings):
+            return ParsedAnswer((confidence,))
+        parsed_answers = (await _settle(judge, messages, first, slot, restatement),)
+    if missing := votes - len(parsed_answers):
         varied = await ask_together(judge.varied(), prompt, slot, restatement, missing)
-        readings = (*readings, *varied)
-    known = [vote for reading in readings for vote in reading.slots if vote is not None]
-    return Reading(
+        parsed_answers = (*parsed_answers, *varied)
+    known = [vote for parsed in parsed_answers for vote in parsed.slots if vote is not None]
+    return ParsedAnswer(
         (sum(known) / len(known) if len(known) * 2 >= votes else None,),
-        answered=any(reading.answered for reading in readings),
-        failures=tuple(failure for reading in readings for failure in reading.failures),
+        answered=any(parsed.answered for parsed in parsed_answers),
+        failures=tuple(failure for parsed in parsed_answers for failure in parsed.failures),
     )
 
 
-def _confidence(tokens: Sequence[TokenLogprob], read: Callable[[str], bool | None]) -> float | None:
+def _confidence(
+    tokens: Sequence[TokenLogprob], parse: Callable[[str], bool | None]
+) -> float | None:
     for token in tokens:
-        said = read(token.token)
-        if said is None or token.logprob is None:
+        answer = parse(token.token)
+        if answer is None or token.logprob is None:
             continue
         beside = {one.token: one.logprob for one in token.top}
         mass = {True: 0.0, False: 0.0}
         for text, logprob in {**beside, token.token: token.logprob}.items():
-            means = read(text)
+            means = parse(text)
             if means is not None:
                 mass[means] += exp(min(logprob, 0.0))
         if not beside:
-            mass[not said] = max(1.0 - mass[said], 0.0)
+            mass[not answer] = max(1.0 - mass[answer], 0.0)
         total = mass[True] + mass[False]
-        return mass[True] / total if total else float(said)
+        return mass[True] / total if total else float(answer)
     return None
 
 
-def _unanswered(read: Reader[T], error: Exception | None) -> Reading[T]:
+def _unanswered(parse: Parser[T], error: Exception | None) -> ParsedAnswer[T]:
     failures = () if error is None else (type(error).__name__,)
-    return Reading(tuple(read(Completion(""))), answered=False, failures=failures)
+    return ParsedAnswer(tuple(parse(Completion(""))), answered=False, failures=failures)
 
 
 def _sendable(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
@@ -568,18 +572,18 @@ async def _settle(
     judge: Judge,
     messages: tuple[Message, ...],
     completion: Completion,
-    read: Reader[T],
+    parse: Parser[T],
     restatement: str | None,
-) -> Reading[T]:
-    slots = tuple(read(completion))
+) -> ParsedAnswer[T]:
+    slots = tuple(parse(completion))
     if restatement is None or None not in slots:
-        return Reading(slots)
+        return ParsedAnswer(slots)
     try:
         again = await judge.complete(_restated(messages, completion.text, restatement))
     except ProviderError as error:
-        return Reading(slots, failures=(type(error).__name__,))
-    second = read(again.first)
-    return Reading(tuple(b if a is None else a for a, b in zip(slots, second, strict=True)))
+        return ParsedAnswer(slots, failures=(type(error).__name__,))
+    second = parse(again.first)
+    return ParsedAnswer(tuple(b if a is None else a for a, b in zip(slots, second, strict=True)))
 
 
 def _restated(messages: tuple[Message, ...], answer: str, restatement: str) -> tuple[Message, ...]:

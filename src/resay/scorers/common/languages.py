@@ -17,7 +17,7 @@ from resay.core.languages import guess_language
 from resay.core.passage import Passage
 from resay.scorers.common.judging import JudgedConfig
 
-Said = Literal["supported", "contradicted", "not_mentioned"]
+JudgeVerdict = Literal["supported", "contradicted", "not_mentioned"]
 """A judge's verdict on a claim and a sample."""
 Language = Literal["en", "de", "fr", "es", "it", "pt", "zh", "ja"]
 
@@ -43,7 +43,7 @@ class Wording:
         numbered: Restatement of its answer format.
         direct: Prompt that asks whether a claim is true.
         yes_or_no: Restatement of its answer format.
-        said: The meaning of each answer word, in lower case.
+        verdicts: The verdict that each answer word means, in lower case.
         own: Words that mean yes or no in this language, but not in every language.
     """
 
@@ -53,11 +53,13 @@ class Wording:
     numbered: str
     direct: str
     yes_or_no: str
-    said: Mapping[str, Said]
+    verdicts: Mapping[str, JudgeVerdict]
     own: Mapping[str, bool] = field(default_factory=dict[str, bool])
 
 
-def _said(supported: str, contradicted: str, not_mentioned: str) -> Mapping[str, Said]:
+def _answer_words(
+    supported: str, contradicted: str, not_mentioned: str
+) -> Mapping[str, JudgeVerdict]:
     return {
         **dict.fromkeys(supported.split(), "supported"),
         **dict.fromkeys(contradicted.split(), "contradicted"),
@@ -86,7 +88,9 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         " antwortet.\n\n{context}Aussage: {claim}\n\nIst die obige Aussage wahr?\n"
         "Antworte nur mit Ja oder Nein:",
         "Antworte mit einem Wort, Ja oder Nein. Ist die Aussage wahr?",
-        _said("belegt gestützt unterstützt", "widersprochen widerspricht", "nicht_erwähnt nicht"),
+        _answer_words(
+            "belegt gestützt unterstützt", "widersprochen widerspricht", "nicht_erwähnt nicht"
+        ),
     ),
     "fr": Wording(
         "Compare les affirmations d'une réponse avec un autre texte.",
@@ -109,7 +113,9 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         " connaissances préalables.\n\n{context}Affirmation : {claim}\n\n"
         "L'affirmation ci-dessus est-elle vraie ?\nRéponds seulement par Oui ou Non :",
         "Réponds par un seul mot, Oui ou Non. L'affirmation est-elle vraie ?",
-        _said("confirmé confirmée", "contredit contredite", "non_mentionné non_mentionnée non"),
+        _answer_words(
+            "confirmé confirmée", "contredit contredite", "non_mentionné non_mentionnée non"
+        ),
         {"non": False},
     ),
     "es": Wording(
@@ -131,7 +137,9 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         "\n\n{context}Afirmación: {claim}\n\n¿Es verdadera la afirmación anterior?\n"
         "Responde solo Sí o No:",
         "Responde con una palabra, Sí o No. ¿Es verdadera la afirmación?",
-        _said("confirmado confirmada", "contradicho contradicha", "no_mencionado no_mencionada"),
+        _answer_words(
+            "confirmado confirmada", "contradicho contradicha", "no_mencionado no_mencionada"
+        ),
     ),
     "it": Wording(
         "Confronta le affermazioni di una risposta con un altro testo.",
@@ -152,7 +160,7 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         " pregresse.\n\n{context}Affermazione: {claim}\n\nL'affermazione precedente è vera?\n"
         "Rispondi solo Sì o No:",
         "Rispondi con una parola, Sì o No. L'affermazione è vera?",
-        _said(
+        _answer_words(
             "confermato confermata",
             "contraddetto contraddetta",
             "non_menzionato non_menzionata non",
@@ -176,7 +184,9 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         " prévio.\n\n{context}Afirmação: {claim}\n\nA afirmação acima é verdadeira?\n"
         "Responda apenas Sim ou Não:",
         "Responda com uma palavra, Sim ou Não. A afirmação é verdadeira?",
-        _said("confirmado confirmada", "contradito contradita", "não_mencionado não_mencionada"),
+        _answer_words(
+            "confirmado confirmada", "contradito contradita", "não_mencionado não_mencionada"
+        ),
     ),
     "zh": Wording(
         "请将一个回答中的陈述与另一段文本进行比较。",
@@ -193,7 +203,7 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         "你是一个仅凭已有知识作答的机器学习模型。\n\n{context}陈述：{claim}\n\n"
         "上述陈述是否属实？\n请只回答“是”或“否”：",
         "请只用一个字回答：“是”或“否”。该陈述是否属实？",
-        _said("支持", "矛盾", "未提及 未提到 没有提及 没有提到"),
+        _answer_words("支持", "矛盾", "未提及 未提到 没有提及 没有提到"),
         {"属实": True, "不属实": False},
     ),
     "ja": Wording(
@@ -214,7 +224,7 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         "{context}主張：{claim}\n\n上の主張は正しいですか。\n"
         "「はい」か「いいえ」だけで答えてください。",
         "「はい」か「いいえ」の一語で答えてください。主張は正しいですか。",
-        _said("支持", "矛盾", "言及なし 言及されていない"),
+        _answer_words("支持", "矛盾", "言及なし 言及されていない"),
     ),
 }
 """Prompts by language; English is missing, because each method has its own English prompt."""
@@ -238,8 +248,8 @@ def language_for(setting: str, passage: Passage, question: str = "") -> str:
     """
     if setting != "auto":
         return setting
-    told = _language_of(passage.text) or _language_of(question) or "en"
-    return told if told in WORDINGS else "en"
+    language = _language_of(passage.text) or _language_of(question) or "en"
+    return language if language in WORDINGS else "en"
 
 
 def _language_of(text: str) -> str | None:

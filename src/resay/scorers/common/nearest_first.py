@@ -12,7 +12,7 @@ that appear in the sample, and u_i ~ N(0, 1) the part that words do not show: th
 paraphrased, or denied in the same words. The judge's answers so far update u_i (Bayes, on a grid).
 A sentence's score is the mean of the entries over all samples: judged ones as they are, the others
 by their expectation. It is settled when the score that judging all samples would give lies on the
-same side of its edges with the required confidence, assuming a normal error with variance
+same side of its thresholds with the required confidence, assuming a normal error with variance
 
     v_i = phi (E_u[sum p (1 - p)] + Var_u[sum p]) / N^2
 
@@ -43,10 +43,10 @@ _GRID = tuple(step / 2 for step in range(-6, 7))
 """Grid points of u: three standard deviations either way."""
 
 # Measured on WikiBio's passages with even row numbers after three answers of gemma4-31b.
-_WIDENING = 1.5
+_OVERDISPERSION = 1.5
 """phi: the factor by which the squared error exceeds the model's."""
 
-_TOGETHER = 0.15
+_CORRELATION = 0.15
 """rho: the correlation of the errors of two sentences of a passage."""
 
 Entries = dict[int, float | None]
@@ -152,7 +152,7 @@ def overlaps(sentences: Sequence[str], samples: Sequence[str]) -> list[list[floa
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _ScoreEstimate:
     """What is known about a sentence's score.
 
     Attributes:
@@ -160,49 +160,51 @@ class _Standing:
         variance: The variance of the score.
         low: The lowest value the score can still take.
         high: The highest value the score can still take.
-        said: The mean of the judged entries; None for a passage.
+        judged_mean: The mean of the judged entries; None for a passage.
     """
 
     score: float | None
     variance: float
     low: float
     high: float
-    said: float | None = None
+    judged_mean: float | None = None
 
-    def is_beyond(self, edge: float, deviations: float | None) -> bool:
-        """Return whether it is known on which side of an edge the score lies.
+    def is_beyond(self, threshold: float, deviations: float | None) -> bool:
+        """Return whether it is known on which side of a threshold the score lies.
 
         Args:
-            edge: The edge.
+            threshold: The threshold.
             deviations: Required distance in standard deviations; None if only bounds count.
         """
         if self.score is None:
             return False
-        if self.low > edge or self.high <= edge:
+        if self.low > threshold or self.high <= threshold:
             return True
         # An estimate cannot settle a sentence against the mean of the judged entries.
-        if self.said is not None and (self.said > edge) != (self.score > edge):
+        if self.judged_mean is not None and (self.judged_mean > threshold) != (
+            self.score > threshold
+        ):
             return False
         return deviations is not None and (
-            abs(self.score - edge) >= deviations * sqrt(self.variance)
+            abs(self.score - threshold) >= deviations * sqrt(self.variance)
         )
 
 
 @dataclass(slots=True)
-class _Line:
+class _SentenceEntries:
     """The order of one sentence's samples, and what is known about each.
 
     Attributes:
         order: The samples, nearest first.
         log_odds: For each sample the log-odds that it does not support the sentence.
-        edges: The scores it must be known to lie above or not.
+        thresholds: The scores it must be known to lie above or not.
         entries: The judge's entries by sample; None for a failed call.
         taken: Number of samples already taken from the order.
     """
 
     order: Sequence[int]
     log_odds: Sequence[float]
-    edges: tuple[float, ...]
+    thresholds: tuple[float, ...]
     entries: Entries = field(default_factory=Entries)
     taken: int = 0
 
@@ -225,20 +227,20 @@ class _Line:
     def estimated(self) -> list[int]:
         return [n for n in self.order if n not in self.entries]
 
-    def standing(self, estimate: Estimate) -> _Standing:
+    def estimate_score(self, model: Estimate) -> _ScoreEstimate:
         """Return what is known about the score; entries of failed calls are left out."""
         known, estimated = self.known, self.estimated
         count = len(known) + len(estimated)
         if not known:
-            return _Standing(None, 0.0, 0.0, 1.0)
-        rest, variance = estimate.expect(
+            return _ScoreEstimate(None, 0.0, 0.0, 1.0)
+        rest, variance = model.expect(
             [(self.log_odds[n], entry) for n, entry in known.items()],
             [self.log_odds[n] for n in estimated],
         )
         total = fsum(known.values())
-        return _Standing(
+        return _ScoreEstimate(
             (total + rest) / count,
-            _WIDENING * variance / count**2,
+            _OVERDISPERSION * variance / count**2,
             total / count,
             (total + len(estimated)) / count,
             total / len(known),
@@ -259,17 +261,17 @@ class NearestFirst:
     ) -> None:
         self._rule = rule
         self._estimate = estimate
-        # One-sided: the error is that all answers would put the score on the edge's other side.
+        # One-sided: the error is that all answers would put the score beyond the threshold.
         confidence = rule.confidence if rule else 1.0
         self._deviations = NormalDist().inv_cdf(confidence) if confidence < 1 else None
-        edges = rule.aim.edges if rule else ((),) * len(overlaps)
-        self._lines = [
-            _Line(
+        thresholds = rule.decisions.thresholds if rule else ((),) * len(overlaps)
+        self._sentences = [
+            _SentenceEntries(
                 sorted(range(len(shared)), key=lambda n, shared=shared: -shared[n]),
                 estimate.log_odds(shared),
                 of_sentence,
             )
-            for shared, of_sentence in zip(overlaps, edges, strict=True)
+            for shared, of_sentence in zip(overlaps, thresholds, strict=True)
         ]
 
     async def run(self, ask: Callable[[int, int], Awaitable[float | None]]) -> None:
@@ -278,93 +280,101 @@ class NearestFirst:
         Args:
             ask: Returns the entry of a sentence and a sample; None for a failed call.
         """
-        lines = self._lines
-        pending = [i for i, line in enumerate(lines) if line.left]
-        wave = self._rule.least if self._rule else max((line.left for line in lines), default=0)
+        sentences = self._sentences
+        pending = [i for i, sentence in enumerate(sentences) if sentence.left]
+        wave = (
+            self._rule.min_samples
+            if self._rule
+            else max((sentence.left for sentence in sentences), default=0)
+        )
         asked = 0
         while pending:
             async with anyio.create_task_group() as tasks:
                 for i in pending:
-                    for n in lines[i].take(wave):
+                    for n in sentences[i].take(wave):
                         tasks.start_soon(self._ask, ask, i, n)
             asked += wave
             wave = ceil(asked / 2)
-            pending = [i for i in self._open() if lines[i].left]
+            pending = [i for i in self._unsettled() if sentences[i].left]
 
     async def _ask(
         self, ask: Callable[[int, int], Awaitable[float | None]], i: int, n: int
     ) -> None:
-        self._lines[i].entries[n] = await ask(i, n)
+        self._sentences[i].entries[n] = await ask(i, n)
 
-    def _open(self) -> Sequence[int]:
+    def _unsettled(self) -> Sequence[int]:
         """Return the sentences that need further answers."""
         rule = self._rule
         if rule is None:
             return ()
-        standings = self._standings()
+        estimates = self._score_estimates()
         left = [
             i
-            for i, (line, standing) in enumerate(zip(self._lines, standings, strict=True))
-            if not all(standing.is_beyond(edge, self._deviations) for edge in line.edges)
+            for i, (sentence, estimate) in enumerate(zip(self._sentences, estimates, strict=True))
+            if not all(
+                estimate.is_beyond(threshold, self._deviations) for threshold in sentence.thresholds
+            )
         ]
-        whole = self._whole(standings)
-        edge = rule.aim.passage
-        passage_settled = edge is None or whole.is_beyond(edge, self._deviations)
-        if rule.aim.one_is_enough and (
-            (edge is not None and passage_settled and (whole.score or 0.0) > edge)
-            or self._flagged(standings, left)
+        passage = self._passage_estimate(estimates)
+        threshold = rule.decisions.passage
+        passage_settled = threshold is None or passage.is_beyond(threshold, self._deviations)
+        if rule.decisions.one_is_enough and (
+            (threshold is not None and passage_settled and (passage.score or 0.0) > threshold)
+            or self._flagged(estimates, left)
         ):
             return ()
-        return left if left or passage_settled else range(len(self._lines))
+        return left if left or passage_settled else range(len(self._sentences))
 
-    def _flagged(self, standings: Sequence[_Standing], left: Sequence[int]) -> bool:
-        """Return whether a sentence is known to lie above its last edge."""
+    def _flagged(self, estimates: Sequence[_ScoreEstimate], left: Sequence[int]) -> bool:
+        """Return whether a sentence is known to lie above its last threshold."""
         return any(
-            bool(line.edges) and (standing.score or 0.0) > line.edges[-1]
-            for i, (line, standing) in enumerate(zip(self._lines, standings, strict=True))
+            bool(sentence.thresholds) and (estimate.score or 0.0) > sentence.thresholds[-1]
+            for i, (sentence, estimate) in enumerate(zip(self._sentences, estimates, strict=True))
             if i not in left
         )
 
-    def _standings(self) -> list[_Standing]:
-        return [line.standing(self._estimate) for line in self._lines]
+    def _score_estimates(self) -> list[_ScoreEstimate]:
+        return [sentence.estimate_score(self._estimate) for sentence in self._sentences]
 
-    def _whole(self, standings: Sequence[_Standing]) -> _Standing:
+    def _passage_estimate(self, estimates: Sequence[_ScoreEstimate]) -> _ScoreEstimate:
         """Return what is known about the mean over all sentences of the passage."""
-        others = self._rule.aim.others if self._rule else ()
-        lines = zip(self._lines, standings, strict=True)
+        others = self._rule.decisions.settled_scores if self._rule else ()
+        sentences = zip(self._sentences, estimates, strict=True)
         # A sentence whose calls all failed has no score; one with samples left may still get one.
-        there = [standing for line, standing in lines if line.left or line.known]
-        scores = [standing.score for standing in there if standing.score is not None]
+        there = [estimate for sentence, estimate in sentences if sentence.left or sentence.known]
+        scores = [estimate.score for estimate in there if estimate.score is not None]
         if not scores or len(scores) < len(there):
-            return _Standing(None, 0.0, 0.0, 1.0)
+            return _ScoreEstimate(None, 0.0, 0.0, 1.0)
         count, before = len(there) + len(others), fsum(others)
-        apart = fsum(standing.variance for standing in there)
-        together = fsum(sqrt(standing.variance) for standing in there) ** 2
-        return _Standing(
+        apart = fsum(estimate.variance for estimate in there)
+        together = fsum(sqrt(estimate.variance) for estimate in there) ** 2
+        return _ScoreEstimate(
             (fsum(scores) + before) / count,
-            ((1 - _TOGETHER) * apart + _TOGETHER * together) / count**2,
-            (fsum(standing.low for standing in there) + before) / count,
-            (fsum(standing.high for standing in there) + before) / count,
+            ((1 - _CORRELATION) * apart + _CORRELATION * together) / count**2,
+            (fsum(estimate.low for estimate in there) + before) / count,
+            (fsum(estimate.high for estimate in there) + before) / count,
         )
 
     @property
     def scores(self) -> list[float | None]:
         """The score of each sentence."""
-        return [standing.score for standing in self._standings()]
+        return [estimate.score for estimate in self._score_estimates()]
 
     @property
     def columns(self) -> list[tuple[float | None, ...]]:
         """The judged entries, one column per sample."""
-        samples = len(self._lines[0].order) if self._lines else 0
-        return [tuple(line.entries.get(n) for line in self._lines) for n in range(samples)]
+        samples = len(self._sentences[0].order) if self._sentences else 0
+        return [
+            tuple(sentence.entries.get(n) for sentence in self._sentences) for n in range(samples)
+        ]
 
     def why(self, i: int) -> str | None:
         """Return a one-line explanation of a sentence's score."""
-        line = self._lines[i]
-        known = line.known
+        sentence = self._sentences[i]
+        known = sentence.known
         if not known:
             return None
         against = sum(entry > 0.5 for entry in known.values())
-        told = f"not supported by {against} of {len(known)} texts compared"
-        left = len(line.estimated)
-        return f"{told}; {left} less similar ones estimated" if left else told
+        explanation = f"not supported by {against} of {len(known)} texts compared"
+        left = len(sentence.estimated)
+        return f"{explanation}; {left} less similar ones estimated" if left else explanation

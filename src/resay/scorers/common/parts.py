@@ -20,17 +20,17 @@ from resay.scorers.step import ImportedConfig, Step, imported_config, registry
 
 def _methods() -> Mapping[str, type[BaseModel]]:
     """Return the methods that can be a part: those that examine the evidence themselves."""
-    return {name: scorer.Config for name, scorer in registry().items() if _looks_itself(scorer)}
+    return {name: scorer.Config for name, scorer in registry().items() if _scores_alone(scorer)}
 
 
-def _looks_itself(scorer: type[Any]) -> bool:
+def _scores_alone(scorer: type[Any]) -> bool:
     composite = issubclass(scorer.Config, CompositeConfig)
     return not composite and "scores" not in getattr(scorer, "needs", ())
 
 
 def _imported(path: str) -> type[BaseModel]:
     config = imported_config(path)
-    if not _looks_itself(config.scorer):
+    if not _scores_alone(config.scorer):
         raise ConfigurationError(f"{path!r} combines other methods, so it cannot be a part")
     return config
 
@@ -133,7 +133,7 @@ class Parts:
         """
         results: dict[int, PartScores] = {}
         # A stopping rule for the entries of one method does not apply to a sum of several.
-        evidence = replace(evidence, stopping=None, unfinished=[])
+        evidence = replace(evidence, stopping=None, partial_scores=[])
 
         async def run(i: int, step: Step) -> None:
             scores = await step.run(passage, step.view(evidence, evidence.judge_provider))

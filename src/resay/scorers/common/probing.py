@@ -29,12 +29,12 @@ from resay.core.non_claims import claims_nothing
 from resay.core.quantities import Quantity, negations, quantities
 from resay.providers.base import Completion
 from resay.scorers.common.judging import (
-    Reading,
+    ParsedAnswer,
     ask,
     ask_together,
     first_choice,
-    read_numbered,
-    read_yes_no,
+    parse_numbered,
+    parse_yes_no,
     strip_decoration,
 )
 from resay.scorers.common.words import stems_of
@@ -119,7 +119,7 @@ _NONE = Question("", "")
 
 
 @dataclass(slots=True)
-class Probed:
+class ProbeResult:
     """The result of asking about a claim.
 
     Attributes:
@@ -149,25 +149,25 @@ class Probed:
         """A one-line explanation."""
         if self.question is None or self.note:
             return f"not probed: {self.note}"
-        said = [f"{text} (x{count})" for text, count in self.clusters]
+        answers = [f"{text} (x{count})" for text, count in self.clusters]
         if self.unknown:
-            said.append(f"nothing (x{self.unknown})")
+            answers.append(f"nothing (x{self.unknown})")
         return (
             f"asked {self.question.text!r}, where it says {self.question.value!r}, the model said"
-            f" {', '.join(said)}"
+            f" {', '.join(answers)}"
         )
 
 
 @dataclass(slots=True)
-class Probes:
+class ProbeResults:
     """The results of asking about claims.
 
     Attributes:
-        by_place: Results by the positions of the claims.
+        by_claim: Results by the positions of the claims.
         failures: Kinds of failed calls.
     """
 
-    by_place: dict[int, Probed] = field(default_factory=dict[int, Probed])
+    by_claim: dict[int, ProbeResult] = field(default_factory=dict[int, ProbeResult])
     failures: list[str] = field(default_factory=list[str])
 
 
@@ -193,7 +193,7 @@ class Prober:
     restate: bool
     calls_left: Callable[[], int | None]
 
-    async def ask(self, claims: dict[int, str]) -> Probes:
+    async def ask(self, claims: dict[int, str]) -> ProbeResults:
         """Ask about claims, as far as time and calls allow.
 
         Args:
@@ -202,61 +202,64 @@ class Prober:
         Returns:
             The result for each of them.
         """
-        probes = Probes({i: Probed(note="there was no time left") for i in claims})
-        said: dict[int, list[str | None]] = {}
+        results = ProbeResults({i: ProbeResult(note="there was no time left") for i in claims})
+        drawn_answers: dict[int, list[str | None]] = {}
         same: dict[tuple[str, str], bool] = {}
         deadline = anyio.current_effective_deadline() - _MARGIN_S
         # The samples' result still counts if there is no time to ask more.
         with anyio.CancelScope(deadline=deadline):
-            await self._ask(claims, probes, said)
-            same.update(await self._compared(probes, said))
-        for i, answers in said.items():
-            _count(probes.by_place[i], answers, same)
-        return probes
+            await self._ask(claims, results, drawn_answers)
+            same.update(await self._compared(results, drawn_answers))
+        for i, answers in drawn_answers.items():
+            _count(results.by_claim[i], answers, same)
+        return results
 
     async def _ask(
-        self, claims: dict[int, str], probes: Probes, said: dict[int, list[str | None]]
+        self,
+        claims: dict[int, str],
+        results: ProbeResults,
+        drawn_answers: dict[int, list[str | None]],
     ) -> None:
         affordable = await self._affordable(claims)
         for i in list(claims)[len(affordable) :]:
-            probes.by_place[i].note = "too few calls are left (`limits.calls`)"
+            results.by_claim[i].note = "too few calls are left (`limits.calls`)"
         if not affordable:
             return
         wanted = [claims[i] for i in affordable]
-        reading = await ask(
+        parsed = await ask(
             self.judge,
             render_questions(wanted, self.conversation),
-            lambda answer: read_numbered(answer.text, len(wanted), _question),
+            lambda answer: parse_numbered(answer.text, len(wanted), _question),
             _QUESTIONS_AGAIN.format(count=len(wanted)) if self.restate else None,
         )
-        probes.failures += reading.failures
+        results.failures += parsed.failures
 
         async def draw(i: int, question: Question) -> None:
             asked = render_question(question.text, self.conversation)
-            readings = await ask_together(
+            parsed_answers = await ask_together(
                 self.model,
                 (*self.model.query.messages, {"role": "user", "content": asked}),
                 _short,
                 None,
                 self.answers,
             )
-            probes.failures += (kind for reading in readings for kind in reading.failures)
-            said[i] = [reading.slots[0] for reading in readings if reading.answered]
+            results.failures += (kind for parsed in parsed_answers for kind in parsed.failures)
+            drawn_answers[i] = [parsed.slots[0] for parsed in parsed_answers if parsed.answered]
 
         values: dict[str, set[str]] = {}
-        for written in filter(None, reading.slots):
+        for written in filter(None, parsed.slots):
             values.setdefault(written.text.casefold(), set()).add(written.value.casefold())
         async with anyio.create_task_group() as tasks:
-            for i, claim, written in zip(affordable, wanted, reading.slots, strict=True):
-                probed = probes.by_place[i]
+            for i, claim, written in zip(affordable, wanted, parsed.slots, strict=True):
+                result = results.by_claim[i]
                 # If two claims answer a question differently, neither is its only answer.
                 if written is not None and len(values[written.text.casefold()]) > 1:
                     written = _NONE
                 question = written and usable(claim, written)
                 if question is None:
-                    probed.note = _why_no_question(reading, written)
+                    result.note = _why_no_question(parsed, written)
                     continue
-                probed.question = question
+                result.question = question
                 tasks.start_soon(draw, i, question)
 
     async def _affordable(self, claims: dict[int, str]) -> list[int]:
@@ -269,13 +272,13 @@ class Prober:
         return list(claims)[: max(left - beside, 0) // each]
 
     async def _compared(
-        self, probes: Probes, said: dict[int, list[str | None]]
+        self, results: ProbeResults, drawn_answers: dict[int, list[str | None]]
     ) -> dict[tuple[str, str], bool]:
         """Have a judge compare answers that differ only in words; empty without a judge."""
         open_pairs = {
             (question.text, question.value, answer): None
-            for i, answers in said.items()
-            if (question := probes.by_place[i].question) is not None
+            for i, answers in drawn_answers.items()
+            if (question := results.by_claim[i].question) is not None
             for answer in answers
             if answer is not None and _differs_in_words(question.value, answer)
         }
@@ -285,18 +288,20 @@ class Prober:
         listed = "\n".join(f"{n}. {q} | {a} | {b}" for n, (q, a, b) in enumerate(pairs, 1))
         choices = {"same": True, "different": False}
 
-        def read(answer: Completion) -> list[bool | None]:
-            return read_numbered(answer.text, len(pairs), lambda text: first_choice(text, choices))
+        def parse(answer: Completion) -> list[bool | None]:
+            return parse_numbered(answer.text, len(pairs), lambda text: first_choice(text, choices))
 
-        reading = await ask(
+        parsed = await ask(
             self.comparer,
             _COMPARE.format(listed=listed, code=_code(listed)),
-            read,
+            parse,
             _COMPARE_AGAIN.format(count=len(pairs)) if self.restate else None,
         )
-        probes.failures += reading.failures
-        slots = zip(pairs, reading.slots, strict=True)
-        return {(value, answer): told for (_, value, answer), told in slots if told is not None}
+        results.failures += parsed.failures
+        slots = zip(pairs, parsed.slots, strict=True)
+        return {
+            (value, answer): is_same for (_, value, answer), is_same in slots if is_same is not None
+        }
 
 
 def render_questions(claims: Sequence[str], conversation: str = "") -> str:
@@ -349,8 +354,8 @@ def _question(line: str) -> Question | None:
     return Question(text, value)
 
 
-def _why_no_question(reading: Reading[Question], written: Question | None) -> str:
-    if not reading.answered:
+def _why_no_question(parsed: ParsedAnswer[Question], written: Question | None) -> str:
+    if not parsed.answered:
         return "the call for a question failed"
     if written is None:
         return "no question could be read"
@@ -426,8 +431,8 @@ def agrees(value: str, answer: str) -> bool | None:
     """
     affirmed = _yes_or_no(value)
     if affirmed is not None:
-        said = read_yes_no(answer)
-        return None if said is None else said == affirmed
+        answered = parse_yes_no(answer)
+        return None if answered is None else answered == affirmed
     answer, denied = _affirmed(value, answer)
     if denied is not None:
         return denied
@@ -449,7 +454,7 @@ def agrees(value: str, answer: str) -> bool | None:
 
 
 def _yes_or_no(value: str) -> bool | None:
-    return None if " " in value else read_yes_no(value)
+    return None if " " in value else parse_yes_no(value)
 
 
 def _affirmed(value: str, answer: str) -> tuple[str, bool | None]:
@@ -477,27 +482,27 @@ def _differs_in_words(value: str, answer: str) -> bool:
 
 
 def _count(
-    probed: Probed, answers: Sequence[str | None], same: dict[tuple[str, str], bool]
+    result: ProbeResult, answers: Sequence[str | None], same: dict[tuple[str, str], bool]
 ) -> None:
     """Cluster the answers to a question, and count those that agree with the claim."""
-    question = probed.question
+    question = result.question
     if question is None:
         return
     if not answers:
-        probed.note = "no answer came"
+        result.note = "no answer came"
         return
-    probed.note = None
+    result.note = None
     clusters: list[tuple[str, int]] = []
     for answer in answers:
         agreed = None if answer is None else agrees(question.value, answer)
         if answer is None or agreed is None:
-            probed.unknown += 1
+            result.unknown += 1
             continue
         agreed = agreed or same.get((question.value, answer), False)
-        probed.agree += agreed
-        probed.against += not agreed
+        result.agree += agreed
+        result.against += not agreed
         _join(clusters, question.value if agreed else answer)
-    probed.clusters = sorted(clusters, key=lambda cluster: -cluster[1])
+    result.clusters = sorted(clusters, key=lambda cluster: -cluster[1])
 
 
 def _join(clusters: list[tuple[str, int]], answer: str) -> None:

@@ -28,8 +28,8 @@ from resay.core.quantities import (
 from resay.core.tokens import Shared
 from resay.scorers.common.contrast import (
     Wording,
-    exchanged,
     parts_of,
+    swapped,
 )
 from resay.scorers.common.words import (
     STOP,
@@ -86,7 +86,7 @@ LONG_DIGITS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class IndexedSentence:
     """One sentence of a sample.
 
     Attributes:
@@ -113,26 +113,28 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ClauseQuantities:
     """Quantities with the words of the clause or list item that contains them."""
 
     words: frozenset[str]
     quantities: tuple[Quantity, ...]
 
 
-def bound_in(text: str, found: Sequence[Quantity], start: int = 0) -> list[Bound]:
+def quantities_by_clause(
+    text: str, found: Sequence[Quantity], start: int = 0
+) -> list[ClauseQuantities]:
     """Return the quantities of a sentence by clause or item; `start` is its offset in the text."""
-    bound: list[Bound] = []
+    bound: list[ClauseQuantities] = []
     # "Almonds: 21 g protein, 50 g fat" is all about almonds.
     head = text.partition(":")[0] if ": " in text else ""
     for begins, ends in parts_of(text) if found else ():
         mine = _within(found, start + begins, start + ends)
         if mine:
-            bound.append(Bound(plain_stems(f"{head} {text[begins:ends]}"), mine))
+            bound.append(ClauseQuantities(plain_stems(f"{head} {text[begins:ends]}"), mine))
     return bound
 
 
-def _row(heads: Sequence[str], row: Said) -> Iterator[Bound]:
+def _row(heads: Sequence[str], row: IndexedSentence) -> Iterator[ClauseQuantities]:
     """Bind the cells of a table row to the headers of their row and column."""
     at = row.start
     cells = row.text.split("|")
@@ -140,7 +142,7 @@ def _row(heads: Sequence[str], row: Said) -> Iterator[Bound]:
         mine = _within(row.quantities, at, at + len(cell))
         first = next((one for one in cells if one.strip()), "")
         if mine:
-            yield Bound(plain_stems(f"{first} {cell} {head}"), mine)
+            yield ClauseQuantities(plain_stems(f"{first} {cell} {head}"), mine)
         at += len(cell) + 1
 
 
@@ -159,7 +161,7 @@ def plain_stems(text: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuestion:
     """The question, and the conversation before it.
 
     Attributes:
@@ -179,7 +181,7 @@ class Asked:
     wording: Wording
 
     @classmethod
-    def of(cls, question: str, conversation: str, language: Language) -> Asked:
+    def of(cls, question: str, conversation: str, language: Language) -> ParsedQuestion:
         """Parse a question and the conversation before it."""
         topic = frozenset(stems_of(question) + stems_of(question.replace("-", " ")))
         offered = frozenset(_offered(question))
@@ -206,22 +208,22 @@ class SampleIndex:
         count: Number of samples.
         words: By sample, the stems of its words.
         written: By sample, its words in lower case.
-        said: The sentences of all samples.
-        shared: Finds the positions in `said` that share words with a sentence.
-        quantities: Each distinct quantity, with its positions in `said`.
+        sentences: The sentences of all samples.
+        shared: Finds the positions in `sentences` that share words with a sentence.
+        quantities: Each distinct quantity, with its positions in `sentences`.
         keys: Positions in `quantities`, by the keys that equal quantities share.
-        places: By sample, the positions of its sentences in `said`.
+        places: By sample, the positions of its sentences in `sentences`.
         topical: By sample, the position of the sentence with most words of the question.
         short: The samples of one or two sentences.
         stances: By sample, the "yes" or "no" that it begins with, if any.
         texts: By sample, its text in lower case.
         disagreement: How little of each sample the others repeat, from 0 to 1: of its quantities,
             or of its words if there are no quantities.
-        asked: The question they answer.
+        question: The question they answer.
         language: Their language.
         repetition: The share of their words, without those of the question, that others repeat.
         rivals: By sample, one quantity of each kind it has.
-        wordings: By position in `said`, the wordings parsed so far.
+        wordings: By position in `sentences`, the wordings parsed so far.
         neighbours: The cache of `between`.
         joined: The cache of `ungrouped`.
         bindings: The cache of `bound`, by sample.
@@ -230,7 +232,7 @@ class SampleIndex:
     count: int
     words: tuple[set[str], ...]
     written: tuple[set[str], ...]
-    said: tuple[Said, ...]
+    sentences: tuple[IndexedSentence, ...]
     shared: Shared
     quantities: tuple[tuple[Quantity, tuple[int, ...]], ...]
     keys: Mapping[Key, list[int]]
@@ -240,7 +242,7 @@ class SampleIndex:
     stances: tuple[str | None, ...]
     texts: tuple[str, ...]
     disagreement: float
-    asked: Asked
+    question: ParsedQuestion
     language: Language
     repetition: float
     rivals: tuple[tuple[Quantity, ...], ...]
@@ -249,20 +251,22 @@ class SampleIndex:
         default_factory=dict[tuple[str, str], dict[str, None]]
     )
     joined: list[str] = field(default_factory=list[str])
-    bindings: dict[int, list[Bound]] = field(default_factory=dict[int, list[Bound]])
+    bindings: dict[int, list[ClauseQuantities]] = field(
+        default_factory=dict[int, list[ClauseQuantities]]
+    )
 
     def wording(self, place: int) -> Wording:
         """Return the wording of a sentence, parsed on first use because few are needed."""
         if place not in self.wordings:
-            self.wordings[place] = Wording(self.said[place].text, self.language)
+            self.wordings[place] = Wording(self.sentences[place].text, self.language)
         return self.wordings[place]
 
     @property
     def between(self) -> Mapping[tuple[str, str], Collection[str]]:
         """By pair of words, the words that appear between them in samples."""
         if not self.neighbours:
-            for said in self.said:
-                words = ["", *words_of(said.text).findall(said.text.lower()), ""]
+            for sentence in self.sentences:
+                words = ["", *words_of(sentence.text).findall(sentence.text.lower()), ""]
                 for before, word, after in zip(words, words[1:], words[2:], strict=False):
                     self.neighbours.setdefault((before, after), {})[word] = None
         return self.neighbours
@@ -275,7 +279,7 @@ class SampleIndex:
         if len(places) > _PARTS_AT_MOST:
             return False
         theirs = [part.stems for k in places for part in self.wording(k).parts]
-        return exchanged(parts, theirs[: 2 * _PARTS_AT_MOST])
+        return swapped(parts, theirs[: 2 * _PARTS_AT_MOST])
 
     @property
     def ungrouped(self) -> Sequence[str]:
@@ -284,18 +288,20 @@ class SampleIndex:
             self.joined.extend(map(ungrouped, self.texts))
         return self.joined
 
-    def bound(self, sample: int) -> list[Bound]:
+    def bound(self, sample: int) -> list[ClauseQuantities]:
         """Return the quantities of a sample with the words next to them."""
         if sample not in self.bindings:
-            found: list[Bound] = []
+            found: list[ClauseQuantities] = []
             heads: list[str] = []
-            for said in map(self.said.__getitem__, self.places[sample]):
-                if said.text.lstrip().startswith("|"):
-                    heads = heads or said.text.split("|")
-                    found += _row(heads, said)
+            for sentence in map(self.sentences.__getitem__, self.places[sample]):
+                if sentence.text.lstrip().startswith("|"):
+                    heads = heads or sentence.text.split("|")
+                    found += _row(heads, sentence)
                 else:
                     heads = []
-                    found += bound_in(said.text, said.quantities, said.start)
+                    found += quantities_by_clause(
+                        sentence.text, sentence.quantities, sentence.start
+                    )
             self.bindings[sample] = found
         return self.bindings[sample]
 
@@ -311,7 +317,7 @@ class Indexing:
         """Index the samples."""
         words: list[set[str]] = []
         written: list[set[str]] = []
-        said: list[Said] = []
+        sentences: list[IndexedSentence] = []
         spans: list[range] = []
         places: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
         kinds: dict[tuple[object, ...], Quantity] = {}
@@ -321,17 +327,17 @@ class Indexing:
             stop_if_abandoned()
             text = without_noise(sample.text)
             stances.append(stance(text))
-            mine, whole, first = set[str](), set[str](), len(said)
-            for sentence in _read(text, place, stems, whole):
+            mine, whole, first = set[str](), set[str](), len(sentences)
+            for sentence in _sentences_of(text, place, stems, whole):
                 mine |= sentence.words
                 for quantity in sentence.quantities:
                     meaning = quantity.meaning
                     kinds.setdefault(meaning, quantity)
-                    places[meaning].append(len(said))
-                said.append(sentence)
+                    places[meaning].append(len(sentences))
+                sentences.append(sentence)
             words.append(mine)
             written.append(whole)
-            spans.append(range(first, len(said)))
+            spans.append(range(first, len(sentences)))
         found = tuple((kinds[meaning], tuple(where)) for meaning, where in places.items())
         keys: defaultdict[Key, list[int]] = defaultdict(list)
         for place, (quantity, _) in enumerate(found):
@@ -341,33 +347,33 @@ class Indexing:
         heads = (text[:_GUESSED_FROM].lower() for text in texts)
         language = guess_language(chain.from_iterable(map(WORD.findall, heads))) or "en"
         kinds_of = [dict[object, Quantity]() for _ in samples]
-        for sentence in said:
+        for sentence in sentences:
             for q in sentence.quantities:
                 kinds_of[sentence.sample][q.kind, q.unit, q.year is None] = q
         rivals = tuple(tuple(one.values()) for one in kinds_of)
-        asked = Asked.of(self.question, self.conversation, language)
+        question = ParsedQuestion.of(self.question, self.conversation, language)
         topical = (
-            max(span, key=lambda place: share(asked.topic, said[place].words), default=None)
+            max(span, key=lambda place: share(question.topic, sentences[place].words), default=None)
             for span in spans
         )
-        sets = [sentence.words for sentence in said]
+        sets = [sentence.words for sentence in sentences]
         return SampleIndex(
             len(samples),
             tuple(words),
             tuple(written),
-            tuple(said),
+            tuple(sentences),
             Shared(sets, lambda count: 1.0),
             found,
             keys,
             tuple(spans),
             tuple(topical),
-            frozenset(sentence.sample for sentence in said if sentence.alone),
+            frozenset(sentence.sample for sentence in sentences if sentence.alone),
             tuple(stances),
             tuple(sample.text.lower() for sample in samples),
-            _disagreement([{said[i].sample for i in where} for _, where in found], words),
-            asked,
+            _disagreement([{sentences[i].sample for i in where} for _, where in found], words),
+            question,
             language,
-            1 - _disagreement([], [mine - asked.words for mine in words]),
+            1 - _disagreement([], [mine - question.words for mine in words]),
             rivals,
         )
 
@@ -387,10 +393,10 @@ def _disagreement(holders: Sequence[Collection[int]], words: Sequence[set[str]])
     if not counts:
         counts = list(Counter(word for mine in words for word in mine - STOP).values())
         listing.clear()
-    said, others = sum(counts), len(words) - len(listing) - 1
-    if not said or others <= 0:
+    total, others = sum(counts), len(words) - len(listing) - 1
+    if not total or others <= 0:
         return 0.0
-    return 1 - sum(count * (count - 1) for count in counts) / (said * others)
+    return 1 - sum(count * (count - 1) for count in counts) / (total * others)
 
 
 Key = tuple[object, ...]
@@ -420,7 +426,9 @@ def keys_of(quantity: Quantity, *, near: bool = False) -> Iterator[Key]:
             yield quantity.unit, k
 
 
-def _read(text: str, sample: int, stems: Stems, whole: set[str]) -> Iterator[Said]:
+def _sentences_of(
+    text: str, sample: int, stems: Stems, whole: set[str]
+) -> Iterator[IndexedSentence]:
     """Split a sample into sentences, with a fast pattern."""
     cuts = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
     near: list[list[Quantity]] = [[] for _ in cuts]
@@ -435,7 +443,9 @@ def _read(text: str, sample: int, stems: Stems, whole: set[str]) -> Iterator[Sai
         whole.update(words[i])
         negated = may_negate(words[i]) and bool(negations(sentences[i]))
         found = frozenset([stem for word in words[i] for stem in stems[word]])
-        yield Said(sample, found, tuple(near[i + 1]), sentences[i], cuts[i], negated, alone)
+        yield IndexedSentence(
+            sample, found, tuple(near[i + 1]), sentences[i], cuts[i], negated, alone
+        )
 
 
 def long_numbers(text: str, found: Sequence[Quantity]) -> Iterator[tuple[int, int]]:

@@ -203,15 +203,15 @@ def asks_for_order(question: str) -> bool:
     return _ORDER.search(question) is not None
 
 
-def out_of_order(text: str, said: str) -> bool | None:
+def out_of_order(text: str, other: str) -> bool | None:
     """Return whether two texts mention the same things in a different order.
 
     Returns:
         None if they share fewer than two, or one has a word such as "before" or "after".
     """
-    if _INVERTS.search(text) or _INVERTS.search(said):
+    if _INVERTS.search(text) or _INVERTS.search(other):
         return None
-    mine, theirs = list(dict.fromkeys(stems_of(text))), list(dict.fromkeys(stems_of(said)))
+    mine, theirs = list(dict.fromkeys(stems_of(text))), list(dict.fromkeys(stems_of(other)))
     places = [theirs.index(stem) for stem in mine if stem in theirs and not stem[0].isdigit()]
     if len(places) < 2:
         return None

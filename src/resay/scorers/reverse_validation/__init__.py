@@ -225,12 +225,15 @@ class ReverseValidation:
         return names_entity(answer, entity.name, entity.aliases)
 
     def _met(self, answer: str) -> float | None:
-        from resay.scorers.reverse_validation.match import read_percentage, read_percentage_exactly
+        from resay.scorers.reverse_validation.match import (
+            parse_percentage,
+            parse_percentage_exactly,
+        )
 
         if self.config.variant == "question":
             return None
         exact = self.config.match == "exact"
-        return read_percentage_exactly(answer) if exact else read_percentage(answer)
+        return parse_percentage_exactly(answer) if exact else parse_percentage(answer)
 
 
 class _UnreadableError(Exception):
@@ -261,7 +264,7 @@ class _Search:
                     response=response,
                     what="the question" if question else "the text",
                 ),
-                _read_name,
+                _parse_name,
                 _WHICH_RESTATED,
                 "did not say what the response is about",
             )
@@ -272,7 +275,7 @@ class _Search:
         variant = self.config.variant
         description = await self._ask(
             render_construct(variant, entity.name, response),
-            _read_question if variant == "question" else _read_list,
+            _parse_question if variant == "question" else _parse_list,
             _CONSTRUCT_RESTATED[variant],
             f"wrote no {'question' if variant == 'question' else 'list of features'}",
         )
@@ -288,24 +291,24 @@ class _Search:
         variant = self.config.variant
         return await self._ask(
             render_search(variant, description),
-            _read_answer,
+            _parse_answer,
             _SEARCH_RESTATED[variant],
             "did not say what it found",
         )
 
     async def _ask(
-        self, prompt: str, read: Callable[[str], str | None], restatement: str, problem: str
+        self, prompt: str, parse: Callable[[str], str | None], restatement: str, problem: str
     ) -> str:
-        reading = await ask(
+        parsed = await ask(
             self.judge,
             prompt,
-            lambda answer: [read(answer.text)],
+            lambda answer: [parse(answer.text)],
             restatement if self.config.restate else None,
         )
-        text = reading.slots[0]
+        text = parsed.slots[0]
         if text is None:
-            reason = problem if reading.answered else "did not answer"
-            raise _UnreadableError(reason, reading.failures)
+            reason = problem if parsed.answered else "did not answer"
+            raise _UnreadableError(reason, parsed.failures)
         return text
 
 
@@ -316,7 +319,7 @@ _WILL_NOT = re.compile(
 )
 
 
-def _read_answer(text: str) -> str | None:
+def _parse_answer(text: str) -> str | None:
     """Parse the result of the search; finding nothing is an answer too, but refusing is not."""
     answer = text.strip()
     return None if not answer or _WILL_NOT.search(answer) else answer
@@ -332,7 +335,7 @@ _PROSE = re.compile(r"\b(?:is|are|was|were|seems?|appears?|depends|about)\b|\?")
 _NAME_LABEL = re.compile(r"^(?:the\s+)?(?:main\s+)?entity\s*(?:is)?\s*[:：-]?\s*", re.IGNORECASE)
 
 
-def _read_name(text: str) -> str | None:
+def _parse_name(text: str) -> str | None:
     """Parse a bare name: one line that is neither a refusal nor prose."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     name = _NAME_LABEL.sub("", strip_decoration(line)).strip(" .*_`\"'“”")
@@ -341,7 +344,7 @@ def _read_name(text: str) -> str | None:
     return name
 
 
-def _read_question(text: str) -> str | None:
+def _parse_question(text: str) -> str | None:
     """Parse a question: the last line that ends in a question mark, without its label."""
     lines = [
         line.strip() for line in text.splitlines() if line.strip().rstrip("*_`\"'”)").endswith("?")
@@ -356,7 +359,7 @@ def _read_question(text: str) -> str | None:
 _LISTED = re.compile(r"^\s*(?:\d+\s*[.):-]|[-*•])\s*(?=\S)")
 
 
-def _read_list(text: str) -> str | None:
+def _parse_list(text: str) -> str | None:
     """Parse a list: its lines, without the text before and after them."""
     lines = [line.rstrip() for line in text.strip().splitlines() if _LISTED.match(line)]
     return "\n".join(lines) or None

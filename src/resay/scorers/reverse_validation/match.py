@@ -32,8 +32,8 @@ from resay.scorers.reverse_validation.words import (
     TITLES,
     Word,
     join,
-    read_words,
     respell,
+    split_words,
 )
 
 # Aliases come with the definition; "known as" further down is about other things.
@@ -129,7 +129,7 @@ def name_of(entity: str, aliases: Sequence[str]) -> Name:
     persons: list[tuple[str, ...]] = []
     longest = 0
     for written in (entity, *aliases):
-        words = read_words(written)
+        words = split_words(written)
         longest = max(longest, len(words))
         for form in _forms(written, words):
             forms.setdefault(form.key, form)
@@ -171,7 +171,7 @@ def _variants(
 ) -> Iterator[Form]:
     """Yield the forms of a name without parentheses, the most specific first."""
     yield Form(join(core), headless=headless, dropped=dropped)
-    if core[0].key in ARTICLES and _stands_without_article(core[1:]):
+    if core[0].key in ARTICLES and _needs_no_article(core[1:]):
         yield from _variants(core[1:], dropped, headless=True)
         return
     yield from _inflected(core, dropped, headless=headless)
@@ -181,7 +181,7 @@ def _variants(
     yield from _shortened(core, dropped)
 
 
-def _stands_without_article(rest: list[Word]) -> bool:
+def _needs_no_article(rest: list[Word]) -> bool:
     content = [w for w in rest if not w.small]
     return len(content) > 1 or (len(content) == 1 and content[0].key not in ORDINARY)
 
@@ -226,7 +226,7 @@ def _shortened(core: list[Word], dropped: frozenset[str]) -> Iterator[Form]:
         yield from _variants(core[: numeral + 1], dropped | rest)
     if keys[0] in OPENERS and keys[1:2] == ["of"]:
         hero = core[3:] if keys[2:3] == ["the"] else core[2:]
-        if hero and _stands_without_article(hero):
+        if hero and _needs_no_article(hero):
             yield Form(join(hero), alone=True)
     if keys[0] in TITLES:
         yield from _untitled(core, dropped)
@@ -305,7 +305,7 @@ def written_as(text: str, window: list[Word], name: Name) -> Form | None:
     """Return the form of a name that a window of words as a whole matches, if any."""
     key = join(window)
     form = name.forms.get(key) or name.spelled.get(respell(key)) or _person_in(window, key, name)
-    return form if form is not None and _stands_right(text, window, form) else None
+    return form if form is not None and _fits(text, window, form) else None
 
 
 def _person_in(window: list[Word], key: str, name: Name) -> Form | None:
@@ -318,7 +318,7 @@ def _person_in(window: list[Word], key: str, name: Name) -> Form | None:
     return Form(key) if any(_same_person(parts, person) for person in name.persons) else None
 
 
-def _stands_right(text: str, window: list[Word], form: Form) -> bool:
+def _fits(text: str, window: list[Word], form: Form) -> bool:
     if form.alone and len(window) == 1 and window[0].key in ORDINARY and not window[0].capital:
         return False
     if form.inflected and window[-1].text == "s":
@@ -402,11 +402,11 @@ def names_entity(answer: str, entity: str, aliases: Sequence[str] = ()) -> bool:
     name = name_of(entity, aliases)
     if not name.forms:  # a name of marks only: "!!!"
         return names_exactly(answer, entity)
-    bare = read_words(answer)
+    bare = split_words(answer)
     if bare and written_as(answer, bare, name):
         return True
     for clause in _clauses(answer):
-        words = read_words(clause)
+        words = split_words(clause)
         found = mentions(clause, words, name)
         if _denies(clause, words, found):
             continue
@@ -433,7 +433,7 @@ def find_mentions(
     name = name_of(entity, aliases)
     if not name.forms and entity.strip():
         return tuple(found.span() for found in re.finditer(re.escape(entity.strip()), text))
-    words = read_words(text)
+    words = split_words(text)
     spans: list[tuple[int, int]] = []
     for mention in mentions(text, words, name):
         start, end = words[mention.first].start, words[mention.last].end
@@ -503,7 +503,7 @@ def _is_given(clause: str, words: list[Word], mention: Mention, slot: _Slot) -> 
     if mention.form.capitals and named[0].text.islower() and len(words) > 1:
         return False
     return (
-        _stands_as_given(clause, named[0].start, slot)
+        _is_answer(clause, named[0].start, slot)
         and _free_before(clause, words, mention)
         and _free_after(clause, words, mention)
     )
@@ -526,7 +526,7 @@ def _slot(clause: str) -> _Slot:
     return _Slot(lead, first, boundary.start() if boundary else len(clause))
 
 
-def _stands_as_given(clause: str, start: int, slot: _Slot) -> bool:
+def _is_answer(clause: str, start: int, slot: _Slot) -> bool:
     """Whether a clause gives the name at `start`, rather than saying something about it."""
     return (
         slot.first <= start < slot.last
@@ -572,12 +572,12 @@ def _free_after(clause: str, words: list[Word], mention: Mention) -> bool:
         return False
     if gap in ("' ", "’ ") and words[at - 1].key.endswith("s"):
         return False
-    if gap.isspace() and _goes_on(clause, words, at):
+    if gap.isspace() and _continues(clause, words, at):
         return False
     return not mention.form.dropped or _same_bearer(clause, words, mention)
 
 
-def _goes_on(clause: str, words: list[Word], at: int) -> bool:
+def _continues(clause: str, words: list[Word], at: int) -> bool:
     """Whether a name continues with the word at `at`."""
     after = words[at]
     if after.number and _PERCENTAGE.match(clause, after.start):
@@ -597,16 +597,16 @@ def _same_bearer(clause: str, words: list[Word], mention: Mention) -> bool:
     remark = _REMARK.match(clause, words[mention.last].end)
     if remark is None:
         return True
-    said = [w for w in words if remark.start(1) <= w.start < remark.end(1)]
-    numbers = {w.key for w in said if w.number}
+    remark_words = [w for w in words if remark.start(1) <= w.start < remark.end(1)]
+    numbers = {w.key for w in remark_words if w.number}
     expected = {key for key in mention.form.dropped if key.isdecimal()}
     if numbers and expected:
         return not numbers.isdisjoint(expected)
-    other = bool(said) and said[0].capital and said[0].key not in TITLES
-    return not other or said[0].key in mention.form.dropped
+    other = bool(remark_words) and remark_words[0].capital and remark_words[0].key not in TITLES
+    return not other or remark_words[0].key in mention.form.dropped
 
 
-def read_percentage_exactly(answer: str) -> int | None:
+def parse_percentage_exactly(answer: str) -> int | None:
     """Parse a percentage as the paper's released code does: the first digits directly before "%".
 
     Returns:
@@ -658,7 +658,7 @@ _SHORT_OF_ALL = re.compile(
 )
 
 
-def read_percentage(answer: str) -> float | None:
+def parse_percentage(answer: str) -> float | None:
     """Parse what share of the requirements an answer says its entity meets.
 
     A percentage takes precedence over a share ("7 out of 8 criteria"), and a share over "all
@@ -671,9 +671,9 @@ def read_percentage(answer: str) -> float | None:
         The share in percent, from 0 to 100; None if the answer states none or an impossible one.
     """
     clauses = tuple(_clauses(answer))
-    for read in (_stated_percentage, _stated_share, _stated_all):
+    for parse in (_stated_percentage, _stated_share, _stated_all):
         for clause in clauses:
-            stated = read(clause)
+            stated = parse(clause)
             if stated is not None:
                 return stated if 0 <= stated <= 100 else None
     return None
@@ -696,7 +696,7 @@ def _stated_share(clause: str) -> float | None:
     found = _SHARE.search(clause)
     if found is None:
         return None
-    met, total = (int(word.key) for group in found.groups() if group for word in read_words(group))
+    met, total = (int(word.key) for group in found.groups() if group for word in split_words(group))
     return 100 * met / total if total else None
 
 

@@ -248,12 +248,12 @@ def fold(text: str) -> str:
     return "".join(c for c in plain if c.isalnum() or c in "+#") or text.casefold()
 
 
-def read_words(text: str) -> list[Word]:
+def split_words(text: str) -> list[Word]:
     """Split a text into words, with abbreviations expanded and numerals as digits."""
-    return [_read(text, match) for match in _WORD.finditer(text)]
+    return [_word(text, match) for match in _WORD.finditer(text)]
 
 
-def _read(text: str, match: re.Match[str]) -> Word:
+def _word(text: str, match: re.Match[str]) -> Word:
     start, end = match.span()
     around = text[max(0, start - 1) : start] + text[end : end + 1]
     written = match.group()
