@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.covering import covering, taking_turns
+from support.covering import alternating, covering
 
 # Two marks, of which one is for two parameters at once, and a fixture.
 AXES: Any = {
@@ -54,7 +54,7 @@ def sided(name: str, marks: set[str]) -> list[Any]:
             get_closest_marker=lambda mark: mark if mark in marks else None,
             originalname=name,
         )
-        for param in taking_turns("left", "right")
+        for param in alternating("left", "right")
     ]
 
 

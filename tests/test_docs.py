@@ -21,7 +21,7 @@ import pytest
 from resay import Policy
 from simulation import SimulatedInference, SimulatedProvider
 from support.cli import resay_here
-from support.docs import ROOT, answered_by, lay_out, snippets
+from support.docs import ROOT, answered_by, create_files, snippets
 from support.otel import forget_providers
 from website.links import problems
 
@@ -61,7 +61,7 @@ def own_log() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
-    lay_out(folder)
+    create_files(folder)
     return folder
 
 

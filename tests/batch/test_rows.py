@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from resay import ConfigurationError, Guard, MissingDependencyError
 from resay.batch import Columns, Results, RowScorer, Where, estimate, run_batch
 from support.batch import JUDGED, NGRAM, LoggingJudge, lines_of, made_rows, write_lines
-from support.later import Later
+from support.later import LazyImport
 
-pandas = Later("pandas")
-polars = Later("polars")
-pyarrow = Later("pyarrow")
+pandas = LazyImport("pandas")
+polars = LazyImport("polars")
+pyarrow = LazyImport("pyarrow")
 
 ROWS = made_rows(7)
 

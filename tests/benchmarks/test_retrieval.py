@@ -71,10 +71,10 @@ def test_what_was_said_of_the_wrong_town_leads_to_the_wrong_person(data):
     alone = row(found, "labels", "each sentence")
     assert (alone["passages"], alone["searches"]) == (4, 1)
     assert alone["first"] == 0
-    for searched in ("what is in doubt", "question", "question + each sentence"):
+    for searched in ("doubtful claims", "question", "question + each sentence"):
         assert row(found, "labels", searched)["first"] == 100
     found = document("--data", data, "--k", 1)
-    assert row(found, "labels", "what is in doubt")["among_k"] == 100
+    assert row(found, "labels", "doubtful claims")["among_k"] == 100
     assert row(found, "labels", "each sentence")["among_k"] == 0
 
 
@@ -103,16 +103,16 @@ def test_instructions_around_the_question_are_searched_for_with_it(data):
     found = document("--data", data, "--instructions")
     assert found["instructions"] is True
     assert row(found, "labels", "question")["first"] == 0
-    assert row(found, "labels", "what is in doubt")["first"] == 100
+    assert row(found, "labels", "doubtful claims")["first"] == 100
     assert "between three sentences" in found["notes"][-1]
     assert row(document("--data", data), "labels", "question")["first"] == 100
 
 
 def test_tables_show_it(data):
     markdown = invoke("--data", data, "--markdown").stdout
-    assert markdown.startswith("| flagged by | searched for | passages |")
+    assert markdown.startswith("| flagged by | query | passages |")
     assert "of 5, comes first" in markdown
-    assert "what is in doubt" in invoke("--data", data).stdout
+    assert "doubtful claims" in invoke("--data", data).stdout
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ async def test_the_target_holds_on_wikibio(data_dir):
     references = retrieval.load_references(data_dir)
     table = await retrieval.run(corpus, references, (), None)
     found = {r["searched"]: r for r in table.rows}
-    asked = found["what is in doubt"]
+    asked = found["doubtful claims"]
     assert asked["passages"] == 76
     assert asked["searches"] <= 8
     assert asked["first"] >= 95

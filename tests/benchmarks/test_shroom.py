@@ -205,7 +205,7 @@ def test_markdown_and_table(data):
                 " model"
             ),
         ),
-        (["--embedder", "x"], "'similarity=x' is for none of the methods with a model"),
+        (["--embedder", "x"], "'similarity=x' matches no method that has a model"),
         (["--track", "all"], "'all' is not one of"),
         (["--rows", "x"], "'x' must have the form A:B"),
         (["--rows", "9:"], "no row is left of the 4"),
@@ -384,10 +384,10 @@ def test_every_published_row_can_be_asked_about(data_dir):
         async def prepare(self):
             pass
 
-        def answering(self, item):
+        def provider_for(self, item):
             return self
 
-        def guarded(self, provider, limiter):
+        def with_limits(self, provider, limiter):
             return provider
 
         async def takes_n(self, query):

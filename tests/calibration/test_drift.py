@@ -18,7 +18,12 @@ from resay.calibration import (
     check_drift,
     read_verdicts,
 )
-from resay.calibration.drift import Spread, kolmogorov_smirnov, spread_lines, spreads_in
+from resay.calibration.drift import (
+    Distribution,
+    distribution_lines,
+    distributions_in,
+    kolmogorov_smirnov,
+)
 from resay.core.verdict import SentenceVerdict
 from resay.reporting.journal import Entry, JournalConfig, open_journal, run_sync
 from support.cli import resay_here
@@ -59,7 +64,7 @@ def calibrated():
 
 @given(st.lists(st.floats(0, 1), min_size=1))
 def test_each_score_is_in_one_bin(scores):
-    spread = Spread.of(scores)
+    spread = Distribution.of(scores)
     assert (spread.total, len(spread.counts)) == (len(scores), 22)
     assert (spread.counts[0], spread.counts[-1]) == (scores.count(0), scores.count(1))
     for bound in range(1, 21):
@@ -69,10 +74,10 @@ def test_each_score_is_in_one_bin(scores):
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.lists(st.floats(0, 1), min_size=1))
 def test_a_policy_holds_how_scores_were_spread(responses, sentences):
-    text = "".join(f"  #: {line}\n" for line in spread_lines(responses, sentences))
-    expected = {"responses": Spread.of(responses), "sentences": Spread.of(sentences)}
-    assert spreads_in(text, "p.yaml") == expected
-    assert spreads_in(text.replace("\n", "\r\n"), "p.yaml") == expected
+    text = "".join(f"  #: {line}\n" for line in distribution_lines(responses, sentences))
+    expected = {"responses": Distribution.of(responses), "sentences": Distribution.of(sentences)}
+    assert distributions_in(text, "p.yaml") == expected
+    assert distributions_in(text.replace("\n", "\r\n"), "p.yaml") == expected
 
 
 @pytest.mark.parametrize(("n", "m"), [(40, 60), (200, 1000)])

@@ -77,7 +77,7 @@ def test_a_long_line_is_cut(folder: Path) -> None:
 def test_bad_input(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"cannot search the folder .*nowhere"):
         resay(tmp_path / "nowhere")
-    with pytest.raises(ConfigurationError, match="no index of Resay's"):
+    with pytest.raises(ConfigurationError, match="not a Resay index"):
         resay(folder, "--index", folder / "tower.txt")
     assert CliRunner().invoke(app, ["index", str(folder), "-k", "0"]).exit_code == 2
 

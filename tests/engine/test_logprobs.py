@@ -18,9 +18,9 @@ from simulation import (
     Subject,
     World,
 )
-from support.later import Later
+from support.later import LazyImport
 
-openai: Any = Later("openai")
+openai: Any = LazyImport("openai")
 
 pytestmark = pytest.mark.anyio
 

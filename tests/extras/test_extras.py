@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from simulation import SimulatedInference, SimulatedProvider
-from support.docs import ROOT, Snippet, answered_by, lay_out, snippets
+from support.docs import ROOT, Snippet, answered_by, create_files, snippets
 from support.extras import BARE, EXTRAS, Environment, Environments
 from support.tiny_models import make_deberta
 
@@ -68,7 +68,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    lay_out(tmp_path)
+    create_files(tmp_path)
     return tmp_path
 
 

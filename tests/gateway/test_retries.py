@@ -13,7 +13,7 @@ from anthropic import Anthropic
 from openai import OpenAI
 
 from resay.adapters.policies import verdict_in
-from support.attacks import Received, Upstream, said
+from support.attacks import Received, Upstream, http_response
 from support.gateway import ASKED, MESSAGES, POLICY, Gateways
 
 # A sample is asked for when the one before it is there.
@@ -51,7 +51,9 @@ class Failing:
         elif len(self.main) < self._failures:
             await self._third.wait()
             self.main.append(529)
-            yield said({"error": {"message": "busy"}}, "retry-after-ms: 1", status="529 Busy")
+            yield http_response(
+                {"error": {"message": "busy"}}, "retry-after-ms: 1", status="529 Busy"
+            )
         else:
             self.main.append(200)
             self._answered.set()
@@ -68,7 +70,7 @@ def _answer(text: str) -> bytes:
         "output": [item | {"content": [part]}],
     }
     both = {**response, **MESSAGE, "content": [{"type": "text", "text": text}]}
-    return said(both)
+    return http_response(both)
 
 
 @pytest.fixture

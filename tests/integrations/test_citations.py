@@ -13,7 +13,7 @@ from resay import Verdict
 from resay_anthropic import guard_client
 from resay_anthropic import verdict_of as anthropic_verdict
 from resay_openai import GuardedOpenAI, verdict_of
-from support.attacks import Received, Upstream, said, stream_of
+from support.attacks import Received, Upstream, http_response, stream_of
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +74,7 @@ class Answering:
 def searched(
     upstream: Upstream, answer: dict[str, Any], question: str = QUESTION, **asked: Any
 ) -> tuple[Verdict, int]:
-    answering = Answering(said(answer, "Connection: close"))
+    answering = Answering(http_response(answer, "Connection: close"))
     upstream.says(answering)
     given = {"tools": [SEARCH], "include": RESULTS, **asked}
     with GuardedOpenAI(policy=POLICY, base_url=upstream.root_url, api_key="k") as client:
@@ -175,7 +175,7 @@ def cited(upstream: Upstream, *blocks: tuple[str, list[Any]]) -> Verdict:
     content = [{"type": "text", "text": text, "citations": found} for text, found in blocks]
     answer = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content}
     ended = {"stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}
-    upstream.says(Answering(said({**answer, **ended}, "Connection: close")))
+    upstream.says(Answering(http_response({**answer, **ended}, "Connection: close")))
     scan = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
     asked: list[Any] = [
         document("Garmo", BRIDGE),

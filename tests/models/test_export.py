@@ -12,10 +12,10 @@ from resay.errors import ConfigurationError
 from resay.models import ModelConfig, pair_classifier, sentence_embedder
 from resay.models import export as exporting
 from resay.models.export import export
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import make_bert, make_deberta, make_gpt2, make_longformer, make_roberta
 
-onnx: Any = Later("onnx")
+onnx: Any = LazyImport("onnx")
 
 pytestmark = pytest.mark.anyio
 

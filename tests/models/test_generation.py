@@ -16,11 +16,11 @@ import pytest
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig, text_generator
 from support.known_models import make_writer
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import TEXTS, make_longformer, make_t5, sentences
 
-torch: Any = Later("torch")
-transformers: Any = Later("transformers")
+torch: Any = LazyImport("torch")
+transformers: Any = LazyImport("transformers")
 
 
 Tiny = Callable[..., Path]

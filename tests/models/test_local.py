@@ -21,7 +21,7 @@ from resay.models import (
     text_model,
     token_embedder,
 )
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import (
     NLI_LABELS,
     make_bert,
@@ -32,8 +32,8 @@ from support.tiny_models import (
     sentences,
 )
 
-torch: Any = Later("torch")
-transformers: Any = Later("transformers")
+torch: Any = LazyImport("torch")
+transformers: Any = LazyImport("transformers")
 
 pytestmark = pytest.mark.anyio
 

@@ -16,11 +16,11 @@ from resay import Guard
 from resay.models import ModelConfig
 from resay.models.encoding import TextEncoder
 from resay.models.language import LocalLanguageModel, _pieces
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import make_gpt2, make_tokenizer
 
-torch: Any = Later("torch")
-transformers: Any = Later("transformers")
+torch: Any = LazyImport("torch")
+transformers: Any = LazyImport("transformers")
 
 pytestmark = pytest.mark.anyio
 

@@ -35,10 +35,10 @@ from resay.guard import Guard
 from resay.providers import Completion, Completions
 from resay.providers.caching import close_caches
 from resay.reporting.dashboard import routes
-from resay.reporting.dashboard.query import SPANS, FiguresDesk, Wanted
+from resay.reporting.dashboard.query import SPANS, DashboardQuery, FiguresCache
 from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
 from resay.reporting.journal.database import COLUMNS as ENTRY_COLUMNS
-from resay.reporting.journal.database import insert, names_of, terms_of
+from resay.reporting.journal.database import entry_terms, insert, names_of
 from resay.reporting.journal.database import row_of as journal_row
 from resay.reporting.journal.entry import new_id
 from resay.reporting.journal.postgres import PostgresStore
@@ -241,7 +241,7 @@ def _days(journal: Journal, turns: int) -> Reading:
     span = SPANS["30d"]
 
     def kept() -> None:
-        run_sync(FiguresDesk(journal).get, Wanted(span))
+        run_sync(FiguresCache(journal).get, DashboardQuery(span))
 
     def summed() -> None:
         # From where no rollup begins, so that the entries are read.
@@ -398,7 +398,7 @@ def _rows_with_words(entries: int) -> Iterator[tuple[tuple[Any, ...], str]]:
         verdict = guard.check(f"The {said[0]}.", samples=[f"The {said[1]}."])
         entry = Entry.of(verdict, model=_MODELS[0], policy="default", action="annotate", api="chat")
         row = journal_row(entry, "all")
-        terms = set((terms_of(row) or "").split()) - set(names_of(row))
+        terms = set((entry_terms(row) or "").split()) - set(names_of(row))
         bodies.append((row, " ".join(terms)))
     where = {name: i for i, name in enumerate(ENTRY_COLUMNS)}
     names: dict[object, str] = {}

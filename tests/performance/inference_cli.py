@@ -13,7 +13,7 @@ from resay.benchmarks.commands import (
     JsonOption,
     MarkdownOption,
     RowsOption,
-    as_bad,
+    bad_parameter,
     form_of,
     print_result,
     slice_of,
@@ -46,9 +46,9 @@ def inference(
 ) -> None:
     """Measure the neural methods on this machine, with random weights of published shapes."""
     form = form_of(as_json, as_markdown)
-    with as_bad("--shapes"):
+    with bad_parameter("--shapes"):
         chosen = _named(shapes, inference_bench.SHAPES)
-    with as_bad("--parts"):
+    with bad_parameter("--parts"):
         wanted = _named(parts, inference_bench.PARTS)
     print_result(inference_bench.run(data, slice_of(rows), shapes=chosen, parts=wanted), form)
 

@@ -142,7 +142,7 @@ def test_a_file_that_is_no_index_is_left_alone(folder: Path) -> None:
     index = write(folder / "notes", "no database, but more than a hundred characters " * 100)
     before = index.read_bytes()
     for use in (lambda: index_folder(folder, index), lambda: find(folder, "tower", index)):
-        with pytest.raises(ConfigurationError, match=r"no index of Resay's.*delete it if"):
+        with pytest.raises(ConfigurationError, match=r"not a Resay index.*delete it if"):
             use()
     assert index.read_bytes() == before
 

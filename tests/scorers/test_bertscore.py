@@ -15,11 +15,11 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.bertscore import Bertscore
 from resay.scorers.evidence import Evidence, Samples
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import make_roberta, sentences
 
-torch: Any = Later("torch")
-transformers: Any = Later("transformers")
+torch: Any = LazyImport("torch")
+transformers: Any = LazyImport("transformers")
 
 pytestmark = pytest.mark.anyio
 

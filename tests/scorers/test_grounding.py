@@ -19,7 +19,7 @@ from resay.scorers import grounding
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.grounding import Grounding
 from simulation import SimulatedInference
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import (
     JUDGED_LABELS,
     make_bert,
@@ -30,8 +30,8 @@ from support.tiny_models import (
     make_t5,
 )
 
-torch: Any = Later("torch")
-transformers: Any = Later("transformers")
+torch: Any = LazyImport("torch")
+transformers: Any = LazyImport("transformers")
 
 pytestmark = pytest.mark.anyio
 

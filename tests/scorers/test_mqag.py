@@ -20,11 +20,11 @@ from resay.models.windows import windows
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.mqag import Examinee, Mqag, Question, Scoring, parse_options, write_questions
 from support.known_models import DISTRACTORS, make_reader, make_writer
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import make_roberta, sentences
 
-torch: Any = Later("torch")
-transformers: Any = Later("transformers")
+torch: Any = LazyImport("torch")
+transformers: Any = LazyImport("transformers")
 
 
 Tiny = Callable[..., Path]

@@ -17,11 +17,11 @@ from resay.models import ModelConfig
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.nli import Nearest, Nli
 from support.known_models import make_denier
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import make_bert, make_deberta, sentences
 
-torch: Any = Later("torch")
-transformers: Any = Later("transformers")
+torch: Any = LazyImport("torch")
+transformers: Any = LazyImport("transformers")
 
 pytestmark = pytest.mark.anyio
 

@@ -24,11 +24,11 @@ from resay.scorers import semantic
 from resay.scorers.evidence import Entailment, Evidence
 from resay.scorers.nli import render_pair
 from resay.scorers.semantic import Semantic
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import make_deberta, sentences
 
-torch: Any = Later("torch")
-transformers: Any = Later("transformers")
+torch: Any = LazyImport("torch")
+transformers: Any = LazyImport("transformers")
 
 pytestmark = pytest.mark.anyio
 

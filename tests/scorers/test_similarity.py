@@ -12,11 +12,11 @@ from resay import Guard, Passage
 from resay.models import ModelConfig
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.similarity import Similarity
-from support.later import Later
+from support.later import LazyImport
 from support.tiny_models import make_bert, sentences
 
-torch: Any = Later("torch")
-transformers: Any = Later("transformers")
+torch: Any = LazyImport("torch")
+transformers: Any = LazyImport("transformers")
 
 pytestmark = pytest.mark.anyio
 

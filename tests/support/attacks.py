@@ -26,10 +26,10 @@ __all__ = [
     "ask",
     "chunked",
     "head_of",
+    "http_response",
     "is_well",
     "kept_logs",
     "posting",
-    "said",
     "stream_of",
     "wait_until",
 ]
@@ -148,7 +148,7 @@ ANSWER: Mapping[str, Any] = {
 }
 
 
-def said(body: object, *lines: str, status: str = "200 OK") -> bytes:
+def http_response(body: object, *lines: str, status: str = "200 OK") -> bytes:
     """Return an upstream's last response on a connection; the body is JSON unless it is bytes."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     told = [
@@ -213,7 +213,7 @@ class Upstream(LoopServer):
     def __init__(self) -> None:
         self.received: list[Received] = []
         self.connections = 0
-        self._says: bytes | Says = said(ANSWER)
+        self._says: bytes | Says = http_response(ANSWER)
         super().__init__()
 
     def says(self, answer: bytes | Says) -> None:

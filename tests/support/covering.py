@@ -10,13 +10,13 @@ from zlib import crc32
 
 import pytest
 
-__all__ = ["covering", "taking_turns"]
+__all__ = ["alternating", "covering"]
 
 # A value of one axis: the names of its parameters, and the ids of their values.
 _Value = tuple[str | int, ...]
 
 
-def taking_turns(*values: Any) -> list[Any]:
+def alternating(*values: Any) -> list[Any]:
     """Return the parameters of a fixture whose values lead to the same code.
 
     A test with no other parameter runs with one of them, chosen by its name, so that each value is

@@ -13,7 +13,7 @@ from resay import Guard, Verdict
 from resay.batch import RowScorer
 from simulation import SimulatedProvider
 
-__all__ = ["PAGES", "ROOT", "Snippet", "answered_by", "lay_out", "snippets"]
+__all__ = ["PAGES", "ROOT", "Snippet", "answered_by", "create_files", "snippets"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
@@ -65,7 +65,7 @@ def answered_by(provider: SimulatedProvider) -> Mapping[str, str]:
     }
 
 
-def lay_out(folder: Path) -> None:
+def create_files(folder: Path) -> None:
     """Create the files that the pages take for granted."""
     (folder / "policy.yaml").write_text(snippets("yaml")[0].text)
     (folder / "answer.txt").write_text("The bridge opened in 1932. It has 31 lamps.")

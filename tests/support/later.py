@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Later"]
+__all__ = ["LazyImport"]
 
 
-class Later:
+class LazyImport:
     """A package that is imported when something in it is first used.
 
     The test that uses it is skipped if the package is not installed.

@@ -168,7 +168,7 @@ def fetch(
     """
     from resay.benchmarks import fetching
 
-    with as_bad():
+    with bad_parameter():
         chosen = fetching.choose(names or ())
         homes = fetching.Homes.of(home or (), os.environ)
     if data is None:
@@ -205,7 +205,7 @@ def ensemble(
 
     entries = _entries("--members", METHODS, members, judge)
     corpus = _wikibio(folder, rows)
-    with as_bad("--folds"):
+    with bad_parameter("--folds"):
         bench.check_folds(corpus, folds)
     asked = _wikibio_judge(judge, api_base, entries, folder, corpus)
     run = partial(bench.run, corpus, entries, asked, folds=folds, assignments=assignments)
@@ -217,7 +217,7 @@ def defaults(folder: Path, rows: slice) -> _Job:
     """Measure how well the default policy flags sentences (WikiBio, SAC3)."""
     from resay.benchmarks import defaults as bench
 
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         steps = bench.steps(folder, rows)
     return _Job(steps, partial(bench.run, folder, rows))
 
@@ -236,7 +236,7 @@ def frontier(
 
     if plot is not None and not plot.parent.is_dir():
         raise typer.BadParameter(f"{str(plot.parent)!r} is not a folder", param_hint="--plot")
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         data = bench.load(folder, rows)
     return _Job(bench.steps(data), partial(bench.run, folder, data, plot=plot))
 
@@ -286,7 +286,7 @@ def cascade(
     from resay.benchmarks import cascade as bench
 
     corpus, recorded = _recorded_wikibio(folder, rows, judge, confidence)
-    with as_bad("--rows"):
+    with bad_parameter("--rows"):
         bench.folds_of(corpus)
     run = partial(bench.run, corpus, recorded, most=most, confidence=confidence)
     steps = bench.runs(len(thresholds) if thresholds else 2) * len(corpus.items)
@@ -318,7 +318,7 @@ def retrieval(
 
     entries = _entries("--methods", METHODS, methods, judge)
     corpus = _wikibio(folder, rows)
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         references = bench.load_references(folder)
     asked = _wikibio_judge(judge, api_base, entries, folder, corpus)
     run = partial(bench.run, corpus, references, entries, asked, threshold=threshold, k=k)
@@ -355,10 +355,10 @@ def wikibio(
     from resay.benchmarks.entries import with_models
 
     entries = _entries("--methods", bench.ENTRIES, methods, judge)
-    with as_bad("--model"):
+    with bad_parameter("--model"):
         entries = with_models(entries, model or ())
     corpus = _wikibio(folder, rows)
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         recorded = bench.recorded_scores(folder, entries, corpus.items)
     asked = _wikibio_judge(judge, api_base, entries, folder, corpus)
     run = partial(bench.run, corpus, entries, asked, recorded=recorded, concurrency=concurrency)
@@ -407,17 +407,17 @@ def phd(
     from resay.benchmarks import phd as bench
     from resay.benchmarks.entries import Baseline
 
-    with as_bad("--methods"):
+    with bad_parameter("--methods"):
         entries = bench.choose(methods)
         asking = [entry for entry in entries if entry.needs_judge]
         if judge is None and asking and not any(entry.live_only for entry in asking):
             judge = bench.JUDGE
         _check_judge(entries, judge)
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         corpus = bench.load(folder, rows, ids.value if ids else None)
         with_scores = any(entry.method == "bertscore" for entry in entries)
         threshold = bench.bertscore_threshold(folder) if with_scores else None
-    with as_bad("--judge"):
+    with bad_parameter("--judge"):
         live = None
         if judge is not None and asking:
             if _is_recorded(judge) and judge != bench.JUDGE:
@@ -466,15 +466,15 @@ def shroom(
     from resay.benchmarks import shroom as bench
     from resay.benchmarks.entries import with_models
 
-    with as_bad("--judge"):
+    with bad_parameter("--judge"):
         if judge is not None and _is_recorded(judge):
             raise ConfigurationError(
                 f"no answers are recorded for shroom, so {judge!r} does not exist; pass a model"
             )
     entries = _entries("--methods", bench.ENTRIES, methods, judge)
-    with as_bad("--embedder"):
+    with bad_parameter("--embedder"):
         entries = with_models(entries, () if embedder is None else (f"similarity={embedder}",))
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         tracks = bench.TRACKS if track is _Track.both else (track.value,)
         outputs = bench.load(folder, tracks, rows)
     asked = _live_judge(judge, api_base) if judge and _ask(entries) else None
@@ -509,7 +509,7 @@ def ragtruth(
     from resay.benchmarks import grounded as bench
 
     entries = _grounded_entries(bench.RAGTRUTH_ENTRIES, methods, model)
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         responses = bench.load_ragtruth(folder, rows)
     run = partial(bench.run_ragtruth, responses, entries)
     return _Job(len(entries) * len(responses), run)
@@ -529,7 +529,7 @@ def aggrefact(
     from resay.benchmarks import grounded as bench
 
     entries = _grounded_entries(bench.AGGREFACT_ENTRIES, methods, model)
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         claims = bench.load_aggrefact(folder, rows)
     run = partial(bench.run_aggrefact, claims, entries)
     return _Job(len(entries) * len(claims), run)
@@ -566,10 +566,10 @@ def mushroom(
 
     entries = _entries("--methods", bench.ENTRIES, methods, judge)
     scored = [entry for entry in entries if not isinstance(entry, Baseline)]
-    with as_bad("--model"):
+    with bad_parameter("--model"):
         changed = iter(with_models(scored, model or ()))
         entries = [e if isinstance(e, Baseline) else next(changed) for e in entries]
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         wanted = [name.strip() for name in languages.split(",") if name.strip()]
         outputs, unlabelled = bench.load(folder, split.value, wanted, rows)
     asked = _live_judge(judge, api_base) if judge and _ask(entries) else None
@@ -583,12 +583,12 @@ def _grounded_entries(
     from resay.benchmarks.entries import with_models
 
     entries = _entries("--methods", known, methods, None)
-    with as_bad("--model"):
+    with bad_parameter("--model"):
         return with_models(entries, model or ())
 
 
 @contextmanager
-def as_bad(option: str | None = None) -> Generator[None, None, None]:
+def bad_parameter(option: str | None = None) -> Generator[None, None, None]:
     """Report a `ConfigurationError` as an invalid option value: exit code 2."""
     try:
         yield
@@ -621,7 +621,7 @@ def _entries(
     """Return the entries that an option names; the judge must be able to answer for them."""
     from resay.benchmarks.entries import choose
 
-    with as_bad(option):
+    with bad_parameter(option):
         entries = choose(known, wanted)
         _check_judge(entries, judge)
     return entries
@@ -661,7 +661,7 @@ def _live_judge(judge: str, api_base: str | None) -> LiveJudge | None:
 def _wikibio(folder: Path, rows: slice) -> Corpus:
     from resay.benchmarks.wikibio import load
 
-    with as_bad("--data"):
+    with bad_parameter("--data"):
         return load(folder, rows)
 
 
@@ -677,7 +677,7 @@ def _wikibio_judge(
 
     if judge is None or not _ask(entries):
         return None
-    with as_bad("--judge"):
+    with bad_parameter("--judge"):
         return _live_judge(judge, api_base) or recorded_judge(folder, judge, corpus)
 
 
@@ -691,14 +691,14 @@ def _recorded_wikibio(
         raise typer.BadParameter(
             f"must be above 0.5 and at most 1, not {confidence!r}", param_hint="--confidence"
         )
-    with as_bad("--judge"):
+    with bad_parameter("--judge"):
         if not _is_recorded(judge):
             raise ConfigurationError(
                 "this bench repeats its questions many times; pass a recording (recorded:NAME),"
                 f" not {judge!r}"
             )
     corpus = _wikibio(folder, rows)
-    with as_bad("--judge"):
+    with bad_parameter("--judge"):
         return corpus, recorded_judge(folder, judge, corpus)
 
 

@@ -206,11 +206,11 @@ def read_all(folder: Path, source: Source, rows: slice) -> tuple[Judged, ...]:
         return (Judged(source, "", 1, items, labels, nothing),)
     beside = folder / source.recorded
     recorded = read_lines(beside)
-    said = [parse_row(_Recorded, recorded, i, beside).answers for i in indices]
-    for index, row, answers in zip(indices, read, said, strict=True):
+    by_row = [parse_row(_Recorded, recorded, i, beside).answers for i in indices]
+    for index, row, answers in zip(indices, read, by_row, strict=True):
         _check_shape(source, index, row, answers)
     return tuple(
-        Judged(source, judge, 1, items, labels, tuple(answers[judge] for answers in said))
+        Judged(source, judge, 1, items, labels, tuple(answers[judge] for answers in by_row))
         for judge in source.judges
     )
 
@@ -242,7 +242,7 @@ _CLAIMS = re.compile(_SECTION.format(name="claims"), re.DOTALL)
 _CLAIM = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
 
 
-class Recital:
+class RecordedProvider:
     """Replays recorded answers about pairs in the format that the default policy asks for.
 
     Args:
@@ -275,8 +275,8 @@ class Recital:
         if context is None or claims is None:
             raise ConfigurationError("the default policy asks in a form that was not recorded")
         asked = _CLAIM.findall(claims["text"])
-        said = (self._answers[claim, context["text"]] for claim in asked)
-        lines = [f"{i}: {self._word(answer)}" for i, answer in enumerate(said, 1) if answer]
+        answers = (self._answers[claim, context["text"]] for claim in asked)
+        lines = [f"{i}: {self._word(answer)}" for i, answer in enumerate(answers, 1) if answer]
         return Completions((Completion("\n".join(lines)),), Usage(calls=1))
 
     def _word(self, answer: str) -> str:
@@ -289,7 +289,7 @@ def _flat(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-class Reader:
+class RecordedJudgeAdapter:
     """Recorded answers as a benchmark judge.
 
     Args:
@@ -311,11 +311,13 @@ class Reader:
     async def prepare(self) -> None:
         """Do nothing: recordings need no setup."""
 
-    def answering(self, item: int) -> Provider:
+    def provider_for(self, item: int) -> Provider:
         """Return a provider of this item's recorded answers."""
-        return Recital(*self._known[item], self._no)
+        return RecordedProvider(*self._known[item], self._no)
 
-    def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
+    def with_limits(
+        self, provider: Provider, limiter: AbstractAsyncContextManager[object]
+    ) -> Provider:
         """Return the provider itself."""
         del limiter
         return provider
@@ -335,7 +337,7 @@ async def checked(policy: Policy, judged: Judged, no: No) -> list[Checked]:
     Raises:
         ConfigurationError: The policy asks something that was not recorded.
     """
-    found = await check(policy, judged.items, Reader(judged, no))
+    found = await check(policy, judged.items, RecordedJudgeAdapter(judged, no))
     if any(step.failures for one in found for step in one.verdict.steps):
         raise ConfigurationError(f"{judged.name}: the default policy asks what was not recorded")
     return found
@@ -358,7 +360,7 @@ class Line:
 
     def bands(self, weight: float) -> list[Band | None]:
         """Return the band of each sentence with `most` equal to a weight."""
-        threshold, least = Policy.default().threshold, shipped().least
+        threshold, least = Policy.default().threshold, shipped_weight().least
         share = (weight - least) / (1 - least)
         return [
             threshold.band(None if a is None or b is None else a + share * (b - a))
@@ -369,8 +371,8 @@ class Line:
 async def lines_of(judged: Judged) -> list[Line]:
     """Return the scores of a data set as functions of `most`."""
     low, high = [
-        await checked(weighed(weight, stops=False), judged, "not_mentioned")
-        for weight in (shipped().least, 1.0)
+        await checked(with_most(weight, stops=False), judged, "not_mentioned")
+        for weight in (shipped_weight().least, 1.0)
     ]
     return [Line(tuple(a.sentences), tuple(b.sentences)) for a, b in zip(low, high, strict=True)]
 
@@ -401,7 +403,7 @@ def fit(draws: Sequence[Draws], lines: Lines, left_out: int | None = None) -> fl
                 return False
         return True
 
-    first = round(shipped().least * _STEPS)
+    first = round(shipped_weight().least * _STEPS)
     steps = range(first + 1, _STEPS + 1)
     return (first + bisect_left(steps, True, key=lambda step: not holds(step))) / _STEPS
 
@@ -434,7 +436,7 @@ def _right_up_to(cut: float, scored: Sequence[tuple[float, Label]]) -> float:
     return 100 * below.count("accurate") / max(len(below), 1)
 
 
-def weighed(weight: float, *, stops: bool = True) -> Policy:
+def with_most(weight: float, *, stops: bool = True) -> Policy:
     """Return the default policy with another `most` of the weight of `not_mentioned`.
 
     Args:
@@ -442,7 +444,7 @@ def weighed(weight: float, *, stops: bool = True) -> Policy:
         stops: Whether sampling may stop early, as the policy says; otherwise all samples are
             examined.
     """
-    policy, between = Policy.default(), Between(least=shipped().least, most=weight)
+    policy, between = Policy.default(), Between(least=shipped_weight().least, most=weight)
     chain = [
         step.model_copy(
             update={"weights": step.weights.model_copy(update={"not_mentioned": between})}
@@ -457,7 +459,7 @@ def weighed(weight: float, *, stops: bool = True) -> Policy:
     return policy.model_copy(update={"chain": tuple(chain), "sampling": sampling})
 
 
-def shipped() -> Between:
+def shipped_weight() -> Between:
     """Return the weight of `not_mentioned` in the default policy."""
     step = next(s for s in Policy.default().chain if isinstance(s, Prompt.Config))
     assert isinstance(step.weights.not_mentioned, Between)  # noqa: S101 - set in default.yaml
@@ -533,7 +535,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Case:
     """A row of the table to measure.
 
     Attributes:
@@ -569,9 +571,9 @@ async def run(
     missing = [s for s in (SAC3, FACTSCORE) if not (folder / s.responses).is_file()]
     sac3 = () if SAC3 in missing else load(folder, SAC3, slice(None))
     lines = {j.name: await lines_of(j) for draws in (*wikibio, *sac3) for j in draws}
-    wanted = [*_shipped(wikibio, sac3), *_crossed(wikibio, sac3, lines)]
+    cases = [*_shipped(wikibio, sac3), *_crossed(wikibio, sac3, lines)]
     table: list[Row] = []
-    for one in wanted:
+    for one in cases:
         table.append(await _row(one))
         done()
     fitted = {"most": fit(wikibio, lines), "doubtful": await fit_doubtful(wikibio)}
@@ -579,50 +581,50 @@ async def run(
     return ResultTable("defaults", COLUMNS, tuple(table), tuple(notes), {"fitted": fitted})
 
 
-def _shipped(wikibio: Sequence[Draws], sac3: Sequence[Draws]) -> Iterator[_Wanted]:
+def _shipped(wikibio: Sequence[Draws], sac3: Sequence[Draws]) -> Iterator[_Case]:
     for first, *others in (*wikibio, *sac3):
-        weights = [shipped().most] * len(first.items)
+        weights = [shipped_weight().most] * len(first.items)
         for no in _READINGS:
-            yield _Wanted(first, no, _SHIPPED, weights)
+            yield _Case(first, no, _SHIPPED, weights)
         if first.source is WIKIBIO:
             for judged in others:
-                yield _Wanted(judged, "not_mentioned", _SHIPPED, weights)
+                yield _Case(judged, "not_mentioned", _SHIPPED, weights)
 
 
-def _crossed(wikibio: Sequence[Draws], sac3: Sequence[Draws], lines: Lines) -> Iterator[_Wanted]:
+def _crossed(wikibio: Sequence[Draws], sac3: Sequence[Draws], lines: Lines) -> Iterator[_Case]:
     """Yield rows whose weight is fitted on other data."""
     for (judged, *_), other in zip(wikibio, reversed(wikibio), strict=True):
         weights = [fit([other], lines)] * len(judged.items)
-        yield _Wanted(judged, "not_mentioned", other[0].judge, weights)
+        yield _Case(judged, "not_mentioned", other[0].judge, weights)
     for draws in wikibio:
         by_fold = [fit([draws], lines, fold) for fold in range(FOLDS)]
         weights = [by_fold[item.index % FOLDS] for item in draws[0].items]
-        yield _Wanted(draws[0], "not_mentioned", f"the other {FOLDS - 1} of {FOLDS} folds", weights)
+        yield _Case(draws[0], "not_mentioned", f"the other {FOLDS - 1} of {FOLDS} folds", weights)
     if not sac3:
         return
     weight, other = fit(sac3, lines), fit(wikibio, lines)
     for judged, *_ in wikibio:
-        yield _Wanted(judged, "not_mentioned", SAC3.name, [weight] * len(judged.items))
+        yield _Case(judged, "not_mentioned", SAC3.name, [weight] * len(judged.items))
     for judged, *_ in sac3:
         for no in _READINGS:
-            yield _Wanted(judged, no, WIKIBIO.name, [other] * len(judged.items))
+            yield _Case(judged, no, WIKIBIO.name, [other] * len(judged.items))
 
 
-async def _row(wanted: _Wanted) -> Row:
-    judged, weights = wanted.judged, wanted.weights
+async def _row(case: _Case) -> Row:
+    judged, weights = case.judged, case.weights
     counts, found = Bands(), dict[int, Checked]()
     for weight in sorted(set(weights)):
-        policy = Policy.default() if weight == shipped().most else weighed(weight)
-        results = await checked(policy, judged, wanted.no)
+        policy = Policy.default() if weight == shipped_weight().most else with_most(weight)
+        results = await checked(policy, judged, case.no)
         found |= {i: results[i] for i in judged.places if weights[i] == weight}
     counts.add(judged, {i: [s.band for s in c.verdict.sentences] for i, c in found.items()})
     return {
         "data": judged.source.name,
         "judge": judged.judge,
         "drawn": judged.drawn,
-        "fitted_on": wanted.fitted_on,
+        "fitted_on": case.fitted_on,
         "weight": round(fmean(weights), 4),
-        "no": wanted.no,
+        "no": case.no,
         **counts.figures(),
         "samples": round(fmean(one.verdict.samples for one in found.values()), 2),
         "calls": round(fmean(one.calls for one in found.values()), 2),
@@ -671,9 +673,9 @@ def _notes(
         )
     yield (
         "`most` of not_mentioned fitted on all of wikibio_gpt3 with both judges:"
-        f" {_beside(fitted['most'], shipped().most, 4)}. It is the greatest in steps of 0.0001"
-        f" with which at most {MOST_ACCURATE:g} % of the accurate sentences are flagged with each"
-        " judge, over all draws of samples."
+        f" {_beside(fitted['most'], shipped_weight().most, 4)}. It is the greatest in steps of"
+        f" 0.0001 with which at most {MOST_ACCURATE:g} % of the accurate sentences are flagged with"
+        " each judge, over all draws of samples."
     )
     yield (
         "`threshold.doubtful` fitted on the same:"

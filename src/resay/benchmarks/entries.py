@@ -151,8 +151,7 @@ def _assigned(text: str, takers: Sequence[str]) -> tuple[str, str | ModelConfig]
     if named or len(takers) != 1:
         known = ", ".join(takers) or "none"
         raise ConfigurationError(
-            f"{text!r} is for none of the methods with a model, which are: {known}; pass"
-            " METHOD=MODEL"
+            f"{text!r} matches no method that has a model; pass METHOD=MODEL with one of: {known}"
         )
     return takers[0], _model(text)
 

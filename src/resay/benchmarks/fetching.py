@@ -167,14 +167,14 @@ class Downloader:
         self._sleep = sleep
 
     def get(
-        self, address: str, on_bytes: OnBytes = lambda _, __: None, *, most: int = LIMIT_BYTES
+        self, address: str, on_bytes: OnBytes = lambda _, __: None, *, max_bytes: int = LIMIT_BYTES
     ) -> bytes:
         """Download a file.
 
         Args:
             address: Its URL.
             on_bytes: Called with the progress.
-            most: The maximum size in bytes.
+            max_bytes: The maximum size in bytes.
 
         Returns:
             The file's content.
@@ -190,16 +190,16 @@ class Downloader:
             reraise=True,
         )
         try:
-            return attempts(self._once, address, on_bytes, most)
+            return attempts(self._once, address, on_bytes, max_bytes)
         except httpx.HTTPError as error:
             raise FetchError(address, _reason(error)) from error
 
-    def _once(self, address: str, on_bytes: OnBytes, most: int) -> bytes:
+    def _once(self, address: str, on_bytes: OnBytes, max_bytes: int) -> bytes:
         response = self._open(address)
         try:
             if response.status_code != HTTPStatus.OK:
                 raise httpx.HTTPStatusError("no file", request=response.request, response=response)
-            return _body(response, address, on_bytes, most)
+            return _body(response, address, on_bytes, max_bytes)
         finally:
             response.close()
 
@@ -219,23 +219,23 @@ class Downloader:
         raise FetchError(address, f"sends us on more than {_REDIRECTS} times")
 
 
-def _body(response: httpx.Response, address: str, on_bytes: OnBytes, most: int) -> bytes:
+def _body(response: httpx.Response, address: str, on_bytes: OnBytes, max_bytes: int) -> bytes:
     length = response.headers.get("content-length", "")
     expected = int(length) if length.isdecimal() else None
-    if expected is not None and expected > most:
-        raise _too_large(address, most)
+    if expected is not None and expected > max_bytes:
+        raise _too_large(address, max_bytes)
     on_bytes(0, expected)
     body = bytearray()
     for chunk in response.iter_bytes():
         body += chunk
-        if len(body) > most:
-            raise _too_large(address, most)
+        if len(body) > max_bytes:
+            raise _too_large(address, max_bytes)
         on_bytes(response.num_bytes_downloaded, expected)
     return bytes(body)
 
 
-def _too_large(address: str, most: int) -> FetchError:
-    return FetchError(address, f"larger than {most // 2**20} MiB, so not the data set")
+def _too_large(address: str, max_bytes: int) -> FetchError:
+    return FetchError(address, f"larger than {max_bytes // 2**20} MiB, so not the data set")
 
 
 def _may_help(error: BaseException) -> bool:
@@ -310,7 +310,7 @@ def choose(names: Iterable[str]) -> tuple[DataSet, ...]:
     return tuple(known[name] for name in wanted)
 
 
-def bring(
+def fetch(
     dataset: DataSet,
     folder: Path,
     homes: Homes,
@@ -342,8 +342,10 @@ def bring(
     if not wanted:
         return lines
     addresses = homes.files(dataset.source)
-    most = dataset.source.limit_bytes
-    files = dataset.read([Download(a, downloader.get(a, on_bytes, most=most)) for a in addresses])
+    max_bytes = dataset.source.limit_bytes
+    files = dataset.read(
+        [Download(a, downloader.get(a, on_bytes, max_bytes=max_bytes)) for a in addresses]
+    )
     origin = " and ".join(addresses)
     for name, published in dataset.files.items():
         if len(files[name]) != published:
@@ -371,18 +373,18 @@ def run(datasets: Iterable[DataSet], folder: Path, homes: Homes, *, force: bool)
     """
     with client() as connection:
         downloader = Downloader(connection, homes)
-        arrived = [_fetch(d, folder, homes, downloader, force=force) for d in datasets]
+        arrived = [_fetch_and_report(d, folder, homes, downloader, force=force) for d in datasets]
     return all(arrived)
 
 
-def _fetch(
+def _fetch_and_report(
     dataset: DataSet, folder: Path, homes: Homes, downloader: Downloader, *, force: bool
 ) -> bool:
     source = dataset.source
     try:
         with _bar() as bar:
             task = bar.add_task(dataset.name, total=None)
-            lines = bring(
+            lines = fetch(
                 dataset,
                 folder,
                 homes,

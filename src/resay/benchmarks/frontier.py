@@ -29,7 +29,7 @@ from resay.benchmarks.defaults import (
     WIKIBIO,
     Judged,
     No,
-    Reader,
+    RecordedJudgeAdapter,
     Source,
     read_all,
 )
@@ -64,7 +64,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class BenchChain:
     """A chain to measure.
 
     Attributes:
@@ -87,23 +87,23 @@ class Point:
 _PUBLISHED = {f"{e.method}:{e.variant}": dict(e.paper) for e in ENTRIES if e.paper}
 
 
-def points() -> list[Point]:
+def bench_chains() -> list[BenchChain]:
     """Return the chains to measure on every data set that has enough samples for them."""
     auto = [
-        Point(name, candidate.steps, candidate.samples, candidate.judges > 0)
+        BenchChain(name, candidate.steps, candidate.samples, candidate.judges > 0)
         for name, candidate in candidates().items()
     ]
     ngram = {"method": "ngram", "pool": "maximum", "n": 1, "counted": "response"}
     published = [
-        Point(
+        BenchChain(
             "ngram, published, 20",
             (ngram,),
             20,
             paper={WIKIBIO.name: _PUBLISHED["ngram:maximum-1"]},
         ),
-        Point("facts, lean 0.5, 20", ({"method": "facts", "lean": 0.5},), 20),
+        BenchChain("facts, lean 0.5, 20", ({"method": "facts", "lean": 0.5},), 20),
         *(
-            Point(
+            BenchChain(
                 f"prompt, published, {samples}",
                 ({"method": "prompt"},),
                 samples,
@@ -142,15 +142,15 @@ class DataSet:
         """The smallest number of samples of any response."""
         return min(len(item.samples) for item in self.judged[0].items)
 
-    def runs(self) -> Iterator[tuple[Point, Judged]]:
+    def runs(self) -> Iterator[tuple[BenchChain, Judged]]:
         """Yield the chains to measure, each with the judge whose answers it uses."""
-        for point in points():
-            if point.samples > self.samples:
+        for bench_chain in bench_chains():
+            if bench_chain.samples > self.samples:
                 continue
-            if point.published and self.source.judges:
-                yield from ((point, judged) for judged in self.judged)
-            elif self.source.judges or not point.asks:
-                yield point, self.judged[0]
+            if bench_chain.published and self.source.judges:
+                yield from ((bench_chain, judged) for judged in self.judged)
+            elif self.source.judges or not bench_chain.asks:
+                yield bench_chain, self.judged[0]
 
 
 def load(folder: Path, rows: slice) -> tuple[DataSet, ...]:
@@ -177,7 +177,7 @@ def steps(data: Sequence[DataSet]) -> int:
     return sum(1 for of_source in data for _ in of_source.runs())
 
 
-class _Weighed:
+class _TokenCountingProvider:
     """Adds token usage to recorded calls, at one token per four bytes."""
 
     def __init__(self, inner: Provider) -> None:
@@ -201,23 +201,23 @@ def _tokens(*texts: str) -> int:
     return round(sum(len(text.encode()) for text in texts) / 4)
 
 
-class _Weighing:
+class _TokenCountingJudge:
     """A recorded judge whose calls report token usage."""
 
     reports_tokens = True
 
-    def __init__(self, inner: Reader | RecordedJudge) -> None:
+    def __init__(self, inner: RecordedJudgeAdapter | RecordedJudge) -> None:
         self._inner = inner
         self.name, self.settings = inner.name, inner.settings
 
     async def prepare(self) -> None:
         """Do nothing: recordings need no setup."""
 
-    def answering(self, item: int) -> Provider:
+    def provider_for(self, item: int) -> Provider:
         """Return a provider of this item's recorded answers."""
-        return _Weighed(self._inner.answering(item))
+        return _TokenCountingProvider(self._inner.provider_for(item))
 
-    def guarded(self, provider: Provider, limiter: object) -> Provider:
+    def with_limits(self, provider: Provider, limiter: object) -> Provider:
         """Return the provider itself."""
         del limiter
         return provider
@@ -249,8 +249,8 @@ async def run(
     rows: list[dict[str, Any]] = []
     for of_source in data:
         here: list[dict[str, Any]] = []
-        for point, judged in of_source.runs():
-            here.append(_row(point, judged, await _measure(point, judged)))
+        for bench_chain, judged in of_source.runs():
+            here.append(_row(bench_chain, judged, await _measure(bench_chain, judged)))
             done()
         _mark(here)
         rows += here
@@ -265,35 +265,43 @@ async def run(
     return ResultTable("frontier", COLUMNS, tuple(rows), tuple(_notes(rows, data)), about)
 
 
-async def _measure(point: Point, judged: Judged) -> list[Checked]:
-    n = point.samples
-    chain, cut = list(point.chain), judged.cut(0, n)
-    reader: Reader | RecordedJudge = Reader(cut, _NO.get(judged.source.name, "not_mentioned"))
-    if point.published:
+async def _measure(bench_chain: BenchChain, judged: Judged) -> list[Checked]:
+    n = bench_chain.samples
+    chain, cut = list(bench_chain.chain), judged.cut(0, n)
+    judge: RecordedJudgeAdapter | RecordedJudge = RecordedJudgeAdapter(
+        cut, _NO.get(judged.source.name, "not_mentioned")
+    )
+    if bench_chain.published:
         recordings = {
             item.index: recording_of(item, rows)
             for item, rows in zip(cut.items, cut.answers, strict=True)
         }
-        reader = RecordedJudge(judged.judge, recordings)
-        chain = [judging(reader)]
+        judge = RecordedJudge(judged.judge, recordings)
+        chain = [judging(judge)]
     sampling = {"max": n, "min": min(3, n)}
-    if point.published:
+    if bench_chain.published:
         sampling |= {"confidence": None}
-    found = await check({"chain": chain, "sampling": sampling}, cut.items, _Weighing(reader))
+    found = await check(
+        {"chain": chain, "sampling": sampling}, cut.items, _TokenCountingJudge(judge)
+    )
     # The published recordings contain failed calls; in any other chain a failure means that the
     # answer was never recorded.
-    if not point.published and any(step.failures for one in found for step in one.verdict.steps):
-        raise ConfigurationError(f"{point.name!r} asks what was not recorded for {judged.name}")
+    if not bench_chain.published and any(
+        step.failures for one in found for step in one.verdict.steps
+    ):
+        raise ConfigurationError(
+            f"{bench_chain.name!r} asks what was not recorded for {judged.name}"
+        )
     return found
 
 
-def _row(point: Point, judged: Judged, found: Sequence[Checked]) -> dict[str, Any]:
+def _row(bench_chain: BenchChain, judged: Judged, found: Sequence[Checked]) -> dict[str, Any]:
     scores = [one.sentences for one in found]
-    paper = (point.paper or {}).get(judged.source.name)
-    asks = point.asks
+    paper = (bench_chain.paper or {}).get(judged.source.name)
+    asks = bench_chain.asks
     return {
         "data": judged.source.name,
-        "method": point.name,
+        "method": bench_chain.name,
         "judge": judged.judge if asks else None,
         **_figures(judged, scores),
         "calls": fmean(one.verdict.samples + one.calls for one in found),

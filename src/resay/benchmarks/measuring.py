@@ -56,11 +56,13 @@ class BenchJudge(Protocol):
         """Check that it answers, before a long run."""
         ...
 
-    def answering(self, item: int) -> Provider:
+    def provider_for(self, item: int) -> Provider:
         """Return a provider of answers about one item, without limits or retries."""
         ...
 
-    def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
+    def with_limits(
+        self, provider: Provider, limiter: AbstractAsyncContextManager[object]
+    ) -> Provider:
         """Return a provider with the limits and retries that this judge needs."""
         ...
 
@@ -85,14 +87,16 @@ class RecordedJudge:
     async def prepare(self) -> None:
         """Do nothing: recordings need no setup."""
 
-    def answering(self, item: int) -> Provider:
+    def provider_for(self, item: int) -> Provider:
         """Return a provider that gives each of this item's answers once."""
         recording = self._recordings[item]
         if isinstance(recording, Mapping):
             return ReplayProvider(recording)
         return ScriptedProvider(recording)
 
-    def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
+    def with_limits(
+        self, provider: Provider, limiter: AbstractAsyncContextManager[object]
+    ) -> Provider:
         """Return the provider itself: a recorded failure would only fail again."""
         del limiter
         return provider
@@ -128,12 +132,14 @@ class LiveJudge:
         judge = Judge(Retrying(self._provider, _RETRIES), self._query)
         await judge.ask("Answer Yes or No: is ice cold?")
 
-    def answering(self, item: int) -> Provider:
+    def provider_for(self, item: int) -> Provider:
         """Return the model, the same for every item."""
         del item
         return self._provider
 
-    def guarded(self, provider: Provider, limiter: AbstractAsyncContextManager[object]) -> Provider:
+    def with_limits(
+        self, provider: Provider, limiter: AbstractAsyncContextManager[object]
+    ) -> Provider:
         """Return the provider with retries and a limit on concurrent requests."""
         return Retrying(Limited(provider, limiter), _RETRIES)
 
@@ -206,8 +212,8 @@ async def measure(
     limiter = anyio.Semaphore(concurrency)
     results: list[Measured] = []
     for item in items:
-        meter = Metered(judge.answering(item.index)) if judge else None
-        provider = judge.guarded(meter, limiter) if judge and meter else None
+        meter = Metered(judge.provider_for(item.index)) if judge else None
+        provider = judge.with_limits(meter, limiter) if judge and meter else None
         evidence = Evidence(Samples(item.samples), Samples(item.references), item.query)
         started = time.perf_counter()
         scores = await step.scorer.score(item.passage, step.view(evidence, provider))
@@ -282,7 +288,7 @@ async def check(
     read = Policy.of(policy).model_copy(update={"claims": "none", "non_claims": "score"})
     chain, results = Chain(read), list[Checked]()
     for item in items:
-        asked = Metered(judge.answering(item.index))
+        asked = Metered(judge.provider_for(item.index))
         sampler = Metered(ReplayProvider({_QUESTION: item.samples}))
         evidence = Evidence(Samples(), query=item.query, judge_provider=asked)
         most = min(read.sampling.max, len(item.samples))

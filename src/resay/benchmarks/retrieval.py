@@ -37,7 +37,7 @@ Write three short paragraphs with dates and places of birth, in 200 words."""
 
 COLUMNS = (
     Column("flagged_by", "flagged by"),
-    Column("searched", "searched for"),
+    Column("searched", "query"),
     Column("passages", "passages", 0),
     Column("searches", "searches", 2),
     Column("first", "first %", 1),
@@ -69,7 +69,7 @@ class _Case:
 
 WAYS: Mapping[str, Callable[[_Case], Sequence[str]]] = MappingProxyType(
     {
-        "what is in doubt": lambda case: search_queries(case.question, case.flagged),
+        "doubtful claims": lambda case: search_queries(case.question, case.flagged),
         "question + each sentence": lambda case: [f"{case.question} {s}" for s in case.flagged],
         "each sentence": lambda case: case.flagged,
         "question": lambda case: [case.question],
@@ -224,6 +224,6 @@ def _notes(references: int, threshold: float, k: int, *, instructions: bool) -> 
         f"labels: the sentences that people found inaccurate; others: those with scores over"
         f" {threshold:g}."
     )
-    yield "what is in doubt: what regeneration searches for; it is not told the entity."
+    yield "doubtful claims: what regeneration searches for; it is not told the entity."
     if instructions:
         yield "Each question appears between three sentences of instructions."

@@ -171,15 +171,15 @@ async def acalibrate(
             "no response has a label of its own, and the policy says `threshold.sentence: null`;"
             " label whole responses, or set a threshold for sentences"
         )
-    setting = _Setting(given, wanted, guarantee or Guarantee(), weights, settle_error, seed)
+    settings = _Settings(given, wanted, guarantee or Guarantee(), weights, settle_error, seed)
     runner = Runner(provider, model, params or {}, concurrency, done)
     if entries is not None:
-        run = _from_journal(setting, entries)
+        data = _from_journal(settings, entries)
     elif log is not None:
-        run = await _from_log(setting, labels, log)
+        data = await _from_log(settings, labels, log)
     else:
-        run = await _run(setting, labels, runner)
-    return await anyio.to_thread.run_sync(partial(_result, setting, run, labels, name, bootstrap))
+        data = await _check_rows(settings, labels, runner)
+    return await anyio.to_thread.run_sync(partial(_result, settings, data, labels, name, bootstrap))
 
 
 calibrate = in_sync(acalibrate)
@@ -203,7 +203,7 @@ def default_targets(policy: Policy, rows: Sequence[LabelledRow]) -> tuple[Target
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class _Settings:
     """The settings of a calibration."""
 
     policy: Policy
@@ -215,7 +215,7 @@ class _Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _CheckedData:
     """The checked responses that thresholds can be fitted on."""
 
     policy: Policy
@@ -228,29 +228,31 @@ class _Run:
     entries: LabelledEntries | None = None
 
 
-async def _run(setting: _Setting, rows: Sequence[LabelledRow], runner: Runner) -> _Run:
-    policy, notes = setting.policy, list[str]()
+async def _check_rows(
+    settings: _Settings, rows: Sequence[LabelledRow], runner: Runner
+) -> _CheckedData:
+    policy, notes = settings.policy, list[str]()
     labelled = any(row.sentences for row in rows)
-    weights = setting.weights and has_weights(policy)
+    weights = settings.weights and has_weights(policy)
     if weights and not labelled:
         weights = False
         notes.append("weights are as they were: no sentence is labelled to learn them from")
-    bands = setting.settle_error is not None
+    bands = settings.settle_error is not None
     if bands and not has_bands(policy):
         raise ConfigurationError(
             "no step has bands to fit; give one a `settle`, with another step behind it"
         )
     if not weights and not bands:
         verdicts = await runner.check(policy, rows)
-        return _Run(policy, rows, verdicts, None, tuple(notes))
-    first, second = _halves(rows, setting.seed)
+        return _CheckedData(policy, rows, verdicts, None, tuple(notes))
+    first, second = _halves(rows, settings.seed)
     fitted = await fit_chain(
         policy,
         first,
         runner,
         weights=weights,
-        settle_error=setting.settle_error,
-        targets=setting.targets,
+        settle_error=settings.settle_error,
+        targets=settings.targets,
     )
     if fitted.rows < len(first):
         notes.append(
@@ -258,48 +260,50 @@ async def _run(setting: _Setting, rows: Sequence[LabelledRow], runner: Runner) -
             " a method said too little of them"
         )
     verdicts = await runner.check(fitted.policy, second)
-    return _Run(fitted.policy, second, verdicts, fitted, tuple(notes), len(first))
+    return _CheckedData(fitted.policy, second, verdicts, fitted, tuple(notes), len(first))
 
 
 async def _from_log(
-    setting: _Setting, rows: Sequence[LabelledRow], log: str | PathLike[str]
-) -> _Run:
-    _check_recorded(setting, "a log", "--from-log")
-    matched = match_log(fspath(log), rows, setting.policy)
+    settings: _Settings, rows: Sequence[LabelledRow], log: str | PathLike[str]
+) -> _CheckedData:
+    _check_recorded(settings, "a log", "--from-log")
+    matched = match_log(fspath(log), rows, settings.policy)
     notes = [
         f"{len(matched.rows)} of {len(rows)} labelled responses are among the {matched.logged}"
         " logged verdicts",
-        *_notes_of_recorded(setting, matched.verdicts, "a log"),
+        *_notes_of_recorded(settings, matched.verdicts, "a log"),
     ]
     missing = len(rows) - len(matched.rows)
-    return _Run(
-        setting.policy, matched.rows, matched.verdicts, None, tuple(notes), not_logged=missing
+    return _CheckedData(
+        settings.policy, matched.rows, matched.verdicts, None, tuple(notes), not_logged=missing
     )
 
 
-def _from_journal(setting: _Setting, entries: LabelledEntries) -> _Run:
-    _check_recorded(setting, "a journal", "--from-journal")
+def _from_journal(settings: _Settings, entries: LabelledEntries) -> _CheckedData:
+    _check_recorded(settings, "a journal", "--from-journal")
     counts = entries.counts
     if not counts.random:
         others = [f"{counts.uncertain} by uncertainty"] if counts.uncertain else []
         others += [f"{counts.undrawn} by nobody"] if counts.undrawn else []
-        told = f" (drawn were: {', '.join(others)})" if others else ""
+        drawn = f" (drawn were: {', '.join(others)})" if others else ""
         if counts.other_chain:
             raise ConfigurationError(
                 f"{counts.other_chain} labelled entries were made by another chain than this policy"
-                f"'s, and none by its own{told}; calibrate the policy that made them"
+                f"'s, and none by its own{drawn}; calibrate the policy that made them"
             )
         raise ConfigurationError(
-            f"no labelled entry was drawn at random{told}, and nothing is guaranteed from others:"
+            f"no labelled entry was drawn at random{drawn}, and nothing is guaranteed from others:"
             " run `resay label JOURNAL --draw 60 --by random`, and label those"
         )
-    notes = _notes_of_recorded(setting, entries.verdicts, "a journal")
-    told = (*counts.lines(), *notes)
-    return _Run(setting.policy, entries.rows, entries.verdicts, None, told, entries=entries)
+    recorded = _notes_of_recorded(settings, entries.verdicts, "a journal")
+    notes = (*counts.lines(), *recorded)
+    return _CheckedData(
+        settings.policy, entries.rows, entries.verdicts, None, notes, entries=entries
+    )
 
 
-def _check_recorded(setting: _Setting, source: str, option: str) -> None:
-    if setting.settle_error is not None:
+def _check_recorded(settings: _Settings, source: str, option: str) -> None:
+    if settings.settle_error is not None:
         raise ConfigurationError(
             f"bands need the scores of every step, which {source} does not hold; drop"
             f" `--settle-error` or `{option}`"
@@ -307,13 +311,13 @@ def _check_recorded(setting: _Setting, source: str, option: str) -> None:
 
 
 def _notes_of_recorded(
-    setting: _Setting, verdicts: Sequence[Verdict], source: str
+    settings: _Settings, verdicts: Sequence[Verdict], source: str
 ) -> Iterator[str]:
-    if setting.weights and has_weights(setting.policy):
+    if settings.weights and has_weights(settings.policy):
         yield f"weights are as they were: {source} does not hold the scores of the parts"
-    most = setting.policy.sampling.max
+    most = settings.policy.sampling.max
     early = sum(0 < verdict.samples < most for verdict in verdicts)
-    if early and setting.policy.sampling.confidence is not None:
+    if early and settings.policy.sampling.confidence is not None:
         yield (
             f"{early} of the logged checks looked at fewer than {most} samples, some of them"
             " because the old thresholds were settled (`sampling.confidence`); what is promised is"
@@ -334,49 +338,49 @@ def _halves(rows: Sequence[LabelledRow], seed: int) -> tuple[list[LabelledRow], 
 
 
 def _result(
-    setting: _Setting, run: _Run, rows: Sequence[LabelledRow], name: str, bootstrap: int
+    settings: _Settings, data: _CheckedData, rows: Sequence[LabelledRow], name: str, bootstrap: int
 ) -> Calibration:
-    found = [outcome_of(row, v) for row, v in zip(run.rows, run.verdicts, strict=True)]
-    draws = [None] * len(found) if run.entries is None else run.entries.draws
+    found = [outcome_of(row, v) for row, v in zip(data.rows, data.verdicts, strict=True)]
+    draws = [None] * len(found) if data.entries is None else data.entries.draws
     known = [(o, draw) for o, draw in zip(found, draws, strict=True) if o is not None]
     # Entries drawn by uncertainty do not represent the others; they count in rates only, weighted.
     outcomes = tuple(o for o, draw in known if draw is None or draw.method == "random")
     counts = Counts(
         rows=len(rows),
-        learned=run.learned,
+        learned=data.learned,
         inconclusive=len(found) - len(known),
-        not_logged=run.not_logged,
+        not_logged=data.not_logged,
         correct=sum(o.hallucinated is False for o in outcomes),
         hallucinated=sum(o.hallucinated is True for o in outcomes),
         correct_sentences=sum(o.wrong.count(False) for o in outcomes),
         hallucinated_sentences=sum(o.wrong.count(True) for o in outcomes),
     )
-    threshold = _thresholds(setting, run, outcomes, counts)
+    threshold = _thresholds(settings, data, outcomes, counts)
     measure = partial(
         measure_figures,
         [outcome for outcome, _ in known],
         bootstrap=bootstrap,
-        seed=setting.seed,
+        seed=settings.seed,
         weights=[1.0 if draw is None else draw.weight for _, draw in known],
     )
     figures = measure(threshold)
-    proposals = tuple(_proposals(setting, run, outcomes, figures))
+    proposals = tuple(_proposals(settings, data, outcomes, figures))
     return Calibration(
-        policy=run.policy.model_copy(update={"threshold": threshold}),
-        old=setting.policy,
-        targets=setting.targets,
-        guarantee=setting.guarantee,
+        policy=data.policy.model_copy(update={"threshold": threshold}),
+        old=settings.policy,
+        targets=settings.targets,
+        guarantee=settings.guarantee,
         counts=counts,
         figures=figures,
-        old_figures=measure(setting.policy.threshold),
-        fitted=run.fitted,
+        old_figures=measure(settings.policy.threshold),
+        fitted=data.fitted,
         outcomes=outcomes,
         labels=name,
-        seed=setting.seed,
+        seed=settings.seed,
         date=date.today().isoformat(),
-        notes=(*run.notes, *_warnings(setting.targets, figures, outcomes, proposals)),
+        notes=(*data.notes, *_warnings(settings.targets, figures, outcomes, proposals)),
         proposals=proposals,
-        feedback=None if run.entries is None else run.entries.counts,
+        feedback=None if data.entries is None else data.entries.counts,
     )
 
 
@@ -386,14 +390,14 @@ def _recall(target: Target, figures: Figures) -> float | None:
 
 
 def _proposals(
-    setting: _Setting, run: _Run, outcomes: Sequence[Outcome], figures: Figures
+    settings: _Settings, data: _CheckedData, outcomes: Sequence[Outcome], figures: Figures
 ) -> Iterator[Proposal]:
-    corrects = "scores" in Step.of(run.policy.chain[-1]).needs
-    for target in setting.targets:
+    corrects = "scores" in Step.of(data.policy.chain[-1]).needs
+    for target in settings.targets:
         if target.kind == "fpr" and _recall(target, figures) == 0:
             leans = target.unit == "sentence" and not corrects
             yield from propose(
-                outcomes, target, setting.guarantee, setting.policy.threshold, leans=leans
+                outcomes, target, settings.guarantee, settings.policy.threshold, leans=leans
             )
 
 
@@ -423,25 +427,25 @@ def _warnings(
 
 
 def _thresholds(
-    setting: _Setting, run: _Run, outcomes: Sequence[Outcome], counts: Counts
+    settings: _Settings, data: _CheckedData, outcomes: Sequence[Outcome], counts: Counts
 ) -> Threshold:
     try:
         return fit_thresholds(
-            outcomes, setting.targets, setting.guarantee, setting.policy.threshold
+            outcomes, settings.targets, settings.guarantee, settings.policy.threshold
         )
     except ConfigurationError as error:
         hints: list[str] = []
         if isinstance(error, ImpossibleTargetError):
             kept = nearest_recall(
-                outcomes, error.target, setting.guarantee, setting.policy.threshold
+                outcomes, error.target, settings.guarantee, settings.policy.threshold
             )
             if kept is not None:
                 hints.append(f"the nearest that can be kept is `--{error.target.name} {kept:g}`")
         if counts.inconclusive:
             hints.append(f"{counts.inconclusive} responses are inconclusive and do not count")
-        if run.learned:
+        if data.learned:
             hints.append(
-                f"{run.learned} were learned from; with `--no-weights` and without"
+                f"{data.learned} were learned from; with `--no-weights` and without"
                 " `--settle-error` thresholds rest on all"
             )
         raise ConfigurationError("; ".join([str(error), *hints])) from error

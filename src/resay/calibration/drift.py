@@ -33,20 +33,20 @@ from resay.reporting.journal import Entry, JournalConfig, open_journal
 
 _STEPS = 20
 _BINS = _STEPS + 2
-_LEAST = 30
+_MIN_SCORES = 30
 _DISTANCE = 0.1
-_CHANCE = 0.01
+_FALSE_ALARM_RATE = 0.01
 _PAGE = 500
 _SQLITE = b"SQLite format 3\0"
 _UNITS = {
     "responses": "scores of responses",
     "sentences": "greatest sentence scores",
 }
-_SPREAD = "{}, as 0, in {} equal steps, and as 1:"
+_DISTRIBUTION = "{}, as 0, in {} equal steps, and as 1:"
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Distribution:
     """The distribution of scores in [0, 1].
 
     Attributes:
@@ -56,11 +56,11 @@ class Spread:
     counts: tuple[int, ...]
 
     @classmethod
-    def of(cls, scores: Iterable[float]) -> Spread:
+    def of(cls, scores: Iterable[float]) -> Distribution:
         """Count scores by bin."""
         counts = [0] * _BINS
         for score in scores:
-            counts[_place(score)] += 1
+            counts[_bin_of(score)] += 1
         return cls(tuple(counts))
 
     @property
@@ -74,14 +74,14 @@ class Spread:
         return [count / max(self.total, 1) for count in accumulate(self.counts)]
 
 
-def _place(score: float) -> int:
+def _bin_of(score: float) -> int:
     if score <= 0:
         return 0
     # A step includes its upper end, because a score at a threshold is not over it.
     return _BINS - 1 if score >= 1 else max(math.ceil(score * _STEPS - 1e-9), 1)
 
 
-def spread_lines(responses: Iterable[float], sentences: Iterable[float]) -> Iterator[str]:
+def distribution_lines(responses: Iterable[float], sentences: Iterable[float]) -> Iterator[str]:
     """Yield the distributions of scores as lines of a calibrated policy's comment.
 
     Args:
@@ -89,12 +89,12 @@ def spread_lines(responses: Iterable[float], sentences: Iterable[float]) -> Iter
         sentences: The greatest score of a sentence in each.
     """
     for name, scores in zip(_UNITS.values(), (responses, sentences), strict=True):
-        spread = Spread.of(scores)
-        if spread.total:
-            yield f"{_SPREAD.format(name, _STEPS)} {' '.join(map(str, spread.counts))}"
+        distribution = Distribution.of(scores)
+        if distribution.total:
+            yield f"{_DISTRIBUTION.format(name, _STEPS)} {' '.join(map(str, distribution.counts))}"
 
 
-def spreads_in(text: str, source: str) -> dict[str, Spread]:
+def distributions_in(text: str, source: str) -> dict[str, Distribution]:
     """Return the distributions of the scores that a policy was calibrated on.
 
     Args:
@@ -107,14 +107,16 @@ def spreads_in(text: str, source: str) -> dict[str, Spread]:
     Raises:
         ConfigurationError: The text does not contain them.
     """
-    found: dict[str, Spread] = {}
+    found: dict[str, Distribution] = {}
     for unit, name in _UNITS.items():
         line = re.search(
-            rf"^[ \t]*#: {re.escape(_SPREAD.format(name, _STEPS))} ([\d ]+)\r?$", text, re.MULTILINE
+            rf"^[ \t]*#: {re.escape(_DISTRIBUTION.format(name, _STEPS))} ([\d ]+)\r?$",
+            text,
+            re.MULTILINE,
         )
         counts = tuple(map(int, line[1].split())) if line else ()
         if len(counts) == _BINS:
-            found[unit] = Spread(counts)
+            found[unit] = Distribution(counts)
     if "responses" not in found:
         raise ConfigurationError(
             f"{source} does not say how scores were spread when it was calibrated; calibrate it"
@@ -163,8 +165,8 @@ class Drift:
     @property
     def drifted(self) -> bool | None:
         """Whether scores of any kind have drifted; None if there are too few to tell."""
-        said = {shift.drifted for shift in self.shifts}
-        return True if True in said else None if None in said else False
+        results = {shift.drifted for shift in self.shifts}
+        return True if True in results else None if None in results else False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready values."""
@@ -202,7 +204,7 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
         ConfigurationError: The policy was not calibrated.
         PolicyError: It is not a valid policy.
     """
-    before = spreads_in(text, source)
+    before = distributions_in(text, source)
     policy = Policy.parse(text, source=source)
     methods = methods_of(policy)
     ours = [v for v in verdicts if all(step.method in methods for step in v.steps)]
@@ -215,8 +217,8 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
         "sentences": [score for score in highest if score is not None],
     }
     shifts = tuple(
-        _shift(unit, spread, Spread.of(scores[unit]), len(before))
-        for unit, spread in before.items()
+        _shift(unit, distribution, Distribution.of(scores[unit]), len(before))
+        for unit, distribution in before.items()
     )
     notes: list[str] = []
     if len(ours) < len(verdicts):
@@ -234,13 +236,13 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
     return Drift(shifts, len(ours) - len(known), tuple(notes))
 
 
-def _shift(unit: str, before: Spread, now: Spread, tests: int) -> Shift:
+def _shift(unit: str, before: Distribution, now: Distribution, tests: int) -> Shift:
     gaps = [b - a for a, b in zip(now.cumulative, before.cumulative, strict=True)]
     gap = max(gaps, key=abs)
-    few = min(before.total, now.total) < _LEAST
+    few = min(before.total, now.total) < _MIN_SCORES
     p_value = 1.0 if few else kolmogorov_smirnov(abs(gap), before.total, now.total)
     # Each kind of score is another chance of a false alarm.
-    moved = p_value < _CHANCE / tests and abs(gap) >= _DISTANCE
+    moved = p_value < _FALSE_ALARM_RATE / tests and abs(gap) >= _DISTANCE
     return Shift(unit, before.total, now.total, abs(gap), p_value, gap > 0, None if few else moved)
 
 

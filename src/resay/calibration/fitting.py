@@ -210,8 +210,8 @@ async def fit_chain(
     Raises:
         ConfigurationError: Nothing can be learned from the rows.
     """
-    chain = _Leaves(policy.chain, bands=settle_error is not None, weights=weights)
-    scored = await runner.score(policy, chain.leaves, rows)
+    chain = _Methods(policy.chain, bands=settle_error is not None, weights=weights)
+    scored = await runner.score(policy, chain.configs, rows)
     usable = [s for s in scored if not any(scores.inconclusive for scores in s.scores)]
     if not usable:
         reasons = {x.inconclusive for s in scored for x in s.scores if x.inconclusive}
@@ -225,7 +225,7 @@ async def fit_chain(
 
 def _fitted(
     policy: Policy,
-    chain: _Leaves,
+    chain: _Methods,
     usable: Sequence[Scored],
     weights: bool,
     settle_error: float | None,
@@ -242,7 +242,7 @@ def _fitted(
     return Fitted(banded, len(usable), weighted, tuple(_banded(policy.chain)), tuple(shares))
 
 
-class _Leaves:
+class _Methods:
     """The methods to score separately, and the ones that each step consists of."""
 
     def __init__(self, chain: Sequence[ScorerConfig], *, bands: bool, weights: bool) -> None:
@@ -250,18 +250,18 @@ class _Leaves:
         wanted = set(self.composites) if weights else set[int]()
         if bands:
             wanted |= {*_banded(chain), _last(chain)}
-        self.leaves: list[ScorerConfig] = []
-        self._places: dict[int, slice] = {}
+        self.configs: list[ScorerConfig] = []
+        self._slices: dict[int, slice] = {}
         for i in sorted(wanted):
-            config, start = chain[i], len(self.leaves)
+            config, start = chain[i], len(self.configs)
             composite = _is_composite(config)
             own = [p.scorer for p in _parts(config)] if composite else [_unsettled(config)]
-            self.leaves += own
-            self._places[i] = slice(start, len(self.leaves))
+            self.configs += own
+            self._slices[i] = slice(start, len(self.configs))
 
     def of(self, i: int) -> slice:
         """Return the indices of a step's methods."""
-        return self._places[i]
+        return self._slices[i]
 
 
 def _is_composite(config: ScorerConfig) -> bool:
@@ -290,10 +290,10 @@ def _banded(chain: Sequence[ScorerConfig]) -> list[int]:
 
 
 def _learned(
-    place: int, config: ScorerConfig, leaves: slice, usable: Sequence[Scored]
+    step_index: int, config: ScorerConfig, indices: slice, usable: Sequence[Scored]
 ) -> ScorerConfig:
-    values, wrong = _examples(config, leaves, usable)
-    name = f"chain[{place}] ({config.method_name})"
+    values, wrong = _examples(config, indices, usable)
+    name = f"chain[{step_index}] ({config.method_name})"
     try:
         if isinstance(config, Combination.Config):
             found = learn(values, wrong).rounded()
@@ -329,15 +329,15 @@ def _weights(config: ScorerConfig, weights: Sequence[float]) -> Mapping[str, Any
 
 
 def _examples(
-    config: ScorerConfig, leaves: slice, usable: Sequence[Scored]
+    config: ScorerConfig, indices: slice, usable: Sequence[Scored]
 ) -> tuple[list[Values], list[list[bool]]]:
     """Return the values of labelled sentences, by response, with their labels."""
-    of_sentences = any(scores.sentences for s in usable for scores in s.scores[leaves])
+    of_sentences = any(scores.sentences for s in usable for scores in s.scores[indices])
     values: list[Values] = []
     wrong: list[list[bool]] = []
     for scored in usable:
         labels = scored.wrong if of_sentences else (scored.row.hallucinated,)
-        rows = _rows(config, scored.scores[leaves], len(labels))
+        rows = _rows(config, scored.scores[indices], len(labels))
         known = [(row, label) for row, label in zip(rows, labels, strict=True) if label is not None]
         values.append([row for row, _ in known])
         wrong.append([label for _, label in known])
@@ -367,10 +367,10 @@ def _value_of(config: ScorerConfig) -> Callable[[int, PartScores, int], float | 
 
 
 def _step_scores(
-    config: ScorerConfig, leaves: slice, scored: Scored, sentences: int
+    config: ScorerConfig, indices: slice, scored: Scored, sentences: int
 ) -> Sequence[float | None]:
     """Return a step's score of each sentence; the passage score if it scores no sentences."""
-    scores = scored.scores[leaves]
+    scores = scored.scores[indices]
     if _is_composite(config):
         return _model(config).score(_rows(config, scores, sentences))
     return [PartScores("", scores[0]).of_sentence(i) for i in range(sentences)]
@@ -385,7 +385,7 @@ def _model(config: ScorerConfig) -> Model:
 
 def _with_bands(
     policy: Policy,
-    chain: _Leaves,
+    chain: _Methods,
     usable: Sequence[Scored],
     error: float,
     targets: Sequence[Target],
@@ -399,26 +399,28 @@ def _with_bands(
     if not any(counts):
         raise ConfigurationError("no step scores sentences, so none can be settled")
 
-    def column(place: int) -> list[float | None]:
-        config, leaves = policy.chain[place], chain.of(place)
+    def column(step_index: int) -> list[float | None]:
+        config, indices = policy.chain[step_index], chain.of(step_index)
         found = zip(usable, counts, strict=True)
-        return [score for s, n in found for score in _step_scores(config, leaves, s, n)]
+        return [score for s, n in found for score in _step_scores(config, indices, s, n)]
 
     final = column(_last(policy.chain))
-    columns = {place: column(place) for place in _banded(policy.chain)}
-    best, share = {place: Settle() for place in columns}, 0.0
+    columns = {step_index: column(step_index) for step_index in _banded(policy.chain)}
+    best, share = {step_index: Settle() for step_index in columns}, 0.0
     # Settling changes the scores, and so the threshold at which the decisions must be right.
     for limit in _candidates(_suggested(policy, usable, counts, final, targets), final):
-        bands = {place: _bands(own, final, limit, error) for place, own in columns.items()}
+        bands = {
+            step_index: _bands(own, final, limit, error) for step_index, own in columns.items()
+        }
         together, settled = _cascade(columns, bands, final)
         limit = _suggested(policy, usable, counts, together, targets)
         otherwise = sum(over(together[i], limit) != over(final[i], limit) for i in settled)
         if otherwise <= error * len(settled) and len(settled) / len(final) > share:
             best, share = bands, len(settled) / len(final)
     configs = list(policy.chain)
-    for place, settle in best.items():
-        configs[place] = configs[place].model_copy(update={"settle": settle})
-    shares = [_share(best[place], own) for place, own in columns.items()]
+    for step_index, settle in best.items():
+        configs[step_index] = configs[step_index].model_copy(update={"settle": settle})
+    shares = [_share(best[step_index], own) for step_index, own in columns.items()]
     return policy.model_copy(update={"chain": tuple(configs)}), shares
 
 
@@ -448,9 +450,9 @@ def _cascade(
 ) -> tuple[list[float | None], set[int]]:
     """Return the score of each sentence, and which are settled before the last step."""
     found, settled = list(final), set[int]()
-    for place in sorted(columns, reverse=True):
-        for i, score in enumerate(columns[place]):
-            if bands[place].settles(score):
+    for step_index in sorted(columns, reverse=True):
+        for i, score in enumerate(columns[step_index]):
+            if bands[step_index].settles(score):
                 found[i] = score
                 settled.add(i)
     return found, settled

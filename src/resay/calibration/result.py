@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel
 
 from resay._internal.importing import load_optional
-from resay.calibration.drift import spread_lines
+from resay.calibration.drift import distribution_lines
 from resay.calibration.fitting import Fitted
 from resay.calibration.labelling import FeedbackCounts
 from resay.calibration.proposals import Proposal
@@ -582,7 +582,7 @@ class Calibration:
         if "sentence" in units:
             lines.append(_measured(on, "sentences", found.sentence_fpr, found.sentence_recall))
         highest = (outcome.highest for outcome in self.outcomes)
-        lines += spread_lines(
+        lines += distribution_lines(
             (outcome.score for outcome in self.outcomes),
             (score for score in highest if score is not None),
         )

@@ -122,7 +122,7 @@ class Runner:
         Raises:
             ConfigurationError: A row lacks something that the chain needs.
         """
-        guard = Guard(_unhurried(policy), model=self.model, provider=self.provider)
+        guard = Guard(_without_early_stop(policy), model=self.model, provider=self.provider)
         needs = _needs(policy.chain)
 
         async def check(row: LabelledRow) -> Verdict:
@@ -261,7 +261,7 @@ def outcome_of(row: LabelledRow, verdict: Verdict) -> Outcome | None:
     )
 
 
-def _unhurried(policy: Policy) -> Policy:
+def _without_early_stop(policy: Policy) -> Policy:
     """Return the policy without early stopping, which would depend on the old thresholds.
 
     The journal is off as well, because these answers were not given to any user.

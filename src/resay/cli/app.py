@@ -69,7 +69,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """Each command's import path and the first line of its help."""
 
 FLAGGED, BAD_INPUT, INCONCLUSIVE, NO_ANSWER, FAILED = 1, 2, 3, 4, 5
-NOBODY_READS = 141  # what a shell reports for a process killed by SIGPIPE
+BROKEN_PIPE = 141  # what a shell reports for a process killed by SIGPIPE
 
 ApiBaseOption = Annotated[
     str | None, typer.Option("--api-base", help="The provider's base URL, if not the default.")
@@ -97,11 +97,11 @@ def _quiet() -> Generator[None]:
     try:
         yield
     except BrokenPipeError as error:
-        raise SystemExit(NOBODY_READS) from error
+        raise SystemExit(BROKEN_PIPE) from error
     # rich turns a broken pipe into a SystemExit.
     except SystemExit as left:
         if isinstance(left.__context__, BrokenPipeError):
-            raise SystemExit(NOBODY_READS) from left
+            raise SystemExit(BROKEN_PIPE) from left
         raise
 
 
@@ -184,10 +184,10 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def run() -> int:
     """Run the command line and return the exit code."""
-    return run_and_say(app)
+    return run_reporting_errors(app)
 
 
-def run_and_say(command: Callable[[], object]) -> int:
+def run_reporting_errors(command: Callable[[], object]) -> int:
     """Run a callable, print any error to stderr, and return the exit code."""
     _prepare_output()
     # litellm creates a coroutine before it awaits it; a call cancelled in between never does.
@@ -254,7 +254,7 @@ def _finish(code: int) -> int:
             sys.stdout.flush()
     except BrokenPipeError:
         _discard()
-        return NOBODY_READS
+        return BROKEN_PIPE
     except OSError as error:
         return _unwritten(error)
     return code

@@ -241,8 +241,8 @@ def _named_as_options() -> Generator[None]:
     except PolicyError:
         raise
     except (ConfigurationError, ProviderError) as error:
-        told = _ARGUMENT.sub(lambda found: f"`{_OPTIONS[found[1]]}`", str(error))
-        error.args = (told, *error.args[1:])
+        message = _ARGUMENT.sub(lambda found: f"`{_OPTIONS[found[1]]}`", str(error))
+        error.args = (message, *error.args[1:])
         raise
 
 

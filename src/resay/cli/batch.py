@@ -128,7 +128,7 @@ def batch(
         data = summary.tally.to_dict()
         print_json(data | {"out": str(out), "new": summary.new, "stopped": summary.stopped})
     else:
-        typer.echo(_told(summary))
+        typer.echo(_summary_line(summary))
     raise typer.Exit(_exit_code(summary))
 
 
@@ -161,18 +161,18 @@ def progress_line(progress: Progress) -> str:
     """Format a run's progress as one line."""
     tally = progress.tally
     of = "" if progress.total is None else f"/{progress.total:,}"
-    said = [
+    parts = [
         f"{tally.rows:,}{of} rows",
         f"{progress.rate:,.1f}/s",
         f"{tally.decisions['flagged']:,} flagged",
     ]
     if tally.errors:
-        said.append(f"{tally.errors.total():,} failed")
+        parts.append(f"{tally.errors.total():,} failed")
     if tally.calls:
-        said.append(_dollars(tally.cost_usd))
+        parts.append(_dollars(tally.cost_usd))
     if progress.left_s is not None:
-        said.append(f"{_duration(progress.left_s)} left")
-    return ", ".join(said)
+        parts.append(f"{_duration(progress.left_s)} left")
+    return ", ".join(parts)
 
 
 def _dollars(cost_usd: float) -> str:
@@ -185,7 +185,7 @@ def _duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _told(summary: Summary) -> str:
+def _summary_line(summary: Summary) -> str:
     tally = summary.tally
     counts = [f"{count:,} {decision}" for decision, count in tally.decisions.most_common()]
     counts += [f"{count:,} failed ({kind})" for kind, count in tally.errors.most_common()]
@@ -220,18 +220,18 @@ def _print_estimate(found: Estimate, *, as_json: bool) -> None:
     typer.echo(f"calls: {_range(found.calls, rows, '{:,.1f}', '{:,.0f}')}")
     if found.calls[1]:
         cost = found.cost_usd
-        told = "unknown" if cost is None else _range(cost, rows, "${:,.5f}", "${:,.2f}")
-        typer.echo(f"dollars: {told}")
+        cost_range = "unknown" if cost is None else _range(cost, rows, "${:,.5f}", "${:,.2f}")
+        typer.echo(f"dollars: {cost_range}")
     typer.echo(f"from {found.sampled} rows; no model was called")
     if failed:
         typer.echo(f"{failed} of these rows failed: {error}")
 
 
 def _range(pair: tuple[float, float], rows: int | None, each: str, whole: str) -> str:
-    def told(low: str, high: str) -> str:
+    def joined(low: str, high: str) -> str:
         return low if low == high else f"{low} to {high}"
 
-    said = f"{told(*(each.format(value) for value in pair))} per row"
+    text = f"{joined(*(each.format(value) for value in pair))} per row"
     if rows is None:
-        return said
-    return f"{said}, {told(*(whole.format(value * rows) for value in pair))} in total"
+        return text
+    return f"{text}, {joined(*(whole.format(value * rows) for value in pair))} in total"

@@ -97,7 +97,7 @@ class _By(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Selection:
     """The selected entries, as arguments for `Journal.recent`."""
 
     filters: dict[str, Any]
@@ -115,19 +115,19 @@ class Chosen:
         return found
 
 
-def chosen(
+def select(
     since: str | None = None,
     until: str | None = None,
     decision: _Decision | None = None,
     **equal: str | None,
-) -> Chosen:
+) -> Selection:
     """Build the selection that a command's options describe.
 
     Raises:
         ConfigurationError: A time cannot be parsed.
     """
     now = time.time()
-    return Chosen(
+    return Selection(
         {
             "since": moment_of("--since", since, now),
             "until": moment_of("--until", until, now),
@@ -165,12 +165,12 @@ def _config(**values: Any) -> JournalConfig:
     try:
         return JournalConfig.model_validate(values)
     except ValidationError as error:
-        said = [
+        problems = [
             f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
             for one in error.errors(include_input=False, include_url=False)
         ]
     # Raised outside the handler: the chained exception could reveal a password.
-    raise ConfigurationError("; ".join(said))
+    raise ConfigurationError("; ".join(problems))
 
 
 def with_journal(config: JournalConfig, work: Callable[[Journal], Awaitable[T]]) -> T:
@@ -204,7 +204,7 @@ def list_entries(
     as_json: JsonOption = False,
 ) -> None:
     """List entries, newest first."""
-    wanted = chosen(
+    selection = select(
         since,
         until,
         decision,
@@ -216,7 +216,7 @@ def list_entries(
     )
 
     async def work(opened: Journal) -> list[Entry]:
-        return await wanted.entries(opened, limit)
+        return await selection.entries(opened, limit)
 
     entries = with_journal(journal_config(journal, policy_file), work)
     if as_json:
@@ -269,21 +269,21 @@ def show(
         found = await opened.find(entry)
         return found, [] if found is None else await opened.feedback(found.id)
 
-    found, said = with_journal(journal_config(journal, policy_file), work)
+    found, feedback = with_journal(journal_config(journal, policy_file), work)
     if found is None:
         raise ConfigurationError(f"the journal has no entry or request {entry!r}")
     if as_json:
-        return print_json(entry_dict(found, said))
-    print_entry(found, said, Console())
+        return print_json(entry_dict(found, feedback))
+    print_entry(found, feedback, Console())
     return None
 
 
-def print_entry(found: Entry, said: Sequence[Feedback], console: Console) -> None:
+def print_entry(found: Entry, feedback: Sequence[Feedback], console: Console) -> None:
     """Print an entry, with its text if that was stored.
 
     Args:
         found: The entry.
-        said: The feedback on it.
+        feedback: The feedback on it.
         console: The console to print to.
     """
     console.print(Text(f"{timestamp(found.time)}  {found.id}", "dim"))
@@ -307,8 +307,8 @@ def print_entry(found: Entry, said: Sequence[Feedback], console: Console) -> Non
         console.print(Text(clean(answer) if answer else "its text was not stored"))
     else:
         print_verdict(verdict, response, console)
-    for one in said:
-        console.print(Text(clean(_said(one))))
+    for one in feedback:
+        console.print(Text(clean(_feedback_line(one))))
 
 
 def _in_place(verdict: Verdict) -> str | None:
@@ -322,7 +322,7 @@ def _in_place(verdict: Verdict) -> str | None:
     return "".join(whole) or None
 
 
-def _said(one: Feedback) -> str:
+def _feedback_line(one: Feedback) -> str:
     what = f"the {one.about} is {one.rating}" if one.rating != "unsure" else "unsure"
     where = "" if one.claim is None else f", claim {one.claim + 1}"
     note = f": {one.note}" if one.note else ""
@@ -347,7 +347,7 @@ def export(
     words: WordsOption = None,
 ) -> None:
     """Export entries to JSON Lines (complete), or to a CSV or Parquet table."""
-    wanted = chosen(
+    selection = select(
         since,
         until,
         decision,
@@ -363,10 +363,10 @@ def export(
         raise ConfigurationError(f"the file must end in .jsonl, .csv or .parquet, not {out.name!r}")
 
     async def work(opened: Journal) -> list[tuple[Entry, list[Feedback]]]:
-        said: dict[str, list[Feedback]] = {}
+        feedback: dict[str, list[Feedback]] = {}
         for one in await opened.feedback():
-            said.setdefault(one.entry_id, []).append(one)
-        return [(entry, said.get(entry.id, [])) for entry in await wanted.entries(opened)]
+            feedback.setdefault(one.entry_id, []).append(one)
+        return [(entry, feedback.get(entry.id, [])) for entry in await selection.entries(opened)]
 
     entries = with_journal(journal_config(journal, policy_file), work)
     if str(out) == "-":
@@ -398,12 +398,12 @@ def stats(
         slices = await opened.summary(start, end, end - start, part)
         return slices, await opened.feedback(), await aread_agreements(opened)
 
-    slices, said, agreement = with_journal(journal_config(journal, policy_file), work)
-    ratings = {name: sum(one.rating == name for one in said) for name in _RATINGS}
+    slices, feedback, agreement = with_journal(journal_config(journal, policy_file), work)
+    ratings = {name: sum(one.rating == name for one in feedback) for name in _RATINGS}
     if as_json:
         parts = [{part: one.name, **slice_dict(one)} for one in slices]
-        told = [one.to_dict() for one in agreement]
-        return print_json({"by": part, "parts": parts, "feedback": ratings, "agreement": told})
+        pairs = [one.to_dict() for one in agreement]
+        return print_json({"by": part, "parts": parts, "feedback": ratings, "agreement": pairs})
     if not slices:
         return typer.echo("no entries in this span")
     table = Table(box=None, pad_edge=False)
@@ -417,8 +417,8 @@ def stats(
         times = (f"{one.latency_p50_s:.2f}", f"{one.latency_p95_s:.2f}")
         table.add_row(Text(clean(one.name or "none")), *map(str, counts), *times, cost)
     Console().print(table)
-    told = ", ".join(f"{count} {name}" for name, count in ratings.items())
-    typer.echo(f"feedback (all time): {told}")
+    totals = ", ".join(f"{count} {name}" for name, count in ratings.items())
+    typer.echo(f"feedback (all time): {totals}")
     for one in agreement:
         typer.echo(clean(str(one)))
     return None

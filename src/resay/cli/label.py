@@ -21,17 +21,17 @@ from rich.text import Text
 from resay.calibration.labelling import Candidate, aread_agreements, draw_entries
 from resay.cli.app import JsonOption, print_json, read_text, write_text
 from resay.cli.journal import (
-    Chosen,
     ModelOption,
     PolicyFileOption,
     PolicyOption,
     RequestOption,
+    Selection,
     SinceOption,
     TenantOption,
     UntilOption,
-    chosen,
     journal_config,
     print_entry,
+    select,
     with_journal,
 )
 from resay.errors import ConfigurationError
@@ -129,9 +129,9 @@ def label(
         raise ConfigurationError("--request labels one request, and --draw draws; pass only one")
     config = journal_config(journal, policy_file)
     names = {"policy": policy, "model": model, "tenant": tenant, "request_id": request}
-    wanted = chosen(since, until, None, **names)
+    selection = select(since, until, None, **names)
     threshold = Policy.of(policy_file).threshold
-    labelling = _Labelling(_user() if rater is None else rater, wanted)
+    labelling = _Labelling(_user() if rater is None else rater, selection)
 
     async def work(opened: Journal) -> None:
         if agreement:
@@ -183,11 +183,11 @@ class _Labelling:
 
     Attributes:
         rater: The rater's name.
-        wanted: The entries to draw from.
+        selection: The entries to draw from.
     """
 
     rater: str
-    wanted: Chosen
+    selection: Selection
 
     async def draw(
         self,
@@ -203,7 +203,7 @@ class _Labelling:
         candidates: list[Candidate] = []
         bare, before = 0, None
         while True:
-            page = await journal.recent(_PAGE, before, **self.wanted.filters)
+            page = await journal.recent(_PAGE, before, **self.selection.filters)
             for entry in page:
                 candidate = Candidate.of(entry, threshold)
                 if candidate is not None:
@@ -220,15 +220,15 @@ class _Labelling:
                 " the text"
             )
         drawn = await journal.drawn()
-        chosen = draw_entries(candidates, count, by, drawn=drawn, now=time.time(), seed=seed)
-        new = await journal.draw(chosen)
-        least, most = min(one.weight for one in chosen), max(one.weight for one in chosen)
+        draws = draw_entries(candidates, count, by, drawn=drawn, now=time.time(), seed=seed)
+        new = await journal.draw(draws)
+        least, most = min(one.weight for one in draws), max(one.weight for one in draws)
         stands = f"{least:.4g}" if most - least < 1e-9 else f"{least:.4g} to {most:.4g}"
         how = "at random" if by == "random" else "by uncertainty"
-        told = f"{new} of {len(candidates)} entries drawn {how}; each stands for {stands}"
+        line = f"{new} of {len(candidates)} entries drawn {how}; each stands for {stands}"
         if by == "uncertainty":
-            told += "; a guarantee needs entries drawn at random as well"
-        typer.echo(told)
+            line += "; a guarantee needs entries drawn at random as well"
+        typer.echo(line)
 
     async def queue(self, journal: Journal, *, rated: bool = False) -> list[str]:
         """Return the ids of the entries to label.
@@ -237,7 +237,7 @@ class _Labelling:
             journal: The journal.
             rated: Whether to include entries that this rater has already rated.
         """
-        request = self.wanted.filters["request_id"]
+        request = self.selection.filters["request_id"]
         if request is not None:
             entry = await journal.find(request)
             if entry is None:
@@ -253,7 +253,7 @@ class _Labelling:
             if one.rater == self.rater and one.claim is None and not rated
         }
         found = [
-            one.id for one in await self.wanted.entries(journal, _NEWEST) if one.id not in done
+            one.id for one in await self.selection.entries(journal, _NEWEST) if one.id not in done
         ]
         if found:
             typer.echo(
@@ -271,15 +271,15 @@ class _Labelling:
         found = [await journal.get(name) for name in names]
         entries = [entry for entry in found if entry is not None and answer_of(entry)]
         bare = sum(entry is not None for entry in found) - len(entries)
-        without = f"the journal kept no text of {bare} of the {len(names)} entries to label"
+        problem = f"the journal kept no text of {bare} of the {len(names)} entries to label"
         if not entries:
             raise ConfigurationError(
-                f"{without}, so there is nothing to show; set `journal: {{content: all}}` for"
+                f"{problem}, so there is nothing to show; set `journal: {{content: all}}` for"
                 " what is recorded from now on, or label these where you have the text (--csv-out,"
                 " --csv-in)"
             )
         if bare:
-            typer.echo(f"{without}; they are left out here (--csv-out has them)")
+            typer.echo(f"{problem}; they are left out here (--csv-out has them)")
         console = Console()
         typer.echo(_HELP)
         place, rated = 0, set[str]()
@@ -320,7 +320,7 @@ class _Labelling:
                 typer.echo(f"there are claims 1 to {len(parts)}, not {claim}")
                 claim = None
             elif key in _RATINGS:
-                said = Feedback(
+                feedback = Feedback(
                     entry_id=entry.id,
                     rating=_RATINGS[key],
                     claim=None if claim is None else claim - 1,
@@ -328,11 +328,11 @@ class _Labelling:
                     rater=self.rater,
                     source="terminal",
                 )
-                await journal.rate(said)
+                await journal.rate(feedback)
                 if claim is None:
                     rated.add(entry.id)
                     return 1
-                typer.echo(f"claim {claim}: {said.rating}")
+                typer.echo(f"claim {claim}: {feedback.rating}")
                 claim, note = None, ""
             elif key in ("n", "note"):
                 note = rest
@@ -349,11 +349,11 @@ class _Labelling:
                 continue
             cells = {**entry_cells(entry), "rating": None, "rater": self.rater}
             own = [one for one in await journal.feedback(name) if one.rater == self.rater]
-            said = [
+            ratings = [
                 {"rating": one.rating, "about": one.about, "claim": one.claim, "note": one.note}
                 for one in own
             ]
-            rows += [{**cells, **one} for one in said or [{}]]
+            rows += [{**cells, **one} for one in ratings or [{}]]
         write_text(path, csv_text(({c: row.get(c) for c in _COLUMNS} for row in rows), _COLUMNS))
         typer.echo(f"{path}: {len(rows)} rows; fill in `rating` and read it with --csv-in")
 
@@ -363,9 +363,9 @@ class _Labelling:
         entries = [await journal.find(row.some_id) for row in rows]
         missing = [row for row, entry in zip(rows, entries, strict=True) if entry is None]
         if missing:
-            told = ", ".join(f"{row.some_id!r} ({row.where})" for row in missing[:_SHOWN])
+            shown = ", ".join(f"{row.some_id!r} ({row.where})" for row in missing[:_SHOWN])
             more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-            raise ConfigurationError(f"the journal has no entry or request {told}{more}")
+            raise ConfigurationError(f"the journal has no entry or request {shown}{more}")
         for row, entry in zip(rows, entries, strict=True):
             if entry is not None:
                 try:
@@ -376,10 +376,10 @@ class _Labelling:
         for row, entry in zip(rows, entries, strict=True):
             if entry is None:
                 continue
-            said = replace(row.feedback, entry_id=entry.id)
+            feedback = replace(row.feedback, entry_id=entry.id)
             known = {_content(one) for one in await journal.feedback(entry.id)}
-            if _content(said) not in known:
-                await journal.rate(said)
+            if _content(feedback) not in known:
+                await journal.rate(feedback)
                 new += 1
         typer.echo(f"{path}: {len(rows)} ratings, {new} of them new or changed")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from resay.cli.app import run_and_say
+from resay.cli.app import run_reporting_errors
 from resay.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -86,54 +86,54 @@ def serve(
     from resay.gateway import serve as serve_gateway
     from resay.gateway.logs import configure
 
-    told = GatewayConfig.load(
+    gateway_config = GatewayConfig.load(
         config, upstream=upstream, policy=policy, journal=_url(journal), state=state
     )
-    if workers > 1 and told.quotas and told.state is None:
+    if workers > 1 and gateway_config.quotas and gateway_config.state is None:
         problem = "several workers must share their quotas"
         raise ConfigurationError(f"{problem}; set `state`, or serve with one worker")
-    told = _with_journal(told, journal)
-    check_exposure(told, host)
+    gateway_config = _with_journal(gateway_config, journal)
+    check_exposure(gateway_config, host)
     log = log_format.value, log_level.value
-    gateway = Gateway(told) if workers == 1 else None
+    gateway = Gateway(gateway_config) if workers == 1 else None
     configure(*log)
     with listener(host, port) if gateway else reserve(host, port) as listening:
         url = f"http://{host}:{listening.getsockname()[1]}"
 
-        def say() -> None:
+        def announce() -> None:
             typer.echo(f"serving on {url}/v1")
-            if told.journal is not None:
+            if gateway_config.journal is not None:
                 typer.echo(f"dashboard on {url}/ui")
 
         if gateway is not None:
-            serve_gateway(gateway, told.limits, listening, say)
+            serve_gateway(gateway, gateway_config.limits, listening, announce)
             return
-        work = partial(_work, told, host, listening.getsockname()[1], log)
-        raise typer.Exit(serve_workers(workers, work, say))
+        work = partial(_work, gateway_config, host, listening.getsockname()[1], log)
+        raise typer.Exit(serve_workers(workers, work, announce))
 
 
 def _work(
-    told: GatewayConfig, host: str, port: int, log: tuple[Format, Level], pipe: Connection
+    config: GatewayConfig, host: str, port: int, log: tuple[Format, Level], pipe: Connection
 ) -> None:
     """Serve in one of several worker processes."""
     from resay.gateway import Gateway, listener
     from resay.gateway import serve as serve_gateway
     from resay.gateway.logs import configure
 
-    def serve_until_told() -> None:
+    def serve_worker() -> None:
         configure(*log)
-        gateway = Gateway(told)
+        gateway = Gateway(config)
         with listener(host, port, shared=True) as listening:
-            serve_gateway(gateway, told.limits, listening, lambda: pipe.send_bytes(b"+"), pipe)
+            serve_gateway(gateway, config.limits, listening, lambda: pipe.send_bytes(b"+"), pipe)
 
-    raise SystemExit(run_and_say(serve_until_told))
+    raise SystemExit(run_reporting_errors(serve_worker))
 
 
 def _url(journal: str | None) -> str | None:
     return None if journal == _NONE else journal
 
 
-def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
+def _with_journal(config: GatewayConfig, journal: str | None) -> GatewayConfig:
     """Return the config with a journal set, unless it sets one or `--journal none` disables it.
 
     If only policies name a journal, the gateway uses theirs, since its dashboard shows just one.
@@ -142,10 +142,10 @@ def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
     from resay.reporting.journal import JournalConfig
 
     if journal == _NONE:
-        return told.model_copy(update={"journal": None})
-    if "journal" in told.model_fields_set:
-        return told
-    policies = [Policy.load(file) for file in told.policy_files.values() if file is not None]
+        return config.model_copy(update={"journal": None})
+    if "journal" in config.model_fields_set:
+        return config
+    policies = [Policy.load(file) for file in config.policy_files.values() if file is not None]
     wanted = [policy.journal for policy in policies if policy.journal is not None]
     if any(other != wanted[0] for other in wanted):
         raise ConfigurationError(
@@ -153,4 +153,4 @@ def _with_journal(told: GatewayConfig, journal: str | None) -> GatewayConfig:
             " gateway file, or pass --journal"
         )
     found = wanted[0] if wanted else JournalConfig(url=JOURNAL)
-    return told.model_copy(update={"journal": found})
+    return config.model_copy(update={"journal": found})

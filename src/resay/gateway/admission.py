@@ -17,7 +17,7 @@ import anyio
 from resay.gateway.calls import Call, has_body
 from resay.gateway.config import GatewayConfig, GatewayLimits
 from resay.gateway.refusing import RefusedError
-from resay.reporting.dashboard.query import goes_by
+from resay.reporting.dashboard.query import is_trusted_host
 
 _SHOWN = 64
 _OTHER_SITES = frozenset({"cross-site", "same-site"})
@@ -68,7 +68,9 @@ class HostRules:
         """
         hosts = [value for name, value in call.headers if name == b"host"]
         host = hosts[0].decode("latin-1") if len(hosts) == 1 else ""
-        if (self._needs_no_key or self._hosts) and not goes_by(without_port(host), self._hosts):
+        if (self._needs_no_key or self._hosts) and not is_trusted_host(
+            without_port(host), self._hosts
+        ):
             message = f"the gateway does not accept the host {host[:_SHOWN]!r}; add it to `hosts`"
             raise RefusedError(403, "unknown_host", f"{message} in the gateway file")
         if self._needs_no_key:

@@ -67,7 +67,7 @@ _STRETCH = re.compile(
 _LENGTHS = {"syllabic": 2, "alphabetic": 3}
 
 
-def pieces_of_unspaced(text: str) -> str:
+def unspaced_ngrams(text: str) -> str:
     """Return the n-grams to index beside a text, so that its parts without spaces can be found.
 
     Args:
@@ -208,7 +208,7 @@ _SUMMARIES = (
 # first limit, it ranks only those with the query's rarest words, about as many as the second.
 _MANY_DOCUMENTS = 2000
 _MOST_RANKED = 1000
-_making = threading.Lock()
+_creation_lock = threading.Lock()
 
 
 class NoIndexError(ConfigurationError):
@@ -242,7 +242,7 @@ def opened(
             yield connection
             connection.execute("COMMIT")
     except sqlite3.Error as error:
-        raise _explained(error, path) from error
+        raise _open_error(error, path) from error
 
 
 # A rollback journal, SQLite's default, instead of a write-ahead log: that needs files beside the
@@ -272,7 +272,7 @@ def _make(path: Path, folder: Path) -> None:
     """Create the file if missing, with the folder's permissions, since it repeats its content."""
     # Closing a file drops SQLite's locks on it in the same process, so no other thread may open
     # this one before it is closed.
-    with _making:
+    with _creation_lock:
         if path.exists():
             return
         try:
@@ -292,12 +292,12 @@ def _check(
     connection: sqlite3.Connection, path: Path, folder: Path, mode: Literal["read", "write"]
 ) -> None:
     """Check that a file is an index; create the tables if it is empty or of an older version."""
-    application, version = _mark(connection)
+    application, version = _application_and_version(connection)
     if application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         version = 0
     elif application != _APPLICATION_ID:
         raise ConfigurationError(
-            f"{str(path)!r} is a database of something else; name another file as `index`"
+            f"{str(path)!r} is another kind of database; name another file as `index`"
         )
     if version > _VERSION:
         raise NoIndexError(
@@ -318,7 +318,7 @@ def _rebuild(connection: sqlite3.Connection, path: Path, folder: Path) -> None:
     for statement in _TABLES:
         connection.execute(statement)
     connection.execute(
-        "INSERT INTO about VALUES (?, 'none', 0, '[]', '[]')", (_whereabouts(path, folder),)
+        "INSERT INTO about VALUES (?, 'none', 0, '[]', '[]')", (_relative_folder(path, folder),)
     )
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -331,7 +331,7 @@ def belongs_to(connection: sqlite3.Connection, path: Path, folder: Path) -> None
         ConfigurationError: It belongs to another folder.
     """
     (kept,) = connection.execute("SELECT folder FROM about").fetchone()
-    if kept != _whereabouts(path, folder):
+    if kept != _relative_folder(path, folder):
         raise ConfigurationError(
             f"{str(path)!r} is the index of another folder, {kept!r} as seen from there, and not of"
             f" {str(folder)!r}; name another file as `index`, or delete it if the folder was moved"
@@ -407,36 +407,36 @@ def _expressions(connection: sqlite3.Connection, query: str) -> Iterator[tuple[s
     # has no weight in BM25.
     common = frozenset[str]().union(*(STOP_WORDS.get(one, ()) for one in languages))
     rarest = sorted(counts, key=lambda phrase: (phrases[phrase] in common, counts[phrase]))
-    telling = [
+    distinctive = [
         phrase
         for phrase in rarest
         if counts[phrase] < documents / 2 and phrases[phrase] not in common
     ] or rarest[:1]
-    totals = accumulate(counts[phrase] for phrase in telling)
+    totals = accumulate(counts[phrase] for phrase in distinctive)
     few = sum(total <= _MOST_RANKED for total in totals) or 1
-    rare, others = " OR ".join(telling[:few]), " OR ".join(telling[few:])
+    rare, others = " OR ".join(distinctive[:few]), " OR ".join(distinctive[few:])
     if others:
         # The rare words count twice, since they are in both parts, so the others must as well.
         yield f"({rare}) AND ({rare} OR {others} OR {others})", 2
-    yield " OR ".join(telling), 1
+    yield " OR ".join(distinctive), 1
 
 
 def _document(row: tuple[Any, ...], times: int) -> Document:
-    path, number, title, text, start, end, page, said, rank = row
-    metadata: dict[str, Any] = json.loads(said) if said else {}
+    path, number, title, text, start, end, page, metadata_json, rank = row
+    metadata: dict[str, Any] = json.loads(metadata_json) if metadata_json else {}
     metadata |= {"title": title, "path": path, "start": start, "end": end}
     if page is not None:
         metadata["page"] = page
     return Document(f"{path}#{number}", text, -rank / times, metadata)
 
 
-def _mark(connection: sqlite3.Connection) -> tuple[int, int]:
+def _application_and_version(connection: sqlite3.Connection) -> tuple[int, int]:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return application, version
 
 
-def _whereabouts(path: Path, folder: Path) -> str:
+def _relative_folder(path: Path, folder: Path) -> str:
     """Return the folder's path relative to the index, since the two may be moved together."""
     there, here = os.path.realpath(folder), os.path.realpath(path.parent)
     try:
@@ -452,7 +452,7 @@ def _no_index(path: Path, folder: Path) -> NoIndexError:
     )
 
 
-def _explained(error: sqlite3.Error, path: Path) -> ConfigurationError:
+def _open_error(error: sqlite3.Error, path: Path) -> ConfigurationError:
     name = str(path)
     if "no such module" in str(error):
         return ConfigurationError(
@@ -466,8 +466,8 @@ def _explained(error: sqlite3.Error, path: Path) -> ConfigurationError:
             " written, as must its folder, or name another file as `index`"
         )
     return ConfigurationError(
-        f"{name!r} is damaged, or no index of Resay's ({error}); delete it if it is one, and it is"
-        " made again, or name another file as `index`"
+        f"{name!r} is damaged, or not a Resay index ({error}); delete it if it is an index, to"
+        " rebuild it, or name another file as `index`"
     )
 
 
@@ -548,14 +548,14 @@ def index_folder(
     file = index_path(folder, index)
     listing = find_files(folder, file)
     with suppress(NoIndexError, _OutdatedError):
-        return _go_over(folder, file, language, "stamps", listing)
+        return _update_index(folder, file, language, "stamps", listing)
     try:
-        return _go_over(folder, file, language, "write")
+        return _update_index(folder, file, language, "write")
     except ConfigurationError as error:
         # Copied files have other times than the originals, so an index in a read-only image may be
         # up to date all the same.
         try:
-            return _go_over(folder, file, language, "compare", listing)
+            return _update_index(folder, file, language, "compare", listing)
         except (NoIndexError, _OutdatedError):
             raise error from None
 
@@ -569,7 +569,7 @@ class _OutdatedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _IndexedFile:
     """The index's record of a file."""
 
     id: int
@@ -578,7 +578,7 @@ class _Known:
     skipped: str | None
 
 
-def _go_over(
+def _update_index(
     folder: Path, file: Path, language: Language, how: _How, listing: _Listing | None = None
 ) -> IndexReport:
     with opened(file, "write" if how == "write" else "read", folder=folder) as connection:
@@ -589,7 +589,7 @@ def _go_over(
             _rebuild(connection, file, folder)
             connection.execute("UPDATE about SET language = ?", (language,))
         # A writer lists the files again: while it waited, other writers may have indexed new ones.
-        return _Run(connection, language, how).over(listing or find_files(folder, file))
+        return _Update(connection, language, how).run(listing or find_files(folder, file))
 
 
 def _is_stemmed(connection: sqlite3.Connection, language: Language, how: _How) -> bool:
@@ -597,14 +597,14 @@ def _is_stemmed(connection: sqlite3.Connection, language: Language, how: _How) -
     made_for, *lists = connection.execute(
         "SELECT language, languages, stemmed FROM about"
     ).fetchone()
-    told, stemmed = map(json.loads, lists)
+    languages, stemmed = map(json.loads, lists)
     if made_for != language:
         return False
     # An index that cannot be written stays usable if a stemmer was installed since.
-    return how == "compare" or all(one in stemmed for one in told if has_stems(one))
+    return how == "compare" or all(one in stemmed for one in languages if has_stems(one))
 
 
-class _Run:
+class _Update:
     """One comparison of a folder with its index.
 
     Args:
@@ -632,7 +632,7 @@ class _Run:
         self._to_stem: dict[str, list[tuple[int, list[str]]]] = {}
         self._last_file, self._last_chunk = connection.execute(_LAST).fetchone()
 
-    def over(self, listing: _Listing) -> IndexReport:
+    def run(self, listing: _Listing) -> IndexReport:
         found, unseen = listing
         known = self._known()
         for path in sorted(known.keys() - {one.path for one in found}):
@@ -653,16 +653,16 @@ class _Run:
             documents=self._connection.execute("SELECT count(*) FROM chunks").fetchone()[0],
         )
 
-    def _known(self) -> dict[str, _Known]:
+    def _known(self) -> dict[str, _IndexedFile]:
         rows = self._connection.execute(
             "SELECT path, id, size, mtime_ns, digest, skipped FROM files"
         )
         return {
-            path: _Known(number, (size, mtime_ns), digest, skipped)
+            path: _IndexedFile(number, (size, mtime_ns), digest, skipped)
             for path, number, size, mtime_ns, digest, skipped in rows
         }
 
-    def _compare(self, found: Found, known: _Known | None) -> None:
+    def _compare(self, found: Found, known: _IndexedFile | None) -> None:
         if known is not None and known.stamp == (found.size, found.mtime_ns):
             self._keep(found.path, known)
             return
@@ -680,19 +680,19 @@ class _Run:
             if known is not None:
                 self._drop(found.path, known)
 
-    def _keep(self, path: str, known: _Known) -> None:
+    def _keep(self, path: str, known: _IndexedFile) -> None:
         if known.skipped is None:
             self._unchanged.append(path)
         else:
             self._skipped.append(Skipped(path, known.skipped))
 
-    def _touch(self, known: _Known, content: Content) -> None:
+    def _touch(self, known: _IndexedFile, content: Content) -> None:
         if self._how == "write":
             self._connection.execute(
                 "UPDATE files SET mtime_ns = ? WHERE id = ?", (content.mtime_ns, known.id)
             )
 
-    def _replace(self, path: str, known: _Known | None, content: Content) -> None:
+    def _replace(self, path: str, known: _IndexedFile | None, content: Content) -> None:
         found = Excerpts(())
         reason = None
         try:
@@ -712,7 +712,7 @@ class _Run:
         else:
             (self._changed if had_text else self._added).append(path)
 
-    def _drop(self, path: str, known: _Known) -> None:
+    def _drop(self, path: str, known: _IndexedFile) -> None:
         self._must_write()
         self._forget(known)
         if known.skipped is None:
@@ -722,7 +722,7 @@ class _Run:
         if self._how != "write":
             raise _OutdatedError
 
-    def _forget(self, known: _Known) -> None:
+    def _forget(self, known: _IndexedFile) -> None:
         self._has_changed = True
         for statement in _FORGET:
             self._connection.execute(statement, (known.id,))
@@ -733,8 +733,8 @@ class _Run:
         words = [words_of(f"{part.chunk.title}\n{part.text}") for part in found.parts]
         language = self._language_of(words)
         stemmed = language if language is not None and has_stems(language) else None
-        said = json.dumps(found.metadata) if found.metadata else None
-        about = (content.size, content.mtime_ns, content.digest, skipped, said)
+        metadata_json = json.dumps(found.metadata) if found.metadata else None
+        about = (content.size, content.mtime_ns, content.digest, skipped, metadata_json)
         self._files.append((file, path, *about, language, stemmed is not None))
         for key, value in found.metadata.items():
             values = value if isinstance(value, tuple) else (value,)
@@ -744,7 +744,7 @@ class _Run:
             chunk = part.chunk
             self._last_chunk = row = self._last_chunk + 1
             self._chunks.append((row, file, number, chunk.start, chunk.end, part.page))
-            pieces = pieces_of_unspaced(f"{path}\n{chunk.title}\n{part.text}")
+            pieces = unspaced_ngrams(f"{path}\n{chunk.title}\n{part.text}")
             self._texts.append((row, path, chunk.title, part.text, pieces))
             if stemmed is not None:
                 to_stem = (len(self._texts) - 1, words_of_path + words[number - 1])

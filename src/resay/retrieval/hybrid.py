@@ -109,7 +109,7 @@ class Reranker:
         pairs = [(query, part) for of_text in parts for part in of_text]
         rows = (await self._model.classify(pairs)).tolist()
         if not all(math.isfinite(score) for (score,) in rows):
-            raise ScorerError(f"the reranker {self.called!r} gave something that is no number")
+            raise ScorerError(f"the reranker {self.called!r} returned a non-finite score")
         rest = (score for (score,) in rows)
         return [max(next(rest) for _ in of_text) for of_text in parts]
 

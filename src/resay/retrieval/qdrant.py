@@ -468,8 +468,8 @@ class QdrantRetriever:
         for key in (self._text_key, _ID):
             if key in document.metadata:
                 raise ConfigurationError(
-                    f"the document {document.id!r} has metadata under {key!r}, which is taken; name"
-                    " it otherwise"
+                    f"the document {document.id!r} has metadata under {key!r}, which is reserved;"
+                    " rename it"
                 )
         payload = {**document.metadata, self._text_key: document.text, _ID: document.id}
         named = vector if self._vector_name is None else {self._vector_name: vector}

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from support.attacks import ANSWER, Upstream, is_well, said
+from support.attacks import ANSWER, Upstream, http_response, is_well
 from support.gateway import POLICY, Gateways, Served
 
 UNCACHED = POLICY + "cache: {store: none}\n"
@@ -58,7 +58,7 @@ def shared(starter: Gateways) -> Served:
 
 @pytest.fixture
 def upstream(shared_upstream: Upstream) -> Upstream:
-    shared_upstream.says(said(ANSWER))
+    shared_upstream.says(http_response(ANSWER))
     return shared_upstream
 
 

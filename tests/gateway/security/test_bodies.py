@@ -13,7 +13,17 @@ from typing import Any
 
 import pytest
 
-from support.attacks import ANSWER, CHAT, Answered, Upstream, answered, ask, chunked, head_of, said
+from support.attacks import (
+    ANSWER,
+    CHAT,
+    Answered,
+    Upstream,
+    answered,
+    ask,
+    chunked,
+    head_of,
+    http_response,
+)
 from support.gateway import MESSAGES, POLICY, Gateways, Served
 
 FILES = "/v1/files"
@@ -112,7 +122,7 @@ def test_what_the_upstream_packed_is_not_unpacked_without_end(
 ) -> None:
     packed = bomb(kind, 64 * MB)
     lines = [f"Content-Encoding: {kind}", "Content-Type: text/event-stream"][: 1 + stream]
-    upstream.says(said(packed, *lines))
+    upstream.says(http_response(packed, *lines))
     with memory_at_most(32 * MB):
         assert ask(served, {**ASKED, "stream": stream}).status in (200, 502)
 
@@ -122,7 +132,7 @@ def test_what_is_packed_in_an_odd_way_is_not_unpacked(
     served: Served, upstream: Upstream, kind: str
 ) -> None:
     twice = gzip.compress(bomb("gzip", 64 * MB))
-    upstream.says(said(twice, f"Content-Encoding: {kind}"))
+    upstream.says(http_response(twice, f"Content-Encoding: {kind}"))
     with memory_at_most(16 * MB):
         assert ask(served, ASKED).status in (200, 502)
 
@@ -239,7 +249,7 @@ ODD_TEXTS = [
 
 def test_half_a_character_is_sent_on_as_it_was_said(served: Served, upstream: Upstream) -> None:
     for text in ODD_TEXTS:
-        upstream.says(said(ANSWER))
+        upstream.says(http_response(ANSWER))
         body = r'{"model": "m", "messages": [{"role": "user", "content": "A %s?"}], "%s": 1}'
         asked = (body % (text, text)).encode()
         assert ask(served, asked).status == 200
@@ -252,7 +262,7 @@ def test_half_a_character_is_answered_as_it_was_said(
     served: Served, upstream: Upstream, text: str, policy: str
 ) -> None:
     said_so = json.dumps(ANSWER).replace("steel", text).encode()
-    upstream.says(said(said_so))
+    upstream.says(http_response(said_so))
     answer = ask(served, ASKED, f"x-resay-policy: {policy}")
     assert answer.status == 200
     # Any strict reader can read it.
@@ -274,7 +284,7 @@ def test_half_a_character_is_answered_as_it_was_said(
     ids=lambda fields: fields[:20].decode(),
 )
 def test_an_odd_answer_is_given_as_json(served: Served, upstream: Upstream, fields: bytes) -> None:
-    upstream.says(said(json.dumps(ANSWER).encode().replace(b"{", b"{%s, " % fields, 1)))
+    upstream.says(http_response(json.dumps(ANSWER).encode().replace(b"{", b"{%s, " % fields, 1)))
     answer: Answered = ask(served, ASKED)
     assert answer.status == 200
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.attacks import ANSWER, CHAT, Upstream, ask, said
+from support.attacks import ANSWER, CHAT, Upstream, ask, http_response
 from support.gateway import POLICY, Gateways, Served
 
 if find_spec("litellm") is None:
@@ -97,7 +97,7 @@ def test_only_the_upstream_and_the_policys_own_are_asked(
     name: str,
     policy: str,
 ) -> None:
-    policys_own.says(said(ANSWER))
+    policys_own.says(http_response(ANSWER))
     told = hostile(canary.root_url)[name]
     answer = ask(
         mixed,
@@ -141,7 +141,7 @@ def test_nothing_that_messages_refer_to_is_fetched(
     name: str,
     policy: str,
 ) -> None:
-    policys_own.says(said(ANSWER))
+    policys_own.says(http_response(ANSWER))
     part = refer(canary.root_url)[name]
     messages = [{"role": "user", "content": [{"type": "text", "text": QUESTION}, part]}]
     asked = {"model": "m", "messages": messages}

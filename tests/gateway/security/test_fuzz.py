@@ -16,10 +16,10 @@ from support.attacks import (
     LONGEST_S,
     Upstream,
     ask,
+    http_response,
     is_well,
     kept_logs,
     posting,
-    said,
     stream_of,
 )
 from support.gateway import ASKED, Served
@@ -105,7 +105,7 @@ FIELDS = [
 def test_no_request_breaks_it(
     served: Served, upstream: Upstream, path: str, fields: dict[str, Any]
 ) -> None:
-    upstream.says(said(ANSWER))
+    upstream.says(http_response(ANSWER))
     answer = ask(served, {**ASKED[path], **fields}, target=path)
     assert answer.status in STATUSES, (answer.status, answer.body)
     assert all(isinstance(request.json, dict) for request in upstream.received)
@@ -135,7 +135,7 @@ events = st.one_of(
 def test_no_answer_of_an_upstream_breaks_it(
     served: Served, upstream: Upstream, path: str, value: Any
 ) -> None:
-    upstream.says(said(value))
+    upstream.says(http_response(value))
     answer = ask(served, ASKED[path], target=path)
     assert answer.status in STATUSES, (answer.status, answer.body)
 

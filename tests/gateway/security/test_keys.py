@@ -21,9 +21,9 @@ from support.attacks import (
     answered,
     ask,
     head_of,
+    http_response,
     kept_logs,
     posting,
-    said,
 )
 from support.gateway import POLICY, Gateways, Served
 
@@ -69,7 +69,7 @@ def logs() -> Iterator[Logs]:
 
 KEY = f"Authorization: Bearer {THEIRS}"
 QUERY = f"?key={IN_QUERY}&api_key={IN_QUERY}"
-ODD = said(b'{"error": {"message": "%s %s"}}' % (SAID.encode(), ASKED.encode()))
+ODD = http_response(b'{"error": {"message": "%s %s"}}' % (SAID.encode(), ASKED.encode()))
 
 # What the client sends, what the upstream says, and what comes of it.
 TROUBLE: dict[str, tuple[Any, list[str], bytes, set[int]]] = {
@@ -82,12 +82,12 @@ TROUBLE: dict[str, tuple[Any, list[str], bytes, set[int]]] = {
     "headers too long": (BODY, ["X-Long: " + "x" * 40_000], ODD, {431}),
     "no upstream": (BODY, [], b"", {502}),
     "no answer of the upstream": (BODY, [], f"nonsense {SAID}\r\n\r\n".encode(), {502}),
-    "an answer that is too long": (BODY, [], said(SAID.encode() * 1000), {502}),
+    "an answer that is too long": (BODY, [], http_response(SAID.encode() * 1000), {502}),
     "half an answer": (BODY, [], b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + SAID.encode(),
                        {504}),
-    "badly packed": (BODY, [], said(SAID.encode(), "Content-Encoding: gzip"), {502}),
+    "badly packed": (BODY, [], http_response(SAID.encode(), "Content-Encoding: gzip"), {502}),
     "withheld": (BODY, ["x-resay-policy: withheld"],
-                 said({**ANSWER, "choices": [{"message": {"content": SAID * 4}}]}), {422}),
+                 http_response({**ANSWER, "choices": [{"message": {"content": SAID * 4}}]}), {422}),
 }  # fmt: skip
 
 

@@ -20,8 +20,8 @@ from support.attacks import (
     answered,
     ask,
     head_of,
+    http_response,
     posting,
-    said,
     wait_until,
 )
 from support.gateway import MESSAGES, POLICY, Gateways, Served
@@ -134,7 +134,7 @@ def test_what_waits_is_bounded(small: Served, upstream: Upstream, crowd: Crowd) 
 
     async def late(request: Received) -> AsyncIterator[bytes]:
         await go_on.wait()
-        yield said(ANSWER)
+        yield http_response(ANSWER)
 
     upstream.says(late)
     try:
@@ -194,7 +194,7 @@ def test_those_that_read_nothing_lose_their_connection(
     deaf: Served, upstream: Upstream, path: str
 ) -> None:
     answer = {**ANSWER, "padding": "x" * BIG}
-    upstream.says(said(answer))
+    upstream.says(http_response(answer))
     host, port = deaf.url.removeprefix("http://").split(":")
     with ExitStack() as stack:
         for _ in range(7):
@@ -212,7 +212,7 @@ def test_those_that_read_nothing_lose_their_connection(
 def test_one_that_reads_slowly_gets_all(starter: Gateways, upstream: Upstream) -> None:
     served = starter.start(UNCACHED, limits={"write_s": 0.3})
     answer = {**ANSWER, "padding": "x" * 3_000_000}
-    upstream.says(said(answer))
+    upstream.says(http_response(answer))
     host, port = served.url.removeprefix("http://").split(":")
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

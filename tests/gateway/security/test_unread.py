@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from resay.adapters.policies import verdict_in
-from support.attacks import ANSWER, Received, Upstream, ask, said, stream_of
+from support.attacks import ANSWER, Received, Upstream, ask, http_response, stream_of
 from support.gateway import ASKED, Served
 
 CHAT, TEXT, MESSAGES, RESPONSES = (
@@ -120,7 +120,7 @@ def to_main(answer: bytes) -> Any:
         other = f"Nobody knows it, number {next(numbers)} says."
         own = {"text": other, "message": {"role": "assistant", "content": other}}
         bodies = message(block(other)) | response(item(block(other, "output_text")))
-        yield said(bodies | chat(choice(**own)))
+        yield http_response(bodies | chat(choice(**own)))
 
     return says
 
@@ -132,7 +132,7 @@ def test_all_answers_there_are_are_checked_or_end_by_on_error(
     path, asked, answer = ANSWERS[name]
     before = len(served.told)
     for policy in ("hidden", "after"):
-        upstream.says(to_main(said(answer)))
+        upstream.says(to_main(http_response(answer)))
         given = ask(
             served,
             {**ASKED[path], **asked},
@@ -233,7 +233,7 @@ def test_all_that_is_streamed_is_checked_or_ends_by_on_error(
 def test_what_is_answered_says_whether_it_is_a_stream(
     served: Served, upstream: Upstream, wanted: Any, streams: bool
 ) -> None:
-    answer = stream_of(piece(WORDS, 0, "stop"), END) if streams else said(chat(choice()))
+    answer = stream_of(piece(WORDS, 0, "stop"), END) if streams else http_response(chat(choice()))
     before = len(served.told)
     for policy in ("hidden", "after"):
         upstream.says(to_main(answer))

@@ -20,7 +20,7 @@ from support.attacks import (
     ask,
     chunked,
     head_of,
-    said,
+    http_response,
     stream_of,
 )
 from support.gateway import MESSAGES, Gateways, Served
@@ -87,7 +87,7 @@ STREAMS = {
 def streaming(pieces: list[bytes | None]) -> Any:
     async def says(request: Received) -> AsyncIterator[bytes]:
         if not request.json.get("stream"):
-            yield said(ANSWER)
+            yield http_response(ANSWER)
             return
         yield stream_of()
         for piece in pieces:
@@ -144,16 +144,16 @@ REFUSED = {
     "a status of no kind": b"HTTP/1.1 999 No\r\nContent-Length: 2\r\n\r\n{}",
     "a status below all": b"HTTP/1.1 099 No\r\nContent-Length: 2\r\n\r\n{}",
     "another protocol": b"HTTP/1.1 101 No\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
-    "a carriage return in a header": said(ANSWER, "X-A: b\rX-Evil: 1"),
-    "a NUL in a header": said(ANSWER, "X-A: b\x00X-Evil: 1"),
-    "a name with a space": said(ANSWER, "X A: 1"),
-    "two lengths": said(ANSWER, "Content-Length: 5"),
-    "a length and chunks": said(ANSWER, "Transfer-Encoding: chunked"),
-    "a header without end": said(ANSWER, "X-A: " + "x" * 500_000),
-    "headers without end": said(ANSWER, *[f"X-{i}: {i}" for i in range(100_000)]),
+    "a carriage return in a header": http_response(ANSWER, "X-A: b\rX-Evil: 1"),
+    "a NUL in a header": http_response(ANSWER, "X-A: b\x00X-Evil: 1"),
+    "a name with a space": http_response(ANSWER, "X A: 1"),
+    "two lengths": http_response(ANSWER, "Content-Length: 5"),
+    "a length and chunks": http_response(ANSWER, "Transfer-Encoding: chunked"),
+    "a header without end": http_response(ANSWER, "X-A: " + "x" * 500_000),
+    "headers without end": http_response(ANSWER, *[f"X-{i}: {i}" for i in range(100_000)]),
     "less than it says": b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{}",
     "chunks of no size": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
-    "not what it is packed as": said(b"{}", "Content-Encoding: gzip"),
+    "not what it is packed as": http_response(b"{}", "Content-Encoding: gzip"),
 }
 
 
@@ -177,7 +177,7 @@ def test_no_header_of_the_upstream_becomes_another(
     served: Served, upstream: Upstream, path: str
 ) -> None:
     odd = ["X-A: b\r\n X-Evil: 1", "X-B: a%0d%0aX-Evil: 1", "X-C: \xe9\x85X-Evil: 1"]
-    upstream.says(said(ANSWER, *odd, "X-Resay-Action: allow", "X-Resay-Decision: fine"))
+    upstream.says(http_response(ANSWER, *odd, "X-Resay-Action: allow", "X-Resay-Decision: fine"))
     answer = ask(served, ASKED, target=path)
     assert answer.status == 200
     names = [name for name, _ in answer.headers]
@@ -192,7 +192,7 @@ def test_no_header_of_the_upstream_becomes_another(
 def test_an_answer_behind_an_answer_is_given_to_nobody(
     served: Served, upstream: Upstream, path: str
 ) -> None:
-    upstream.says(said(ANSWER) + said({**ANSWER, "evil": SECRET}))
+    upstream.says(http_response(ANSWER) + http_response({**ANSWER, "evil": SECRET}))
     for _ in range(3):
         answer = ask(served, ASKED, target=path)
         assert SECRET.encode() not in answer.data
@@ -205,7 +205,9 @@ def test_nobody_follows_the_upstream_elsewhere(
 ) -> None:
     with Upstream() as elsewhere:
         where = [f"{name}: {elsewhere.root_url}/x" for name in ("Location", "Content-Location")]
-        upstream.says(said({}, *where, f"Refresh: 0; url={elsewhere.root_url}", status=status))
+        upstream.says(
+            http_response({}, *where, f"Refresh: 0; url={elsewhere.root_url}", status=status)
+        )
         answer = ask(served, ASKED, target=path)
         assert elsewhere.connections == 0
     # The client is not led past the guard either.
@@ -223,5 +225,5 @@ def test_an_answer_without_end_is_not_kept(starter: Gateways, upstream: Upstream
     served = starter.start(limits={"answer_bytes": 1_000_000})
     upstream.says(endless)
     assert ask(served, ASKED).error["code"] == "answer_too_large"
-    upstream.says(said(chunked(b"x")))
+    upstream.says(http_response(chunked(b"x")))
     assert answered(served, head_of("GET", "/v1/models")).status == 200

@@ -14,7 +14,7 @@ from anthropic import Anthropic, AsyncAnthropic
 
 from resay.adapters.http import package_of
 from simulation import RequestRecord, SimulatedProvider
-from support.covering import taking_turns
+from support.covering import alternating
 from support.known_world import WORLD
 
 HTTP: Any = package_of(anthropic.DefaultHttpxClient)
@@ -168,7 +168,7 @@ def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anthropic._base_client.MAX_RETRY_DELAY", 0.001)
 
 
-@pytest.fixture(params=taking_turns("sync", "async"))
+@pytest.fixture(params=alternating("sync", "async"))
 def guarded(
     request: pytest.FixtureRequest, sync_client: Anthropic, async_client: AsyncAnthropic
 ) -> Callable[[Any], Any]:

@@ -11,7 +11,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 
 from resay_anthropic import guard_client
-from support.attacks import Received, Upstream, said, stream_of
+from support.attacks import Received, Upstream, http_response, stream_of
 
 pytestmark = pytest.mark.anyio
 
@@ -59,8 +59,8 @@ STREAM = stream_of(
 )
 ODD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + WORDS.encode()
 ANSWERS = {
-    "two blocks": said(message(block("Of steel. "), block(WORDS)), "Connection: close"),
-    "an unknown block": said(message(block("Of steel."), block(WORDS, "rich"))),
+    "two blocks": http_response(message(block("Of steel. "), block(WORDS)), "Connection: close"),
+    "an unknown block": http_response(message(block("Of steel."), block(WORDS, "rich"))),
     "a stream": STREAM,
     "no JSON": ODD,
 }
@@ -77,7 +77,7 @@ def answering(first: bytes) -> Any:
 
     async def says(request: Received) -> AsyncIterator[bytes]:
         number = next(numbers)
-        other = said(message(block(f"Nobody knows, {number} says.")), "Connection: close")
+        other = http_response(message(block(f"Nobody knows, {number} says.")), "Connection: close")
         yield other if number else first
 
     return says

@@ -12,7 +12,7 @@ from langchain_openai import ChatOpenAI
 
 from resay.core.verdict import Verdict
 from simulation import SimulatedProvider
-from support.covering import taking_turns
+from support.covering import alternating
 from support.langchain import WORLD
 
 
@@ -53,7 +53,7 @@ async def model(make_model: MakeModel) -> ChatOpenAI:
 Ask = Callable[..., Awaitable[Any]]
 
 
-@pytest.fixture(params=taking_turns("invoke", "ainvoke"))
+@pytest.fixture(params=alternating("invoke", "ainvoke"))
 def ask(request: pytest.FixtureRequest) -> Ask:
     """One way to ask. The synchronous one runs inside a running event loop, as in a notebook."""
 

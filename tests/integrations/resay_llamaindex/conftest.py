@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from simulation import SimulatedProvider
-from support.covering import taking_turns
+from support.covering import alternating
 from support.known_world import WORLD
 
 
@@ -53,7 +53,7 @@ async def llm(make_llm: Callable[..., Any]) -> Any:
 Call = Callable[..., Awaitable[Any]]
 
 
-@pytest.fixture(params=taking_turns("sync", "async"))
+@pytest.fixture(params=alternating("sync", "async"))
 def call(request: pytest.FixtureRequest) -> Call:
     """Call by one side. The synchronous one runs inside a running event loop, as in a notebook.
 

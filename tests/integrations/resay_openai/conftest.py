@@ -11,7 +11,7 @@ import pytest
 
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
 from simulation import SimulatedProvider
-from support.covering import taking_turns
+from support.covering import alternating
 from support.known_world import WORLD
 
 Make = Callable[..., Any]
@@ -24,7 +24,7 @@ def provider() -> Iterator[SimulatedProvider]:
         yield provider
 
 
-@pytest.fixture(params=taking_turns("sync", "async"))
+@pytest.fixture(params=alternating("sync", "async"))
 async def make(provider: SimulatedProvider, request: pytest.FixtureRequest) -> AsyncIterator[Make]:
     """Makes guarded clients of one of both kinds, which are closed in the end.
 

@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI, guard_http_client, verdict_of
-from support.attacks import ANSWER, Received, Upstream, said, stream_of
+from support.attacks import ANSWER, Received, Upstream, http_response, stream_of
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,9 @@ def piece(content: str, index: int = 0) -> bytes:
     return f"data: {json.dumps({**known, 'choices': [delta]})}\n\n".encode()
 
 
-TWO = said(ANSWER | {"choices": [choice("Of steel."), choice(WORDS, 1)]}, "Connection: close")
+TWO = http_response(
+    ANSWER | {"choices": [choice("Of steel."), choice(WORDS, 1)]}, "Connection: close"
+)
 STREAM = stream_of(piece("Of steel."), piece(WORDS, 1), b"data: [DONE]\n\n")
 ODD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n" + WORDS.encode()
 
@@ -58,7 +60,7 @@ def answering(first: bytes) -> Any:
 
     async def says(request: Received) -> AsyncIterator[bytes]:
         number = next(numbers)
-        other = said(ANSWER | {"choices": [choice(f"Nobody knows, {number} says.")]})
+        other = http_response(ANSWER | {"choices": [choice(f"Nobody knows, {number} says.")]})
         yield other if number else first
 
     return says

@@ -14,9 +14,9 @@ from resay.reporting.dashboard.query import (
     BYS,
     DECISIONS,
     SPANS,
+    DashboardQuery,
     Figures,
     Frequent,
-    Wanted,
     checked,
     flag_rate,
 )
@@ -84,7 +84,7 @@ _MEANING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Site:
     """The location of the pages, which builds their addresses.
 
     Attributes:
@@ -95,17 +95,17 @@ class Place:
     base: str
     assets: Assets
 
-    def home(self, wanted: Wanted | None = None, **changes: object) -> str:
+    def home(self, query: DashboardQuery | None = None, **changes: object) -> str:
         """Return the address of the home page."""
-        return f"{self.base or '/'}{(wanted or Wanted()).query(**changes)}"
+        return f"{self.base or '/'}{(query or DashboardQuery()).query_string(**changes)}"
 
-    def part(self, name: str, wanted: Wanted) -> str:
+    def part(self, name: str, query: DashboardQuery) -> str:
         """Return the address of a part of the home page, or of its data."""
-        return f"{self.base}/{name}{wanted.query()}"
+        return f"{self.base}/{name}{query.query_string()}"
 
-    def verdict(self, entry_id: str, wanted: Wanted) -> str:
+    def verdict(self, entry_id: str, query: DashboardQuery) -> str:
         """Return the address of a verdict, with the query that leads back to the list."""
-        return f"{self.base}/verdicts/{quote(entry_id, safe='')}{wanted.query()}"
+        return f"{self.base}/verdicts/{quote(entry_id, safe='')}{query.query_string()}"
 
     def file(self, name: str) -> str:
         """Return the address of a static file."""
@@ -113,7 +113,7 @@ class Place:
 
 
 def page(
-    place: Place,
+    site: Site,
     title: str,
     *body: Html | None,
     heading: Html | None = None,
@@ -123,14 +123,14 @@ def page(
     """Render a whole page.
 
     Args:
-        place: The location of the pages.
+        site: The location of the pages.
         title: The page's title in the browser.
         body: The children of `main`.
         heading: The `h1`, if it is not part of the body.
         skip: The id and the name of the target of a skip link.
         scripted: Whether the page updates itself with the script.
     """
-    brand = tag("a", tag("b", "Resay", class_="brand"), href=place.home(), class_="home")
+    brand = tag("a", tag("b", "Resay", class_="brand"), href=site.home(), class_="home")
     top = tag("header", tag("p", brand), heading, class_="top")
     whole = [
         tag("a", f"Skip to {skip[1]}", href=f"#{skip[0]}", class_="skip") if skip else None,
@@ -138,7 +138,7 @@ def page(
         tag("main", *body),
         tag("footer", tag("p", _MEANING), tag("p", f"Resay {__version__}")),
     ]
-    head = _head(place, title, scripted)
+    head = _head(site, title, scripted)
     html = tag(
         "html",
         head,
@@ -148,29 +148,29 @@ def page(
     return f"<!doctype html>\n{html}\n"
 
 
-def notice_page(place: Place, title: str, *said: str) -> str:
+def notice_page(site: Site, title: str, *texts: str) -> str:
     """Render a page with nothing but a message."""
     card = tag(
         "section",
         tag("h1", title),
-        *(tag("p", line) for line in said),
-        tag("p", tag("a", "All verdicts", href=place.home())),
+        *(tag("p", line) for line in texts),
+        tag("p", tag("a", "All verdicts", href=site.home())),
         class_="panel",
     )
-    return page(place, title, card)
+    return page(site, title, card)
 
 
-def _head(place: Place, title: str, scripted: bool) -> Html:
-    files = place.assets
-    script = tag("script", src=place.file(files.script.name), type="module")
+def _head(site: Site, title: str, scripted: bool) -> Html:
+    files = site.assets
+    script = tag("script", src=site.file(files.script.name), type="module")
     return tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name_="color-scheme", content="light dark"),
         tag("title", f"{title} – Resay"),
-        tag("link", rel="stylesheet", href=place.file(files.style.name)),
-        tag("link", rel="icon", type="image/svg+xml", href=place.file(files.icon.name)),
+        tag("link", rel="stylesheet", href=site.file(files.style.name)),
+        tag("link", rel="icon", type="image/svg+xml", href=site.file(files.icon.name)),
         script if scripted else None,
     )
 
@@ -224,66 +224,66 @@ def row_name(entry_id: str) -> str:
     return f"row-{entry_id}"
 
 
-def list_part(place: Place, wanted: Wanted, listing: Listing) -> Html:
+def list_part(site: Site, query: DashboardQuery, listing: Listing) -> Html:
     """Render the list, with links to its other pages.
 
     Args:
-        place: The location of the pages.
-        wanted: The reader's query.
+        site: The location of the pages.
+        query: The reader's query.
         listing: The entries to list.
     """
     if listing.entries:
-        body = _table(place, wanted, listing)
-    elif wanted.before:
+        body = _table(site, query, listing)
+    elif query.before:
         body = tag("p", "There are no older verdicts.", class_="empty")
-    elif wanted.filtered:
+    elif query.filtered:
         body = tag("p", "No matching verdicts.", class_="empty")
     else:
         body = _first_steps()
-    return tag("div", body, _paging(place, wanted, listing), id="list")
+    return tag("div", body, _paging(site, query, listing), id="list")
 
 
-def filter_form(place: Place, wanted: Wanted, seen: Sequence[Entry]) -> Html:
+def filter_form(site: Site, query: DashboardQuery, seen: Sequence[Entry]) -> Html:
     """Render the form that filters verdicts, by a GET request.
 
     Args:
-        place: The location of the pages.
-        wanted: The reader's query.
+        site: The location of the pages.
+        query: The reader's query.
         seen: Entries whose names are suggested.
     """
     kept = [
         tag("input", type="hidden", name_=name, value=value)
         for name, value, usual in (
-            ("span", wanted.span.name, Wanted().span.name),
-            ("by", wanted.by, Wanted().by),
+            ("span", query.span.name, DashboardQuery().span.name),
+            ("by", query.by, DashboardQuery().by),
         )
         if value != usual
     ]
     decisions = {"": "any"} | {one: one for one in DECISIONS}
-    clear = tag("a", "Show all", href=place.home(wanted.unfiltered)) if wanted.filtered else None
+    clear = tag("a", "Show all", href=site.home(query.unfiltered)) if query.filtered else None
     rest = (
-        _field("request", "Request ID", _input("request", wanted.request)),
-        _names("policy", "Policy", wanted.policy, (entry.policy for entry in seen)),
-        _names("tenant", "Tenant", wanted.tenant, (entry.tenant for entry in seen)),
-        _field("since", "From (UTC)", _input("since", wanted.since, placeholder=_TIME)),
-        _field("until", "Until (UTC)", _input("until", wanted.until, placeholder=_TIME)),
-        _field("sort", "Order", _select("sort", _ORDERS, wanted.sort)),
+        _field("request", "Request ID", _input("request", query.request)),
+        _names("policy", "Policy", query.policy, (entry.policy for entry in seen)),
+        _names("tenant", "Tenant", query.tenant, (entry.tenant for entry in seen)),
+        _field("since", "From (UTC)", _input("since", query.since, placeholder=_TIME)),
+        _field("until", "Until (UTC)", _input("until", query.until, placeholder=_TIME)),
+        _field("sort", "Order", _select("sort", _ORDERS, query.sort)),
     )
-    chosen = (wanted.request, wanted.policy, wanted.tenant, wanted.since, wanted.until)
+    chosen = (query.request, query.policy, query.tenant, query.since, query.until)
     return tag(
         "form",
         *kept,
-        _field("words", "Words", _input("words", wanted.words, type="search")),
-        _field("decision", "Decision", _select("decision", decisions, wanted.decision or "")),
-        _names("model", "Model", wanted.model, (entry.model for entry in seen)),
+        _field("words", "Words", _input("words", query.words, type="search")),
+        _field("decision", "Decision", _select("decision", decisions, query.decision or "")),
+        _names("model", "Model", query.model, (entry.model for entry in seen)),
         tag(
             "details",
             tag("summary", "More filters and order"),
             tag("div", *rest),
-            open=any(chosen) or wanted.sort != "newest",
+            open=any(chosen) or query.sort != "newest",
         ),
         tag("p", tag("button", "Filter", type="submit"), clear, class_="send"),
-        action=place.home(),
+        action=site.home(),
         method="get",
         class_="filters",
         role="search",
@@ -308,19 +308,19 @@ _VIEWS: Mapping[str, dict[str, str]] = {
 }
 
 
-def _views(place: Place, wanted: Wanted) -> Html:
-    here = replace(wanted, before=None)
+def _views(site: Site, query: DashboardQuery) -> Html:
+    here = replace(query, before=None)
     links = [
-        (name, place.home(wanted.unfiltered, **view), replace(wanted.unfiltered, **view) == here)
+        (name, site.home(query.unfiltered, **view), replace(query.unfiltered, **view) == here)
         for name, view in _VIEWS.items()
     ]
     return _choice("Views", links)
 
 
-def _exports(place: Place, wanted: Wanted) -> Html:
-    shown = replace(wanted, before=None)
+def _exports(site: Site, query: DashboardQuery) -> Html:
+    shown = replace(query, before=None)
     links = [
-        tag("a", name, href=place.part(f"api/export.{name.lower()}", shown), download=True)
+        tag("a", name, href=site.part(f"api/export.{name.lower()}", shown), download=True)
         for name in ("JSONL", "CSV", "Parquet")
     ]
     return tag("nav", "Export: ", joined(links), aria_label="Export", class_="exports")
@@ -350,18 +350,18 @@ def _names(name: str, label: str, value: str | None, seen: Iterable[str | None])
     return _field(name, label, _input(name, value, list_=f"{name}-names"), choices)
 
 
-def _table(place: Place, wanted: Wanted, listing: Listing) -> Html:
+def _table(site: Site, query: DashboardQuery, listing: Listing) -> Html:
     columns = (*_COLUMNS, _TEXT) if listing.words else _COLUMNS
     # Small windows hide some columns, so each cell carries its column index.
     heads = [
         tag("th", name, scope="col", class_=kind or None, role="columnheader", aria_colindex=i)
         for i, (name, kind) in enumerate(columns, 1)
     ]
-    rows = [_row(place, wanted, entry, listing.words) for entry in listing.entries]
+    rows = [_row(site, query, entry, listing.words) for entry in listing.entries]
     # Small windows show the rows as cards; the roles keep it a table for screen readers.
     return tag(
         "table",
-        tag("caption", f"Verdicts, {_ORDERS[wanted.sort]}", class_="sr"),
+        tag("caption", f"Verdicts, {_ORDERS[query.sort]}", class_="sr"),
         tag("thead", tag("tr", *heads, role="row"), role="rowgroup"),
         tag("tbody", *rows, role="rowgroup", data_limit=listing.limit),
         class_="log",
@@ -369,8 +369,8 @@ def _table(place: Place, wanted: Wanted, listing: Listing) -> Html:
     )
 
 
-def _row(place: Place, wanted: Wanted, entry: Entry, words: bool) -> Html:
-    link = tag("a", _when(entry), href=place.verdict(entry.id, wanted))
+def _row(site: Site, query: DashboardQuery, entry: Entry, words: bool) -> Html:
+    link = tag("a", _when(entry), href=site.verdict(entry.id, query))
     cost = (entry.usage + entry.check_usage).cost_usd
     cells: tuple[str | None, ...] = (
         badge(entry.decision),
@@ -416,14 +416,14 @@ def _when(entry: Entry) -> Html:
     return time_tag(entry.time, f"{day(when)}, {when:%H:%M:%S}" if when else None)
 
 
-def _paging(place: Place, wanted: Wanted, listing: Listing) -> Html | None:
+def _paging(site: Site, query: DashboardQuery, listing: Listing) -> Html | None:
     links: list[Html] = []
-    if wanted.before:
-        first = "← Newest" if wanted.sort == "newest" else "← First"
-        links.append(tag("a", first, href=place.home(wanted, before=None)))
+    if query.before:
+        first = "← Newest" if query.sort == "newest" else "← First"
+        links.append(tag("a", first, href=site.home(query, before=None)))
     if listing.more:
-        older = place.home(wanted, before=listing.entries[-1].id)
-        more = "Older →" if wanted.sort == "newest" else "More →"
+        older = site.home(query, before=listing.entries[-1].id)
+        more = "Older →" if query.sort == "newest" else "More →"
         links.append(tag("a", more, href=f"{older}#verdicts", rel="next"))
     if not links:
         return None
@@ -455,42 +455,44 @@ _HEADS = (
 )
 
 
-def home_page(place: Place, wanted: Wanted, listing: Listing, figures: Figures, lost: int) -> str:
+def home_page(
+    site: Site, query: DashboardQuery, listing: Listing, figures: Figures, lost: int
+) -> str:
     """Render the home page.
 
     Args:
-        place: The location of the pages.
-        wanted: The reader's query.
+        site: The location of the pages.
+        query: The reader's query.
         listing: The verdicts to list.
         figures: The figures of the span.
         lost: The number of entries that the journal could not write.
     """
     return page(
-        place,
+        site,
         "Verdicts",
-        figures_parts(place, wanted, figures, lost),
-        _verdicts(place, wanted, listing),
+        figures_parts(site, query, figures, lost),
+        _verdicts(site, query, listing),
         heading=tag("h1", "Verdicts"),
         skip=("verdicts", "the list"),
         scripted=True,
     )
 
 
-def figures_parts(place: Place, wanted: Wanted, figures: Figures, lost: int) -> Html:
+def figures_parts(site: Site, query: DashboardQuery, figures: Figures, lost: int) -> Html:
     """Render the section of the page with the figures."""
-    head = tag("div", tag("h2", "Figures", id="figures-title"), _spans(place, wanted), class_="bar")
+    head = tag("div", tag("h2", "Figures", id="figures-title"), _spans(site, query), class_="bar")
     span = f"{stamp(figures.since)} to {stamp(figures.until)}"
     parts: list[Html | None]
     if figures.whole is None:
-        matching = " match the filters" if wanted.filtered else " were checked"
-        said = f"No answers{matching} in this span. {_longer(wanted)}".rstrip()
-        parts = [tag("p", said, class_="empty")]
+        matching = " match the filters" if query.filtered else " were checked"
+        text = f"No answers{matching} in this span. {_longer_span_hint(query)}".rstrip()
+        parts = [tag("p", text, class_="empty")]
     else:
         parts = [
             _tiles(figures.whole),
             tag("p", _NOT_KNOWN, class_="note"),
             plots(figures),
-            _parts(place, wanted, figures),
+            _parts(site, query, figures),
             _frequent(figures.frequent),
         ]
     return tag(
@@ -505,18 +507,18 @@ def figures_parts(place: Place, wanted: Wanted, figures: Figures, lost: int) -> 
     )
 
 
-def _verdicts(place: Place, wanted: Wanted, listing: Listing) -> Html:
-    follows = wanted.before is None and wanted.sort == "newest" and not wanted.until
-    live = _live(place, wanted) if follows else _elsewhere(place, wanted)
-    titles = {"newest": "Newest" if wanted.before is None else "Older"}
-    title = titles.get(wanted.sort) or _ORDERS[wanted.sort].capitalize()
+def _verdicts(site: Site, query: DashboardQuery, listing: Listing) -> Html:
+    follows = query.before is None and query.sort == "newest" and not query.until
+    live = _live(site, query) if follows else _newest_link(site, query)
+    titles = {"newest": "Newest" if query.before is None else "Older"}
+    title = titles.get(query.sort) or _ORDERS[query.sort].capitalize()
     return tag(
         "section",
         tag("div", tag("h2", title), live, class_="bar"),
-        _views(place, wanted),
-        filter_form(place, wanted, listing.entries),
-        list_part(place, wanted, listing),
-        _exports(place, wanted) if listing.entries else None,
+        _views(site, query),
+        filter_form(site, query, listing.entries),
+        list_part(site, query, listing),
+        _exports(site, query) if listing.entries else None,
         id="verdicts",
         class_="panel",
         aria_label="List of verdicts",
@@ -524,8 +526,8 @@ def _verdicts(place: Place, wanted: Wanted, listing: Listing) -> Html:
     )
 
 
-def _live(place: Place, wanted: Wanted) -> Html:
-    refresh = tag("a", "Refresh", href=place.home(wanted), id="refresh")
+def _live(site: Site, query: DashboardQuery) -> Html:
+    refresh = tag("a", "Refresh", href=site.home(query), id="refresh")
     button = tag("button", "Pause", type="button", id="pause")
     state = tag("span", id="state", class_="state")
     return tag(
@@ -535,25 +537,25 @@ def _live(place: Place, wanted: Wanted) -> Html:
         tag("p", role="status", id="news", class_="sr"),
         id="live",
         class_="live",
-        data_list=place.part("live", wanted),
+        data_list=site.part("live", query),
         data_list_ms=_LIST_EVERY_MS,
-        data_figures=place.part("figures", wanted),
+        data_figures=site.part("figures", query),
         data_figures_ms=_FIGURES_EVERY_MS,
     )
 
 
-def _elsewhere(place: Place, wanted: Wanted) -> Html:
-    newest = tag("a", "Go to the newest", href=place.home(wanted, before=None, sort="newest"))
+def _newest_link(site: Site, query: DashboardQuery) -> Html:
+    newest = tag("a", "Go to the newest", href=site.home(query, before=None, sort="newest"))
     return tag("p", "This part of the list does not change. ", newest, class_="live")
 
 
-def _spans(place: Place, wanted: Wanted) -> Html:
-    chosen = bool(wanted.since or wanted.until)
+def _spans(site: Site, query: DashboardQuery) -> Html:
+    chosen = bool(query.since or query.until)
     links = [
         (
             span.title,
-            place.home(wanted, span=span, since=None, until=None),
-            span is wanted.span and not chosen,
+            site.home(query, span=span, since=None, until=None),
+            span is query.span and not chosen,
         )
         for span in SPANS.values()
     ]
@@ -571,13 +573,13 @@ def _choice(name: str, links: Iterable[tuple[str, str, bool]]) -> Html:
 def _lost(lost: int) -> Html | None:
     if not lost:
         return None
-    said = f"{counted(lost, 'entry', 'entries')} could not be written and are lost."
-    return tag("p", said, " See the log of the process for the reason.", class_="notice")
+    text = f"{counted(lost, 'entry', 'entries')} could not be written and are lost."
+    return tag("p", text, " See the log of the process for the reason.", class_="notice")
 
 
-def _longer(wanted: Wanted) -> str:
+def _longer_span_hint(query: DashboardQuery) -> str:
     longest = list(SPANS.values())[-1]
-    return "" if wanted.span is longest else "Choose a longer span to look further back."
+    return "" if query.span is longest else "Choose a longer span to look further back."
 
 
 def _tiles(whole: Slice) -> Html:
@@ -626,13 +628,13 @@ def _cost_note(whole: Slice) -> str:
     return f"checks: {checks_share(whole)}{missing}"
 
 
-def _parts(place: Place, wanted: Wanted, figures: Figures) -> Html:
-    links = [(_TITLES[by], place.home(wanted, by=by), by == figures.by) for by in BYS]
+def _parts(site: Site, query: DashboardQuery, figures: Figures) -> Html:
+    links = [(_TITLES[by], site.home(query, by=by), by == figures.by) for by in BYS]
     title = _TITLES[figures.by]
     head = tag("div", tag("h3", f"For each {_NOUNS[figures.by]}"), _choice("For each", links))
     columns = [tag("th", title, scope="col")]
     columns += [tag("th", name, scope="col", class_="number") for name in _HEADS]
-    rows = [_part(place, wanted, figures, part) for part in figures.parts]
+    rows = [_part(site, query, figures, part) for part in figures.parts]
     table = tag("table", tag("thead", tag("tr", *columns)), tag("tbody", *rows))
     more = f"{counted(figures.left_out, 'more is', 'more are')} left out: those with fewer answers."
     return tag(
@@ -644,11 +646,11 @@ def _parts(place: Place, wanted: Wanted, figures: Figures) -> Html:
     )
 
 
-def _part(place: Place, wanted: Wanted, figures: Figures, part: Slice) -> Html:
+def _part(site: Site, query: DashboardQuery, figures: Figures, part: Slice) -> Html:
     by = figures.by
     name = tag("bdi", part.name) if part.name else tag("span", "none", class_="nothing")
     if by != "api" and part.name:
-        name = tag("a", name, href=place.home(wanted, before=None, **{by: part.name}) + "#verdicts")
+        name = tag("a", name, href=site.home(query, before=None, **{by: part.name}) + "#verdicts")
     drawn = tag("td", trend(figures, part.name), class_="drawn")
     cells = (
         f"{part.entries:,}",
@@ -677,12 +679,12 @@ def _frequent(frequent: Frequent) -> Html | None:
         _counts("Reasons", frequent.reasons),
     ]
     looked_at = counted(frequent.entries, "newest entry", "newest entries")
-    said = f"In the {looked_at} that were flagged or inconclusive."
+    text = f"In the {looked_at} that were flagged or inconclusive."
     unkept = " Claims and differences are only known where text was stored."
     return tag(
         "section",
         tag("h3", "Most frequent"),
-        tag("p", said, None if frequent.claims else unkept, class_="note"),
+        tag("p", text, None if frequent.claims else unkept, class_="note"),
         tag("div", *lists, class_="counts"),
         class_="frequent",
     )

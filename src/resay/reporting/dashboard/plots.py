@@ -72,13 +72,13 @@ class Time:
         """The width of a step."""
         return _INNER / self.count
 
-    def place(self, start: float) -> int:
+    def step_at(self, start: float) -> int:
         """Return the index of the step that begins at a time."""
         return round((start - self.since) / self.span.step_s)
 
-    def x(self, place: float) -> float:
+    def x(self, step: float) -> float:
         """Return the x coordinate of the middle of a step."""
-        return _LEFT + (place + 0.5) * self.width
+        return _LEFT + (step + 0.5) * self.width
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,13 @@ class Bar:
     """A stacked bar of two parts.
 
     Attributes:
-        place: The index of its step.
+        step: The index of its step.
         first: The lower part.
         second: The upper part.
         unsure: Whether an unknown amount is missing.
     """
 
-    place: int
+    step: int
     first: float
     second: float
     unsure: bool
@@ -127,7 +127,7 @@ def axis_of(largest: float, least: float, label: Callable[[float], str]) -> Axis
 
 
 def chart(
-    label: str, time: Time, axis: Axis, shapes: Html, said: Sequence[tuple[int, str]]
+    label: str, time: Time, axis: Axis, shapes: Html, tooltips: Sequence[tuple[int, str]]
 ) -> Html:
     """Render a chart as SVG.
 
@@ -136,14 +136,14 @@ def chart(
         time: The time axis.
         axis: The vertical scale.
         shapes: The shapes over the grid lines.
-        said: The tooltips, each with the index of its step.
+        tooltips: The tooltips, each with the index of its step.
     """
     return tag(
         "svg",
         *(_rule(value, axis) for value in axis.ticks),
         *_times(time),
         shapes,
-        *(_under_the_mouse(time, place, text) for place, text in said),
+        *(_tooltip(time, step, text) for step, text in tooltips),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
         aria_label=label,
@@ -190,7 +190,7 @@ def _time(time: Time, start: float) -> Html | None:
     when = moment(start)
     if when is None:
         return None
-    x = time.x(time.place(start) - 0.5)
+    x = time.x(time.step_at(start) - 0.5)
     text = day(when) if time.span.tick_s >= _DAY_S else clock(when)
     line = tag("path", d=f"M{x:.1f} {_TOP}V{_HEIGHT - _BOTTOM + 4}", class_="rule")
     name = tag("text", text, x=f"{x:.1f}", y=_HEIGHT - _BOTTOM + 18, class_="x")
@@ -235,7 +235,7 @@ def _mark(kind: str, x: float, y: float) -> Html:
 
 
 def _bar(bar: Bar, time: Time, axis: Axis) -> Html:
-    left, width = time.x(bar.place) - time.width * 0.4, time.width * 0.8
+    left, width = time.x(bar.step) - time.width * 0.4, time.width * 0.8
     bottom, middle = axis.y(0), axis.y(bar.first)
     top = axis.y(bar.first + bar.second)
     parts = [
@@ -261,8 +261,8 @@ def _filled(kind: str, x: float, y: float, width: float, height: float) -> list[
     return [shape, tag("path", d="".join(rungs), class_="rungs")] if rungs else [shape]
 
 
-def _under_the_mouse(time: Time, place: int, text: str) -> Html:
-    x = time.x(place) - time.width / 2
+def _tooltip(time: Time, step: int, text: str) -> Html:
+    x = time.x(step) - time.width / 2
     return tag(
         "rect",
         tag("title", text),
@@ -293,10 +293,10 @@ def trend(figures: Figures, name: str | None) -> Html | None:
     known = [(start, rate) for start, rate in rates if rate is not None]
     if not known:
         return None
-    place = _SPARK_WIDTH / figures.span.length_s
+    scale = _SPARK_WIDTH / figures.span.length_s
 
     def point(start: float, rate: float) -> tuple[float, float]:
-        x = (start - figures.since + figures.span.step_s / 2) * place
+        x = (start - figures.since + figures.span.step_s / 2) * scale
         return x, 3 + (_SPARK_HEIGHT - 6) * (1 - rate)
 
     points = [point(start, rate) for start, rate in known]
@@ -346,9 +346,9 @@ def _flags(figures: Figures) -> Html:
     rates = _values(figures, time, _flag_percent)
     known = [rate for rate in rates if rate is not None]
     axis = axis_of(max(known, default=0.0), 5.0, lambda value: f"{value:g}%")
-    said = [
-        (place, f"{when}: {_of(one.decisions['flagged'], checked(one))} flagged")
-        for place, when, one in _told(figures, time)
+    tooltips = [
+        (step, f"{when}: {_of(one.decisions['flagged'], checked(one))} flagged")
+        for step, when, one in _tooltip_rows(figures, time)
     ]
     label = f"Flag rate{_course(known, lambda v: percent(v / 100), figures)}"
     rows = [
@@ -365,7 +365,7 @@ def _flags(figures: Figures) -> Html:
         "flag-rate",
         "Flag rate",
         "share of the checked answers",
-        chart(label, time, axis, lines([Line("flags", rates)], time, axis), said),
+        chart(label, time, axis, lines([Line("flags", rates)], time, axis), tooltips),
         [("flags", "flagged")],
         _table(figures, "Flag rate", heads, rows),
     )
@@ -377,9 +377,9 @@ def _latency(figures: Figures) -> Html:
     most = _values(figures, time, lambda one: one.latency_p95_s)
     known = [value for value in most if value is not None]
     axis = axis_of(max(known, default=0.0), 0.1, lambda value: f"{value:g} s")
-    said = [
-        (place, f"{when}: median {duration(one.latency_p50_s)}, p95 {duration(one.latency_p95_s)}")
-        for place, when, one in _told(figures, time)
+    tooltips = [
+        (step, f"{when}: median {duration(one.latency_p50_s)}, p95 {duration(one.latency_p95_s)}")
+        for step, when, one in _tooltip_rows(figures, time)
     ]
     label = f"95th percentile of the latency{_course(known, duration, figures)}"
     rows = [
@@ -398,7 +398,7 @@ def _latency(figures: Figures) -> Html:
         "latency",
         "Latency",
         "until the user had the answer",
-        chart(label, time, axis, lines(series, time, axis), said),
+        chart(label, time, axis, lines(series, time, axis), tooltips),
         [("middle", "median"), ("high", "p95: 95 of 100 waited no longer")],
         _table(figures, "Latency", heads, rows),
     )
@@ -408,7 +408,7 @@ def _costs(figures: Figures) -> Html:
     time = Time(figures.span, figures.since)
     drawn = [
         Bar(
-            time.place(one.start),
+            time.step_at(one.start),
             one.cost_usd - one.check_cost_usd,
             one.check_cost_usd,
             one.unpriced > 0,
@@ -417,9 +417,9 @@ def _costs(figures: Figures) -> Html:
     ]
     known = [one.cost_usd for one in figures.slices]
     axis = _dollar_axis(max(known, default=0.0))
-    said = [
-        (place, f"{when}: {cost_of(one)}, for checks {_sum(one.check_cost_usd, one)}")
-        for place, when, one in _told(figures, time)
+    tooltips = [
+        (step, f"{when}: {cost_of(one)}, for checks {_sum(one.check_cost_usd, one)}")
+        for step, when, one in _tooltip_rows(figures, time)
     ]
     unsure = any(one.unpriced for one in figures.slices)
     course = _course(known, dollars, figures)
@@ -434,7 +434,7 @@ def _costs(figures: Figures) -> Html:
         "cost",
         "Cost",
         f"per {figures.span.step}",
-        chart(label, time, axis, bars(drawn, time, axis), said),
+        chart(label, time, axis, bars(drawn, time, axis), tooltips),
         [("main", "main calls"), ("check", "checks"), *mark],
         _table(figures, "Cost", heads, rows),
     )
@@ -452,12 +452,12 @@ def _dollar_axis(largest: float) -> Axis:
 def _values(
     figures: Figures, time: Time, value: Callable[[Slice], float | None]
 ) -> tuple[float | None, ...]:
-    known = {time.place(one.start): value(one) for one in figures.slices}
+    known = {time.step_at(one.start): value(one) for one in figures.slices}
     return tuple(known.get(i) for i in range(time.count))
 
 
-def _told(figures: Figures, time: Time) -> list[tuple[int, str, Slice]]:
-    return [(time.place(one.start), _when(figures, one.start), one) for one in figures.slices]
+def _tooltip_rows(figures: Figures, time: Time) -> list[tuple[int, str, Slice]]:
+    return [(time.step_at(one.start), _when(figures, one.start), one) for one in figures.slices]
 
 
 def _when(figures: Figures, start: float) -> str:

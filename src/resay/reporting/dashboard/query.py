@@ -98,7 +98,7 @@ def custom_span(since: float, until: float) -> tuple[Span, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DashboardQuery:
     """The reader's query. Filters are None for all verdicts.
 
     Attributes:
@@ -152,9 +152,9 @@ class Wanted:
         return bool(self.since or self.until) or self.sort != "newest"
 
     @property
-    def unfiltered(self) -> Wanted:
+    def unfiltered(self) -> DashboardQuery:
         """The same span and grouping, without filters and in the default order."""
-        return Wanted(self.span, self.by)
+        return DashboardQuery(self.span, self.by)
 
     def times(self, now: float) -> tuple[float, float]:
         """Return the start and the end, in seconds since the epoch.
@@ -167,7 +167,7 @@ class Wanted:
         end = now if until is None else until
         return (max(0.0, end - self.span.length_s) if since is None else since), end
 
-    def listed(self, now: float) -> dict[str, Any]:
+    def list_arguments(self, now: float) -> dict[str, Any]:
         """Return the arguments for `Journal.recent`.
 
         Args:
@@ -179,7 +179,7 @@ class Wanted:
             limits = {"since": since} | ({"until": until} if self.until else {})
         return {**self.filters, **limits, "sort": self.sort}
 
-    def query(self, **changes: Any) -> str:
+    def query_string(self, **changes: Any) -> str:
         """Return the query string, with its question mark; empty for the defaults.
 
         Args:
@@ -194,41 +194,41 @@ class Wanted:
         return f"?{urlencode(pairs)}" if pairs else ""
 
 
-PARAMETERS = tuple(part.name for part in fields(Wanted))
+PARAMETERS = tuple(part.name for part in fields(DashboardQuery))
 """The names of the query's parameters."""
 
 
-def wanted_of(query: Mapping[str, str]) -> Wanted:
+def parse_query(parameters: Mapping[str, str]) -> DashboardQuery:
     """Parse a query. Empty values and unknown names are ignored.
 
     Raises:
         BadQueryError: A parameter's value is invalid.
     """
-    wanted = Wanted(
-        span=_chosen(query, "span", SPANS) or Wanted().span,
-        by=_chosen(query, "by", _BY) or Wanted().by,
-        model=_name(query, "model"),
-        policy=_name(query, "policy"),
-        decision=_chosen(query, "decision", _DECISION),
-        tenant=_name(query, "tenant"),
-        request=_name(query, "request"),
-        words=_name(query, "words"),
-        since=_name(query, "since"),
-        until=_name(query, "until"),
-        sort=_chosen(query, "sort", _SORT) or Wanted().sort,
-        before=_id(query, "before"),
+    query = DashboardQuery(
+        span=_choice(parameters, "span", SPANS) or DashboardQuery().span,
+        by=_choice(parameters, "by", _BY) or DashboardQuery().by,
+        model=_name(parameters, "model"),
+        policy=_name(parameters, "policy"),
+        decision=_choice(parameters, "decision", _DECISION),
+        tenant=_name(parameters, "tenant"),
+        request=_name(parameters, "request"),
+        words=_name(parameters, "words"),
+        since=_name(parameters, "since"),
+        until=_name(parameters, "until"),
+        sort=_choice(parameters, "sort", _SORT) or DashboardQuery().sort,
+        before=_id(parameters, "before"),
     )
     try:
-        since, until = wanted.times(time.time())
+        since, until = query.times(time.time())
     except ConfigurationError as error:
         raise BadQueryError(_cut(str(error))) from None
     if since >= until:
         raise BadQueryError("since must be before until, and before now")
-    return wanted
+    return query
 
 
-def _chosen(query: Mapping[str, str], key: str, choices: Mapping[str, T]) -> T | None:
-    value = query.get(key)
+def _choice(parameters: Mapping[str, str], key: str, choices: Mapping[str, T]) -> T | None:
+    value = parameters.get(key)
     if not value:
         return None
     if value not in choices:
@@ -237,15 +237,15 @@ def _chosen(query: Mapping[str, str], key: str, choices: Mapping[str, T]) -> T |
     return choices[value]
 
 
-def _name(query: Mapping[str, str], key: str) -> str | None:
-    value = query.get(key)
+def _name(parameters: Mapping[str, str], key: str) -> str | None:
+    value = parameters.get(key)
     if value and len(value) > _NAME_CHARS:
         raise BadQueryError(f"{key} has at most {_NAME_CHARS} characters, not {len(value)}")
     return value or None
 
 
-def _id(query: Mapping[str, str], key: str) -> str | None:
-    value = query.get(key)
+def _id(parameters: Mapping[str, str], key: str) -> str | None:
+    value = parameters.get(key)
     if value and not _ID.fullmatch(value):
         raise BadQueryError(f"{key} must be the id of a verdict, not {_short(value)}")
     return value or None
@@ -365,7 +365,7 @@ def flag_rate(part: Slice) -> float | None:
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedFigures:
     """Cached figures, and the time until which they are fresh."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -374,26 +374,28 @@ class _Known:
 
 
 # The maximum number of queries whose figures are cached.
-_MOST_KNOWN = 50
+_MAX_CACHED = 50
 
 
 @dataclass(slots=True)
-class _Kept:
+class _LoopCache:
     """The figures cached for one event loop."""
 
-    known: dict[Wanted, _Known] = field(default_factory=dict[Wanted, _Known])
+    cached: dict[DashboardQuery, _CachedFigures] = field(
+        default_factory=dict[DashboardQuery, _CachedFigures]
+    )
 
-    def of(self, wanted: Wanted) -> _Known:
-        known = self.known[wanted] = self.known.pop(wanted, None) or _Known()
-        if len(self.known) > _MOST_KNOWN:
-            del self.known[next(iter(self.known))]
-        return known
+    def of(self, query: DashboardQuery) -> _CachedFigures:
+        cached = self.cached[query] = self.cached.pop(query, None) or _CachedFigures()
+        if len(self.cached) > _MAX_CACHED:
+            del self.cached[next(iter(self.cached))]
+        return cached
 
     async def aclose(self) -> None:
-        self.known.clear()
+        self.cached.clear()
 
 
-class FiguresDesk:
+class FiguresCache:
     """Computes figures from a journal, and caches them for a while because that is slow.
 
     Args:
@@ -402,40 +404,40 @@ class FiguresDesk:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._kept: PerLoop[_Kept] = PerLoop(_Kept, _Kept.aclose)
+        self._cache: PerLoop[_LoopCache] = PerLoop(_LoopCache, _LoopCache.aclose)
 
-    async def get(self, wanted: Wanted) -> Figures:
+    async def get(self, query: DashboardQuery) -> Figures:
         """Return the figures for a query, computed now or recently.
 
         Args:
-            wanted: The query; its order and page do not matter.
+            query: The query; its order and page do not matter.
 
         Raises:
             JournalError: The journal cannot be read.
         """
-        wanted = replace(wanted, sort=Wanted().sort, before=None)
-        known = (await self._kept.get()).of(wanted)
+        query = replace(query, sort=DashboardQuery().sort, before=None)
+        cached = (await self._cache.get()).of(query)
         # Concurrent readers of the same page share one computation.
-        async with known.lock:
-            if known.figures is not None and time.monotonic() < known.fresh_until:
-                return known.figures
+        async with cached.lock:
+            if cached.figures is not None and time.monotonic() < cached.fresh_until:
+                return cached.figures
             began = time.monotonic()
-            known.figures = await self._ask(wanted)
+            cached.figures = await self._compute(query)
             ended = time.monotonic()
-            known.fresh_until = ended + max(_LEAST_FRESH_S, _REST * (ended - began))
-            return known.figures
+            cached.fresh_until = ended + max(_LEAST_FRESH_S, _REST * (ended - began))
+            return cached.figures
 
-    async def _ask(self, wanted: Wanted) -> Figures:
+    async def _compute(self, query: DashboardQuery) -> Figures:
         now = time.time()
-        span, by = wanted.span, wanted.by
-        if wanted.since or wanted.until:
-            span, since = custom_span(*wanted.times(now))
+        span, by = query.span, query.by
+        if query.since or query.until:
+            span, since = custom_span(*query.times(now))
             now = min(now, since + span.length_s)
         else:
             # Aligned to steps, or charts would change their shape with every refresh.
             since = now // span.step_s * span.step_s + span.step_s - span.length_s
         until = since + span.length_s
-        ask, filters = self._journal.summary, wanted.filters
+        ask, filters = self._journal.summary, query.filters
         slices = await ask(since, until, span.step_s, **filters)
         parts = await ask(since, until, span.length_s, by, **filters)
         # Percentiles of parts do not add up, so the whole needs its own query.
@@ -447,7 +449,7 @@ class FiguresDesk:
         else:
             for one in await ask(since, until, span.step_s, by, **filters):
                 trends.setdefault(one.name, []).append(one)
-        doubtful = await self._doubtful(wanted, since, until)
+        doubtful = await self._doubtful(query, since, until)
         parts.sort(key=lambda part: -part.entries)
         return Figures(
             span=span,
@@ -462,18 +464,18 @@ class FiguresDesk:
             frequent=await anyio.to_thread.run_sync(frequent_in, doubtful),
         )
 
-    async def _doubtful(self, wanted: Wanted, since: float, until: float) -> list[Entry]:
+    async def _doubtful(self, query: DashboardQuery, since: float, until: float) -> list[Entry]:
         found: list[Entry] = []
         limits = {"since": since, "until": until}
         for decision in ("flagged", "inconclusive"):
-            if wanted.decision in (None, decision):
-                filters: dict[str, Any] = {**wanted.filters, "decision": decision, **limits}
+            if query.decision in (None, decision):
+                filters: dict[str, Any] = {**query.filters, "decision": decision, **limits}
                 recent = self._journal.recent
                 found += await recent(_LOOKED_AT, max_bytes=_MOST_BYTES, **filters)
         return found
 
 
-def goes_by(host: str, names: Collection[str]) -> bool:
+def is_trusted_host(host: str, names: Collection[str]) -> bool:
     """Return whether a `Host` header is safe from DNS rebinding.
 
     An attack needs a name that the attacker controls; IP addresses are always safe.

@@ -21,7 +21,7 @@ from resay.errors import ConfigurationError
 from resay.reporting.dashboard.pages import (
     Assets,
     Listing,
-    Place,
+    Site,
     figures_parts,
     home_page,
     list_part,
@@ -30,13 +30,13 @@ from resay.reporting.dashboard.pages import (
 from resay.reporting.dashboard.query import (
     PARAMETERS,
     BadQueryError,
+    DashboardQuery,
     Figures,
-    FiguresDesk,
-    Wanted,
-    goes_by,
-    wanted_of,
+    FiguresCache,
+    is_trusted_host,
+    parse_query,
 )
-from resay.reporting.dashboard.verdict import Judging, verdict_page
+from resay.reporting.dashboard.verdict import Review, verdict_page
 from resay.reporting.journal import (
     About,
     Entry,
@@ -59,11 +59,11 @@ from resay.reporting.journal.export import (
 )
 
 _PAGE = 50
-_Told = tuple[Entry, list[Feedback]]
+_RatedEntry = tuple[Entry, list[Feedback]]
 # The maximum number of ratings to show for an entry, the newest.
-_MOST_SAID = 200
+_MAX_FEEDBACK = 200
 # The number of bytes of verdicts to read at once: pages of long verdicts are shorter.
-_MOST_READ = 8_000_000
+_MAX_READ_BYTES = 8_000_000
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -97,44 +97,44 @@ class Dashboard:
         self._hosts = hosts if hosts is None else frozenset(host.lower() for host in hosts)
         self._journal = journal
         self._prefix = prefix
-        self._desk = FiguresDesk(journal)
+        self._figures_cache = FiguresCache(journal)
         self._assets = Assets()
 
     async def home(self, request: Request) -> Response:
         """Respond with the home page."""
-        return await self._guarded(request, self._home)
+        return await self._page_guarded(request, self._home)
 
     async def live(self, request: Request) -> Response:
         """Respond with the list alone, or 304 if the reader has it already."""
-        return await self._guarded(request, self._live)
+        return await self._page_guarded(request, self._live)
 
     async def figures(self, request: Request) -> Response:
         """Respond with the figures alone."""
-        return await self._guarded(request, self._figures)
+        return await self._page_guarded(request, self._figures)
 
     async def verdict(self, request: Request) -> Response:
         """Respond with the page of one verdict."""
-        return await self._guarded(request, self._verdict)
+        return await self._page_guarded(request, self._verdict)
 
     async def feedback(self, request: Request) -> Response:
         """Record feedback from the dashboard's form."""
-        return await self._guarded(request, self._feedback)
+        return await self._page_guarded(request, self._feedback)
 
     async def entries(self, request: Request) -> Response:
         """Respond with a page of entries as JSON."""
-        return await self._told(request, self._entries, limited=True)
+        return await self._json_guarded(request, self._entries, limited=True)
 
     async def entry(self, request: Request) -> Response:
         """Respond with one entry as JSON."""
-        return await self._told(request, self._entry)
+        return await self._json_guarded(request, self._entry)
 
     async def summary(self, request: Request) -> Response:
         """Respond with the figures as JSON."""
-        return await self._told(request, self._summary)
+        return await self._json_guarded(request, self._summary)
 
     async def export(self, request: Request) -> Response:
         """Respond with entries as a file."""
-        return await self._told(request, self._export, limited=True)
+        return await self._json_guarded(request, self._export, limited=True)
 
     async def static(self, request: Request) -> Response:
         """Respond with a static file."""
@@ -145,63 +145,65 @@ class Dashboard:
 
     async def missing(self, request: Request) -> Response:
         """Respond that the page does not exist."""
-        place = self._place(request)
-        return _html(notice_page(place, "Not found", "This page does not exist."), 404)
+        site = self._site(request)
+        return _html(notice_page(site, "Not found", "This page does not exist."), 404)
 
-    async def _guarded(
-        self, request: Request, answer: Callable[[Request, Place, Wanted], Awaitable[Response]]
+    async def _page_guarded(
+        self,
+        request: Request,
+        answer: Callable[[Request, Site, DashboardQuery], Awaitable[Response]],
     ) -> Response:
-        place = self._place(request)
+        site = self._site(request)
         if refused := self._unknown_host(request):
-            return _html(notice_page(place, "Not accepted", refused), 403)
+            return _html(notice_page(site, "Not accepted", refused), 403)
         try:
-            return await answer(request, place, wanted_of(request.query_params))
+            return await answer(request, site, parse_query(request.query_params))
         except BadQueryError as error:
-            return _html(notice_page(place, "Cannot show this page", f"{error}."), 400)
+            return _html(notice_page(site, "Cannot show this page", f"{error}."), 400)
         except UnknownEntryError:
-            return _html(notice_page(place, "Not found", _NO_PLACE), 404)
+            return _html(notice_page(site, "Not found", _NO_PLACE), 404)
         except JournalError as error:
-            said = "New verdicts are queued until the journal works again. Try again in a moment."
-            page = notice_page(place, "Cannot read the journal", f"{error}.", said)
+            note = "New verdicts are queued until the journal works again. Try again in a moment."
+            page = notice_page(site, "Cannot read the journal", f"{error}.", note)
             return _html(page, 503, {"retry-after": "5"})
 
-    async def _home(self, request: Request, place: Place, wanted: Wanted) -> Response:
+    async def _home(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         del request
-        listing = await self._listing(wanted)
-        figures = await self._desk.get(wanted)
+        listing = await self._listing(query)
+        figures = await self._figures_cache.get(query)
         lost = self._journal.lost
-        return _html(await _rendered(lambda: home_page(place, wanted, listing, figures, lost)))
+        return _html(await _rendered(lambda: home_page(site, query, listing, figures, lost)))
 
-    async def _live(self, request: Request, place: Place, wanted: Wanted) -> Response:
-        listing = await self._listing(wanted)
-        part = await _rendered(lambda: list_part(place, wanted, listing))
+    async def _live(self, request: Request, site: Site, query: DashboardQuery) -> Response:
+        listing = await self._listing(query)
+        part = await _rendered(lambda: list_part(site, query, listing))
         known = f'"{hashlib.sha256(part.encode()).hexdigest()[:32]}"'
         if request.headers.get("if-none-match") == known:
             return Response(status_code=304, headers={**_PAGE_HEADERS, "etag": known})
         return _html(part, headers={"etag": known})
 
-    async def _figures(self, request: Request, place: Place, wanted: Wanted) -> Response:
+    async def _figures(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         del request
-        figures = await self._desk.get(wanted)
+        figures = await self._figures_cache.get(query)
         lost = self._journal.lost
-        return _html(await _rendered(lambda: figures_parts(place, wanted, figures, lost)))
+        return _html(await _rendered(lambda: figures_parts(site, query, figures, lost)))
 
-    async def _verdict(self, request: Request, place: Place, wanted: Wanted) -> Response:
+    async def _verdict(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         entry = await self._journal.find(request.path_params["entry_id"])
         if entry is None:
-            return _html(notice_page(place, "Not found", _UNKNOWN), 404)
+            return _html(notice_page(site, "Not found", _UNKNOWN), 404)
         rater = _rater(request)
-        said = await self._journal.feedback(entry.id, limit=_MOST_SAID)
+        feedback = await self._journal.feedback(entry.id, limit=_MAX_FEEDBACK)
         waiting = await self._journal.drawn(unrated_by=rater)
-        judging = Judging(said, rater, [draw.entry_id for draw in waiting])
+        review = Review(feedback, rater, [draw.entry_id for draw in waiting])
         content = self._journal.content
-        html = await _rendered(lambda: verdict_page(place, wanted, entry, content, judging))
+        html = await _rendered(lambda: verdict_page(site, query, entry, content, review))
         return _html(html, headers=_FORM_HEADERS)
 
-    async def _feedback(self, request: Request, place: Place, wanted: Wanted) -> Response:
+    async def _feedback(self, request: Request, site: Site, query: DashboardQuery) -> Response:
         if not _from_here(request):
-            said = "Feedback is only taken from the dashboard's own pages. Open the verdict again."
-            return _html(notice_page(place, "Not accepted", said), 403)
+            note = "Feedback is only taken from the dashboard's own pages. Open the verdict again."
+            return _html(notice_page(site, "Not accepted", note), 403)
         body = (await _body(request)).decode("utf-8", "replace")
         try:
             form = parse_qs(body, max_num_fields=20)
@@ -222,35 +224,35 @@ class Dashboard:
             await self._journal.rate(feedback)
         except (ValueError, ConfigurationError) as error:
             raise BadQueryError(str(error)[:300]) from None
-        back = f"{place.verdict(feedback.entry_id, wanted)}#feedback"
+        back = f"{site.verdict(feedback.entry_id, query)}#feedback"
         response = Response(status_code=303, headers={**_FORM_HEADERS, "location": back})
         response.set_cookie(
             _COOKIE,
             quote(feedback.rater[:256]),
             max_age=_COOKIE_S,
-            path=place.base or "/",
+            path=site.base or "/",
             secure=request.url.scheme == "https",
             httponly=True,
             samesite="strict",
         )
         return response
 
-    async def _listing(self, wanted: Wanted) -> Listing:
-        found, more = await self._page(wanted, _PAGE)
+    async def _listing(self, query: DashboardQuery) -> Listing:
+        found, more = await self._page(query, _PAGE)
         words = self._journal.content != "none"
         words = words or await anyio.to_thread.run_sync(_has_words, found)
         return Listing(tuple(found), more=more, limit=_PAGE, words=words)
 
-    async def _page(self, wanted: Wanted, limit: int) -> tuple[list[Entry], bool]:
+    async def _page(self, query: DashboardQuery, limit: int) -> tuple[list[Entry], bool]:
         """Return a page of entries, and whether there are more."""
-        recent, listed = self._journal.recent, wanted.listed(time.time())
-        found = await recent(limit, wanted.before, max_bytes=_MOST_READ, **listed)
-        return found, bool(found) and bool(await recent(1, found[-1], **listed))
+        recent, list_arguments = self._journal.recent, query.list_arguments(time.time())
+        found = await recent(limit, query.before, max_bytes=_MAX_READ_BYTES, **list_arguments)
+        return found, bool(found) and bool(await recent(1, found[-1], **list_arguments))
 
-    async def _told(
+    async def _json_guarded(
         self,
         request: Request,
-        answer: Callable[[Request, Wanted], Awaitable[Response]],
+        answer: Callable[[Request, DashboardQuery], Awaitable[Response]],
         *,
         limited: bool = False,
     ) -> Response:
@@ -263,7 +265,7 @@ class Dashboard:
                 raise BadQueryError(
                     f"there is no parameter {unknown[:80]!r}; there are {', '.join(known)}"
                 )
-            return await answer(request, wanted_of(request.query_params))
+            return await answer(request, parse_query(request.query_params))
         except (BadQueryError, ConfigurationError) as error:
             return _json({"error": {"message": f"{error}."}}, 400)
         except UnknownEntryError:
@@ -271,33 +273,33 @@ class Dashboard:
         except JournalError as error:
             return _json({"error": {"message": f"{error}."}}, 503, {"retry-after": "5"})
 
-    async def _entries(self, request: Request, wanted: Wanted) -> Response:
+    async def _entries(self, request: Request, query: DashboardQuery) -> Response:
         limit = _limit(request, usual=_PAGE, most=500)
-        found, more = await self._page(wanted, limit)
+        found, more = await self._page(query, limit)
         shown = [await self._with_feedback(entry) for entry in found]
         after = found[-1].id if more else None
         return await anyio.to_thread.run_sync(_json, {"entries": shown, "before": after})
 
-    async def _entry(self, request: Request, wanted: Wanted) -> Response:
-        del wanted
+    async def _entry(self, request: Request, query: DashboardQuery) -> Response:
+        del query
         entry = await self._journal.find(request.path_params["entry_id"])
         if entry is None:
             return _json({"error": {"message": _UNKNOWN}}, 404)
         return _json(await self._with_feedback(entry))
 
     async def _with_feedback(self, entry: Entry) -> dict[str, Any]:
-        return entry_dict(entry, await self._journal.feedback(entry.id, limit=_MOST_SAID))
+        return entry_dict(entry, await self._journal.feedback(entry.id, limit=_MAX_FEEDBACK))
 
-    async def _summary(self, request: Request, wanted: Wanted) -> Response:
+    async def _summary(self, request: Request, query: DashboardQuery) -> Response:
         del request
-        return _json(summary_dict(await self._desk.get(wanted)))
+        return _json(summary_dict(await self._figures_cache.get(query)))
 
-    async def _export(self, request: Request, wanted: Wanted) -> Response:
+    async def _export(self, request: Request, query: DashboardQuery) -> Response:
         kind = request.path_params["kind"]
         if kind not in ("jsonl", "csv", "parquet"):
             return _json({"error": {"message": "Export to jsonl, csv or parquet."}}, 404)
         limit = _limit(request, usual=_EXPORTED, most=_MOST_EXPORTED)
-        pages = self._exported(wanted, limit)
+        pages = self._exported(query, limit)
         headers = {
             **_PAGE_HEADERS,
             "content-disposition": f'attachment; filename="resay-verdicts.{kind}"',
@@ -308,7 +310,7 @@ class Dashboard:
             await anyio.to_thread.run_sync(write_parquet, rows, out)
             return Response(out.getvalue(), media_type=_KINDS[kind], headers=headers)
         # Read before the response starts, so that an error can still set its status.
-        nothing: list[_Told] = []
+        nothing: list[_RatedEntry] = []
         first = await anext(pages, nothing)
 
         async def texts() -> AsyncGenerator[str]:
@@ -318,32 +320,34 @@ class Dashboard:
 
         return StreamingResponse(texts(), media_type=_KINDS[kind], headers=headers)
 
-    async def _exported(self, wanted: Wanted, limit: int) -> AsyncGenerator[list[_Told]]:
+    async def _exported(
+        self, query: DashboardQuery, limit: int
+    ) -> AsyncGenerator[list[_RatedEntry]]:
         before: Entry | str | None
-        listed, before, left = wanted.listed(time.time()), wanted.before, limit
+        list_arguments, before, left = query.list_arguments(time.time()), query.before, limit
         while left > 0:
             page = await self._journal.recent(
-                min(left, 500), before, max_bytes=_MOST_READ, **listed
+                min(left, 500), before, max_bytes=_MAX_READ_BYTES, **list_arguments
             )
             if not page:
                 return
-            said: dict[str, list[Feedback]] = {one.id: [] for one in page}
-            for one in await self._journal.feedback(list(said), limit=_MOST_SAID):
-                said[one.entry_id].append(one)
-            yield [(one, said[one.id]) for one in page]
+            feedback: dict[str, list[Feedback]] = {one.id: [] for one in page}
+            for one in await self._journal.feedback(list(feedback), limit=_MAX_FEEDBACK):
+                feedback[one.entry_id].append(one)
+            yield [(one, feedback[one.id]) for one in page]
             before, left = page[-1], left - len(page)
 
     def _unknown_host(self, request: Request) -> str | None:
         """Return why the request's host is not accepted, or None if it is."""
         given = request.headers.get("host", "")
         host = _name_in(given)
-        if self._hosts is None or goes_by(host, self._hosts):
+        if self._hosts is None or is_trusted_host(host, self._hosts):
             return None
         return f"The dashboard does not accept the host {given[:80]!r}. Add it: routes(hosts=[…])."
 
-    def _place(self, request: Request) -> Place:
+    def _site(self, request: Request) -> Site:
         # `root_path` is set if the application is mounted in another or a proxy strips a prefix.
-        return Place(request.scope.get("root_path", "") + self._prefix, self._assets)
+        return Site(request.scope.get("root_path", "") + self._prefix, self._assets)
 
 
 async def _rendered(render: Callable[[], str]) -> str:
@@ -405,7 +409,7 @@ def summary_dict(figures: Figures) -> dict[str, Any]:
 
 def _text(
     kind: Literal["jsonl", "csv"],
-    pairs: list[_Told],
+    pairs: list[_RatedEntry],
     *,
     head: bool,
 ) -> str:
@@ -450,9 +454,9 @@ async def _body(request: Request) -> bytes:
 
 def _from_here(request: Request) -> bool:
     """Return whether a form was sent from the dashboard itself (CSRF protection)."""
-    site = request.headers.get("sec-fetch-site")
-    if site is not None:
-        return site == "same-origin"
+    fetch_site = request.headers.get("sec-fetch-site")
+    if fetch_site is not None:
+        return fetch_site == "same-origin"
     # Browsers omit that header on unencrypted connections.
     origin = urlsplit(request.headers.get("origin", ""))
     return bool(origin.netloc) and origin.netloc == request.headers.get("host")

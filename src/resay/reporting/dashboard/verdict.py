@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from resay.core.verdict import ClaimVerdict, Grounds, Verdict
 from resay.errors import ConfigurationError
-from resay.reporting.dashboard.pages import DONE, Place, page, row_name
-from resay.reporting.dashboard.query import Wanted
+from resay.reporting.dashboard.pages import DONE, Site, page, row_name
+from resay.reporting.dashboard.query import DashboardQuery
 from resay.reporting.dashboard.texts import counted, duration, stamp, time_tag
 from resay.reporting.journal import Content, Entry, Feedback
-from resay.reporting.render.html import Html, Reported, joined, kept, tag, verdict_section
+from resay.reporting.render.html import Html, Reported, has_text, joined, tag, verdict_section
 from resay.reporting.render.html.markup import badge, chip, definition, hidden, score_text
 from resay.reporting.render.texts import cost
 
@@ -34,35 +34,35 @@ _CHANGE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class Review:
     """The feedback on an entry, and its reader.
 
     Attributes:
-        said: The feedback, oldest first.
+        feedback: The feedback, oldest first.
         rater: The reader's name; empty if unknown.
         waiting: The ids of the drawn entries that the reader has yet to label.
     """
 
-    said: Sequence[Feedback]
+    feedback: Sequence[Feedback]
     rater: str
     waiting: Sequence[str]
 
 
 def verdict_page(
-    place: Place, wanted: Wanted, entry: Entry, content: Content, judging: Judging
+    site: Site, query: DashboardQuery, entry: Entry, content: Content, review: Review
 ) -> str:
     """Render the page of a verdict.
 
     Args:
-        place: The location of the pages.
-        wanted: The query of the list that the reader came from.
+        site: The location of the pages.
+        query: The query of the list that the reader came from.
         entry: The entry.
         content: The entries whose text the journal stores.
-        judging: The feedback on it.
+        review: The feedback on it.
     """
     verdict = _verdict_of(entry)
     title = stamp(entry.time)
-    back = place.home(wanted) + f"#{quote(row_name(entry.id), safe='')}"
+    back = site.home(query) + f"#{quote(row_name(entry.id), safe='')}"
     trail = tag("nav", tag("a", "← All verdicts", href=back), aria_label="Back", class_="trail")
     if verdict is None:
         body = _unreadable(entry, title)
@@ -70,16 +70,16 @@ def verdict_page(
         total = entry.usage + entry.check_usage
         shown = Reported(verdict, entry.id, action=entry.action, usage=total)
         body = verdict_section(shown, key="verdict", title=title)
-    words = verdict is not None and kept(verdict)
+    words = verdict is not None and has_text(verdict)
     without = verdict is not None and bool(verdict.sentences or verdict.unscored) and not words
     note = tag("p", _KEEPS[content] + _CHANGE[content], class_="notice") if without else None
     parts = (
         None if verdict is None else _claims(verdict),
-        _feedback(place, wanted, entry, judging),
-        _request(place, entry),
+        _feedback(site, query, entry, review),
+        _request(site, entry),
     )
     heading = tag("h1", "Verdict")
-    return page(place, title, trail, note, body, *parts, heading=heading)
+    return page(site, title, trail, note, body, *parts, heading=heading)
 
 
 def _verdict_of(entry: Entry) -> Verdict | None:
@@ -108,7 +108,7 @@ def _unreadable(entry: Entry, title: str) -> Html:
 
 def _claims(verdict: Verdict) -> Html | None:
     """Render each claim beside the evidence for and against it."""
-    if not verdict.claims or not kept(verdict):
+    if not verdict.claims or not has_text(verdict):
         return None
     rows = [_claim(verdict, i, claim) for i, claim in enumerate(verdict.claims)]
     return tag(
@@ -145,14 +145,14 @@ def _claim(verdict: Verdict, i: int, claim: ClaimVerdict) -> Html:
         )
         for rating, text in _RATINGS.items()
     ]
-    said = tag(
+    summary = tag(
         "div",
         tag("p", chip(claim.score, flagged=claim.flagged), " ", _in_place(verdict, claim)),
         tag("p", claim.why, class_="why", dir="auto") if claim.why else None,
         tag("p", hidden("The verdict on this claim is "), joined(buttons), class_="rate"),
     )
     sides = tag("dl", _side("For", supports), _side("Against", opposes))
-    return tag("li", said, sides, class_="flagged-claim" if claim.flagged else None)
+    return tag("li", summary, sides, class_="flagged-claim" if claim.flagged else None)
 
 
 def _side(name: str, found: Sequence[Html]) -> Html:
@@ -201,7 +201,7 @@ _RATINGS = {"right": "Right", "wrong": "Wrong", "unsure": "Unsure"}
 _SOURCES = {"dashboard": "here", "api": "API", "terminal": "terminal", "csv": "CSV", "code": "code"}
 
 
-def _feedback(place: Place, wanted: Wanted, entry: Entry, judging: Judging) -> Html:
+def _feedback(site: Site, query: DashboardQuery, entry: Entry, review: Review) -> Html:
     buttons = [
         tag("button", text, name_="rating", value=rating, class_=rating)
         for rating, text in _RATINGS.items()
@@ -220,7 +220,7 @@ def _feedback(place: Place, wanted: Wanted, entry: Entry, judging: Judging) -> H
         tag(
             "p",
             tag("label", "Your name", for_="rater"),
-            tag("input", name_="rater", id="rater", value=judging.rater, **given),
+            tag("input", name_="rater", id="rater", value=review.rater, **given),
         ),
         tag(
             "p",
@@ -230,22 +230,22 @@ def _feedback(place: Place, wanted: Wanted, entry: Entry, judging: Judging) -> H
         tag("p", tag("label", "What you judge", for_="about"), about),
         tag("p", *buttons, class_="send rate"),
         id="feedback-form",
-        action=place.part("feedback", wanted),
+        action=site.part("feedback", query),
         method="post",
         class_="filters",
     )
-    said = [_said(one) for one in judging.said]
-    others = [one for one in judging.waiting if one != entry.id]
+    items = [_rating_line(one) for one in review.feedback]
+    others = [one for one in review.waiting if one != entry.id]
     queue = None
     if others:
         left = f" ({counted(len(others), 'other', 'others')} drawn for you to label)"
-        queue = tag("p", tag("a", "Next to label", href=place.verdict(others[0], wanted)), left)
+        queue = tag("p", tag("a", "Next to label", href=site.verdict(others[0], query)), left)
     return tag(
         "section",
         tag("h2", "Feedback", id="feedback"),
         form,
-        tag("ul", *said, class_="said")
-        if said
+        tag("ul", *items, class_="said")
+        if items
         else tag("p", "Nobody has judged it yet.", class_="note"),
         queue,
         class_="panel",
@@ -253,7 +253,7 @@ def _feedback(place: Place, wanted: Wanted, entry: Entry, judging: Judging) -> H
     )
 
 
-def _said(one: Feedback) -> Html:
+def _rating_line(one: Feedback) -> Html:
     where = "" if one.claim is None else f", claim {one.claim + 1}"
     what = "unsure" if one.rating == "unsure" else f"the {one.about} is {one.rating}"
     return tag(
@@ -265,14 +265,14 @@ def _said(one: Feedback) -> Html:
     )
 
 
-def _request(place: Place, entry: Entry) -> Html:
+def _request(site: Site, entry: Entry) -> Html:
     question = None
     if entry.question:
         asked = tag("div", entry.question, class_="quote", dir="auto")
         question = tag("section", tag("h3", "Query"), asked)
     rows = [
         definition("Time", time_tag(entry.time), " UTC"),
-        definition("Request", _request_link(place, entry.request_id)),
+        definition("Request", _request_link(site, entry.request_id)),
         definition("Model", _name(entry.model)),
         definition("Policy", _name(entry.policy)),
         definition("Tenant", _name(entry.tenant)),
@@ -297,7 +297,9 @@ def _name(name: str | None) -> Html:
     return tag("bdi", name) if name else tag("span", "none", class_="nothing")
 
 
-def _request_link(place: Place, request: str | None) -> Html:
+def _request_link(site: Site, request: str | None) -> Html:
     if not request:
         return _name(None)
-    return tag("a", tag("bdi", request), href=place.home(Wanted(request=request)) + "#verdicts")
+    return tag(
+        "a", tag("bdi", request), href=site.home(DashboardQuery(request=request)) + "#verdicts"
+    )

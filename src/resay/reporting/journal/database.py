@@ -18,13 +18,13 @@ from pydantic import TypeAdapter, ValidationError
 from resay.core.usage import Usage
 from resay.core.verdict import Decision, Verdict
 from resay.errors import ConfigurationError, ResayError
-from resay.reporting.journal.entry import By, Content, Entry, Place, Slice
+from resay.reporting.journal.entry import By, Content, Entry, Slice, SortKey
 
 Row = tuple[Any, ...]
 _log = logging.getLogger(__name__)
 
 
-class Bare(str):
+class ContentFree(str):
     """A verdict without content as JSON: mostly field names, the same in every entry."""
 
     __slots__ = ()
@@ -146,13 +146,13 @@ class Store(Protocol):
         """Return the search for entries with all of some terms.
 
         Args:
-            terms: The terms from `terms_in`, at least one.
+            terms: The terms from `query_terms`, at least one.
             since: The earliest time, in seconds since the epoch.
             until: The end of the time (exclusive), in seconds since the epoch.
         """
         ...
 
-    def newest(self, search: Search, before: Place | None, limit: int) -> tuple[str, Row]:
+    def newest(self, search: Search, before: SortKey | None, limit: int) -> tuple[str, Row]:
         """Return the query for the newest matching entries.
 
         Args:
@@ -216,7 +216,7 @@ def row_of(entry: Entry, content: Content) -> Row:
         *_costs(entry.usage),
         *_costs(entry.check_usage),
         # JSON escapes the characters that the databases reject: NUL and lone surrogates.
-        (str if whole else Bare)(json.dumps(verdict, separators=(",", ":"))),
+        (str if whole else ContentFree)(json.dumps(verdict, separators=(",", ":"))),
         None if question is None else json.dumps(question),
     )
 
@@ -308,13 +308,13 @@ def check_span(since: float, until: float, step_s: float) -> None:
         )
 
 
-def summed(store: Store, by: By | None, chosen: Chosen) -> str:
-    """Return the query for slices; its values are since, step and those of `chosen`.
+def summed(store: Store, by: By | None, filters: SqlFilters) -> str:
+    """Return the query for slices; its values are since, step and those of `filters`.
 
     Args:
         store: The database.
         by: The field to group by.
-        chosen: The filters.
+        filters: The filters.
 
     Raises:
         ConfigurationError: `by` is unknown.
@@ -337,7 +337,7 @@ def summed(store: Store, by: By | None, chosen: Chosen) -> str:
     return (
         f"WITH chosen AS (SELECT {slot} AS slot, {_GROUPS[by]} AS name, decision, action,"  # noqa: S608 - our own words
         " latency_s, check_s, main_cost_usd, check_cost_usd"
-        f" FROM resay_journal_entries e{chosen.where}),"
+        f" FROM resay_journal_entries e{filters.where}),"
         f" ranked AS (SELECT *{ranks} FROM chosen)"
         f" SELECT slot, name, count(*), {decisions},"
         f" {blocked}, {regenerated},"
@@ -507,7 +507,7 @@ class Filters:
     words: str | None = None
 
     @property
-    def bare(self) -> bool:
+    def unfiltered(self) -> bool:
         """Whether only the time is restricted."""
         return self == Filters(since=self.since, until=self.until)
 
@@ -532,7 +532,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SqlFilters:
     """Filters as SQL conditions on entries named `e`.
 
     Attributes:
@@ -565,7 +565,7 @@ class Chosen:
         return self.values + (self.search.values if self.search else ())
 
 
-def chosen(filters: Filters, store: Store) -> Chosen:
+def sql_filters(filters: Filters, store: Store) -> SqlFilters:
     """Return filters as SQL."""
     equal = ("model", "policy", "decision", "tenant", "request_id")
     wanted = {column: named(getattr(filters, column)) for column in equal}
@@ -578,14 +578,14 @@ def chosen(filters: Filters, store: Store) -> Chosen:
             values.append(float(moment))
     search = None
     if filters.words and filters.words.strip():
-        terms = terms_in(filters.words)
+        terms = query_terms(filters.words)
         # With names as terms, the index finds a rare tenant's entries with a frequent word fast.
         terms += _names(wanted) if terms else []
         # Punctuation alone gives no terms, and matches nothing.
         search = store.search(terms, filters.since, filters.until) if terms else None
         conditions += [] if terms else ["1 = 0"]
     searched = filters.request_id is None
-    return Chosen(tuple(conditions), tuple(values), search, searched, names)
+    return SqlFilters(tuple(conditions), tuple(values), search, searched, names)
 
 
 Sort = Literal["newest", "score", "cost", "latency"]
@@ -594,36 +594,36 @@ _SORTED: Mapping[str, str] = {
     "cost": "coalesce(e.main_cost_usd + e.check_cost_usd, -1.0)",
     "latency": "e.latency_s",
 }
-PLACE = (
+SORT_KEY = (
     f"SELECT e.id, e.time, {', '.join(_SORTED.values())}"  # noqa: S608 - our own names
     " FROM resay_journal_entries e WHERE e.id = ?"
 )
 
 
 def recent(
-    limit: int, before: Place | None, chosen: Chosen, store: Store, sort: Sort = "newest"
+    limit: int, before: SortKey | None, filters: SqlFilters, store: Store, sort: Sort = "newest"
 ) -> tuple[str, Row]:
     """Return the query for the newest entries, or for those with the highest values.
 
     Args:
         limit: The maximum number of entries.
         before: Only entries that follow this place in the order.
-        chosen: The filters.
+        filters: The filters.
         store: The database.
         sort: The order; entries with unknown values come last.
     """
     columns = ", ".join(f"e.{name}" for name in COLUMNS)
-    if chosen.searched and chosen.search is not None and sort == "newest":
-        found, values = store.newest(chosen.search, before, limit)
-        ordered = ", ".join(f"w.{column} DESC" for column in chosen.search.order)
+    if filters.searched and filters.search is not None and sort == "newest":
+        found, values = store.newest(filters.search, before, limit)
+        ordered = ", ".join(f"w.{column} DESC" for column in filters.search.order)
         # The index finds names by truncated hashes, which may collide.
-        same = " AND ".join(chosen.conditions[: chosen.named]) or "1 = 1"
+        same = " AND ".join(filters.conditions[: filters.named]) or "1 = 1"
         return (
             f"SELECT {columns} FROM ({found}) w JOIN resay_journal_entries e ON e.id = w.entry_id"  # noqa: S608 - our own names
             f" WHERE {same} ORDER BY {ordered}",
-            (*values, *chosen.values[: chosen.named]),
+            (*values, *filters.values[: filters.named]),
         )
-    where, values = chosen.where, chosen.all_values
+    where, values = filters.where, filters.all_values
     order = ["e.time", "e.id"] if sort == "newest" else [_SORTED[sort], "e.time", "e.id"]
     if before is not None:
         after = [] if sort == "newest" else [getattr(before, sort)]
@@ -649,14 +649,14 @@ _TERM_CHARS = 40
 _TERMS_BYTES = 400_000
 
 
-def terms_of(row: Row) -> str | None:
+def entry_terms(row: Row) -> str | None:
     """Return the index terms of an entry's stored text, without duplicates; None for none.
 
     Args:
         row: The entry, as returned by `row_of`.
     """
     verdict, question = row[_VERDICT:]
-    if isinstance(verdict, Bare) and question is None:
+    if isinstance(verdict, ContentFree) and question is None:
         return None
     found: set[str] = set()
     for text in _texts(json.loads(verdict), None if question is None else json.loads(question)):
@@ -680,7 +680,7 @@ def _names(known: Mapping[str, str | None]) -> list[str]:
     ]
 
 
-def terms_in(words: str) -> list[str]:
+def query_terms(words: str) -> list[str]:
     """Return the terms to search for; one that ends in `*` is a prefix."""
     found: list[str] = []
     for word in words.split():
@@ -719,7 +719,7 @@ def _texts(verdict: Mapping[str, Any], question: str | None) -> Iterator[str]:
     # The verdict of a newer Resay, for example.
     except ConfigurationError:
         return
-    yield from words_beside(verdict, bare)
+    yield from content_texts(verdict, bare)
 
 
 # Fields that hold labels instead of content; in the metadata of documents they may hold anything.
@@ -727,7 +727,7 @@ _FOREIGN = "metadata"
 _NO_WORDS = frozenset({"by", "band", "kind", "mode", "source", "unit", "via"})
 
 
-def words_beside(full: object, bare: object, *, foreign: bool = False) -> Iterator[str]:
+def content_texts(full: object, bare: object, *, foreign: bool = False) -> Iterator[str]:
     """Yield the texts of a verdict that its version without content lacks."""
     if isinstance(full, str):
         if full and full != bare:
@@ -738,19 +738,19 @@ def words_beside(full: object, bare: object, *, foreign: bool = False) -> Iterat
         for key, value in cast("Mapping[str, object]", full).items():
             if foreign or key not in _NO_WORDS:
                 within = foreign or key == _FOREIGN
-                yield from words_beside(value, known.get(key), foreign=within)
+                yield from content_texts(value, known.get(key), foreign=within)
     elif isinstance(full, (list, tuple)):
         values = cast("Sequence[object]", full)
         others = cast("Sequence[object]", bare) if isinstance(bare, (list, tuple)) else ()
         for i, value in enumerate(values):
             other = others[i] if i < len(others) else None
-            yield from words_beside(value, other, foreign=foreign)
+            yield from content_texts(value, other, foreign=foreign)
 
 
 def redacted(row: Row, redact: Callable[[str], str]) -> Row:
     """Return a row with its text passed through a function; without text if that fails."""
     verdict, question = row[_VERDICT:]
-    if isinstance(verdict, Bare) and question is None:
+    if isinstance(verdict, ContentFree) and question is None:
         return row
     full = json.loads(verdict)
     bare = _without_content(full)
@@ -763,7 +763,7 @@ def redacted(row: Row, redact: Callable[[str], str]) -> Row:
     # The user's function may raise anything, with a message that quotes the text.
     except Exception as error:
         _log.warning("`redact` failed with %s; the text is not stored", type(error).__name__)
-    return (*row[:_VERDICT], Bare(json.dumps(bare, separators=(",", ":"))), None)
+    return (*row[:_VERDICT], ContentFree(json.dumps(bare, separators=(",", ":"))), None)
 
 
 def _redacted(full: Any, bare: Any, redact: Callable[[str], str], foreign: bool = False) -> Any:

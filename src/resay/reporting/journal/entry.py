@@ -23,8 +23,8 @@ __all__ = [
     "Content",
     "Entry",
     "JournalConfig",
-    "Place",
     "Slice",
+    "SortKey",
     "new_id",
 ]
 
@@ -163,7 +163,7 @@ def _counts(usage: Usage) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SortKey:
     """An entry's position in each sort order, which remains valid if the entry is deleted."""
 
     id: str
@@ -173,7 +173,7 @@ class Place:
     latency: float
 
     @classmethod
-    def of(cls, entry: Entry) -> Place:
+    def of(cls, entry: Entry) -> SortKey:
         """Return the place of an entry."""
         costs = entry.usage.cost_usd, entry.check_usage.cost_usd
         cost = -1.0 if costs[0] is None or costs[1] is None else costs[0] + costs[1]

@@ -53,29 +53,29 @@ COLUMNS: Mapping[str, type[Any]] = {
 """The columns of a table of entries, with their types."""
 
 
-def entry_dict(entry: Entry, said: Sequence[Feedback] = ()) -> dict[str, Any]:
+def entry_dict(entry: Entry, feedback: Sequence[Feedback] = ()) -> dict[str, Any]:
     """Return an entry as JSON-ready values, with the feedback on it.
 
     Args:
         entry: The entry.
-        said: The feedback on it.
+        feedback: The feedback on it.
     """
     return {
         **asdict(entry),
         "verdict": dict(entry.verdict),
         "time": timestamp(entry.time),
-        "feedback": [{**asdict(one), "time": timestamp(one.time)} for one in said],
+        "feedback": [{**asdict(one), "time": timestamp(one.time)} for one in feedback],
     }
 
 
-def entry_cells(entry: Entry, said: Sequence[Feedback] = ()) -> dict[str, Any]:
+def entry_cells(entry: Entry, feedback: Sequence[Feedback] = ()) -> dict[str, Any]:
     """Return an entry as a row of a table, with the last feedback on the entry as a whole.
 
     Args:
         entry: The entry.
-        said: The feedback on it, oldest first.
+        feedback: The feedback on it, oldest first.
     """
-    whole = [one for one in said if one.claim is None]
+    whole = [one for one in feedback if one.claim is None]
     costs = {
         f"{name}_{key}": value
         for name, usage in (("main", entry.usage), ("check", entry.check_usage))

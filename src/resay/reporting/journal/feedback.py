@@ -96,20 +96,22 @@ class Draw:
 
 
 _FEEDBACK = "entry_id, claim, rater, time, rating, about, source, note"
-SAY = (
+UPSERT_FEEDBACK = (
     f"INSERT INTO resay_journal_feedback ({_FEEDBACK})"  # noqa: S608 - our own names
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (entry_id, claim, rater) DO UPDATE SET"
     " time = excluded.time, rating = excluded.rating, about = excluded.about,"
     " source = excluded.source, note = excluded.note"
 )
-SAID = f"SELECT {_FEEDBACK} FROM resay_journal_feedback ORDER BY time, entry_id, claim, rater"  # noqa: S608 - our own names
-OTHERS = (
+ALL_FEEDBACK = (
+    f"SELECT {_FEEDBACK} FROM resay_journal_feedback ORDER BY time, entry_id, claim, rater"  # noqa: S608 - our own names
+)
+API_COUNT = (
     "SELECT count(*) FROM resay_journal_feedback WHERE entry_id = ? AND source = 'api'"
     " AND NOT (claim = ? AND rater = ?)"
 )
 # Every end user may be a separate rater, and any client can invent names.
-MOST_BY_API = 1000
-DRAW = (
+MAX_BY_API = 1000
+UPSERT_DRAW = (
     "INSERT INTO resay_journal_draws (entry_id, time, method, weight) VALUES (?, ?, ?, ?)"
     # Random overrides uncertainty, so that every random draw stays complete.
     " ON CONFLICT (entry_id) DO UPDATE SET weight = resay_journal_draws.weight + excluded.weight,"
@@ -118,15 +120,15 @@ DRAW = (
     " method = CASE WHEN excluded.method = 'random' THEN excluded.method"
     " ELSE resay_journal_draws.method END"
 )
-DRAWN = "SELECT entry_id, method, weight, time FROM resay_journal_draws ORDER BY time, entry_id"
-WAITING = (
+ALL_DRAWS = "SELECT entry_id, method, weight, time FROM resay_journal_draws ORDER BY time, entry_id"
+UNRATED_DRAWS = (
     "SELECT entry_id, method, weight, time FROM resay_journal_draws d WHERE NOT EXISTS"
     " (SELECT 1 FROM resay_journal_feedback f WHERE f.entry_id = d.entry_id AND f.claim = -1"
     " AND (f.rater = ? OR ? = '')) ORDER BY time, entry_id"
 )
 
 
-def said_of(entries: int) -> str:
+def feedback_query(entries: int) -> str:
     """Return the query for feedback on a number of entries; its last value limits that on each."""
     return (
         f"SELECT {_FEEDBACK} FROM (SELECT {_FEEDBACK}, row_number() OVER (PARTITION BY entry_id"  # noqa: S608 - our own names
@@ -136,32 +138,32 @@ def said_of(entries: int) -> str:
     )
 
 
-def check_claim(said: Feedback, entry: Entry) -> None:
+def check_claim(feedback: Feedback, entry: Entry) -> None:
     """Check that the claim of some feedback exists.
 
     Raises:
         ConfigurationError: The verdict has no such claim.
     """
     claims = entry.verdict.get("claims") or entry.verdict.get("sentences") or ()
-    if said.claim is not None and said.claim >= len(claims):
+    if feedback.claim is not None and feedback.claim >= len(claims):
         raise ConfigurationError(
-            f"claim: the verdict has {len(claims)} claims, counted from 0, not {said.claim}"
+            f"claim: the verdict has {len(claims)} claims, counted from 0, not {feedback.claim}"
         )
 
 
-def feedback_row(said: Feedback) -> Row:
-    """Return the values for `SAY`."""
-    claim = _WHOLE if said.claim is None else said.claim
-    note = None if said.note is None else clean(said.note)[:_NOTE_CHARS]
-    rater = named(said.rater) or ""
+def feedback_row(feedback: Feedback) -> Row:
+    """Return the values for `UPSERT_FEEDBACK`."""
+    claim = _WHOLE if feedback.claim is None else feedback.claim
+    note = None if feedback.note is None else clean(feedback.note)[:_NOTE_CHARS]
+    rater = named(feedback.rater) or ""
     return (
-        *(named(said.entry_id), claim, rater, said.time),
-        *(said.rating, said.about, said.source, note),
+        *(named(feedback.entry_id), claim, rater, feedback.time),
+        *(feedback.rating, feedback.about, feedback.source, note),
     )
 
 
 def feedback_of(rows: Iterable[Row]) -> list[Feedback]:
-    """Return the feedback in rows of `SAID`."""
+    """Return the feedback in rows of `ALL_FEEDBACK`."""
     return [
         Feedback(
             entry_id=entry_id,

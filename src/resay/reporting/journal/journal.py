@@ -24,9 +24,9 @@ from resay.reporting.journal.database import (
     GET,
     INDEXED,
     NEWEST_OF,
-    PLACE,
     PRUNE_OLD,
     PRUNE_SURPLUS,
+    SORT_KEY,
     UNINDEXED,
     Filters,
     JournalError,
@@ -38,8 +38,8 @@ from resay.reporting.journal.database import (
     TooManyError,
     UnknownEntryError,
     check_span,
-    chosen,
     entry_of,
+    entry_terms,
     forget,
     named,
     one_redacted,
@@ -48,24 +48,24 @@ from resay.reporting.journal.database import (
     row_of,
     size_of,
     slice_of,
+    sql_filters,
     summed,
-    terms_of,
 )
-from resay.reporting.journal.entry import By, Content, Entry, JournalConfig, Place, Slice
+from resay.reporting.journal.entry import By, Content, Entry, JournalConfig, Slice, SortKey
 from resay.reporting.journal.feedback import (
-    DRAW,
-    DRAWN,
-    MOST_BY_API,
-    OTHERS,
-    SAID,
-    SAY,
-    WAITING,
+    ALL_DRAWS,
+    ALL_FEEDBACK,
+    API_COUNT,
+    MAX_BY_API,
+    UNRATED_DRAWS,
+    UPSERT_DRAW,
+    UPSERT_FEEDBACK,
     Draw,
     Feedback,
     check_claim,
     feedback_of,
+    feedback_query,
     feedback_row,
-    said_of,
 )
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ _PAUSES_S = (0.1, 0.5, 2.0, 5.0)
 _LAST_CHANCE_S = 5.0
 
 
-class Losses:
+class LossCounter:
     """Counts the lost entries of all event loops."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class Writer:
     def __init__(
         self,
         write: Callable[[Sequence[Row]], Awaitable[object]],
-        losses: Losses,
+        losses: LossCounter,
         *,
         most: int,
     ) -> None:
@@ -130,10 +130,10 @@ class Writer:
         self._taken = 0
         self._done = 0
         self._failures = 0
-        self._trouble: JournalError | None = None
+        self._last_error: JournalError | None = None
         self._task: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._retry_now = asyncio.Event()
 
     async def put(self, row: Row) -> bool:
         """Queue a row, or drop it if there is still no room after 50 ms.
@@ -144,7 +144,7 @@ class Writer:
         size = size_of(row)
         try:
             # During an outage, waiting would only delay every answer.
-            if not self._fits(size) and self._trouble is None:
+            if not self._fits(size) and self._last_error is None:
                 with anyio.move_on_after(_PATIENCE_S):
                     await self._until(lambda: self._fits(size))
         finally:
@@ -167,10 +167,10 @@ class Writer:
         """
         taken, failures = self._taken, self._failures
         self._start()
-        self._hurry.set()
+        self._retry_now.set()
         await self._until(lambda: self._done >= taken or self._failures > failures)
         if self._done < taken:
-            raise JournalError(str(self._trouble))
+            raise JournalError(str(self._last_error))
 
     async def aclose(self) -> None:
         """Write the remaining rows, or count them as lost if that fails or takes too long."""
@@ -214,28 +214,28 @@ class Writer:
     async def _run(self) -> None:
         pauses = iter(_PAUSES_S)
         while self._rows:
-            self._hurry.clear()
+            self._retry_now.clear()
             try:
                 await self._write_some()
             except JournalError as error:
                 self._fail(error)
                 with anyio.move_on_after(next(pauses, _PAUSES_S[-1])):
-                    await self._hurry.wait()
+                    await self._retry_now.wait()
             else:
                 pauses = iter(_PAUSES_S)
                 self._recover()
 
     def _fail(self, error: JournalError) -> None:
-        if self._trouble is None:
+        if self._last_error is None:
             _log.warning("the journal is delayed, because %s", error)
-        self._trouble = error
+        self._last_error = error
         self._failures += 1
         self._announce()
 
     def _recover(self) -> None:
-        if self._trouble is not None:
+        if self._last_error is not None:
             _log.warning("the journal is working again")
-        self._trouble = None
+        self._last_error = None
 
     async def _write_some(self) -> None:
         batch = list(islice(self._rows, _BATCH))
@@ -314,7 +314,7 @@ class Journal:
         self._store = store
         self._config = config
         self._clock = clock
-        self._losses = Losses()
+        self._losses = LossCounter()
         self._redact = _redactor(config.redact)
         self._tidied: float | None = None
         self._rolled_up: float | None = None
@@ -421,21 +421,21 @@ class Journal:
             until=until,
             words=words,
         )
-        wanted = chosen(filters, self._store)
-        place = Place.of(before) if isinstance(before, Entry) else None
+        conditions = sql_filters(filters, self._store)
+        key = SortKey.of(before) if isinstance(before, Entry) else None
         if isinstance(before, str):
-            place = await self._place(before)
+            key = await self._sort_key(before)
         found: list[Entry] = []
         size, portion = 0, limit if max_bytes is None else _PORTION
         while len(found) < limit and (max_bytes is None or size < max_bytes):
             count = min(limit - len(found), portion)
-            sql, values = recent(count, place, wanted, self._store, sort)
+            sql, values = recent(count, key, conditions, self._store, sort)
             rows = await self._find(filters, sql, values)
             found += await _decoded(rows)
             size += sum(map(size_of, rows))
             if len(rows) < count:
                 break
-            place, portion = Place.of(found[-1]), portion * 2
+            key, portion = SortKey.of(found[-1]), portion * 2
         return found
 
     async def get(self, entry_id: str) -> Entry | None:
@@ -508,12 +508,10 @@ class Journal:
         if feedback.note is not None and self._redact is not None:
             feedback = replace(feedback, note=await self._noted(feedback.note, self._redact))
         row = feedback_row(feedback)
-        if feedback.source == "api" and (await self._read(OTHERS, row[:3]))[0][0] >= MOST_BY_API:
-            raise TooManyError(
-                f"the entry has {MOST_BY_API} ratings from clients, which is the most"
-            )
+        if feedback.source == "api" and (await self._read(API_COUNT, row[:3]))[0][0] >= MAX_BY_API:
+            raise TooManyError(f"the entry has {MAX_BY_API} ratings from clients, the maximum")
         try:
-            await (await self._open.get()).session.change(SAY, row)
+            await (await self._open.get()).session.change(UPSERT_FEEDBACK, row)
         except RefusedError:
             known = await self.get(feedback.entry_id)
             if known is not None:
@@ -524,7 +522,7 @@ class Journal:
 
     async def _noted(self, note: str, redact: Callable[[str], str]) -> str | None:
         try:
-            return await _beside(lambda: one_redacted(note, redact))
+            return await _in_thread(lambda: one_redacted(note, redact))
         except Exception as error:  # The user's function may raise anything.
             _log.warning("`redact` failed with %s; the note is not stored", type(error).__name__)
         return None
@@ -542,9 +540,11 @@ class Journal:
             JournalError: The journal cannot be read.
         """
         if entry_id is None:
-            return feedback_of(await self._read(SAID, ()))
+            return feedback_of(await self._read(ALL_FEEDBACK, ()))
         names = [entry_id] if isinstance(entry_id, str) else entry_id
-        return feedback_of(await self._read(said_of(len(names)), (*map(named, names), limit)))
+        return feedback_of(
+            await self._read(feedback_query(len(names)), (*map(named, names), limit))
+        )
 
     async def draw(self, draws: Sequence[Draw]) -> int:
         """Record entries drawn for labelling.
@@ -561,7 +561,7 @@ class Journal:
         before = {one.entry_id for one in await self.drawn()}
         session = (await self._open.get()).session
         for one in draws:
-            await session.change(DRAW, (one.entry_id, one.time, one.method, one.weight))
+            await session.change(UPSERT_DRAW, (one.entry_id, one.time, one.method, one.weight))
         return len({one.entry_id for one in draws} - before)
 
     async def drawn(self, *, unrated_by: str | None = None) -> list[Draw]:
@@ -575,9 +575,9 @@ class Journal:
             JournalError: The journal cannot be read.
         """
         if unrated_by is None:
-            return [Draw(*row) for row in await self._read(DRAWN, ())]
+            return [Draw(*row) for row in await self._read(ALL_DRAWS, ())]
         rater = named(unrated_by)
-        return [Draw(*row) for row in await self._read(WAITING, (rater, rater))]
+        return [Draw(*row) for row in await self._read(UNRATED_DRAWS, (rater, rater))]
 
     async def summary(
         self,
@@ -626,12 +626,12 @@ class Journal:
             until=end,
             words=words,
         )
-        wanted = chosen(filters, self._store)
-        sql, rows = summed(self._store, by, wanted), None
-        if filters.bare:
+        conditions = sql_filters(filters, self._store)
+        sql, rows = summed(self._store, by, conditions), None
+        if filters.unfiltered:
             rows = await (await self._open.get()).session.summed_up(start, end, step, by)
         if rows is None:
-            rows = await self._find(filters, sql, (start, step, *wanted.all_values))
+            rows = await self._find(filters, sql, (start, step, *conditions.all_values))
         rows.sort(key=lambda row: (row[0], row[1] is not None, row[1] or ""))
         return [slice_of(row, since=start, step_s=step, by=by) for row in rows]
 
@@ -665,9 +665,9 @@ class Journal:
             removed += await _in_chunks(session, PRUNE_SURPLUS, row)
         return removed
 
-    async def _place(self, entry_id: str) -> Place:
-        for row in await self._read(PLACE, (named(entry_id),)):
-            return Place(*row)
+    async def _sort_key(self, entry_id: str) -> SortKey:
+        for row in await self._read(SORT_KEY, (named(entry_id),)):
+            return SortKey(*row)
         raise UnknownEntryError(f"the journal has no entry {entry_id!r}")
 
     async def _find(self, filters: Filters, sql: str, values: Row) -> list[Row]:
@@ -694,11 +694,11 @@ class Journal:
 
         def work() -> tuple[Sequence[Row], Sequence[str | None]]:
             clean = rows if redact is None else [redacted(row, redact) for row in rows]
-            return clean, [terms_of(row) for row in clean]
+            return clean, [entry_terms(row) for row in clean]
 
         if self._config.content == "none":
             return rows, [None] * len(rows)
-        return await _beside(work)
+        return await _in_thread(work)
 
     async def _index(self, session: Session) -> bool:
         """Index some of the entries from before the full-text index existed.
@@ -707,7 +707,7 @@ class Journal:
             Whether there may be more.
         """
         rows = await session.read(UNINDEXED, (_INDEXED,))
-        terms = await _beside(lambda: [terms_of(row) for row in rows]) if rows else []
+        terms = await _in_thread(lambda: [entry_terms(row) for row in rows]) if rows else []
         for row, found in zip(rows, terms, strict=True):
             if found:
                 await session.change(self._store.index, (found, row[0]))
@@ -735,7 +735,7 @@ class Journal:
                 self._rolled_up = None
 
 
-async def _beside(work: Callable[[], T]) -> T:
+async def _in_thread(work: Callable[[], T]) -> T:
     """Run a blocking function in a thread."""
     try:
         return await anyio.to_thread.run_sync(work)
@@ -746,7 +746,7 @@ async def _beside(work: Callable[[], T]) -> T:
 
 async def _decoded(rows: Sequence[Row]) -> list[Entry]:
     # In a thread: verdicts on long answers are large, and the event loop may be running a gateway.
-    return await _beside(lambda: [entry_of(row) for row in rows]) if rows else []
+    return await _in_thread(lambda: [entry_of(row) for row in rows]) if rows else []
 
 
 async def _forgotten(session: Session) -> None:

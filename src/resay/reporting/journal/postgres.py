@@ -32,7 +32,7 @@ from resay.reporting.journal.database import (
     insert,
     newer,
 )
-from resay.reporting.journal.entry import Place
+from resay.reporting.journal.entry import SortKey
 from resay.reporting.journal.sqlite import (
     CHANGED,
     ENTRIES,
@@ -200,7 +200,7 @@ class PostgresStore:
         holds, values = "w.words @@ CAST(? AS tsquery)", (" & ".join(quoted),)
         return Search("resay_journal_words w", holds, values, tuple(limits), ("time", "entry_id"))
 
-    def newest(self, search: Search, before: Place | None, limit: int) -> tuple[str, Row]:
+    def newest(self, search: Search, before: SortKey | None, limit: int) -> tuple[str, Row]:
         """Return the query for the newest matching entries.
 
         The planner cannot estimate a word's frequency, and would scan all entries by time for a
@@ -237,8 +237,8 @@ class PostgresSession:
     """Two connections, so that long reads do not block writes."""
 
     def __init__(self, driver: Any, options: dict[str, Any], name: str) -> None:
-        self._writing = _Desk(driver, options, name)
-        self._reading = _Desk(driver, options, name)
+        self._writing = _Connection(driver, options, name)
+        self._reading = _Connection(driver, options, name)
 
     async def insert(self, rows: Sequence[Row], terms: Sequence[str | None]) -> None:
         """Write all entries or none."""
@@ -279,7 +279,7 @@ class PostgresSession:
             for (stretch,) in await _rows(connection, _MAY_ROLL_UP, (end,)):
                 if read >= MOST_ROWS:
                     return True
-                # On a failure, `_Desk` closes the connection, which rolls back.
+                # On a failure, `_Connection` closes the connection, which rolls back.
                 await connection.execute(b"BEGIN")
                 ((free,),) = await _rows(connection, _TAKE, (_FIRST_LOCK + stretch,))
                 # Another process may have been faster.
@@ -353,7 +353,7 @@ async def _kept(connection: AsyncConnection[Row], stretch: int) -> int:
     return len(entries)
 
 
-class _Desk:
+class _Connection:
     def __init__(self, driver: Any, options: dict[str, Any], name: str) -> None:
         self._driver = driver
         self._options = options

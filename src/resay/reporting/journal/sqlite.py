@@ -32,7 +32,7 @@ from resay.reporting.journal.database import (
     READ_VERSION,
     SET_VERSION,
     VERSIONS_TABLE,
-    Bare,
+    ContentFree,
     JournalError,
     RefusedError,
     Row,
@@ -40,7 +40,7 @@ from resay.reporting.journal.database import (
     insert,
     newer,
 )
-from resay.reporting.journal.entry import Place
+from resay.reporting.journal.entry import SortKey
 
 K = TypeVar("K")
 WIDTH_S = 1800
@@ -487,7 +487,7 @@ class SqliteStore:
         ]
         return Search(rows, holds, values, tuple(limits), ("key",))
 
-    def newest(self, search: Search, before: Place | None, limit: int) -> tuple[str, Row]:
+    def newest(self, search: Search, before: SortKey | None, limit: int) -> tuple[str, Row]:
         """Return the query for the newest matching entries."""
         key = "f.rowid" if _has_full_text() else "w.key"
         conditions, values = [search.holds, *search.limits], search.values
@@ -521,8 +521,8 @@ class SqliteSession:
     """
 
     def __init__(self, path: Path) -> None:
-        self._writing = _Desk(path)
-        self._reading = _Desk(path)
+        self._writing = _Connection(path)
+        self._reading = _Connection(path)
         self._merging = False
 
     async def insert(self, rows: Sequence[Row], terms: Sequence[str | None]) -> None:
@@ -584,7 +584,7 @@ class SqliteSession:
         await self._writing.aclose()
 
 
-class _Desk:
+class _Connection:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
@@ -650,7 +650,7 @@ def _insert(
 
 
 def _smaller(value: object) -> object:
-    return packed(value) if isinstance(value, Bare) else value
+    return packed(value) if isinstance(value, ContentFree) else value
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -57,8 +57,8 @@ def _repair_headline(regeneration: Regeneration) -> str:
 def _attempt(number: int, attempt: Attempt, by: str) -> Iterator[Text]:
     found = f"{len(attempt.documents)} documents" if by == "documents" else "by the samples"
     scores = f"score {_score(attempt.score_before)} -> {_score(attempt.score_after)}"
-    told = f"attempt {number}: {found}, {scores}, {cost(attempt.usage)}, {attempt.elapsed_s:.1f} s"
-    yield Text(told, "dim")
+    line = f"attempt {number}: {found}, {scores}, {cost(attempt.usage)}, {attempt.elapsed_s:.1f} s"
+    yield Text(line, "dim")
     for query in attempt.queries:
         yield Text(f"  searched: {clean(query)}", "dim")
     if attempt.documents:
@@ -192,8 +192,8 @@ def _scored(sentence: SentenceVerdict, parts: Sequence[ClaimVerdict]) -> Iterato
     if sentence.why:
         yield _below(Text(f"{sentence.by}: {clean(sentence.why)}", "dim"))
     if sentence.contradicted_by:
-        said = sentence.contradicted_by
-        quote = f"{clean(said.speaker)} says: {clean(said.text)}"
+        contradiction = sentence.contradicted_by
+        quote = f"{clean(contradiction.speaker)} says: {clean(contradiction.text)}"
         yield _below(Text(quote, "italic"))
 
 

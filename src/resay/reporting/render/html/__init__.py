@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 
-def kept(verdict: Verdict) -> bool:
+def has_text(verdict: Verdict) -> bool:
     """Return whether the text of the answer was stored."""
     return any(part.text for part in (*verdict.sentences, *verdict.unscored))
 
@@ -74,7 +74,7 @@ def answer(verdict: Verdict, text: str | None, key: str) -> Html:
             the unscored stretches are shown without the text between them.
         key: The prefix of the ids of the verdict's elements.
     """
-    whole = text if text is not None and _stands_in(verdict, text) else None
+    whole = text if text is not None and _matches_text(verdict, text) else None
     return tag("div", *_parts(verdict, whole, key), class_="answer", dir="auto")
 
 
@@ -90,8 +90,8 @@ def methods_of(sentence: SentenceVerdict) -> str:
     """Format each method's score of a sentence, and whose score counts."""
     if len(sentence.scores) < 2:
         return score_text(sentence.score) + (f" by {sentence.by}" if sentence.by else "")
-    said = (f"{name} {score_text(score)}" for name, score in sentence.scores.items())
-    return f"{score_text(sentence.score)} by {sentence.by} ({', '.join(said)})"
+    scores = (f"{name} {score_text(score)}" for name, score in sentence.scores.items())
+    return f"{score_text(sentence.score)} by {sentence.by} ({', '.join(scores)})"
 
 
 @cache
@@ -130,7 +130,7 @@ def citation_marks(verdict: Verdict, names: tuple[str, ...], key: str) -> Html |
     return joined(marks) if marks else None
 
 
-def _stands_in(verdict: Verdict, text: str) -> bool:
+def _matches_text(verdict: Verdict, text: str) -> bool:
     position = 0
     for sentence in verdict.sentences:
         if sentence.start < position or text[sentence.start : sentence.end] != sentence.text:
@@ -149,13 +149,13 @@ def _parts(verdict: Verdict, whole: str | None, key: str) -> Iterator[str]:
             # The text between is unknown; a longer gap may be a paragraph break or list marker.
             apart = part.start - position > 1 or verdict.structured
             yield "\n" if apart else " "
-        yield _told(part) if isinstance(part, Unscored) else _linked(verdict, i, key)
+        yield _unscored_text(part) if isinstance(part, Unscored) else _linked(verdict, i, key)
         position = part.end
     if whole is not None:
         yield _between(whole[position:])
 
 
-def _told(stretch: Unscored) -> Html:
+def _unscored_text(stretch: Unscored) -> Html:
     return tag("span", stretch.text, class_="unscored", title=f"{stretch.called}, not scored")
 
 
@@ -252,21 +252,26 @@ def regeneration_parts(verdict: Verdict, key: str, heading: str) -> Html:
         key: The prefix of the ids of the verdict's elements.
         heading: The element of its headings: `h4`.
     """
-    told = verdict.regeneration
-    if told is None:
+    regeneration = verdict.regeneration
+    if regeneration is None:
         return Html()
-    searches = told.by == "documents"
+    searches = regeneration.by == "documents"
     attempts = [
-        _attempt(i, attempt, i == told.adopted, heading, searches=searches)
-        for i, attempt in enumerate(told.attempts)
+        _attempt(i, attempt, i == regeneration.adopted, heading, searches=searches)
+        for i, attempt in enumerate(regeneration.attempts)
     ]
     return joined(
         [
-            tag("p", "The first answer: ", chip(told.score), " ", told.reason),
-            *_listed("Edits", [_edit(verdict, edit, key) for edit in told.edits], heading, "edits"),
+            tag("p", "The first answer: ", chip(regeneration.score), " ", regeneration.reason),
+            *_listed(
+                "Edits",
+                [_edit(verdict, edit, key) for edit in regeneration.edits],
+                heading,
+                "edits",
+            ),
             *_listed("Attempts", attempts, None, "attempts"),
-            *_listed("Sources", _sources(told.sources, key), heading, "sources"),
-            _quote("The first answer", told.draft) if told.draft else None,
+            *_listed("Sources", _sources(regeneration.sources, key), heading, "sources"),
+            _quote("The first answer", regeneration.draft) if regeneration.draft else None,
         ]
     )
 
@@ -356,7 +361,7 @@ def sentence_table(verdict: Verdict, key: str) -> Html:
         verdict: The verdict.
         key: The prefix of the ids of the verdict's elements.
     """
-    shown = kept(verdict)
+    shown = has_text(verdict)
     words = ("Sentence", "Why") if shown else ()
     columns = ("Characters", "Score", "Method", *words, "Sources")
     rows = [_sentence_row(verdict, i, key, shown) for i in range(len(verdict.sentences))]
@@ -370,7 +375,7 @@ def unscored_table(verdict: Verdict) -> Html:
     Args:
         verdict: The verdict.
     """
-    shown = kept(verdict)
+    shown = has_text(verdict)
     rows = [
         tag(
             "tr",
@@ -531,7 +536,7 @@ def _answer(reported: Reported, key: str, heading: str) -> Html:
     if reported.action == "block" and reported.text:
         given = tag("p", "Given in its place: ", tag("q", reported.text, dir="auto"))
     none = None if verdict.sentences else tag("p", "No sentence was checked.", class_="note")
-    if kept(verdict):
+    if has_text(verdict):
         words = answer(verdict, reported.text, key)
         body = [none, words, legend(unscored=bool(verdict.unscored))]
     elif verdict.sentences or verdict.unscored:
@@ -550,7 +555,7 @@ def _unchecked(reported: Reported) -> Html | None:
 def _flagged(verdict: Verdict, key: str, heading: str) -> Html | None:
     count = len(verdict.flagged_sentences)
     count += sum(name.sentence < 0 for name in verdict.flagged_names)
-    if not count or not kept(verdict):
+    if not count or not has_text(verdict):
         return None
     return tag("section", tag(heading, f"Flagged ({count})"), flagged_cards(verdict, key))
 
@@ -566,14 +571,14 @@ def _sentences(verdict: Verdict, key: str, heading: str) -> Html | None:
     if not verdict.sentences:
         return None
     title = f"All sentences ({len(verdict.sentences)})"
-    return _folded(title, heading, sentence_table(verdict, key), opened=not kept(verdict))
+    return _folded(title, heading, sentence_table(verdict, key), opened=not has_text(verdict))
 
 
 def _unscored(verdict: Verdict, heading: str) -> Html | None:
     if not verdict.unscored:
         return None
     title = f"Not scored ({len(verdict.unscored)})"
-    return _folded(title, heading, unscored_table(verdict), opened=not kept(verdict))
+    return _folded(title, heading, unscored_table(verdict), opened=not has_text(verdict))
 
 
 def _steps(verdict: Verdict, heading: str) -> Html | None:

@@ -150,9 +150,9 @@ def hidden(text: str) -> Html:
     return tag("span", text, class_="sr")
 
 
-def definition(term: str, *said: str | None) -> Html:
+def definition(term: str, *contents: str | None) -> Html:
     """Build a term of a `dl` with its description."""
-    return tag("div", tag("dt", term), tag("dd", *said))
+    return tag("div", tag("dt", term), tag("dd", *contents))
 
 
 def scrolling(table: Html, label: str) -> Html:
