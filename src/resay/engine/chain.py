@@ -20,7 +20,7 @@ from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.importing import import_named
 from resay._internal.telemetry import AttributeValue, span
-from resay.core.claims import Claim, Rules, says_one_thing
+from resay.core.claims import Claim, Rules, is_single_sentence
 from resay.core.passage import Passage, Sentence
 from resay.core.query import Query
 from resay.core.references import Reference
@@ -95,7 +95,7 @@ class Chain:
         self._grounding = _grounding(policy, () if steps else self._steps)
         wanted = policy.references.from_ if self._grounding else ()
         self.reference_functions = reference_functions(wanted)
-        self._tell = import_named(policy.non_claims) if ":" in policy.non_claims else None
+        self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self._early = _early(self._steps)
         self._late = self._steps[len(self._early) :]
         self._structured = bool(steps)
@@ -206,7 +206,7 @@ class Chain:
         rules = self.rules(evidence.asked or evidence.query)
 
         def read() -> list[tuple[Claim, ...]]:
-            alone = says_one_thing(passage)
+            alone = is_single_sentence(passage)
             return [
                 rules.read(sentence, i, alone=alone) for i, sentence in enumerate(passage.sentences)
             ]
@@ -281,7 +281,7 @@ class Chain:
             query.question if query else "",
             splits=policy.claims != "none" and not self._structured,
             skips=policy.non_claims != "score" and not self._structured,
-            tell=self._tell,
+            classify=self._classify,
         )
 
     async def score(self, board: Board, evidence: Evidence, deadline: float) -> None:
