@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from resay._internal.event_loops import run_sync
-from resay._internal.telemetry import here, inside
+from resay._internal.telemetry import current_trace_context, use_trace_context
 from resay._internal.telling import Carrier, acarried, acarrying
 from resay.adapters.policies import failed_check
 from resay.adapters.shaping import (
@@ -509,7 +509,7 @@ class Relay:
         reason = self.guard.skips(request.query)
         if reason is not None:
             return acarrying(self._passed_on(LOOPING, request, events, reason))
-        upstream = replace(upstream, place=here())
+        upstream = replace(upstream, place=current_trace_context())
         if request.n > 1:
             given = self._several(request, events, upstream)
         elif self.to_the_end:
@@ -554,7 +554,7 @@ class Relay:
             places = sorted(first.others)
             others = [first.others[place].completion for place in places]
             items = [Completion(part.response), *others]
-            with inside(upstream.place):
+            with use_trace_context(upstream.place):
                 answers = await self._each(request, items, Usage(), upstream, first=1)
             between = self._ended(first.others, dict(zip(places, answers, strict=True)))
             # Common events, and the end of the stream, come last.
@@ -657,7 +657,7 @@ class Relay:
             passes_on, of_all = False, []
         places = sorted(coming)
         items = [coming[place].completion for place in places]
-        with inside(upstream.place):
+        with use_trace_context(upstream.place):
             answers = await self._each(request, items, usage, upstream)
         checked = dict(zip(places, answers, strict=True))
         ended = self._ended(coming, checked, passed_on=passes_on)
@@ -686,7 +686,7 @@ class Relay:
             mode=self._mode(request.query),
             every_chunk=True,
         )
-        async with aclosing(aparts_of(stream, inside(upstream.place))) as parts:
+        async with aclosing(aparts_of(stream, use_trace_context(upstream.place))) as parts:
             async for part in parts:
                 if isinstance(part, Answer):
                     self.told(part)

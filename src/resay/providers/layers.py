@@ -17,7 +17,7 @@ import anyio
 import anyio.lowlevel
 
 from resay._internal.retrying import call_with_retries
-from resay._internal.telemetry import here, span
+from resay._internal.telemetry import current_trace_context, span
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError, ProviderTimeoutError
@@ -175,7 +175,7 @@ class Traced(Layer):
     def __init__(self, inner: Provider, name: str) -> None:
         super().__init__(inner)
         self._name = name
-        self._place = here()
+        self._place = current_trace_context()
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request."""

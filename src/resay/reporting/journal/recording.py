@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from resay._internal.event_loops import at_end, in_background, wait_for
-from resay._internal.telemetry import request_id, unchecked
+from resay._internal.telemetry import forget_check, request_id
 from resay._internal.telling import atell, tell
 from resay.core.query import Query
 from resay.core.usage import Usage
@@ -148,7 +148,7 @@ class Listeners:
             verdict: The verdict.
             query: The query, if known.
         """
-        unchecked()
+        forget_check()
         self._record(verdict, query, time.perf_counter(), "chat")
         tell(verdict, self.functions, wait_for)
 
