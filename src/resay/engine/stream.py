@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from resay._internal.event_loops import compute, enter_sync, run_sync
-from resay._internal.telling import Carrier
+from resay._internal.telling import VerdictRelay
 from resay.core.claims import Claim, is_single_sentence
 from resay.core.code import code_in
 from resay.core.passage import FinalText, GrowingPassage, Passage
@@ -490,7 +490,7 @@ class AnswerStream:
         self._tasks: TaskGroup | None = None
         self._answer: Answer | None = None
         self._error: Exception | None = None
-        self._carrier = Carrier()
+        self._relay = VerdictRelay()
 
     @property
     def answer(self) -> Answer:
@@ -521,7 +521,7 @@ class AnswerStream:
     async def _run(self, parts: MemoryObjectSendStream[Part]) -> None:
         with parts:
             try:
-                with self._carrier.around():
+                with self._relay.capture():
                     self._answer = await self._work(parts)
             except Exception as error:
                 self._error = error
@@ -540,7 +540,7 @@ class AnswerStream:
                 part = await self._parts.receive()
             return part
         except (anyio.EndOfStream, anyio.ClosedResourceError):
-            await self._carrier.adeliver(last=True)
+            await self._relay.adeliver(last=True)
             if self._error is not None:
                 raise self._error from None
             raise StopAsyncIteration from None

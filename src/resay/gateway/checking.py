@@ -48,7 +48,7 @@ from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.gateway.shared import SharedConversations
 from resay.gateway.stored import Conversations
-from resay.guard import Guard, Lack
+from resay.guard import Guard, Input
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
 from resay.providers.shared_limits import SharedState
@@ -409,7 +409,7 @@ async def _verdict(
 ) -> Verdict:
     guard = wanted.guard
     try:
-        return await guard.arun_check(
+        return await guard.acheck_with(
             asked.response,
             request.query,
             sources_of(wanted, request, client, shared.marks),
@@ -449,25 +449,27 @@ def _refuse_incomplete(guard: Guard, asked: CheckRequest, request: Request) -> N
 
 
 def _missing(guard: Guard, asked: CheckRequest, request: Request) -> str | None:
-    query, lacking = request.query, dict[Lack, str]()
+    query, unavailable = request.query, dict[Input, str]()
     if not query.question:
-        lacking["query"] = "; pass `question` or `messages`"
+        unavailable["query"] = "; pass `question` or `messages`"
     if not asked.references:
-        lacking["references"] = "; pass `references`"
+        unavailable["references"] = "; pass `references`"
     if not asked.logprobs:
-        lacking["logprobs"] = "; pass `logprobs`"
+        unavailable["logprobs"] = "; pass `logprobs`"
     can_draw = query.messages and (asked.model or guard.policy.sampling.model)
     decided = guard.decides_by_references(query, asked.references or ())
     if asked.samples is None and not can_draw and not decided:
         remedy = (
             "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
         )
-        lacking["samples"] = f"; {remedy} them from"
+        unavailable["samples"] = f"; {remedy} them from"
         if query.wants_object:
-            return f"method 'fields' needs samples{lacking['samples']}"
+            return f"method 'fields' needs samples{unavailable['samples']}"
     if asked.model is None:
-        lacking["model"] = "; pass `model`, or use a policy that names its judge (x-resay-policy)"
-    return guard.missing(lacking)
+        unavailable["model"] = (
+            "; pass `model`, or use a policy that names its judge (x-resay-policy)"
+        )
+    return guard.missing(unavailable)
 
 
 def _tokens(asked: CheckRequest) -> Sequence[TokenLogprob]:

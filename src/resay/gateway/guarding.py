@@ -275,7 +275,7 @@ class Guarding:
             request = replace(request, body=without_own_field(self.body))
         query = request.query
         self._question = query.question
-        self._expected = 1 if wanted.guard.skips(query) else request.n
+        self._expected = 1 if wanted.guard.skip_reason(query) else request.n
         upstream = Upstream(
             self._ask,
             self.client.source(wanted.call, wanted.client),
