@@ -226,10 +226,10 @@ async def test_samples_that_are_there_are_not_drawn(simulated: SimulatedProvider
     policy = NGRAM | {"sampling": {"max": 4, "min": 4}, "cache": {"store": "none"}}
     query = Query.of(QUESTION, model=MODEL, **simulated.params)
     there = [f"The bridge has {number} lamps." for number in (11, 22, 33)]
-    answer = await Guard(policy).arun(query, Sources.all(LiteLLMProvider()), samples=there)
+    answer = await Guard(policy).aask_with(query, Sources.all(LiteLLMProvider()), samples=there)
     assert answer.verdict.samples == 4
     assert simulated.calls == 2
-    enough = await Guard(policy).arun(
+    enough = await Guard(policy).aask_with(
         query, Sources.all(LiteLLMProvider()), samples=[*there, *there]
     )
     assert enough.verdict.samples == 6
@@ -240,7 +240,7 @@ async def test_each_source_gets_its_own_calls() -> None:
     log: list[str] = []
     sources = Sources(Named("main", log), Named("samples", log), Named("judge", log))
     policy = {"chain": [{"method": "prompt"}], "sampling": {"max": 3}}
-    answer = await Guard(policy).arun(Query.of("Who?"), sources)
+    answer = await Guard(policy).aask_with(Query.of("Who?"), sources)
     assert sorted(log) == ["judge"] * 3 + ["main"] + ["samples"] * 3
     assert answer.verdict.decision == "consistent"
 

@@ -349,7 +349,9 @@ async def test_a_guard_tells_of_checks_streams_and_nothing_without_a_verdict(sim
     verdict = await checks.acheck("It has 31 lamps.", samples=SAMPLES)
     assert heard == [verdict]
     too: list[Verdict] = []
-    asks = Guard(POLICY, model="openai/simulated", on_verdict=heard.append).notifying(too.append)
+    asks = Guard(POLICY, model="openai/simulated", on_verdict=heard.append).with_listeners(
+        too.append
+    )
     where = {"api_base": simulated.base_url, "api_key": "k"}
     with asks.stream(QUESTION, **where) as stream:
         list(stream)

@@ -506,7 +506,7 @@ class HallucinationMiddleware(Middleware):
         if request.stream:
             response = await _opened(side, call_next, request)
             return await self._streaming(side, response, asked, upstream)
-        if side.blocking and self._guard.skips(asked.query) is not None:
+        if side.blocking and self._guard.skip_reason(asked.query) is not None:
             response = await send(request)
             if not raw_of(response).is_success:
                 return response

@@ -103,7 +103,7 @@ class Rerun(Wrapper):
         sources = self._sources(side, value, kwargs, runs)
         try:
             with runs.around():
-                answer = await side.run(self.guard.arun, self._query(value, kwargs), sources)
+                answer = await side.run(self.guard.aask_with, self._query(value, kwargs), sources)
         except HallucinationBlocked as error:
             await runs.tell(side, verdict_data(error.verdict, "block"))
             raise
@@ -161,7 +161,7 @@ def _patient(rerun: Rerun) -> Guard:
         return rerun.guard
     patient = sampling.model_copy(update={"start": "after"})
     guard = Guard(policy.model_copy(update={"sampling": patient}))
-    return guard.notifying(*rerun.guard.listeners.functions)
+    return guard.with_listeners(*rerun.guard.listeners.functions)
 
 
 AnyRunnable = Runnable[Any, Any]

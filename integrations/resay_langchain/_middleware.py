@@ -211,7 +211,7 @@ class HallucinationGuardMiddleware(
         changed = exiting(policy, exit_behavior, violation_message)
         self._guard = guarding(changed, retriever, on_verdict)
         if isinstance(policy, Guard) and changed is not policy:
-            self._guard = self._guard.notifying(*policy.listeners.functions)
+            self._guard = self._guard.with_listeners(*policy.listeners.functions)
         self._ends = exit_behavior == "end"
 
     @property

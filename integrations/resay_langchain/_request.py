@@ -77,7 +77,7 @@ class Request:
         """Call the model, check the answer and act."""
         try:
             with self.runs.around():
-                answer = await self.side.run(self.guard.arun, self.query, self.sources)
+                answer = await self.side.run(self.guard.aask_with, self.query, self.sources)
         except HallucinationBlocked as error:
             data = await self._leave_raising(error)
             message = AIMessage(self._instead, response_metadata={VERDICT_KEY: data})
@@ -89,7 +89,7 @@ class Request:
     async def stream(self) -> AsyncGenerator[ChatGenerationChunk]:
         """Call the model, check the answer and act, streaming it as the policy says."""
         pieces = Pieces()
-        stream = self.guard.arun_stream(self.query, self.sources, every_chunk=True)
+        stream = self.guard.astream_with(self.query, self.sources, every_chunk=True)
         try:
             async with aclosing(read_parts(self.side, stream, self.runs.around())) as parts:
                 async for part in parts:

@@ -29,9 +29,9 @@ from langchain_core.runnables.utils import AddableDict
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr, model_validator
 
-from resay._internal.event_loops import carried, carrying
+from resay._internal.event_loops import relay_stream, relay_verdicts
 from resay._internal.nesting import inside_guard
-from resay._internal.telling import acarried, acarrying
+from resay._internal.telling import arelay_stream, arelay_verdicts
 from resay.adapters.policies import VERDICT_KEY, PolicyLike
 from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, iterated
 from resay.core.verdict import OnVerdict
@@ -252,7 +252,7 @@ class GuardedChatModel(BaseChatModel):
         """
         if inside_guard():
             return self.model.invoke(input, config, stop=stop, **kwargs)
-        with carried():
+        with relay_verdicts():
             return self._call_with_config(self._invoke_run, input, config, stop=stop, **kwargs)
 
     def _invoke_run(
@@ -276,7 +276,7 @@ class GuardedChatModel(BaseChatModel):
         """Async version of `invoke`."""
         if inside_guard():
             return await self.model.ainvoke(input, config, stop=stop, **kwargs)
-        async with acarried():
+        async with arelay_verdicts():
             return await self._acall_with_config(
                 self._ainvoke_run, input, config, stop=stop, **kwargs
             )
@@ -307,7 +307,7 @@ class GuardedChatModel(BaseChatModel):
             iter([input]), self._stream_run, config, stop=stop, **kwargs
         )
         # LangChain types the chunks like the result of `invoke`.
-        yield from cast("Iterator[AIMessageChunk]", carrying(chunks))
+        yield from cast("Iterator[AIMessageChunk]", relay_stream(chunks))
 
     def _stream_run(
         self,
@@ -332,7 +332,7 @@ class GuardedChatModel(BaseChatModel):
         if inside_guard():
             chunks = self.model.astream(input, config, stop=stop, **kwargs)
         else:
-            chunks = acarrying(
+            chunks = arelay_stream(
                 self._atransform_stream_with_config(
                     _only(input), self._astream_run, config, stop=stop, **kwargs
                 )
@@ -525,7 +525,7 @@ class GuardedRunnable(Wrapper):
         """
         if inside_guard():
             return self.runnable.invoke(input, config, **kwargs)
-        with carried():
+        with relay_verdicts():
             return self._call_with_config(self._run, input, config, **kwargs)
 
     def _run(
@@ -544,7 +544,7 @@ class GuardedRunnable(Wrapper):
         """Async version of `invoke`."""
         if inside_guard():
             return await self.runnable.ainvoke(input, config, **kwargs)
-        async with acarried():
+        async with arelay_verdicts():
             return await self._acall_with_config(self._arun, input, config, **kwargs)
 
     async def _arun(
@@ -569,7 +569,7 @@ class GuardedRunnable(Wrapper):
         if inside_guard():
             yield from self.runnable.transform(input, config, **kwargs)
             return
-        yield from carrying(
+        yield from relay_stream(
             self._transform_stream_with_config(input, self._transform, config, **kwargs)
         )
 
@@ -604,7 +604,7 @@ class GuardedRunnable(Wrapper):
         if inside_guard():
             chunks = self.runnable.atransform(input, config, **kwargs)
         else:
-            chunks = acarrying(
+            chunks = arelay_stream(
                 self._atransform_stream_with_config(input, self._atransform, config, **kwargs)
             )
         async for chunk in chunks:

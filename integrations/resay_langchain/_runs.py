@@ -25,7 +25,7 @@ from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
 from langchain_core.runnables.config import var_child_runnable_config
 
 from resay._internal.nesting import marked
-from resay._internal.telemetry import Place, inside, place_of
+from resay._internal.telemetry import TraceContext, trace_context_of, use_trace_context
 from resay.adapters.threads import Side
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
@@ -76,7 +76,7 @@ class Runs:
         config = patch_config(self._config, callbacks=self.manager(RETRIEVAL))
         token = var_child_runnable_config.set(config)
         try:
-            with inside(self._place), marked():
+            with use_trace_context(self._place), marked():
                 yield
         finally:
             var_child_runnable_config.reset(token)
@@ -148,7 +148,7 @@ class _Nobody(list[BaseCallbackHandler]):
         del handler
 
 
-def _place_of(run_manager: RunManager | None) -> Place | None:
+def _place_of(run_manager: RunManager | None) -> TraceContext | None:
     """Return a run's place among the spans of a handler that creates spans for runs.
 
     OpenTelemetry itself does not know it: a run may begin and end in different contexts.
@@ -157,7 +157,7 @@ def _place_of(run_manager: RunManager | None) -> Place | None:
         return None
     # OpenInference's name for it.
     finders = (getattr(handler, "get_span", None) for handler in run_manager.handlers)
-    places = (place_of(find(run_manager.run_id)) for find in finders if callable(find))
+    places = (trace_context_of(find(run_manager.run_id)) for find in finders if callable(find))
     return next((place for place in places if place is not None), None)
 
 

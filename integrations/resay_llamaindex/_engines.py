@@ -461,14 +461,14 @@ class GuardedQueryEngine(BaseQueryEngine):
         query, sources = self._query_of(bundle), self._sources(bundle, found, way_of(side))
         references = references_in(found.nodes) if found else ()
         if found is not None and streams(engine):
-            stream = self._guard.arun_stream(query, sources, references=references)
+            stream = self._guard.astream_with(query, sources, references=references)
             metadata = found.metadata
             tokens = _tokens(read_parts(side, stream, told.around()), told, metadata)
             if side.blocking:
                 return StreamingResponse(iterated(tokens), found.sources, metadata)
             return AsyncStreamingResponse(tokens, found.sources, metadata)
         with told.watching():
-            answer = await side.run(self._guard.arun, query, sources, references=references)
+            answer = await side.run(self._guard.aask_with, query, sources, references=references)
         return _response(answer, told.record(answer))
 
     def _found_nothing(self, found: Found | None) -> bool:

@@ -137,7 +137,7 @@ class Answering:
         told = Recorder(self._listener)
         query, sources = self._sources(side, request)
         with told.watching():
-            answer = await side.run(self.asking.guard.arun, query, sources)
+            answer = await side.run(self.asking.guard.aask_with, query, sources)
         data = told.record(answer)
         if not isinstance(request, Predicting):
             return outcome(request.response, answer, data, in_message=self._in_message)
@@ -158,7 +158,7 @@ class Answering:
     ) -> AsyncGenerator[Any, None]:
         showing = Showing(request.response, told, in_message=self._in_message)
         query, sources = self._sources(side, request)
-        stream = self.asking.guard.arun_stream(query, sources, every_chunk=True)
+        stream = self.asking.guard.astream_with(query, sources, every_chunk=True)
         with told.watching():
             async with aclosing(read_parts(side, stream, told.around())) as parts:
                 async for part in parts:

@@ -16,7 +16,7 @@ from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.instrumentation.span import active_span_id
 from llama_index_instrumentation import get_dispatcher
 
-from resay._internal.telemetry import here, inside
+from resay._internal.telemetry import current_trace_context, use_trace_context
 from resay.adapters.policies import VERDICT_KEY, verdict_data
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
@@ -128,7 +128,7 @@ class Recorder:
     def __init__(self, listener: Callable[[dict[str, Any]], None] | None = None) -> None:
         # Recorded now, because a stream may be read where another span is active.
         self._span_id = active_span_id.get()
-        self._place = here()
+        self._place = current_trace_context()
         self._listener = listener
 
     def record(self, answer: Answer) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Recorder:
 
     def around(self) -> AbstractContextManager[None]:
         """Attach the spans of the check to the span in which the answer was requested."""
-        return inside(self._place)
+        return use_trace_context(self._place)
 
     @contextmanager
     def watching(self) -> Generator[None]:

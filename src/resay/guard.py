@@ -22,7 +22,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 import anyio.to_thread
 
-from resay._internal.event_loops import in_sync, named_in_sync, wait_for
+from resay._internal.event_loops import name_sync_version, sync_version, wait_for
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.query import Message, Query
 from resay.core.references import references_in
@@ -48,10 +48,10 @@ from resay.reporting.journal.recording import Listeners, Recorder
 from resay.reporting.observers import Delivery, deliveries_of
 from resay.scorers import Need
 
-Lack = Literal["query", "references", "samples", "logprobs", "model"]
+Input = Literal["query", "references", "samples", "logprobs", "model"]
 """Inputs that a chain may need; `model` is the model that wrote the response."""
 
-_DOES: Mapping[Lack, str] = {
+_NEEDS: Mapping[Input, str] = {
     "query": "compares with the question",
     "references": "compares with references",
     "samples": "needs samples",
@@ -60,7 +60,7 @@ _DOES: Mapping[Lack, str] = {
 }
 
 
-class Demands:
+class Requirements:
     """Checks that a chain gets the inputs it needs. All methods raise ConfigurationError.
 
     Args:
@@ -102,22 +102,24 @@ class Demands:
                 " `chain: auto`)"
             )
 
-    def missing(self, lacking: Mapping[Lack, str]) -> str | None:
+    def missing(self, unavailable: Mapping[Input, str]) -> str | None:
         """Return an error message for the first missing input the chain needs, or None.
 
         Args:
-            lacking: The unavailable inputs, each with the end of its message: reason and remedy.
+            unavailable: The inputs, each with the end of its message: reason and remedy.
         """
-        for lack, rest in lacking.items():
+        for input_name, rest in unavailable.items():
             chain = self._chain
-            method = chain.asking_response_model if lack == "model" else chain.needing(lack)
+            method = (
+                chain.asking_response_model if input_name == "model" else chain.needing(input_name)
+            )
             if method is not None:
-                return f"method {method!r} {_DOES[lack]}{rest}"
+                return f"method {method!r} {_NEEDS[input_name]}{rest}"
         return None
 
-    def refuse(self, lacking: Mapping[Lack, str]) -> None:
+    def refuse(self, unavailable: Mapping[Input, str]) -> None:
         """Raise if the chain needs an input that is unavailable."""
-        if problem := self.missing(lacking):
+        if problem := self.missing(unavailable):
             raise ConfigurationError(problem)
 
     def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
@@ -189,7 +191,7 @@ class Demands:
         return tokens_of(logprobs or ())
 
 
-def mode_of(policy: Policy, mode: StreamMode | None) -> StreamMode:
+def resolve_mode(policy: Policy, mode: StreamMode | None) -> StreamMode:
     """Return when a stream releases text; refuse a mode that the policy does not support.
 
     Args:
@@ -222,12 +224,12 @@ P = ParamSpec("P")
 T = TypeVar("T", Answer, Verdict)
 
 
-def _read_in_sync(method: Callable[P, AnswerStream]) -> Callable[P, SyncAnswerStream]:
+def _stream_in_sync(method: Callable[P, AnswerStream]) -> Callable[P, SyncAnswerStream]:
     @wraps(method)
     def read(*args: P.args, **kwargs: P.kwargs) -> SyncAnswerStream:
         return SyncAnswerStream(method(*args, **kwargs))
 
-    return named_in_sync(read)
+    return name_sync_version(read)
 
 
 class Guard:
@@ -283,7 +285,7 @@ class Guard:
         self._runner = RequestRunner(self.policy, self._chain, cache, retriever)
         self._batching = _batching(self.policy, provider)
         others = None if self._batching is not None else provider
-        self._demands = Demands(self._chain, others, self._batching)
+        self._requirements = Requirements(self._chain, others, self._batching)
         self._model = model
         self._provider = provider
         self._name = _name_of(policy)
@@ -317,7 +319,7 @@ class Guard:
         recorder = None if self.policy.journal is None else Recorder(self.policy, self._name)
         return Listeners(functions, recorder, self._observers, self._name)
 
-    def notifying(self, *listeners: OnVerdict) -> Guard:
+    def with_listeners(self, *listeners: OnVerdict) -> Guard:
         """Return a copy of this guard that also notifies other listeners of its verdicts.
 
         Args:
@@ -342,7 +344,7 @@ class Guard:
 
     def without_journal(self) -> Guard:
         """Return a copy of this guard without a journal, for a server that has its own."""
-        made = self.notifying()
+        made = self.with_listeners()
         made.policy = self.policy.model_copy(update={"journal": None})
         made.listeners = replace(self.listeners, recorder=None)
         return made
@@ -370,7 +372,7 @@ class Guard:
         if self.listeners.recorder is not None:
             await self.listeners.recorder.aflush()
 
-    flush = in_sync(aflush)
+    flush = sync_version(aflush)
 
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method of the chain that needs this, or None."""
@@ -415,31 +417,31 @@ class Guard:
         found = references_in(query, self.policy.references.from_) if query else ()
         return bool(found) and not self._chain.checks_unmentioned(found)
 
-    def missing(self, lacking: Mapping[Lack, str]) -> str | None:
+    def missing(self, unavailable: Mapping[Input, str]) -> str | None:
         """Return an error message for the first missing input the chain needs, or None.
 
         Args:
-            lacking: The unavailable inputs, each with the end of its message: reason and remedy.
+            unavailable: The inputs, each with the end of its message: reason and remedy.
         """
-        return self._demands.missing(lacking)
+        return self._requirements.missing(unavailable)
 
-    def refuse(self, lacking: Mapping[Lack, str]) -> None:
+    def refuse(self, unavailable: Mapping[Input, str]) -> None:
         """Raise if the chain needs an input that is unavailable.
 
         Args:
-            lacking: As for `missing`.
+            unavailable: As for `missing`.
 
         Raises:
             ConfigurationError: The chain needs one of them.
         """
-        self._demands.refuse(lacking)
+        self._requirements.refuse(unavailable)
 
     @property
     def asking_response_model(self) -> str | None:
         """The first method whose judge is the model that wrote the response, or None."""
         return self._chain.asking_response_model
 
-    def skips(self, query: Query) -> str | None:
+    def skip_reason(self, query: Query) -> str | None:
         """Return why a query's answer will not be checked, if known in advance; otherwise None.
 
         Args:
@@ -467,7 +469,7 @@ class Guard:
         elif self._provider is not None:
             await prepare(self._provider)
 
-    prepare = in_sync(aprepare)
+    prepare = sync_version(aprepare)
 
     async def aask(
         self,
@@ -503,8 +505,8 @@ class Guard:
         query = Query.of(
             question, model=model or self._model, entity=entity, tenant=tenant, **params
         )
-        sources = self._demands.sources(query, asks=True)
-        return await self.arun(query, sources, references=references)
+        sources = self._requirements.sources(query, asks=True)
+        return await self.aask_with(query, sources, references=references)
 
     async def acheck(
         self,
@@ -549,24 +551,24 @@ class Guard:
             )
         elif model or self._model or params or entity or tenant:
             query = Query((), model or self._model, params, entity, tenant)
-        self._demands.check_question(query)
+        self._requirements.check_question(query)
         # Without samples, look for references only if the verdict depends on them.
-        can_compare = samples is not None or self._demands.can_draw(query)
+        can_compare = samples is not None or self._requirements.can_draw(query)
         if can_compare or not self.decides_by_references(query, references):
-            self._demands.check_samples(query, samples)
-        self._demands.check_references(references)
-        tokens = self._demands.tokens(logprobs)
+            self._requirements.check_samples(query, samples)
+        self._requirements.check_references(references)
+        tokens = self._requirements.tokens(logprobs)
         draws = (
             samples is None
             and self._chain.needing("samples") is not None
-            and self._demands.can_draw(query)
+            and self._requirements.can_draw(query)
         )
         splits = self.policy.claims == "model" and query is not None and query.model is not None
         asks = draws or splits or self._chain.needing("judge")
-        sources = self._demands.sources(query) if asks else None
+        sources = self._requirements.sources(query) if asks else None
         given = CheckInputs(references, samples, tokens)
         work = self._runner.check(response, query, sources, given)
-        return await self.listeners.hearing(work, query, sources)
+        return await self.listeners.notify_after(work, query, sources)
 
     async def acheck_many(
         self,
@@ -603,7 +605,7 @@ class Guard:
     def check_many(
         self, items: Iterable[CheckItem], *, concurrency: int = 16, ordered: bool = True
     ) -> Generator[Checked, None, None]:
-        """Do what `acheck_many` does, for callers that are not async."""
+        """Blocking version of `acheck_many`."""
         checked = self.acheck_many(items, concurrency=concurrency, ordered=ordered)
 
         async def following() -> Checked | None:
@@ -615,7 +617,7 @@ class Guard:
         finally:
             wait_for(checked.aclose())
 
-    async def arun(
+    async def aask_with(
         self,
         query: Query,
         sources: Sources,
@@ -642,12 +644,12 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
-        self._demands.check_request(query, sources, references)
+        self._requirements.check_request(query, sources, references)
         given = CheckInputs(references, samples or None)
         work = self._runner.answer(query, sources, given)
-        return await self.listeners.hearing(work, query, sources)
+        return await self.listeners.notify_after(work, query, sources)
 
-    async def arun_check(
+    async def acheck_with(
         self,
         response: str,
         query: Query,
@@ -675,12 +677,12 @@ class Guard:
         Raises:
             ConfigurationError: An input that the chain needs is missing.
         """
-        self._demands.check_live()
-        self._demands.check_question(query)
-        self._demands.check_references(references)
-        given = CheckInputs(references, samples, self._demands.tokens(logprobs))
+        self._requirements.check_live()
+        self._requirements.check_question(query)
+        self._requirements.check_references(references)
+        given = CheckInputs(references, samples, self._requirements.tokens(logprobs))
         work = self._runner.check(response, query, sources, given)
-        return await self.listeners.hearing(work, query, sources)
+        return await self.listeners.notify_after(work, query, sources)
 
     def astream(
         self,
@@ -716,10 +718,10 @@ class Guard:
         query = Query.of(
             question, model=model or self._model, entity=entity, tenant=tenant, **params
         )
-        sources = self._demands.sources(query, asks=True)
-        return self.arun_stream(query, sources, mode=mode, references=references)
+        sources = self._requirements.sources(query, asks=True)
+        return self.astream_with(query, sources, mode=mode, references=references)
 
-    def arun_stream(
+    def astream_with(
         self,
         query: Query,
         sources: Sources,
@@ -738,17 +740,17 @@ class Guard:
             every_chunk: Whether to yield parts without text too, which carry the provider's other
                 data.
         """
-        self._demands.check_request(query, sources, references)
-        chosen = mode_of(self.policy, mode)
+        self._requirements.check_request(query, sources, references)
+        chosen = resolve_mode(self.policy, mode)
         run = partial(self._runner.stream, query, sources, references, chosen)
         return AnswerStream(
-            lambda parts: self.listeners.hearing(run(parts), query, sources),
+            lambda parts: self.listeners.notify_after(run(parts), query, sources),
             every_chunk=every_chunk,
         )
 
-    ask = in_sync(aask)
-    check = in_sync(acheck)
-    stream = _read_in_sync(astream)
+    ask = sync_version(aask)
+    check = sync_version(acheck)
+    stream = _stream_in_sync(astream)
 
     def apply(self, response: str, verdict: Verdict) -> Answer:
         """Act on a verdict as the policy says; its `otherwise` applies instead of regenerating.

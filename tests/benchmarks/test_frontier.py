@@ -107,7 +107,9 @@ def test_methods_by_their_cost(data, tmp_path):
     assert {r["method"] for r in found["rows"] if r["data"] == MEAN} == set(candidates())
 
     table = next(note for note in found["notes"] if note.startswith("The table"))
-    assert [table.count(f'"{name}": Known(') for name in candidates()] == [2] * len(candidates())
+    assert [table.count(f'"{name}": Measurements(') for name in candidates()] == [2] * len(
+        candidates()
+    )
     dots = [e for e in ET.parse(picture).iter() if e.tag.endswith("circle")]
     assert len(dots) == len([r for r in found["rows"] if r["roc_auc"] is not None])
 

@@ -363,4 +363,4 @@ def test_a_response_that_is_being_written_has_the_claims_of_the_whole(text: str,
 
 
 def told_of(claim: Claim) -> tuple[object, ...]:
-    return (claim.text, claim.start, claim.kind, claim.said, claim.spans, claim.unit)
+    return (claim.text, claim.start, claim.kind, claim.completed_text, claim.spans, claim.unit)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.passage import GrowingPassage, Passage, Settled, Splitter
+from resay.core.passage import FinalText, GrowingPassage, Passage, Splitter
 from resay.errors import ConfigurationError, MissingDependencyError
 
 PROSE = [
@@ -69,13 +69,15 @@ def cut(text: str, sizes: Iterable[int]) -> list[str]:
     return [*parts, text[at:]]
 
 
-def stream(parts: Sequence[str], splitter: Splitter = "builtin") -> tuple[list[Settled], Settled]:
+def stream(
+    parts: Sequence[str], splitter: Splitter = "builtin"
+) -> tuple[list[FinalText], FinalText]:
     growing = GrowingPassage(splitter)
     settled = [growing.feed(part) for part in parts]
     return [s for s in settled if s], growing.finish()
 
 
-def spans(settled: Settled) -> list[tuple[int, int]]:
+def spans(settled: FinalText) -> list[tuple[int, int]]:
     sentences = settled.passage.sentences
     return [(sentences[i].start, sentences[i].end) for i in settled.sentences]
 
@@ -194,14 +196,14 @@ def test_sentences_come_one_by_one_with_the_text_up_to_the_next() -> None:
     growing = GrowingPassage()
     assert growing.feed("Dr. Smith was born in 19") is None
     assert growing.feed("50. He") is None
-    assert growing.settled == 0
+    assert growing.released == 0
     settled = growing.feed(" died young.")
     assert settled is not None
     assert settled.text == settled.passage.text == "Dr. Smith was born in 1950. "
     assert [settled.passage.sentences[i].text for i in settled.sentences] == [
         "Dr. Smith was born in 1950."
     ]
-    assert growing.settled == 28
+    assert growing.released == 28
     assert growing.text == "Dr. Smith was born in 1950. He died young."
     last = growing.finish()
     assert last.text == "He died young."
@@ -350,7 +352,7 @@ def test_little_is_read_again(text: str, times: int, monkeypatch: pytest.MonkeyP
 
 
 def test_blank_and_empty_responses_have_nothing_to_judge() -> None:
-    assert stream([]) == ([], Settled(Passage.of(""), (), ""))
+    assert stream([]) == ([], FinalText(Passage.of(""), (), ""))
     before, last = stream(["\n"] * 50)
     assert "".join([*(s.text for s in before), last.text]) == "\n" * 50
     assert last.sentences == ()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.tokens import Runs, tokenize
+from resay.core.tokens import CachedTokenizer, tokenize
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,15 @@ def test_nothing_but_space_and_what_nobody_sees_is_lost(text: str) -> None:
 
 @given(st.text() | SCRIPTS)
 def test_counting_is_splitting(text: str) -> None:
-    runs = Runs()
+    runs = CachedTokenizer()
     # What was split before, for the other one too, is split as it was.
     for _ in range(2):
         assert runs.count([text]) == Counter(tokenize(text))
         assert runs.tokens(text) == set(tokenize(text))
-    assert Runs().tokens(text) == set(tokenize(text))
+    assert CachedTokenizer().tokens(text) == set(tokenize(text))
 
 
 def test_texts_are_counted_together() -> None:
-    assert Runs().count(["It's a dam.", "A dam."]) == Counter(tokenize("It's a dam. A dam."))
+    assert CachedTokenizer().count(["It's a dam.", "A dam."]) == Counter(
+        tokenize("It's a dam. A dam.")
+    )

@@ -49,7 +49,7 @@ async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
     query = replace(query, unchecked="it was asked for in private")
     for policy in (JUDGED, JUDGED | {"on_error": "block", "stream": "hold"}):
         guard = Guard(policy)
-        assert guard.skips(query) == "it was asked for in private"
+        assert guard.skip_reason(query) == "it was asked for in private"
         assert (await guard.aask(query)).verdict.reason == "it was asked for in private"
         async with guard.astream(query) as stream:
             text = "".join([part.text async for part in stream])
@@ -60,12 +60,12 @@ async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
 
 def test_what_is_skipped_is_known_before_it_is_asked() -> None:
     query = Query.of(QUESTION)
-    assert Guard(JUDGED).skips(query) is None
-    assert "when.roles" in (Guard({**JUDGED, "when": {"roles": ["tool"]}}).skips(query) or "")
+    assert Guard(JUDGED).skip_reason(query) is None
+    assert "when.roles" in (Guard({**JUDGED, "when": {"roles": ["tool"]}}).skip_reason(query) or "")
     wanted = Query.of(QUESTION, response_format={"type": "json_object"})
     unchecked = Guard({**JUDGED, "structured": {"check": "none"}})
-    assert unchecked.skips(wanted) == "the policy does not check structured answers"
-    assert unchecked.skips(query) is None
+    assert unchecked.skip_reason(wanted) == "the policy does not check structured answers"
+    assert unchecked.skip_reason(query) is None
 
 
 async def test_a_greeting_is_not_worth_checking() -> None:

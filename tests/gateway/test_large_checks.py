@@ -37,8 +37,8 @@ JSON = {"content-type": "application/json"}
 @pytest.mark.parametrize(
     "place",
     [
-        "resay.core.passage.lay_out",
-        "resay.core.tokens.Runs.count",
+        "resay.core.passage.parse_layout",
+        "resay.core.tokens.CachedTokenizer.count",
         "resay.engine.decide.tokenize",
     ],
 )

@@ -145,7 +145,7 @@ def _ngram(items: Sequence[Item]) -> Callable[[], object]:
 
 
 def _facts(items: Sequence[Item]) -> Callable[[], object]:
-    passages = [item.passage.saying(claims_of(item.passage)) for item in items]
+    passages = [item.passage.with_sentences(claims_of(item.passage)) for item in items]
     return _scoring(items, "facts", passages)
 
 

@@ -17,12 +17,12 @@ from resay.cli.app import app
 from resay.core.usage import Usage
 from resay.policy import ChainBudget, policy_schema
 from resay.policy.auto import (
-    KNOWN,
+    MEASUREMENTS,
     Candidate,
-    Known,
+    Measurements,
     candidates,
     choose,
-    known_of,
+    measurements_of,
     missing_package,
     on_frontier,
 )
@@ -39,15 +39,15 @@ BUDGETS = [
 
 
 def test_every_candidate_is_in_the_tables():
-    assert all(set(known) == set(candidates()) for known in KNOWN.values())
-    assert set(known_of("any")) == set(candidates())
+    assert all(set(known) == set(candidates()) for known in MEASUREMENTS.values())
+    assert set(measurements_of("any")) == set(candidates())
 
 
 def test_every_choice_is_on_the_frontier_of_the_table():
     """Of all chains; where time or judges are ruled out, of those that are left."""
     chosen = set()
     for budget in BUDGETS:
-        known = known_of(budget.answers)
+        known = measurements_of(budget.answers)
         allowed = [
             name
             for name, candidate in candidates().items()
@@ -66,7 +66,7 @@ def test_every_choice_is_on_the_frontier_of_the_table():
     st.dictionaries(
         st.sampled_from(NAMES),
         st.builds(
-            Known,
+            Measurements,
             st.floats(50, 100),
             st.floats(1, 40),
             st.floats(0, 6),
@@ -102,14 +102,14 @@ def test_the_best_that_fits_whatever_the_table(known, budget, least, lacking):
     fitting = [name for name in known if fits(name)]
     if not fitting:
         with pytest.raises(ValueError, match="no known chain fits"):
-            choose(budget, least_samples=least, known=known, lacking=lacks)
+            choose(budget, min_samples=least, measurements=known, missing=lacks)
         return
-    choice = choose(budget, least_samples=least, known=known, lacking=lacks)
+    choice = choose(budget, min_samples=least, measurements=known, missing=lacks)
     assert choice.name in fitting
-    assert choice.known.roc_auc == max(known[name].roc_auc for name in fitting)
-    assert not set(choice.passed_over) & set(fitting)
-    better = {name for name in known if known[name].roc_auc > choice.known.roc_auc}
-    assert better <= set(choice.passed_over)
+    assert choice.measurements.roc_auc == max(known[name].roc_auc for name in fitting)
+    assert not set(choice.rejected) & set(fitting)
+    better = {name for name in known if known[name].roc_auc > choice.measurements.roc_auc}
+    assert better <= set(choice.rejected)
 
 
 class Simple:
@@ -194,10 +194,10 @@ def test_what_is_not_installed_is_not_chosen(monkeypatch):
     monkeypatch.setattr("resay.models.loading.find_spec", lambda _: None)
     assert "resay[nli]" in missing_package(nli)
     there = {**candidates(), "nli, 2": nli}
-    known = {**known_of("any"), "nli, 2": Known(99.0, 2.0, 0.0, 10.0)}
-    choice = choose(ChainBudget(free_only=True), among=there, known=known)
+    known = {**measurements_of("any"), "nli, 2": Measurements(99.0, 2.0, 0.0, 10.0)}
+    choice = choose(ChainBudget(free_only=True), chains=there, measurements=known)
     assert choice.name == choose(ChainBudget(free_only=True)).name
-    assert "resay[nli]" in choice.passed_over["nli, 2"]
+    assert "resay[nli]" in choice.rejected["nli, 2"]
 
 
 def test_without_a_model_for_the_judge_the_message_names_the_budget():
@@ -213,6 +213,6 @@ def test_policy_check_says_what_was_chosen_and_why(tmp_path):
     shown = " ".join(CliRunner().invoke(app, ["policy", "check", str(path)]).output.split())
     choice = choose(ChainBudget(free_only=True, answers="long"))
     assert f"chain: auto chose '{choice.name}'" in shown
-    assert choice.passed_over
-    for name, reason in choice.passed_over.items():
+    assert choice.rejected
+    for name, reason in choice.rejected.items():
         assert f"not '{name}': {reason}" in shown

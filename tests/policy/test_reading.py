@@ -182,8 +182,8 @@ def test_a_quoted_merge_key_is_a_key():
 
 def test_what_is_merged_in_keeps_its_line():
     text = "a: &a\n  x: 1\nb:\n  <<: *a\n  y: 2\n"
-    spots = read_yaml(text, source="p", env={}).spots
-    assert (spots["b", "x"].value, spots["b", "y"].value) == (2, 5)
+    positions = read_yaml(text, source="p", env={}).positions
+    assert (positions["b", "x"].value, positions["b", "y"].value) == (2, 5)
 
 
 def bomb(first, rest):
@@ -289,15 +289,15 @@ def numbered(data, names):
 def test_every_key_has_its_line(data, flow):
     data = numbered(data, iter(range(10_000)))
     text = yaml.safe_dump(escaped(data), default_flow_style=flow, sort_keys=False)
-    spots = read_yaml(text, source="p", env={}).spots
+    positions = read_yaml(text, source="p", env={}).positions
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         lines |= dict.fromkeys(re.findall(r"key\d+end", line), number)
-    for path, spot in spots.items():
+    for path, position in positions.items():
         if path and isinstance(path[-1], str):
-            assert spot.key == lines[path[-1]]
-            assert spot.value >= spot.key
-    assert {path[-1] for path in spots if path and isinstance(path[-1], str)} == set(lines)
+            assert position.key == lines[path[-1]]
+            assert position.value >= position.key
+    assert {path[-1] for path in positions if path and isinstance(path[-1], str)} == set(lines)
 
 
 YAMLISH = st.text("ab:-?[]{}&*!|>'\"#%@,<~01.$_\\Uux\n\t \u2028\ufeff\ud800", max_size=60)

@@ -268,7 +268,7 @@ async def test_a_verdict_belongs_to_the_span_of_the_application(seen: Seen) -> N
     with trace.get_tracer("app").start_as_current_span("request") as span:
         guard.check(ERROR, references=[FACT])
     await guard.acheck(FACT, references=[FACT])
-    guard.listeners.tell(await guard.acheck(FACT, references=[FACT]))
+    guard.listeners.notify(await guard.acheck(FACT, references=[FACT]))
     await guard.aflush()
     context = span.get_span_context()
     places = [where for where, _ in Kept.made[0].sent]
@@ -281,7 +281,7 @@ async def test_a_verdict_belongs_to_the_span_of_the_application(seen: Seen) -> N
 def test_guards_with_the_same_settings_share_one_and_can_be_pickled() -> None:
     guard = guarded()
     assert pickle.loads(pickle.dumps(guard)).observers == guard.observers
-    assert guard.without_journal().observers == guard.notifying(print).observers
+    assert guard.without_journal().observers == guard.with_listeners(print).observers
     assert len(Kept.made) == 1
 
 

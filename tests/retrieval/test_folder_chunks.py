@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from resay.core.segmentation.blocks import lay_out
+from resay.core.segmentation.blocks import parse_layout
 from resay.retrieval.folder_files import (
     MAX_CHARS,
     Chunk,
@@ -66,7 +66,7 @@ def test_every_character_is_in_one_chunk(text: str) -> None:
         assert not left_out.strip() or left_out.strip() == text[: matter.end].strip()
     else:
         rest = rest[matter.end :]
-    kinds = {block.kind for block in lay_out(rest).blocks if rest.strip()}
+    kinds = {block.kind for block in parse_layout(rest).blocks if rest.strip()}
     assert kinds <= {"heading", "rule"}
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from resay.core.claims import Claim, Rules, says_one_thing
+from resay.core.claims import Claim, Rules, is_single_sentence
 from resay.core.passage import Passage
 
 
@@ -19,5 +19,5 @@ def claims_of(
         The claims in order, at least one for each sentence.
     """
     rules = Rules(question, splits=splits, skips=skips)
-    alone = says_one_thing(passage)
+    alone = is_single_sentence(passage)
     return tuple(c for i, s in enumerate(passage.sentences) for c in rules.read(s, i, alone=alone))

@@ -26,7 +26,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
-from resay._internal.telling import Carrier
+from resay._internal.telling import VerdictRelay
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -216,27 +216,27 @@ async def _serve(
     async with BlockingPortal() as portal:
         started.set_result((portal, asyncio.get_running_loop()))
         await portal.sleep_until_stopped()
-    for end in tuple(_endings):
+    for callback in tuple(_exit_callbacks):
         # The process must end even if this fails.
-        with suppress(Exception), anyio.move_on_after(_ENDING_S):
-            await end()
+        with suppress(Exception), anyio.move_on_after(_EXIT_TIMEOUT_S):
+            await callback()
     await _cancel_others()
     stopped.set()
     # The process is ending. Closing the loop would start a thread, which Python no longer allows.
     await anyio.sleep_forever()
 
 
-_ENDING_S = 10.0
-_endings: list[Callable[[], Awaitable[object]]] = []
+_EXIT_TIMEOUT_S = 10.0
+_exit_callbacks: list[Callable[[], Awaitable[object]]] = []
 
 
-def at_end(end: Callable[[], Awaitable[object]]) -> None:
+def on_exit(callback: Callable[[], Awaitable[object]]) -> None:
     """Register an async function to run on the background loop when the process ends.
 
     Args:
-        end: The function. It can no longer start threads.
+        callback: The function. It can no longer start threads.
     """
-    _endings.append(end)
+    _exit_callbacks.append(callback)
 
 
 def in_background(function: Callable[..., Awaitable[T]], *args: Any) -> Future[T]:
@@ -298,7 +298,7 @@ def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -
     Raises:
         BaseException: Any exception of the function.
     """
-    with carried():
+    with relay_verdicts():
         context = contextvars.copy_context()
 
         async def call() -> T:
@@ -314,7 +314,7 @@ def run_sync(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -
             raise
 
 
-def in_sync(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
+def sync_version(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
     """Return the synchronous version of an async function or method.
 
     Args:
@@ -325,53 +325,53 @@ def in_sync(work: Callable[P, Awaitable[T]]) -> Callable[P, T]:
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         return run_sync(work, *args, **kwargs)
 
-    return named_in_sync(run)
+    return name_sync_version(run)
 
 
-def named_in_sync(twin: Callable[P, T]) -> Callable[P, T]:
+def name_sync_version(wrapper: Callable[P, T]) -> Callable[P, T]:
     """Name a sync wrapper after the async function it wraps, without the leading "a"."""
-    name = twin.__name__
-    twin.__name__ = name.removeprefix("a")
-    twin.__qualname__ = f"{twin.__qualname__.removesuffix(name)}{twin.__name__}"
-    twin.__doc__ = f"Do what `{name}` does, for callers that are not async."
-    return twin
+    name = wrapper.__name__
+    wrapper.__name__ = name.removeprefix("a")
+    wrapper.__qualname__ = f"{wrapper.__qualname__.removesuffix(name)}{wrapper.__name__}"
+    wrapper.__doc__ = f"Blocking version of `{name}`."
+    return wrapper
 
 
-def wait_for(waited: Awaitable[T]) -> T:
+def wait_for(awaitable: Awaitable[T]) -> T:
     """Run an awaitable on the background loop and return its result."""
 
     async def wait() -> T:
-        return await waited
+        return await awaitable
 
     return run_sync(wait)
 
 
 @contextmanager
-def carried() -> Generator[None, None, None]:
-    """Do what `resay._internal.telling.acarried` does, for callers that are not async."""
-    carrier = Carrier()
+def relay_verdicts() -> Generator[None, None, None]:
+    """Blocking version of `resay._internal.telling.arelay_verdicts`."""
+    relay = VerdictRelay()
     try:
-        with carrier.around():
+        with relay.capture():
             yield
     finally:
-        carrier.deliver(wait_for, last=True)
+        relay.deliver(wait_for, last=True)
 
 
-def carrying(pieces: Iterator[T]) -> Generator[T, None, None]:
-    """Do what `resay._internal.telling.acarrying` does, for callers that are not async."""
-    carrier = Carrier()
+def relay_stream(pieces: Iterator[T]) -> Generator[T, None, None]:
+    """Blocking version of `resay._internal.telling.arelay_stream`."""
+    relay = VerdictRelay()
     try:
         while True:
             try:
-                with carrier.around():
+                with relay.capture():
                     piece = next(pieces)
             except StopIteration:
                 return
             finally:
-                carrier.deliver(wait_for)
+                relay.deliver(wait_for)
             yield piece
     finally:
-        carrier.deliver(wait_for, last=True)
+        relay.deliver(wait_for, last=True)
         if isinstance(pieces, Generator):
             pieces.close()
 

@@ -70,7 +70,7 @@ def import_named(path: str) -> Any:
     """
     module, _, name = path.partition(":")
     try:
-        found = _imported(module)
+        found = _import_module(module)
     except Exception as error:
         raise ConfigurationError(
             f"cannot import {path!r}: {type(error).__name__} in {module!r}; check that it is"
@@ -80,7 +80,7 @@ def import_named(path: str) -> Any:
         return attrgetter(name)(found)
     except AttributeError as error:
         spec = getattr(found, "__spec__", None)
-        if found is _program() or getattr(spec, "_initializing", False):
+        if found is _main_module() or getattr(spec, "_initializing", False):
             raise ConfigurationError(
                 f"cannot import {path!r}: {module!r} creates a guard that needs {name!r} before"
                 " defining it; define it first, or in another module"
@@ -88,22 +88,22 @@ def import_named(path: str) -> Any:
         raise ConfigurationError(f"cannot import {path!r}: {module!r} has no {name!r}") from error
 
 
-def _imported(module: str) -> Any:
-    program = _program()
-    if module in sys.modules or program is None:
+def _import_module(module: str) -> Any:
+    main_module = _main_module()
+    if module in sys.modules or main_module is None:
         return import_module(module)
     # Do not import the running script again under its module name: it would run twice.
     spec = find_spec(module)
     origin = spec.origin if spec is not None else None
-    same = origin is not None and Path(origin).resolve() == Path(program.__file__).resolve()
-    return program if same else import_module(module)
+    same = origin is not None and Path(origin).resolve() == Path(main_module.__file__).resolve()
+    return main_module if same else import_module(module)
 
 
-def _program() -> Any:
+def _main_module() -> Any:
     """Return the module of the script that Python runs; None if there is none."""
-    program = sys.modules.get("__main__")
-    file = getattr(program, "__file__", None)
-    return None if file is None else program
+    main_module = sys.modules.get("__main__")
+    file = getattr(main_module, "__file__", None)
+    return None if file is None else main_module
 
 
 def is_async(function: object) -> bool:
@@ -112,7 +112,7 @@ def is_async(function: object) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
-def name_of(found: object) -> str:
+def import_path_of(found: object) -> str:
     """Return the `package.module:name` of a function or object, for messages and JSON."""
     if isinstance(found, str):
         return found

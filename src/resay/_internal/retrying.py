@@ -25,34 +25,34 @@ _LONGEST_WAIT_S = 60.0
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
-def may_help(error: BaseException) -> bool:
+def is_retryable(error: BaseException) -> bool:
     """Return whether an error is one of ours and retryable."""
     return isinstance(error, ResayError) and getattr(error, "retryable", False)
 
 
-def attempts(retries: int, multiplier: float) -> AsyncRetrying:
+def retrier(retries: int, multiplier: float) -> AsyncRetrying:
     """Return a retrier that repeats a function after retryable errors.
 
     Args:
         retries: The maximum number of retries.
-        multiplier: See `wait_as_asked`.
+        multiplier: See `wait_retry_after`.
     """
     return AsyncRetrying(
         stop=stop_after_attempt(retries + 1),
-        retry=retry_if_exception(may_help),
-        wait=wait_as_asked(multiplier),
+        retry=retry_if_exception(is_retryable),
+        wait=wait_retry_after(multiplier),
         sleep=anyio.sleep,
         reraise=True,
     )
 
 
-async def retried(work: Callable[[], Awaitable[T]], retries: int, multiplier: float) -> T:
+async def call_with_retries(work: Callable[[], Awaitable[T]], retries: int, multiplier: float) -> T:
     """Call a function, and retry it after retryable errors.
 
     Args:
         work: The function.
         retries: The maximum number of retries.
-        multiplier: See `wait_as_asked`.
+        multiplier: See `wait_retry_after`.
 
     Returns:
         The function's result.
@@ -64,7 +64,7 @@ async def retried(work: Callable[[], Awaitable[T]], retries: int, multiplier: fl
     try:
         return await work()
     except Exception as error:
-        if not (retries and may_help(error)):
+        if not (retries and is_retryable(error)):
             raise
         failed = [error]
 
@@ -73,10 +73,10 @@ async def retried(work: Callable[[], Awaitable[T]], retries: int, multiplier: fl
             raise failed.pop()
         return await work()
 
-    return await attempts(retries, multiplier)(again)
+    return await retrier(retries, multiplier)(again)
 
 
-def wait_as_asked(multiplier: float) -> Callable[[RetryCallState], float]:
+def wait_retry_after(multiplier: float) -> Callable[[RetryCallState], float]:
     """Return a wait function: the delay the server asks for, at most 60 s, or a random backoff.
 
     Args:

@@ -9,7 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
-def opened(path: Path, set_up: Iterable[str], *, patience_s: float) -> sqlite3.Connection:
+def open_database(
+    path: Path, set_up: Iterable[str], *, busy_timeout_s: float
+) -> sqlite3.Connection:
     """Open a SQLite file, creating it if needed, and set up the connection.
 
     Threads may share the connection if they take turns.
@@ -17,7 +19,7 @@ def opened(path: Path, set_up: Iterable[str], *, patience_s: float) -> sqlite3.C
     Args:
         path: The file.
         set_up: Statements to execute on the new connection.
-        patience_s: Seconds that a statement waits for writes of other processes.
+        busy_timeout_s: Seconds that a statement waits for writes of other processes.
 
     Raises:
         sqlite3.Error: The file is not a SQLite file, or cannot be used.
@@ -25,7 +27,7 @@ def opened(path: Path, set_up: Iterable[str], *, patience_s: float) -> sqlite3.C
     """
     _make_private(path)
     connection = sqlite3.connect(
-        path, timeout=patience_s, isolation_level=None, check_same_thread=False
+        path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
     )
     try:
         # Another process may hold the lock; if WAL is not available at all, the file still works.

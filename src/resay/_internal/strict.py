@@ -41,7 +41,7 @@ class Strict(BaseModel):
 T = TypeVar("T")
 
 
-class Found(Mapping[str, T]):
+class LazyMapping(Mapping[str, T]):
     """A mapping that looks values up on access, because a lookup may import a module.
 
     Args:

@@ -40,7 +40,7 @@ def collecting() -> Generator[list[Any], None, None]:
         _collecting.reset(token)
 
 
-class Carrier:
+class VerdictRelay:
     """Carries verdicts out of a call to the thread and context of its caller.
 
     A call may work in its own tasks and threads, whose context is lost afterwards; and functions of
@@ -49,22 +49,22 @@ class Carrier:
 
     def __init__(self) -> None:
         # Tasks and threads may append concurrently; appending is atomic.
-        self._told: list[tuple[Any, Sequence[Listener]]] = []
+        self._reports: list[tuple[Any, Sequence[Listener]]] = []
         self._ended = False
 
     @contextmanager
-    def around(self) -> Generator[None, None, None]:
+    def capture(self) -> Generator[None, None, None]:
         """Collect the verdicts found while the context is open."""
-        token = _carrier.set(self)
+        token = _relay.set(self)
         try:
             yield
         finally:
-            _carrier.reset(token)
+            _relay.reset(token)
 
-    def take(self, verdict: Any, listeners: Sequence[Listener]) -> bool:
+    def offer(self, verdict: Any, listeners: Sequence[Listener]) -> bool:
         """Collect a verdict and return True, or return False if the call is over."""
         if not self._ended:
-            self._told.append((verdict, listeners))
+            self._reports.append((verdict, listeners))
         return not self._ended
 
     def deliver(self, wait: Callable[[Awaitable[Any]], object], *, last: bool = False) -> None:
@@ -75,24 +75,24 @@ class Carrier:
             last: Whether the call is over.
         """
         self._ended = last
-        told, self._told = self._told, []
-        for verdict, listeners in told:
-            _tell(verdict, listeners, wait)
+        reports, self._reports = self._reports, []
+        for verdict, listeners in reports:
+            _notify(verdict, listeners, wait)
 
     async def adeliver(self, *, last: bool = False) -> None:
         """Do what `deliver` does, in the caller's task."""
         self._ended = last
-        told, self._told = self._told, []
-        for verdict, listeners in told:
-            await _atell(verdict, listeners)
+        reports, self._reports = self._reports, []
+        for verdict, listeners in reports:
+            await _anotify(verdict, listeners)
 
 
 _last: ContextVar[Any] = ContextVar("resay_last_verdict", default=None)
 _collecting: ContextVar[tuple[list[Any], ...]] = ContextVar("resay_verdicts", default=())
-_carrier: ContextVar[Carrier | None] = ContextVar("resay_carrier", default=None)
+_relay: ContextVar[VerdictRelay | None] = ContextVar("resay_verdict_relay", default=None)
 
 
-def tell(
+def notify(
     verdict: Any, listeners: Sequence[Listener], wait: Callable[[Awaitable[Any]], object]
 ) -> None:
     """Report a new verdict from sync code.
@@ -103,10 +103,10 @@ def tell(
         wait: Waits for the awaitable that an async listener returns.
     """
     _collect(verdict)
-    _tell(verdict, listeners, wait)
+    _notify(verdict, listeners, wait)
 
 
-async def atell(verdict: Any, listeners: Sequence[Listener]) -> None:
+async def anotify(verdict: Any, listeners: Sequence[Listener]) -> None:
     """Report a new verdict.
 
     Args:
@@ -114,7 +114,7 @@ async def atell(verdict: Any, listeners: Sequence[Listener]) -> None:
         listeners: The callbacks to notify.
     """
     _collect(verdict)
-    await _atell(verdict, listeners)
+    await _anotify(verdict, listeners)
 
 
 def _collect(verdict: Any) -> None:
@@ -122,33 +122,33 @@ def _collect(verdict: Any) -> None:
         found.append(verdict)
 
 
-def _tell(
+def _notify(
     verdict: Any, listeners: Sequence[Listener], wait: Callable[[Awaitable[Any]], object]
 ) -> None:
-    for listener in _waiting(verdict, listeners):
-        with _complaining():
+    for listener in _to_notify(verdict, listeners):
+        with _log_errors():
             result = listener(verdict)
             if inspect.isawaitable(result):
                 wait(result)
 
 
-async def _atell(verdict: Any, listeners: Sequence[Listener]) -> None:
-    for listener in _waiting(verdict, listeners):
-        with _complaining():
+async def _anotify(verdict: Any, listeners: Sequence[Listener]) -> None:
+    for listener in _to_notify(verdict, listeners):
+        with _log_errors():
             result = listener(verdict)
             if inspect.isawaitable(result):
                 await result
 
 
-def _waiting(verdict: Any, listeners: Sequence[Listener]) -> Sequence[Listener]:
+def _to_notify(verdict: Any, listeners: Sequence[Listener]) -> Sequence[Listener]:
     """Return the listeners to notify now: none inside another call, which notifies at its end."""
     _last.set(verdict)
-    outer = _carrier.get()
-    return () if outer is not None and outer.take(verdict, listeners) else listeners
+    outer = _relay.get()
+    return () if outer is not None and outer.offer(verdict, listeners) else listeners
 
 
 @contextmanager
-def _complaining() -> Generator[None, None, None]:
+def _log_errors() -> Generator[None, None, None]:
     try:
         yield
     except Exception as error:
@@ -157,30 +157,30 @@ def _complaining() -> Generator[None, None, None]:
 
 
 @asynccontextmanager
-async def acarried() -> AsyncGenerator[None]:
+async def arelay_verdicts() -> AsyncGenerator[None]:
     """Report verdicts found in any task inside the block to the caller, at its end."""
-    carrier = Carrier()
+    relay = VerdictRelay()
     try:
-        with carrier.around():
+        with relay.capture():
             yield
     finally:
-        await carrier.adeliver(last=True)
+        await relay.adeliver(last=True)
 
 
-async def acarrying(pieces: AsyncIterator[T]) -> AsyncGenerator[T]:
+async def arelay_stream(pieces: AsyncIterator[T]) -> AsyncGenerator[T]:
     """Yield from a stream, and report verdicts found in any task after each piece."""
-    carrier = Carrier()
+    relay = VerdictRelay()
     try:
         while True:
             try:
-                with carrier.around():
+                with relay.capture():
                     piece = await anext(pieces)
             except StopAsyncIteration:
                 return
             finally:
-                await carrier.adeliver()
+                await relay.adeliver()
             yield piece
     finally:
-        await carrier.adeliver(last=True)
+        await relay.adeliver(last=True)
         if isinstance(pieces, AsyncGenerator):
             await pieces.aclose()

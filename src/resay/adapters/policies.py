@@ -118,10 +118,10 @@ def guard_of(
                 " Guard"
             )
         _refuse_batches(policy)
-        return policy.notifying(*listeners) if listeners else policy
+        return policy.with_listeners(*listeners) if listeners else policy
     guard = Guard(policy, retriever=None if retriever is None else convert(retriever))
     _refuse_batches(guard)
-    return guard.notifying(*listeners)
+    return guard.with_listeners(*listeners)
 
 
 def _refuse_batches(guard: Guard) -> None:

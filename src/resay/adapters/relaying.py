@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from resay._internal.event_loops import run_sync
-from resay._internal.telemetry import here, inside
-from resay._internal.telling import Carrier, acarried, acarrying
+from resay._internal.telemetry import current_trace_context, use_trace_context
+from resay._internal.telling import VerdictRelay, arelay_stream, arelay_verdicts
 from resay.adapters.policies import failed_check
 from resay.adapters.shaping import (
     FirstOfStream,
@@ -107,8 +107,8 @@ async def aparts_of(
         Its parts, and finally the answer.
     """
     line: asyncio.Queue[_Item] = asyncio.Queue()
-    carrier = Carrier()
-    with carrier.around():
+    relay = VerdictRelay()
+    with relay.capture():
         task = asyncio.create_task(_fill(stream, line, around or nullcontext()))
     try:
         while isinstance(item := await line.get(), Part):
@@ -116,7 +116,7 @@ async def aparts_of(
     finally:
         task.cancel()
         await asyncio.wait([task])
-        await carrier.adeliver(last=True)
+        await relay.adeliver(last=True)
     if isinstance(item, BaseException):
         raise item
     yield item
@@ -332,7 +332,7 @@ class Relay:
 
     def answer(self, request: Request, send: Callable[[Body], Body], upstream: Upstream) -> Body:
         """Do the same as `aanswer`, for synchronous callers."""
-        reason = self.guard.skips(request.query)
+        reason = self.guard.skip_reason(request.query)
         if reason is not None:
             return self._skipped(request, send(request.body), reason)
 
@@ -362,15 +362,15 @@ class Relay:
             DeadlineExceededError: There was none within `limits.deadline_s`.
             Exception: Any error of `send`.
         """
-        reason = self.guard.skips(request.query)
+        reason = self.guard.skip_reason(request.query)
         if reason is not None:
             response = await send(request.body)
-            async with acarried():
+            async with arelay_verdicts():
                 return self._skipped(request, response, reason)
         if request.n > 1 or main_first:
             return await self.acheck(request, await self.opened(request, send), upstream)
         main = MainProvider(self.api, request, send, upstream.cost_usd)
-        answer = await self.guard.arun(request.query, self._sources(request, main, upstream))
+        answer = await self.guard.aask_with(request.query, self._sources(request, main, upstream))
         assert answer.completion is not None  # noqa: S101 - there was a main call
         response = cast("Body", answer.completion.raw)
         items = completions_in(self.api, response)
@@ -396,7 +396,7 @@ class Relay:
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
         """
         items = completions_in(self.api, response)
-        async with acarried():
+        async with arelay_verdicts():
             answers = await self._each(request, items, self.api.usage(response), upstream)
         return self._answered(request, response, answers)
 
@@ -408,7 +408,7 @@ class Relay:
     def _tell_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
         priced = self.guard.policy.prices.priced(request.model, usage)
         answer = unchecked(reason, priced)
-        self.guard.listeners.tell(answer.verdict, _asked(request))
+        self.guard.listeners.notify(answer.verdict, _asked(request))
         self.told(answer)
 
     def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
@@ -454,7 +454,7 @@ class Relay:
             main = KnownProvider(items[place], spent)
             others = [*items[:place], *items[place + 1 :]]
             try:
-                return await self.guard.arun(
+                return await self.guard.aask_with(
                     query,
                     self._sources(request, main, upstream),
                     # At a temperature of 0 they are all the same.
@@ -464,7 +464,7 @@ class Relay:
                 raise
             except Exception as error:
                 verdict = failed_check(error)
-                self.guard.listeners.tell(verdict, _asked(request))
+                self.guard.listeners.notify(verdict, _asked(request))
                 return self.guard.apply(items[place].text, verdict)
 
         return await _together([check(place) for place in range(first, len(items))])
@@ -506,17 +506,17 @@ class Relay:
                 if `to_the_end` is set.
             Exception: Any error of `events`.
         """
-        reason = self.guard.skips(request.query)
+        reason = self.guard.skip_reason(request.query)
         if reason is not None:
-            return acarrying(self._passed_on(LOOPING, request, events, reason))
-        upstream = replace(upstream, place=here())
+            return arelay_stream(self._passed_on(LOOPING, request, events, reason))
+        upstream = replace(upstream, place=current_trace_context())
         if request.n > 1:
             given = self._several(request, events, upstream)
         elif self.to_the_end:
             given = self._one_to_the_end(request, events, upstream)
         else:
             given = self._one(request, events, upstream)
-        return acarrying(given)
+        return arelay_stream(given)
 
     async def _passed_on(
         self, side: Side, request: Request, events: Any, reason: str
@@ -554,7 +554,7 @@ class Relay:
             places = sorted(first.others)
             others = [first.others[place].completion for place in places]
             items = [Completion(part.response), *others]
-            with inside(upstream.place):
+            with use_trace_context(upstream.place):
                 answers = await self._each(request, items, Usage(), upstream, first=1)
             between = self._ended(first.others, dict(zip(places, answers, strict=True)))
             # Common events, and the end of the stream, come last.
@@ -621,7 +621,7 @@ class Relay:
                     for given in shaping.unchecked(event):
                         yield given
         verdict = failed_check(broken)
-        self.guard.listeners.tell(verdict, _asked(request))
+        self.guard.listeners.notify(verdict, _asked(request))
         answer = self.guard.apply("", verdict)
         self.told(answer)
         if answer.blocked:
@@ -657,7 +657,7 @@ class Relay:
             passes_on, of_all = False, []
         places = sorted(coming)
         items = [coming[place].completion for place in places]
-        with inside(upstream.place):
+        with use_trace_context(upstream.place):
             answers = await self._each(request, items, usage, upstream)
         checked = dict(zip(places, answers, strict=True))
         ended = self._ended(coming, checked, passed_on=passes_on)
@@ -668,7 +668,7 @@ class Relay:
         self, request: Request, events: Generator[Events, None, None], upstream: Upstream
     ) -> Generator[Events, None, None]:
         """Do the same as `aevents`, for synchronous callers."""
-        reason = self.guard.skips(request.query)
+        reason = self.guard.skip_reason(request.query)
         if reason is None:
             return given_in_sync(self.aevents(request, read_in_threads(events), upstream))
         return iterated(self._passed_on(BLOCKING, request, events, reason))
@@ -680,13 +680,13 @@ class Relay:
     async def _parts(
         self, request: Request, main: OpenedProvider, upstream: Upstream
     ) -> AsyncGenerator[Part | Answer]:
-        stream = self.guard.arun_stream(
+        stream = self.guard.astream_with(
             request.query,
             self._sources(request, main, upstream),
             mode=self._mode(request.query),
             every_chunk=True,
         )
-        async with aclosing(aparts_of(stream, inside(upstream.place))) as parts:
+        async with aclosing(aparts_of(stream, use_trace_context(upstream.place))) as parts:
             async for part in parts:
                 if isinstance(part, Answer):
                     self.told(part)

@@ -13,7 +13,7 @@ from typing import Any
 
 from resay._internal.nesting import marked
 from resay._internal.retrying import retry_after_s
-from resay._internal.telemetry import Place
+from resay._internal.telemetry import TraceContext
 from resay.adapters.policies import NO_ANSWER
 from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
 from resay.core.usage import Usage
@@ -117,7 +117,7 @@ class Upstream:
     via: Via | None = None
     takes_n: Callable[[], Awaitable[bool]] | None = None
     cost_usd: Callable[[Body], float | None] | None = None
-    place: Place | None = None
+    place: TraceContext | None = None
 
 
 class StreamedError(Exception):

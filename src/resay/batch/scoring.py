@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
-from resay._internal.event_loops import in_sync, run_sync
+from resay._internal.event_loops import run_sync, sync_version
 from resay.batch.rows import Columns, Row, as_json, json_bytes
 from resay.core.usage import Usage
 from resay.core.verdict import ClaimVerdict, SentenceVerdict, Verdict
@@ -116,7 +116,7 @@ class RowScorer:
             found.append({**row, **added})
         return found
 
-    fill = in_sync(afill)
+    fill = sync_version(afill)
 
     def score(self, rows: Iterable[Row]) -> list[Scored]:
         """Check rows one after the other, for synchronous callers."""

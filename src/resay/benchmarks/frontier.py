@@ -389,7 +389,7 @@ def tables_of(rows: Sequence[Row]) -> Iterator[str]:
         yield f'"{answers}": {{'
         for name in candidates():
             figures = ", ".join(str(round(first[name][key], digits)) for key, digits in keys)
-            yield f'    "{name}": Known({figures}),'
+            yield f'    "{name}": Measurements({figures}),'
         yield "},"
 
 

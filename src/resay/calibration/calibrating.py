@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import anyio.to_thread
 
-from resay._internal.event_loops import in_sync
+from resay._internal.event_loops import sync_version
 from resay.calibration.fitting import Fitted, fit_chain, has_bands, has_weights
 from resay.calibration.labelling import LabelledEntries, methods_of
 from resay.calibration.labels import LabelledRow, read_labels, read_objects
@@ -182,7 +182,7 @@ async def acalibrate(
     return await anyio.to_thread.run_sync(partial(_result, settings, data, labels, name, bootstrap))
 
 
-calibrate = in_sync(acalibrate)
+calibrate = sync_version(acalibrate)
 """The synchronous version of `acalibrate`."""
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from resay._internal.event_loops import in_sync
+from resay._internal.event_loops import sync_version
 from resay.calibration.labels import LabelledRow, LabelledSentence
 from resay.core.verdict import Decision, Verdict
 from resay.errors import ConfigurationError
@@ -302,7 +302,7 @@ async def aread_journal_labels(
     return _labelled(_name(journal), entries, said, draws, policy, thumbs)
 
 
-read_journal_labels = in_sync(aread_journal_labels)
+read_journal_labels = sync_version(aread_journal_labels)
 """The synchronous version of `aread_journal_labels`."""
 
 

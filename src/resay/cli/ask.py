@@ -20,7 +20,7 @@ from resay.engine.stream import SyncAnswerStream
 from resay.errors import ConfigurationError, PolicyError, ProviderError
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
-from resay.policy.auto import choose, least_of
+from resay.policy.auto import choose, min_samples
 from resay.reporting.render import print_answer, print_part, print_verdict
 
 ask_app = typer.Typer(add_completion=False)
@@ -196,7 +196,7 @@ def check_policy(
     steps = " -> ".join(step.method_name for step in loaded.chain)
     typer.echo(f"{file}: valid; {steps}; action: {loaded.action.do}")
     if loaded.budget is not None:
-        for line in choose(loaded.budget, least_samples=least_of(loaded.sampling)).lines():
+        for line in choose(loaded.budget, min_samples=min_samples(loaded.sampling)).lines():
             typer.echo(line)
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from resay.core.clauses import Grammars, clauses, words_of
-from resay.core.non_claims import NonClaim, asks_openly, claims_nothing, invention_in
+from resay.core.non_claims import NonClaim, invention_predicate, is_open_question, non_claim_kind
 from resay.core.passage import Passage, Sentence
 from resay.core.segmentation import Span
 
@@ -41,20 +41,21 @@ class Claim(Sentence):
         end: Their end (exclusive), in code points.
         unit: The kind of its sentence; a name in a list in running text is an item.
         kind: Whether and what it claims.
-        said: The statement, completed with words from elsewhere; empty if its own words suffice.
-        spans: The spans of the response whose words are in `said`, in order.
+        completed_text: The statement, completed with words from elsewhere; empty if its own
+            words suffice.
+        spans: The spans of the response whose words are in `completed_text`, in order.
         sentence: The index of its sentence in the passage.
     """
 
     kind: ClaimKind = "fact"
-    said: str = ""
+    completed_text: str = ""
     spans: tuple[Span, ...] = ()
     sentence: int = 0
 
     @property
     def standalone(self) -> str:
         """Its statement, understandable without context."""
-        return self.said or self.text
+        return self.completed_text or self.text
 
     @property
     def claims(self) -> bool:
@@ -69,8 +70,8 @@ class Rules:
         question: The question that the response answers; empty if unknown.
         splits: Whether to split sentences; otherwise each is one claim.
         skips: Whether to recognize greetings, refusals, labels and the like.
-        tell: Returns the kind of a sentence that claims nothing, given it and the question, as a
-            `NonClaim`; None for a claim. Called for sentences that the rules take for claims;
+        classify: Returns the kind of a sentence that claims nothing, given it and the question, as
+            a `NonClaim`; None for a claim. Called for sentences that the rules take for claims;
             exceptions and other results are ignored.
 
     Attributes:
@@ -83,13 +84,13 @@ class Rules:
         *,
         splits: bool = True,
         skips: bool = True,
-        tell: Callable[[str, str], object] | None = None,
+        classify: Callable[[str, str], object] | None = None,
     ) -> None:
         self.question = question
-        self._tell = tell
+        self._classify = classify
         self._asked = question.casefold()
-        self._is_open = asks_openly(question)
-        self._wants = invention_in(question)
+        self._is_open = is_open_question(question)
+        self._is_invention = invention_predicate(question)
         self._splits = splits
         self._skips = skips
         self._heading: Sentence | None = None
@@ -97,14 +98,14 @@ class Rules:
         self._columns: dict[int, Sentence] = {}
         self._grammars = Grammars()
 
-    def read(self, sentence: Sentence, place: int, *, alone: bool = False) -> tuple[Claim, ...]:
+    def read(self, sentence: Sentence, index: int, *, alone: bool = False) -> tuple[Claim, ...]:
         """Process the next sentence.
 
         Args:
             sentence: The sentence, in the order of the response.
-            place: Its index in the passage.
-            alone: Whether it is all that the response says (`says_one_thing`): "**Oslo**" is then
-                an answer, not a title.
+            index: Its index in the passage.
+            alone: Whether it is all that the response says (`is_single_sentence`): "**Oslo**" is
+                then an answer, not a title.
 
         Returns:
             Its claims in order, at least one; if it claims nothing, one whose kind says so.
@@ -118,20 +119,20 @@ class Rules:
             self._lead = sentence
         elif sentence.unit == "sentence":
             self._lead = None
-        whole = _claim(sentence, sentence, kind, place)
+        whole = _claim(sentence, sentence, kind, index)
         if not self._splits:
             return (whole,)
         grammar = self._grammars.of(sentence.text)
         if not whole.claims:
             return (whole,)
         if sentence.unit == "row":
-            return tuple(self._of_row(sentence, place)) or (whole,)
-        above = self._above(sentence)
+            return tuple(self._of_row(sentence, index)) or (whole,)
+        above = self._context(sentence)
         fields = _fields(sentence)
         if fields:
             above = above or self._short(self._heading)
-            return tuple(_claim(sentence, field, kind, place, above) for field in fields)
-        said = [
+            return tuple(_claim(sentence, field, kind, index, above) for field in fields)
+        parts = [
             part
             for clause in clauses(sentence, grammar)
             for part in ((clause,) if clause[1] else _listed(clause[0]))
@@ -140,42 +141,42 @@ class Rules:
             whole
             if clause is sentence and not above
             else _claim(
-                sentence, clause, self._kind_of(clause, kind, said), place, above, words, subject
+                sentence, clause, self._kind_of(clause, kind, parts), index, above, words, subject
             )
-            for clause, words, subject in said
+            for clause, words, subject in parts
         )
 
     def _kind_of(self, clause: Sentence, kind: ClaimKind, parts: Sequence[object]) -> ClaimKind:
         """Return the kind of a clause: "…, but the documents do not state the price"."""
         if not self._skips or len(parts) < _SEVERAL or clause.unit == "item":
             return kind
-        return claims_nothing(clause.text, is_open=self._is_open, asked=self.question) or kind
+        return non_claim_kind(clause.text, is_open=self._is_open, asked=self.question) or kind
 
     def _kind(self, sentence: Sentence, *, alone: bool) -> ClaimKind:
         text = sentence.text
-        if self._wants is not None and self._wants(text):
+        if self._is_invention is not None and self._is_invention(text):
             return "creative"
         is_answer = (
             alone and sentence.unit == "sentence" and not text.rstrip("*_").endswith((":", "："))
         )
         if not is_answer and _is_label(sentence, self._asked):
             return "label"
-        told = claims_nothing(text, is_open=self._is_open, asked=self.question)
-        nothing = told or self._told(text)
+        kind = non_claim_kind(text, is_open=self._is_open, asked=self.question)
+        kind = kind or self._user_kind(text)
         # "Launch moved to May 3"
         words = (word.lower() for word in text.split() if word != "May")
-        return nothing or ("fact" if _HEDGES.isdisjoint(words) else "hedged")
+        return kind or ("fact" if _HEDGES.isdisjoint(words) else "hedged")
 
-    def _told(self, text: str) -> NonClaim | None:
-        if self._tell is None:
+    def _user_kind(self, text: str) -> NonClaim | None:
+        if self._classify is None:
             return None
         # It is user code, and no failure in it may lose the answer.
         with suppress(Exception):
-            told = self._tell(text, self.question)
-            return next((kind for kind in get_args(NonClaim) if kind == told), None)
+            result = self._classify(text, self.question)
+            return next((kind for kind in get_args(NonClaim) if kind == result), None)
         return None
 
-    def _above(self, sentence: Sentence) -> list[Sentence]:
+    def _context(self, sentence: Sentence) -> list[Sentence]:
         """Return the context that an item or a row needs from above it."""
         above = self._heading if sentence.unit in {"item", "row"} else None
         if sentence.unit == "item" and self._lead is not None:
@@ -186,7 +187,7 @@ class Rules:
     def _short(above: Sentence | None) -> list[Sentence]:
         return [] if above is None or len(above.text) > _MAX_LEAD else [above]
 
-    def _of_row(self, row: Sentence, place: int) -> Iterator[Claim]:
+    def _of_row(self, row: Sentence, index: int) -> Iterator[Claim]:
         cells = dict(_cells(row))
         first = cells.get(0) if len(cells) > 1 else None
         for column, cell in cells.items():
@@ -196,21 +197,21 @@ class Rules:
             is_known = (
                 cell.text.casefold() in self._asked
                 or not _LETTER.search(cell.text)
-                or (head is not None and _bare(head.text).casefold() in _FEATURES)
+                or (head is not None and _bare(head.text).casefold() in _FEATURE_HEADERS)
             )
             if cell is first and is_known:
                 continue
             heads = [one for one in (None if cell is first else first, head) if one is not None]
-            yield _claim(row, cell, "fact", place, [*self._above(row), *heads])
+            yield _claim(row, cell, "fact", index, [*self._context(row), *heads])
 
 
 def _claim(
     sentence: Sentence,
     own: Sentence,
     kind: ClaimKind,
-    place: int,
+    index: int,
     above: Sequence[Sentence] = (),
-    said: str = "",
+    completed_text: str = "",
     subject: Span | None = None,
 ) -> Claim:
     """Build a claim of a sentence.
@@ -219,9 +220,9 @@ def _claim(
         sentence: The sentence.
         own: The claim's own words.
         kind: Its kind.
-        place: The sentence's index.
+        index: The sentence's index.
         above: Its context: lead-in, headers.
-        said: Its words with their subject, if they do not include it.
+        completed_text: Its words with their subject, if they do not include it.
         subject: The span of that subject.
     """
     spans = [(own.start, own.end)]
@@ -229,10 +230,12 @@ def _claim(
         spans.append(subject)
     if above:
         spans += [(one.start, one.end) for one in above]
-        said = ": ".join([*(_bare(one.text) for one in above), said or own.text])
+        completed_text = ": ".join(
+            [*(_bare(one.text) for one in above), completed_text or own.text]
+        )
     spans.sort()
     unit = "item" if own.unit == "item" else sentence.unit
-    return Claim(own.text, own.start, own.end, unit, kind, said, tuple(spans), place)
+    return Claim(own.text, own.start, own.end, unit, kind, completed_text, tuple(spans), index)
 
 
 def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
@@ -251,14 +254,14 @@ def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
         return
     head = text[: items[0][0]]
     bare = _ENDS_BEFORE.sub("", head)
-    for place, (start, end) in enumerate(items):
-        begin = start if place else 0
+    for index, (start, end) in enumerate(items):
+        begin = start if index else 0
         # The end of the sentence belongs to the last one.
-        end = len(text) if place == len(items) - 1 else end
+        end = len(text) if index == len(items) - 1 else end
         own = Sentence(text[begin:end], clause.start + begin, clause.start + end, "item")
         # "Il s'agit d'Ana, de Tom et de Lea"
         before = bare if _PREPOSITIONS.match(own.text) else head
-        if place and before.strip():
+        if index and before.strip():
             where = (clause.start, clause.start + len(before.rstrip()))
             yield own, before + own.text, where
         else:
@@ -294,7 +297,7 @@ def _items_without_spaces(text: str) -> list[Span]:
     return found if all(0 < end - start <= _MAX_ITEM_CHARS for start, end in found) else []
 
 
-def says_one_thing(passage: Passage) -> bool:
+def is_single_sentence(passage: Passage) -> bool:
     """Return whether a response is a single sentence, without code, a table or the like."""
     return len(passage.sentences) == 1 and all(
         piece.kind in {"prose", "heading", "rule"} for piece in passage.pieces
@@ -307,7 +310,7 @@ _SEVERAL = 2
 _MANY = 3
 _MAX_ITEM_CHARS = 12
 _CLOSERS = " .!。！"
-_JOINS = "and|und|et|y|e|ed|en|och|og|i|и|ve|as well as|sowie"
+_CONJUNCTIONS = "and|und|et|y|e|ed|en|och|og|i|и|ve|as well as|sowie"
 _NAME = (
     r"(?!(?:Yes|No|Sure|Ja|Nein|Oui|Non|Sí|Sim|Não|Well|Also|However)\b)[^\W\d_a-zß-öø-ÿ][\w'’.&-]*"
     r"(?: (?:(?:de|van|von|der|den|la|le|del|di|da|du|do|dos|of|the|bin|al) ){0,2}"
@@ -317,7 +320,7 @@ _PREPOSITION = r"(?:(?:de|von|di|da|do|of|by|in|to|for|à|a|för|med|with) |d['�
 _PREPOSITIONS = re.compile(_PREPOSITION)
 _ENDS_BEFORE = re.compile(rf"(?<![^\s]){_PREPOSITION}\Z")
 _ITEM = re.compile(rf"{_PREPOSITION}?{_NAME}")
-_LAST_ITEM = re.compile(rf",? (?:{_JOINS}) (?P<item>{_PREPOSITION}?{_NAME})\Z")
+_LAST_ITEM = re.compile(rf",? (?:{_CONJUNCTIONS}) (?P<item>{_PREPOSITION}?{_NAME})\Z")
 _FIRST_ITEM = re.compile(rf"(?<![^\s'’]){_NAME}\Z")
 _ITEM_ENDS = re.compile(r"、|(?:と|和|及|以及)(?=[^、]{1,12}\Z)")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -347,7 +350,7 @@ _NUMBERING = re.compile(
     r"(?:[.):–-]\s*|\s+(?=[A-ZÀ-Þ])|\Z)",
 )
 # Headers of a column that names the feature that a row compares.
-_FEATURES = words_of("""
+_FEATURE_HEADERS = words_of("""
     aspect aspects attribute category characteristic criterion criteria detail dimension factor
     feature features field metric parameter property specification topic aspekt eigenschaft
     kriterium merkmal kategorie aspecto característica criterio propiedad caractéristique critère
@@ -370,7 +373,7 @@ def _is_label(sentence: Sentence, asked: str) -> bool:
     if sentence.unit == "head":
         # "Made in", "Opened" are headers of columns; a cell of many words may say more.
         cells = (cell.text for _, cell in _cells(sentence))
-        return not any(len(c.split()) > 4 and Grammars().of(c).says(c) for c in cells)
+        return not any(len(c.split()) > 4 and Grammars().of(c).has_verb(c) for c in cells)
     if sentence.unit in {"sentence", "item"} and text.endswith((":", "：")):
         return not _DIGIT.search(text) and _leads_in(text)
     if sentence.unit == "heading" or _BOLD.fullmatch(sentence.text):
@@ -379,7 +382,7 @@ def _is_label(sentence: Sentence, asked: str) -> bool:
         name, _, about = words.replace("：", ":").partition(":")
         if about.strip() and about.strip("*_ ").casefold() in asked:
             words = name
-        says = _DIGIT.search(words) or _ADDS.search(words) or Grammars().of(words).says(words)
+        says = _DIGIT.search(words) or _ADDS.search(words) or Grammars().of(words).has_verb(words)
         return not says or words.endswith(("?", "？"))
     return False
 
@@ -388,12 +391,12 @@ def _leads_in(text: str) -> bool:
     """Whether a line only introduces what follows: "Members:", "The members of the band are:"."""
     grammar, found = Grammars().of(text), _LEADS_IN.search(text)
     if found is None:
-        return "," not in text and not grammar.says(text)
+        return "," not in text and not grammar.has_verb(text)
     if "`" in found[1]:
         # "The flag is `--keep`:" names something.
         return False
     # "The founder was Ada Moor:" names somebody; in German every noun is capitalised.
-    return grammar.is_last or not any(word[0].isupper() for word in found[1].split())
+    return grammar.verb_last or not any(word[0].isupper() for word in found[1].split())
 
 
 def _fields(sentence: Sentence) -> list[Sentence]:

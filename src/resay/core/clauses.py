@@ -25,62 +25,64 @@ class Grammar:
     Attributes:
         common: Common words that identify it.
         verbs: Finite verbs, with which a predicate begins.
-        joins: Conjunctions between predicates and clauses.
+        conjunctions: Conjunctions between predicates and clauses.
         relatives: Words that begin a relative clause.
-        begins: Pronouns and determiners that begin a subject.
-        opens: Participles that open a sentence: "Launched at Kiel, …".
-        before: Prepositions of phrases that may precede a subject: "In 1899 …".
+        subject_starts: Pronouns and determiners that begin a subject.
+        participles: Participles that open a sentence: "Launched at Kiel, …".
+        prepositions: Prepositions of phrases that may precede a subject: "In 1899 …".
         nouns: Verbs that are nouns as well: "shows", "ships".
-        plain: Plural forms of verbs: "live", "contain".
-        ending: Patterns of other verbs, and of these with the word after them.
-        is_last: Whether the verb of a relative clause comes last.
-        joint: Matches conjunctions and relative words, with the word after them.
+        base_forms: Plural forms of verbs: "live", "contain".
+        patterns: Patterns of other verbs, and of these with the word after them.
+        verb_last: Whether the verb of a relative clause comes last.
+        conjunction_pattern: Matches conjunctions and relative words, with the word after them.
         appositions: Matches possible beginnings of an apposition.
     """
 
     common: frozenset[str]
     verbs: frozenset[str]
-    joins: frozenset[str]
+    conjunctions: frozenset[str]
     relatives: frozenset[str]
-    begins: frozenset[str]
-    opens: frozenset[str]
-    before: frozenset[str]
+    subject_starts: frozenset[str]
+    participles: frozenset[str]
+    prepositions: frozenset[str]
     nouns: frozenset[str] = frozenset()
-    plain: frozenset[str] = frozenset()
-    ending: tuple[re.Pattern[str], re.Pattern[str]] | None = None
-    is_last: bool = False
-    joint: re.Pattern[str] = re.compile(r"(?!)")
+    base_forms: frozenset[str] = frozenset()
+    patterns: tuple[re.Pattern[str], re.Pattern[str]] | None = None
+    verb_last: bool = False
+    conjunction_pattern: re.Pattern[str] = re.compile(r"(?!)")
     appositions: re.Pattern[str] = re.compile(r"(?!)")
 
-    def may_cut(self, text: str) -> bool:
+    def may_have_clauses(self, text: str) -> bool:
         """Quick check whether to look for clauses: most sentences are obviously a single one."""
         first = text.partition(" ")[0].lower()
         if ";" in text or self.may_open(first) or first in _SUBORDINATES:
             return True
         if self.appositions.search(text):
             return True
-        for _, word, following in self.joint.findall(text):
+        for _, word, following in self.conjunction_pattern.findall(text):
             if word in self.relatives:
-                near = self.is_last or word in _WITH_SUBJECT
+                near = self.verb_last or word in _WITH_SUBJECT
                 if near or following in self.verbs or _LIKELY.search(following):
                     return True
-            elif word in self.joins:
-                known = following in self.verbs or following in self.begins
+            elif word in self.conjunctions:
+                known = following in self.verbs or following in self.subject_starts
                 likely = _LIKELY.search(following) or following[0].isupper()
-                shape = self.ending[0] if self.ending else _PRESENT if self.nouns else None
+                shape = self.patterns[0] if self.patterns else _PRESENT if self.nouns else None
                 if known or likely or (shape and shape.fullmatch(following)):
                     return True
         return False
 
     def may_open(self, word: str) -> bool:
         """Whether a word may be a participle that opens a sentence."""
-        return word in self.opens or (bool(self.opens) and _PARTICIPLE.fullmatch(word) is not None)
+        return word in self.participles or (
+            bool(self.participles) and _PARTICIPLE.fullmatch(word) is not None
+        )
 
-    def says(self, text: str) -> bool:
+    def has_verb(self, text: str) -> bool:
         """Whether a text has a known verb."""
         for place, word in enumerate(_words(text)):
             # "Whales live in the sea": many such words are nouns as well.
-            is_plain = place > 0 and word.low in self.plain
+            is_plain = place > 0 and word.low in self.base_forms
             if self.is_verb(word) or (is_plain and _BEHIND_VERB.match(word.after)):
                 return True
         return False
@@ -89,9 +91,9 @@ class Grammar:
         """Whether a predicate may begin with a word."""
         if word.low in self.verbs and word.low not in self.nouns:
             return True
-        if self.ending is not None and self.ending[0].fullmatch(word.low):
+        if self.patterns is not None and self.patterns[0].fullmatch(word.low):
             behind = f"{word.low} {word.after}"
-            if self.ending[1].fullmatch(behind):
+            if self.patterns[1].fullmatch(behind):
                 return True
         doubtful = word.low in self.nouns or (bool(self.nouns) and _is_past(word.low))
         if doubtful and word.low in self.nouns and word.before in _SUBJECTS:
@@ -132,17 +134,17 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
         they include it; and the span of that subject in the response.
     """
     text = sentence.text
-    if len(text) > _MAX_CHARS or not grammar.may_cut(text):
+    if len(text) > _MAX_CHARS or not grammar.may_have_clauses(text):
         yield sentence, "", None
         return
     words = _words(text)
     cuts = [_Cut("main", 0, 0), *_cuts(words, grammar)]
-    if len(cuts) > 1 and cuts[1].kind == "relative" and _names(words, cuts, grammar):
+    if len(cuts) > 1 and cuts[1].kind == "relative" and _is_name(words, cuts, grammar):
         yield sentence, "", None
         return
     ends = [*(words[cut.last].end for cut in cuts[1:]), len(text)]
     subject: Span | None = None
-    is_told = False
+    subject_known = False
     for place, (cut, end) in enumerate(zip(cuts, ends, strict=True)):
         start = words[cut.first].start if place else 0
         following = cuts[place + 1] if place + 1 < len(cuts) else None
@@ -150,11 +152,11 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
             inside = words[: following.last + 1]
             if not any(map(grammar.is_verb, inside)):
                 # "The mill, which was built in 1743, stands …": only the subject of both.
-                subject, is_told = (inside[0].start, inside[-1].end), True
+                subject, subject_known = (inside[0].start, inside[-1].end), True
                 continue
         own = Sentence(text[start:end], sentence.start + start, sentence.start + end)
         whose: Span | None = subject
-        if cut.kind == "relative" and not (place == 1 and is_told):
+        if cut.kind == "relative" and not (place == 1 and subject_known):
             whose = _antecedent(words, cut, subject, grammar)
         elif cut.kind not in ("predicate", "relative"):
             opens = following is not None and following.kind == "opened"
@@ -162,23 +164,23 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
             until = following.first if following and not opens else len(words)
             subject = _subject(words[:until], first, grammar)
             whose = subject if opens else None
-        said = "" if whose is None else _said(text[slice(*whose)], own.text, cut, grammar)
+        said = "" if whose is None else _with_subject(text[slice(*whose)], own.text, cut, grammar)
         where = whose and (sentence.start + whose[0], sentence.start + whose[1])
         yield own, said, where
 
 
-def _names(words: Sequence[_Word], cuts: Sequence[_Cut], grammar: Grammar) -> bool:
+def _is_name(words: Sequence[_Word], cuts: Sequence[_Cut], grammar: Grammar) -> bool:
     """Whether a sentence is a name with a relative clause, like an item: "Tom, who plays drums"."""
     is_bare = not any(map(grammar.is_verb, words[: cuts[1].last + 1]))
     return is_bare and not any(cut.kind == "predicate" for cut in cuts)
 
 
-def _said(subject: str, own: str, cut: _Cut, grammar: Grammar) -> str:
+def _with_subject(subject: str, own: str, cut: _Cut, grammar: Grammar) -> str:
     """Return a clause with its subject."""
     if cut.kind == "predicate":
         return f"{subject} {own}"
     pronoun, _, rest = own.partition(" ")
-    if cut.kind == "relative" and pronoun.lower() in _OF_SUBJECT and not grammar.is_last:
+    if cut.kind == "relative" and pronoun.lower() in _OF_SUBJECT and not grammar.verb_last:
         return f"{subject} {rest}"
     return f"{subject}: {own}"
 
@@ -234,31 +236,31 @@ def _words(text: str) -> list[_Word]:
 def _cuts(words: Sequence[_Word], grammar: Grammar) -> Iterator[_Cut]:
     """Find the beginnings of clauses, except in brackets."""
     depth, has_verb, in_relative = 0, False, False
-    begun = _opened(words, grammar)
-    if begun:
-        yield _Cut("opened", begun, begun - 1)
-    elif begun := _subordinate(words, grammar):
-        yield _Cut("clause", begun, begun - 1)
+    start = _after_opening_phrase(words, grammar)
+    if start:
+        yield _Cut("opened", start, start - 1)
+    elif start := _after_subordinate_clause(words, grammar):
+        yield _Cut("clause", start, start - 1)
     skip = 0
     for i, word in enumerate(words):
         if i < skip:
             continue
-        may_cut = word.gap != " " or word.low in grammar.joins or word.low in grammar.relatives
+        edge = word.gap != " " or word.low in grammar.conjunctions or word.low in grammar.relatives
         if word.gap != " ":
             opened = len(_OPENING.findall(word.gap))
             depth = max(0, depth + opened - len(_CLOSING.findall(word.gap)))
-        ends = 0 if depth or has_verb or i <= begun else _apposed(words, begun, i, grammar)
+        ends = 0 if depth or has_verb or i <= start else _after_apposition(words, start, i, grammar)
         if ends:
             yield _Cut("relative", i, i - 1)
             yield _Cut("predicate", ends, ends - 1)
-            begun, has_verb, in_relative, skip = ends, True, False, ends
+            start, has_verb, in_relative, skip = ends, True, False, ends
             continue
-        if may_cut and i > begun and not depth and _is_enough(words, begun, i):
+        if edge and i > start and not depth and _is_enough(words, start, i):
             cut = _cut(words, i, grammar, has_verb=has_verb, in_relative=in_relative)
             if cut is not None and _is_enough(words, cut.first, len(words)):
                 yield cut
-                begun, has_verb, in_relative = cut.first, False, cut.kind == "relative"
-        has_verb = has_verb or (i >= begun and grammar.is_verb(word))
+                start, has_verb, in_relative = cut.first, False, cut.kind == "relative"
+        has_verb = has_verb or (i >= start and grammar.is_verb(word))
 
 
 def _cut(
@@ -267,11 +269,11 @@ def _cut(
     """Return the cut before a word, if there is one."""
     word = words[i]
     has_comma = "," in word.gap
-    if word.low in grammar.relatives and (has_comma or not grammar.is_last):
+    if word.low in grammar.relatives and (has_comma or not grammar.verb_last):
         if has_verb or has_comma:
-            return _Cut("relative", i, i - 1) if _relates(words, i, grammar) else None
+            return _Cut("relative", i, i - 1) if _is_relative_clause(words, i, grammar) else None
         return None
-    joins = word.low in grammar.joins
+    joins = word.low in grammar.conjunctions
     at = i + joins
     # ", and it was built" and "und wurde" suffice if the verb before them is not known.
     is_known = at < len(words) and words[at].low in grammar.verbs - grammar.nouns
@@ -298,20 +300,20 @@ def _enumerates(words: Sequence[_Word], i: int, grammar: Grammar) -> bool:
     for k in range(i + 1, len(words) - 1):
         if words[k].low in grammar.relatives:
             return False
-        if words[k].low in grammar.joins:
+        if words[k].low in grammar.conjunctions:
             return _verb_at(words, k + 1, grammar)
     return False
 
 
-def _apposed(words: Sequence[_Word], begun: int, i: int, grammar: Grammar) -> int:
+def _after_apposition(words: Sequence[_Word], start: int, i: int, grammar: Grammar) -> int:
     """Return the verb after an apposition that begins at a word; 0 if there is none.
 
     "Paris, the capital of France, has …", "The tower, completed in 1902, is …".
     """
-    if "," not in words[i].gap or words[begun].low in grammar.before or i - begun > _NEAR:
+    if "," not in words[i].gap or words[start].low in grammar.prepositions or i - start > _NEAR:
         return 0
     low = words[i].low
-    opens = low in grammar.opens
+    opens = low in grammar.participles
     if not (opens or low in _ARTICLES or low.startswith(("l'", "l’"))):
         return 0
     for j in range(i + 1, min(i + _FAR, len(words))):
@@ -322,7 +324,7 @@ def _apposed(words: Sequence[_Word], begun: int, i: int, grammar: Grammar) -> in
     return 0
 
 
-def _subordinate(words: Sequence[_Word], grammar: Grammar) -> int:
+def _after_subordinate_clause(words: Sequence[_Word], grammar: Grammar) -> int:
     """Return the start of the main clause after one with "although"; 0 if there is none."""
     if not words or words[0].low not in _SUBORDINATES:
         return 0
@@ -345,7 +347,7 @@ def _verb_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
         return False
     # "a versatile and widely loved instrument"
     is_past = bool(grammar.nouns) and _is_past(words[at + 1].low)
-    doubtful = is_past and words[at].low.endswith("ly") and words[at].before in grammar.joins
+    doubtful = is_past and words[at].low.endswith("ly") and words[at].before in grammar.conjunctions
     if doubtful and not _BEHIND_VERB.match(words[at + 1].after):
         return False
     return grammar.is_verb(words[at + 1])
@@ -366,14 +368,14 @@ def _clause_at(words: Sequence[_Word], at: int, grammar: Grammar) -> bool:
         at < 2
         or _STOPS.search(words[at - 1].gap + words[at].gap) is not None
         # "in 1948 and Dina Sorel runs it", but not "Ana and Tom Beck run it"
-        or not (grammar.is_last or words[at - 2].text[0].isupper())
+        or not (grammar.verb_last or words[at - 2].text[0].isupper())
     )
-    if not (is_name or words[at].low in grammar.begins):
+    if not (is_name or words[at].low in grammar.subject_starts):
         return False
-    return _verb_soon(words, at + 1, grammar) is not None
+    return _find_verb(words, at + 1, grammar) is not None
 
 
-def _verb_soon(words: Sequence[_Word], at: int, grammar: Grammar) -> int | None:
+def _find_verb(words: Sequence[_Word], at: int, grammar: Grammar) -> int | None:
     """Return the verb after the beginning of a subject, if it is near."""
     for i in range(at, min(at + _NEAR, len(words))):
         if _STOPS.search(words[i].gap):
@@ -383,13 +385,13 @@ def _verb_soon(words: Sequence[_Word], at: int, grammar: Grammar) -> int | None:
     return None
 
 
-def _relates(words: Sequence[_Word], i: int, grammar: Grammar) -> bool:
+def _is_relative_clause(words: Sequence[_Word], i: int, grammar: Grammar) -> bool:
     """Whether a word begins a relative clause."""
-    if not grammar.is_last:
+    if not grammar.verb_last:
         if grammar.nouns and i + 1 < len(words) and _is_past(words[i + 1].low):
             return True
         return _verb_at(words, i + 1, grammar) or (
-            words[i].low in _WITH_SUBJECT and _verb_soon(words, i + 1, grammar) is not None
+            words[i].low in _WITH_SUBJECT and _find_verb(words, i + 1, grammar) is not None
         )
     end = i + 1
     while end < len(words) and not _STOPS.search(words[end].gap):
@@ -397,14 +399,14 @@ def _relates(words: Sequence[_Word], i: int, grammar: Grammar) -> bool:
     return end - i > 1 and grammar.is_verb(words[end - 1])
 
 
-def _opened(words: Sequence[_Word], grammar: Grammar) -> int:
+def _after_opening_phrase(words: Sequence[_Word], grammar: Grammar) -> int:
     """Return the start of the main clause after an opening phrase; 0 if there is none.
 
     "Launched at Kiel, the Valkenor …", "A crane in Tynefleet, Old Bess …"
     """
     if len(words) < 3:
         return 0
-    is_kind = words[0].low in _INDEFINITE and not grammar.is_last and words[1].low not in _TIMES
+    is_kind = words[0].low in _INDEFINITE and not grammar.verb_last and words[1].low not in _TIMES
     if not is_kind and not grammar.may_open(words[0].low):
         return 0
     for i in range(2, min(len(words), _FAR)):
@@ -432,10 +434,10 @@ def _subject(words: Sequence[_Word], first: int, grammar: Grammar) -> Span | Non
     if words[first].low in _SUBORDINATES:
         first += 1
     begin, end = first, verb
-    if words[first].low in grammar.before:
+    if words[first].low in grammar.prepositions:
         # "In 1899 she moved": the subject is nearest to the verb.
         begin = verb
-        while begin > first and words[begin - 1].low not in grammar.before:
+        while begin > first and words[begin - 1].low not in grammar.prepositions:
             if words[begin - 1].text[0].isdigit() or (begin < verb and "," in words[begin].gap):
                 break
             begin -= 1
@@ -455,13 +457,13 @@ def _antecedent(
 ) -> Span | None:
     """Return the antecedent of a relative clause: the name before it, or else the subject."""
     last = cut.last
-    begins = (
+    starts = (
         i
         for i in range(last - 1, max(last - _NEAR, 0), -1)
-        if words[i].low in grammar.begins or words[i].low in grammar.before
+        if words[i].low in grammar.subject_starts or words[i].low in grammar.prepositions
     )
-    found = next(begins, None)
-    is_noun = found is not None and words[found].low in grammar.begins
+    found = next(starts, None)
+    is_noun = found is not None and words[found].low in grammar.subject_starts
     if found is not None and is_noun and words[found - 1].low in _COPULAS:
         # "Ilse Brand was a painter who died": it is the subject that died.
         return subject
@@ -470,7 +472,7 @@ def _antecedent(
         begin -= 1
         if _STOPS.search(words[begin].gap):
             break
-    if begin <= last and not (is_noun and grammar.is_last):
+    if begin <= last and not (is_noun and grammar.verb_last):
         return words[begin].start, words[last].end
     return (words[found].start, words[last].end) if found is not None and is_noun else subject
 
@@ -768,7 +770,7 @@ _GERMAN_VERB = (
 )
 
 
-def _joint(words: str) -> re.Pattern[str]:
+def _conjunction_pattern(words: str) -> re.Pattern[str]:
     any_of = "|".join(map(re.escape, sorted(words_of(words))))
     return re.compile(rf"(,?)\s({any_of})(?=\s+([^\W_]+))")
 
@@ -785,14 +787,14 @@ def _languages() -> tuple[Grammar, ...]:
         Grammar(
             *(frozenset(words.split()) for words in table),
             nouns=nouns if table is _ENGLISH else frozenset(),
-            plain=words_of(_REGULAR) if table is _ENGLISH else frozenset(),
-            ending=_GERMAN_VERB if table is _GERMAN else None,
-            is_last=table in (_GERMAN, _DUTCH),
+            base_forms=words_of(_REGULAR) if table is _ENGLISH else frozenset(),
+            patterns=_GERMAN_VERB if table is _GERMAN else None,
+            verb_last=table in (_GERMAN, _DUTCH),
             appositions=re.compile(
                 rf",\s(?:{'|'.join(map(re.escape, sorted(_ARTICLES | words_of(table[5]))))}|l['’])",
                 re.IGNORECASE,
             ),
-            joint=_joint(f"{table[2]} {table[3]}"),
+            conjunction_pattern=_conjunction_pattern(f"{table[2]} {table[3]}"),
         )
         for table in tables
     )

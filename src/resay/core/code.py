@@ -48,7 +48,7 @@ class CodeName:
         return ("::" if self.language == "rust" else ".").join(path)
 
     @property
-    def said(self) -> str:
+    def statement(self) -> str:
         """A sentence that says how the code uses it."""
         if self.kind == "package":
             return f"The code imports {self.dotted}."
@@ -80,7 +80,7 @@ class Code:
     sentence: int = -1
 
 
-_CALLED: list[tuple[Language, str]] = [
+_ALIASES: list[tuple[Language, str]] = [
     ("python", "python py python3 py3 ipython pycon"),
     ("javascript", "javascript js jsx typescript ts tsx node nodejs mjs cjs vue svelte"),
     ("java", "java kotlin kt scala groovy"),
@@ -91,7 +91,7 @@ _CALLED: list[tuple[Language, str]] = [
     ("shell", "bash sh shell console zsh terminal shellsession fish powershell ps1 cmd bat"),
 ]
 _LANGUAGES: dict[str, Language] = {
-    alias: language for language, aliases in _CALLED for alias in aliases.split()
+    alias: language for language, aliases in _ALIASES for alias in aliases.split()
 }
 _FENCE = re.compile(
     r"[ \t>*+-]{0,40}(?P<mark>`{3,}|~{3,})[ \t]*(?:\{?\.?)(?P<info>[^\s`~,{}]*)[^\n\r]*"
@@ -118,7 +118,7 @@ _SIGNS: list[tuple[Language, str]] = [
     ("ruby", r"^require ['\"]|^\s*end\s*$|^gem ['\"]"),
     ("python", r"^(?:from [\w.]+ )?import [\w.]+|^\s*def \w+\(.*:\s*$|^\s*print\("),
 ]
-_TELLING: list[tuple[Language, re.Pattern[str]]] = [
+_SIGN_PATTERNS: list[tuple[Language, re.Pattern[str]]] = [
     (language, re.compile(signs, re.MULTILINE)) for language, signs in _SIGNS
 ]
 
@@ -133,7 +133,7 @@ def language_of(info: str, text: str) -> Language | None:
     if info:
         return _LANGUAGES.get(info.lower())
     beginning = text[:4_000]
-    for language, signs in _TELLING:
+    for language, signs in _SIGN_PATTERNS:
         if signs.search(beginning):
             return language
     return None
@@ -220,14 +220,14 @@ _LEXERS: Mapping[Language, re.Pattern[str]] = {
     "csharp": _lexer(_CHARS, _SLASHES),
     "ruby": _lexer(_STRINGS, _HASHES),
 }
-MOST_CHARS = 200_000
+MAX_CHARS = 200_000
 """The maximum number of characters read of a span of code."""
 
 
 def tokens_of(code: Code, language: Language) -> list[Token]:
     """Split code into tokens, without its comments."""
     found: list[Token] = []
-    for match in _LEXERS[language].finditer(code.text[:MOST_CHARS]):
+    for match in _LEXERS[language].finditer(code.text[:MAX_CHARS]):
         kind = match.lastgroup or "mark"
         if kind == "comment":
             continue

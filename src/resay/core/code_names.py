@@ -24,7 +24,7 @@ from types import ModuleType
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.clauses import words_of
 from resay.core.code import (
-    MOST_CHARS,
+    MAX_CHARS,
     Code,
     CodeName,
     Language,
@@ -134,7 +134,7 @@ _TAKES_VALUE = words_of(
 
 def commands(code: Code) -> Iterator[CodeName]:
     """Yield installed packages, and long flags of commands."""
-    text = code.text[:MOST_CHARS]
+    text = code.text[:MAX_CHARS]
     for match in _INSTALLS.finditer(text):
         stop_if_abandoned()
         language: Language = next(one for one in _INSTALLED if match[one])
@@ -168,10 +168,10 @@ def _without_version(word: str) -> str:
     return name if at < 0 else name[:at]
 
 
-_MOST_PARTS = 8
+_MAX_PARTS = 8
 _LONGEST_NAME = 80
 # Maximum number of tokens of an import.
-_MOST_TOKENS = 120
+_MAX_TOKENS = 120
 
 
 @dataclass(slots=True)
@@ -208,7 +208,7 @@ class CodeReader:
             self._last = language
         known = self._known.setdefault(language, dict(_CUSTOMARY.get(language, {})))
         tokens = tokens_of(code, language)
-        yield from _Walk(tokens, language, known, self.attributes).names()
+        yield from _NameFinder(tokens, language, known, self.attributes).names()
 
 
 # Customary names of packages, for responses that do not show the import.
@@ -232,7 +232,7 @@ _SKIPPED = words_of(
 _DEFINES = words_of("def function fn func class struct enum interface trait fun")
 
 
-class _Walk:
+class _NameFinder:
     """Reads tokens once, and tracks what names refer to."""
 
     def __init__(
@@ -318,7 +318,7 @@ class _Walk:
             self._attributes.add(text)
             if self._current is None or text == "await":
                 return
-            if len(self._current) >= _MOST_PARTS or len(text) > _LONGEST_NAME:
+            if len(self._current) >= _MAX_PARTS or len(text) > _LONGEST_NAME:
                 self._current = None
                 return
             self._current = (*self._current, text)
@@ -428,7 +428,7 @@ class _Walk:
     def _dotted(self, mark: str = ".") -> list[Token]:
         """Read a dotted name and move past it."""
         parts: list[Token] = []
-        while self._peek().kind == "name" and len(parts) < _MOST_PARTS:
+        while self._peek().kind == "name" and len(parts) < _MAX_PARTS:
             parts.append(self._peek())
             self._at += 1
             if self._peek().text != mark or self._peek(1).kind != "name":
@@ -508,7 +508,7 @@ class _Walk:
         """Return the index of the token that names the imported module; None without an import."""
         is_import = self._peek().text in {"import", "export"}
         depth = 0
-        for at in range(self._at + 1, min(len(self._tokens), self._at + _MOST_TOKENS)):
+        for at in range(self._at + 1, min(len(self._tokens), self._at + _MAX_TOKENS)):
             token, before = self._tokens[at], self._tokens[at - 1].text
             if token.kind == "text":
                 is_named = before in {"from", "import"} if is_import else before == "("
@@ -567,7 +567,7 @@ class _Walk:
             self._known.pop(alias, None)
             return
         count = 3 if parts[0] in {"github.com", "gitlab.com", "bitbucket.org"} else 2
-        path = ("/".join(parts[:count]), *parts[count:])[:_MOST_PARTS]
+        path = ("/".join(parts[:count]), *parts[count:])[:_MAX_PARTS]
         self._known[alias] = path
         yield self._name("package", path[:1], replace(token, text=path[0]))
         if len(path) > 1:
@@ -608,7 +608,7 @@ class _Walk:
                     return
                 self._at += 1
                 continue
-            whole = (*path, *(part.text for part in inner))[:_MOST_PARTS]
+            whole = (*path, *(part.text for part in inner))[:_MAX_PARTS]
             self._known[self._as(whole[-1])] = whole
             if inner[-1].text != "self":
                 yield self._name("member", whole, inner[-1])

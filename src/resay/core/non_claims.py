@@ -127,7 +127,7 @@ def _compile(
         polite=_clause(polite),
         excuse=_clause(excuse),
         refusal=_clause(refusal),
-        referral=_clause(_referring(*referral)),
+        referral=_clause(_referral_pattern(*referral)),
         question=re.compile(question, re.VERBOSE),
         claims=frozenset(claims.split()),
         letters=letters,
@@ -135,7 +135,7 @@ def _compile(
     )
 
 
-def _referring(lead: str, ask: str, whom: str, look: str, where: str, other: str) -> str:
+def _referral_pattern(lead: str, ask: str, whom: str, look: str, where: str, other: str) -> str:
     people, places = rf"(?=.*\b(?:{whom})\b)", rf"(?=.*\b(?:{where})\b)"
     asked = rf"(?:(?:{ask})\ {people}|(?:{look})\ {places}){{rest}}"
     return rf"(?:(?:{lead})\ )*(?:{asked}|{other})"
@@ -146,7 +146,7 @@ def _clause(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern.replace("ß", "ss").replace("{rest}", r"(\S.*)"), re.VERBOSE)
 
 
-Nothing = Literal["a greeting", "only code", "a refusal", "only questions"]
+ResponseKind = Literal["a greeting", "only code", "a refusal", "only questions"]
 _Kind = Literal["polite", "excuse", "referral", "refusal", "question"]
 _MAX_SENTENCES = 12
 _MAX_CHARS = 240
@@ -351,12 +351,12 @@ _LINES = re.compile(
 )
 
 
-def asks_openly(question: str) -> bool:
+def is_open_question(question: str) -> bool:
     """Return whether a question asks who, what or how, so that yes or no does not answer it."""
     return _OPEN_QUESTION.search(question) is not None
 
 
-def invention_in(question: str) -> Callable[[str], bool] | None:
+def invention_predicate(question: str) -> Callable[[str], bool] | None:
     """Return a predicate for text invented on request: a poem, a name, a favourite season.
 
     Args:
@@ -377,7 +377,7 @@ def _is_verse(text: str) -> bool:
     return len(lines) > 1 and all(len(line) <= 60 for line in lines) and not _DIGIT.search(text)
 
 
-def claims_nothing(text: str, *, is_open: bool, asked: str = "") -> NonClaim | None:
+def non_claim_kind(text: str, *, is_open: bool, asked: str = "") -> NonClaim | None:
     """Return the kind of a sentence that claims nothing.
 
     Recognizes greetings, thanks, offers and other filler, refusals and statements that something is
@@ -395,7 +395,7 @@ def claims_nothing(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
     if asked and _DIGIT.search(text):
         known = set(_WITH_DIGIT.findall(asked))
         text = _WITH_DIGIT.sub(lambda word: "it" if word[0] in known else word[0], text)
-    if _is_too_much(text):
+    if _may_claim(text):
         return None
     clauses = tuple(_clauses(text))
     if is_open and clauses:
@@ -412,7 +412,7 @@ def claims_nothing(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
     return None
 
 
-def nothing_to_check(passage: Passage) -> Nothing | None:
+def nothing_to_check(passage: Passage) -> ResponseKind | None:
     """Return the kind of a response with nothing to check.
 
     Recognizes greetings, thanks and farewells, refusals and answers of not knowing, in the
@@ -426,7 +426,7 @@ def nothing_to_check(passage: Passage) -> Nothing | None:
     """
     kinds = {piece.kind for piece in passage.pieces if not piece.text.isspace()}
     sentences = [s.text for s in passage.sentences if s.unit != "heading"]
-    if len(sentences) > _MAX_SENTENCES or any(_is_too_much(text) for text in sentences):
+    if len(sentences) > _MAX_SENTENCES or any(_may_claim(text) for text in sentences):
         return None
     if "code" in kinds:
         is_code = kinds <= {"prose", "code", "rule", "heading"} and _only_leads_in(sentences)
@@ -436,13 +436,13 @@ def nothing_to_check(passage: Passage) -> Nothing | None:
     written = " ".join(sentences)
     for language in languages():
         is_written = language.letters.search(written) is not None
-        found = _nothing_in(sentences, language) if is_written else None
+        found = _unchecked_kind(sentences, language) if is_written else None
         if found:
             return found
     return None
 
 
-def _is_too_much(text: str) -> bool:
+def _may_claim(text: str) -> bool:
     return len(text) > _MAX_CHARS or _DIGIT.search(text) is not None
 
 
@@ -454,7 +454,7 @@ def _only_leads_in(sentences: list[str]) -> bool:
     return not clauses or any(_INTRODUCES.match(clause) for clause in clauses)
 
 
-def _nothing_in(sentences: list[str], language: Language) -> Nothing | None:
+def _unchecked_kind(sentences: list[str], language: Language) -> ResponseKind | None:
     kinds: set[_Kind] = set()
     for text in sentences:
         kind = _kind(text, tuple(_clauses(text)), language)
@@ -497,12 +497,12 @@ def _kind_of_clause(clause: str, language: Language) -> _Kind | None:
     for words in {clause: None, _CONNECTORS.sub("", clause): None}:
         for kind, pattern in patterns:
             match = pattern.fullmatch(words)
-            if match and _claims_nothing(match, language):
+            if match and _rest_claims_nothing(match, language):
                 return kind
     return None
 
 
-def _claims_nothing(match: re.Match[str], language: Language) -> bool:
+def _rest_claims_nothing(match: re.Match[str], language: Language) -> bool:
     rest = next(filter(None, match.groups()), "")
     if _asks_indirectly(rest):
         return True

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from resay._internal.event_loops import compute
 from resay.core.segmentation import Span, UnalignedError, align
-from resay.core.segmentation.blocks import Block, Kind, Layout, is_delimiter_row, lay_out
+from resay.core.segmentation.blocks import Block, Kind, Layout, is_delimiter_row, parse_layout
 from resay.core.segmentation.sentences import load_sentencex, sentence_ends
 from resay.errors import ConfigurationError
 
@@ -114,7 +114,7 @@ class Passage:
             ConfigurationError: There is no splitter of that name.
         """
         ends_in = _ends_in(splitter)
-        layout = lay_out(text)
+        layout = parse_layout(text)
         sentences: list[Sentence] = []
         pieces: list[Piece] = []
         for block in layout.blocks:
@@ -185,7 +185,7 @@ class Passage:
                 raise IndexError(f"no sentence {index!r} in a passage of {len(self.sentences)}")
         return replace(self, sentences=tuple(self.sentences[index] for index in chosen))
 
-    def saying(self, sentences: Iterable[Sentence]) -> Passage:
+    def with_sentences(self, sentences: Iterable[Sentence]) -> Passage:
         """Return the passage with other sentences, such as the claims of its own.
 
         Args:
@@ -224,13 +224,13 @@ def outside(pieces: Iterable[Piece], sentences: Sequence[Sentence], start: int) 
         position = max(piece.start, start)
         while index < len(sentences) and sentences[index].start < piece.end:
             sentence = sentences[index]
-            before = list(_stretch(piece, position, sentence.start))
-            yield from (stretch for stretch in before if not _is_label(stretch.text))
+            before = list(_inner_span(piece, position, sentence.start))
+            yield from (span for span in before if not _is_label(span.text))
             position = max(position, sentence.end)
             if sentence.end > piece.end:
                 break
             index += 1
-        yield from _stretch(piece, position, piece.end)
+        yield from _inner_span(piece, position, piece.end)
 
 
 def _is_label(text: str) -> bool:
@@ -241,7 +241,7 @@ def _is_label(text: str) -> bool:
     return _LABEL.fullmatch(text, first.start(), len(text) - last.start()) is not None
 
 
-def _stretch(piece: Piece, start: int, end: int) -> Iterator[Piece]:
+def _inner_span(piece: Piece, start: int, end: int) -> Iterator[Piece]:
     """Yield the span without the white space around it, if it has a letter or a digit."""
     inner = piece.text[start - piece.start : end - piece.start] if start < end else ""
     if _ALNUM.search(inner) and not (piece.kind == "prose" and _FENCE.match(inner)):
@@ -377,7 +377,7 @@ def _sentence(text: str, span: Span, unit: Unit = "sentence") -> Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class FinalText:
     """The text that has become final since the last report.
 
     Attributes:
@@ -423,12 +423,12 @@ class GrowingPassage:
         self._window = ""
         self._parts: list[str] = []
         self._length = 0
-        self._settled = 0
+        self._released = 0
         self._sentences: list[Sentence] = []
         self._pieces: list[Piece] = []
-        self._cues = _Cues()
-        self._due: int | None = None
-        self._pause = 0
+        self._boundaries = _BoundaryDetector()
+        self._next_check: int | None = None
+        self._wait_until = 0
 
     @property
     def text(self) -> str:
@@ -437,11 +437,11 @@ class GrowingPassage:
         return "".join([*before, self._window, *self._parts])
 
     @property
-    def settled(self) -> int:
+    def released(self) -> int:
         """The length of the text released by `feed`, in code points."""
-        return self._settled
+        return self._released
 
-    def feed(self, text: str) -> Settled | None:
+    def feed(self, text: str) -> FinalText | None:
         """Process the next part of the response.
 
         Args:
@@ -450,27 +450,29 @@ class GrowingPassage:
         Returns:
             The text that has become final, or None.
         """
-        return self._look() if self._take(text) else None
+        return self._split_window() if self._append(text) else None
 
-    async def read(self, text: str) -> Settled | None:
+    async def afeed(self, text: str) -> FinalText | None:
         """Do what `feed` does, off the event loop if it takes long."""
-        if not self._take(text):
+        if not self._append(text):
             return None
-        return await compute(self._look, chars=_LOOKING * (self._length - self._base))
+        return await compute(self._split_window, chars=_SPLIT_COST * (self._length - self._base))
 
-    async def read_all(self) -> Settled:
+    async def afinish(self) -> FinalText:
         """Do what `finish` does, off the event loop if it takes long."""
-        return await compute(self.finish, chars=_LOOKING * self._length)
+        return await compute(self.finish, chars=_SPLIT_COST * self._length)
 
-    def _take(self, text: str) -> bool:
+    def _append(self, text: str) -> bool:
         """Store the next part of the response; return whether text may have become final."""
         self._parts.append(text)
         self._length += len(text)
-        if self._cues.feed(text):
-            self._due = min(self._due or sys.maxsize, max(self._length, self._pause))
-        return self._due is not None and self._length >= self._due
+        if self._boundaries.feed(text):
+            self._next_check = min(
+                self._next_check or sys.maxsize, max(self._length, self._wait_until)
+            )
+        return self._next_check is not None and self._length >= self._next_check
 
-    def finish(self) -> Settled:
+    def finish(self) -> FinalText:
         """Split the whole response, which is now complete.
 
         Returns:
@@ -481,35 +483,35 @@ class GrowingPassage:
         reported = {(sentence.start, sentence.end) for sentence in self._sentences}
         bounds = [(sentence.start, sentence.end) for sentence in passage.sentences]
         new = tuple(i for i, span in enumerate(bounds) if span not in reported)
-        changed = tuple(i for i in new if bounds[i][0] < self._settled)
-        return Settled(passage, new, passage.text[self._settled :], changed, self._settled)
+        changed = tuple(i for i in new if bounds[i][0] < self._released)
+        return FinalText(passage, new, passage.text[self._released :], changed, self._released)
 
-    def _look(self) -> Settled | None:
+    def _split_window(self) -> FinalText | None:
         window = self._window = "".join([self._window, *self._parts])
         self._parts.clear()
-        layout = lay_out(window)
+        layout = parse_layout(window)
         line = _open_line(window)
         # The first two words of a line are needed to know its kind.
         if layout.blocks[-1].kind != "prose" or not _TWO_WORDS.match(window, line):
             window = window[:line]
-            layout = lay_out(window)
+            layout = parse_layout(window)
         passage = Passage.of(window, splitter=self._splitter)
         end, is_undecided = _final_end(layout, passage, self._splitter)
         if layout.undecided is not None:
             end = min(end, layout.undecided)
         if self._whole_code and layout.open is not None:
             end = min(end, layout.open)
-        found = self._settle(passage, end) if self._base + end > self._settled else None
-        self._move(passage, _restart(window, layout))
-        work = len(window) + _PER_PIECE * len(passage.pieces)
-        self._pause = self._length + (max(0, work - _LONG) // 32 if found else work // 64)
-        self._due = max(self._length + _SOON, self._pause) if is_undecided else None
+        found = self._finalize(passage, end) if self._base + end > self._released else None
+        self._advance(passage, _restart(window, layout))
+        work = len(window) + _PIECE_COST * len(passage.pieces)
+        self._wait_until = self._length + (max(0, work - _LONG) // 32 if found else work // 64)
+        self._next_check = max(self._length + _RECHECK, self._wait_until) if is_undecided else None
         return found
 
-    def _settle(self, passage: Passage, end: int) -> Settled:
-        before, count = self._settled, len(self._sentences)
-        self._settled = self._base + end
-        self._sentences += self._between(passage.sentences, before, self._settled)
+    def _finalize(self, passage: Passage, end: int) -> FinalText:
+        before, count = self._released, len(self._sentences)
+        self._released = self._base + end
+        self._sentences += self._between(passage.sentences, before, self._released)
         clipped = (_clipped(piece, end) for piece in passage.pieces if piece.start < end)
         pieces = tuple(_moved(piece, self._base) for piece in clipped)
         new = tuple(range(count, len(self._sentences)))
@@ -520,8 +522,8 @@ class GrowingPassage:
         def whole() -> tuple[Piece, ...]:
             return (*islice(self._pieces, known), *pieces)
 
-        passage = _SoFar.made(self._sentences, len(self._sentences), pieces, whole)
-        return Settled(passage, new, text, start=before)
+        passage = _LazyPassage.create(self._sentences, len(self._sentences), pieces, whole)
+        return FinalText(passage, new, text, start=before)
 
     def _between(self, sentences: Sequence[Sentence], start: int, end: int) -> Iterator[Sentence]:
         """Yield the sentences that end in a span; if one begins before it, only its rest."""
@@ -534,56 +536,56 @@ class GrowingPassage:
                 at = base + window.index(text, at - base)
                 yield Sentence(text, at, at + len(text), sentence.unit)
 
-    def _move(self, passage: Passage, start: int) -> None:
+    def _advance(self, passage: Passage, start: int) -> None:
         done = (piece for piece in passage.pieces if piece.end <= start)
         self._pieces += [_moved(piece, self._base) for piece in done]
         self._window = self._window[start:]
         self._base += start
 
 
-class _SoFar(Passage):
+class _LazyPassage(Passage):
     """A passage that is assembled only when more than its end is needed.
 
     Otherwise the work and memory of a stream would grow with the square of its length.
     """
 
-    __slots__ = ("_count", "_found", "_last", "_whole")
-    _found: Sequence[Sentence]
+    __slots__ = ("_all_pieces", "_count", "_sentences", "_tail")
+    _sentences: Sequence[Sentence]
     _count: int
-    _last: Sequence[Piece]
-    _whole: Callable[[], tuple[Piece, ...]]
+    _tail: Sequence[Piece]
+    _all_pieces: Callable[[], tuple[Piece, ...]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a plain passage: `dataclasses.replace` has read all the fields."""
         return Passage(*args, **kwargs)
 
     @classmethod
-    def made(
+    def create(
         cls,
-        found: Sequence[Sentence],
+        sentences: Sequence[Sentence],
         count: int,
-        last: Sequence[Piece],
-        whole: Callable[[], tuple[Piece, ...]],
+        tail: Sequence[Piece],
+        all_pieces: Callable[[], tuple[Piece, ...]],
     ) -> Passage:
         """Return a passage.
 
         Args:
-            found: Its sentences; more may be appended later.
+            sentences: Its sentences; more may be appended later.
             count: The number of its own sentences.
-            last: Its last pieces.
-            whole: Returns all its pieces.
+            tail: Its last pieces.
+            all_pieces: Returns all its pieces.
         """
         passage = object.__new__(cls)
-        for name, value in zip(cls.__slots__, (count, found, last, whole), strict=True):
+        for name, value in zip(cls.__slots__, (all_pieces, count, sentences, tail), strict=True):
             object.__setattr__(passage, name, value)
         return passage
 
     def __getattr__(self, name: str) -> Any:
         """Assemble a missing field."""
         if name == "sentences":
-            value: object = tuple(islice(self._found, self._count))
+            value: object = tuple(islice(self._sentences, self._count))
         elif name == "pieces":
-            value = self._whole()
+            value = self._all_pieces()
         elif name == "text":
             value = "".join(piece.text for piece in self.pieces)
         else:
@@ -592,7 +594,7 @@ class _SoFar(Passage):
         return value
 
     def __eq__(self, other: object) -> bool:
-        return self._plain == (other._plain if isinstance(other, _SoFar) else other)
+        return self._as_passage == (other._as_passage if isinstance(other, _LazyPassage) else other)
 
     __hash__ = Passage.__hash__
 
@@ -600,26 +602,31 @@ class _SoFar(Passage):
         return Passage, (self.text, self.sentences, self.pieces)
 
     @property
-    def _plain(self) -> Passage:
+    def _as_passage(self) -> Passage:
         return Passage(self.text, self.sentences, self.pieces)
 
     def only(self, indices: Iterable[int]) -> Passage:
         chosen = sorted(set(indices))
         if not all(0 <= i < self._count for i in chosen):
             return super().only(chosen)
-        return self.made([self._found[i] for i in chosen], len(chosen), self._last, self._whole)
+        return self.create(
+            [self._sentences[i] for i in chosen],
+            len(chosen),
+            self._tail,
+            self._all_pieces,
+        )
 
-    def saying(self, sentences: Iterable[Sentence]) -> Passage:
+    def with_sentences(self, sentences: Iterable[Sentence]) -> Passage:
         found = tuple(sentences)
-        return self.made(found, len(found), self._last, self._whole)
+        return self.create(found, len(found), self._tail, self._all_pieces)
 
     def unscored(self, start: int = 0) -> tuple[Piece, ...]:
-        if not self._last or start < self._last[0].start:
+        if not self._tail or start < self._tail[0].start:
             return super().unscored(start)
-        first = bisect_right(self._last, start, key=lambda piece: piece.end)
-        sentence = bisect_right(self._found, start, hi=self._count, key=lambda s: s.end)
-        sentences = self._found[sentence : self._count]
-        return tuple(outside(islice(self._last, first, None), sentences, start))
+        first = bisect_right(self._tail, start, key=lambda piece: piece.end)
+        sentence = bisect_right(self._sentences, start, hi=self._count, key=lambda s: s.end)
+        sentences = self._sentences[sentence : self._count]
+        return tuple(outside(islice(self._tail, first, None), sentences, start))
 
 
 def _clipped(piece: Piece, end: int) -> Piece:
@@ -633,13 +640,13 @@ def _moved(piece: Piece, by: int) -> Piece:
 
 
 # Weight of a character that is split again, in the characters that `compute` counts.
-_LOOKING = 8
+_SPLIT_COST = 8
 # Up to this amount of work, a window is split again whenever a sentence may have ended.
 _LONG = 16_000
 # The work for one piece, in characters.
-_PER_PIECE = 40
+_PIECE_COST = 40
 # Characters to wait before looking again at an end that one more word may not decide.
-_SOON = 24
+_RECHECK = 24
 _BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _GAP = rf"[^\S{_BREAKS}]"
 _WIDE_STOPS = "。！？｡．။។៕"
@@ -647,7 +654,7 @@ _STOPS = rf".!?…‽؟{_WIDE_STOPS}।॥۔։።፧᠃"
 # Greek questions end with a semicolon, and Thai and Lao sentences with a space.
 _OTHER_STOP = r"(?<=[\u0370-\u03ff\u1f00-\u1fff])[;\u037e]|[\u0e01-\u0e4f\u0e81-\u0edf](?=\s)"
 _LINE_END = re.compile(rf"[{_BREAKS}]\Z")
-_CUE = re.compile(
+_BOUNDARY = re.compile(
     rf"""
     (?: [{_STOPS}] | {_OTHER_STOP} ) (?= \S{{0,64}} \s{{1,16}} (?: \S{{1,39}}\s | \S{{40}} ) )
   | [{_WIDE_STOPS}] (?= .{{8}} )
@@ -656,12 +663,12 @@ _CUE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_MAY_CUE = re.compile(rf"[{_STOPS}{_BREAKS}]|{_OTHER_STOP}")
-_MOST_AHEAD = 200
-_MOST_BEHIND = 17
+_POSSIBLE_BOUNDARY = re.compile(rf"[{_STOPS}{_BREAKS}]|{_OTHER_STOP}")
+_MAX_LOOKAHEAD = 200
+_MAX_LOOKBEHIND = 17
 
 
-class _Cues:
+class _BoundaryDetector:
     """Detects cheaply where text may have become final, so that most parts cost nothing."""
 
     def __init__(self) -> None:
@@ -671,12 +678,12 @@ class _Cues:
         tail = self._tail + text
         start = 0
         seen = False
-        for match in _CUE.finditer(tail):
+        for match in _BOUNDARY.finditer(tail):
             start = match.start() + 1
             seen = True
-        first = _MAY_CUE.search(tail, start)
+        first = _POSSIBLE_BOUNDARY.search(tail, start)
         pending = first.start() if first else len(tail)
-        self._tail = tail[max(start, pending - _MOST_BEHIND, len(tail) - _MOST_AHEAD) :]
+        self._tail = tail[max(start, pending - _MAX_LOOKBEHIND, len(tail) - _MAX_LOOKAHEAD) :]
         return seen
 
 

@@ -3,7 +3,8 @@
 Most production answers are written from documents that are already in the conversation: tool
 results, documents in a provider's own field, and context that a prompt marks with tags, fences,
 labels or numbers. `references_in` finds them by rules, in time linear in the length of the text,
-and never in the model's own messages. `naming` tells whether a text mentions something by its name.
+and never in the model's own messages. `mention_score` tells whether a text mentions something by
+its name.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def _listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_NOUN: Final = _listed("""
+_CONTEXT_NOUNS: Final = _listed("""
     context contexts document documents doc docs source sources reference references passage
     passages excerpt excerpts evidence knowledge snippet snippets chunk chunks article articles
     background handbook manual faq text texts material materials results notes file files page pages
@@ -42,14 +43,14 @@ _NOUN: Final = _listed("""
     上下文 文档 资料 参考资料 参考 背景 コンテキスト 文書 資料 参考資料
 """)
 # Other words that a label may contain.
-_BESIDE: Final = _listed("""
+_LABEL_FILLERS: Final = _listed("""
     the these this following given relevant retrieved provided search information below above use
     from for here are is excerpted supporting additional base your our my and of to with on data
     user trusted company product official internal
     die der das den folgende folgenden relevante les le la l des suivants suivant los las el
     siguientes i gli seguenti os as seguintes de het volgende
 """)
-_ASKS: Final = _listed("""
+_QUESTION_LABELS: Final = _listed("""
     question questions query user task instruction instructions answer request input human
     assistant response format rules note output reply problem helpful begin
     frage fragen aufgabe anweisung anweisungen antwort nutzer anfrage
@@ -100,7 +101,7 @@ _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]{0,40})(?P<rest>[^<>]{0,30
 _ATTRIBUTE = re.compile(
     r"(?:id|index|number|n|title|name|source|url|href)\s*=\s*[\"']?([^\"'>\s][^\"'>]{0,200})"
 )
-_TAGS: Final = _NOUN | {
+_TAGS: Final = _CONTEXT_NOUNS | {
     "search_result",
     "search_results",
     "item",
@@ -113,11 +114,11 @@ _KEY = r"[^\W\d][\w-]*"
 _PATH = re.compile(rf"{_KEY}(?:\.{_KEY}|\[(?:\d{{1,6}}|\*)\])+")
 _STEP = re.compile(rf"({_KEY})|\[(\d+|\*)\]")
 # The keys of a model's message with its own words; the others are filled by somebody else.
-_SAID_BY_MODEL: Final = _listed("""
+_MODEL_OUTPUT_KEYS: Final = _listed("""
     annotations audio content function_call reasoning reasoning_content reasoning_details refusal
     text thinking tool_calls
 """)
-_LEAST_WORDS = 3
+_MIN_WORDS = 3
 _QUESTION_CHARS = 400
 
 
@@ -234,9 +235,11 @@ def references_in(query: Query, wanted: Collection[str]) -> tuple[Reference, ...
         once.
     """
     found: dict[str, Reference] = {}
-    own = [reference for path in filter(is_path, wanted) for reference in _at(query.request, path)]
+    own = [
+        reference for path in filter(is_path, wanted) for reference in _at_path(query.request, path)
+    ]
     for reference in (*_all_in(query, wanted), *own):
-        if len(_WORD.findall(reference.text)) >= _LEAST_WORDS:
+        if len(_WORD.findall(reference.text)) >= _MIN_WORDS:
             found.setdefault(reference.text.strip(), reference)
     return tuple(found.values())
 
@@ -250,13 +253,15 @@ def without_references(query: Query, references: Sequence[Reference]) -> Query:
     if not by_source:
         return query
     messages = [
-        _cut(message, i, by_source) if message.get("role") != "assistant" else message
+        _without_marked(message, i, by_source) if message.get("role") != "assistant" else message
         for i, message in enumerate(query.messages)
     ]
     return replace(query, messages=tuple(messages))
 
 
-def _cut(message: Message, place: int, by_source: Mapping[str, Sequence[Reference]]) -> Message:
+def _without_marked(
+    message: Message, place: int, by_source: Mapping[str, Sequence[Reference]]
+) -> Message:
     content: Any = message.get("content")
     if isinstance(content, str):
         return {**message, "content": _marked(content, by_source.get(f"messages[{place}]", ()))}
@@ -305,7 +310,7 @@ def own_reference(given: object, source: str) -> Reference | None:
     return Reference(text, source, "own", label=made or title, id=made, title=title, url=url)
 
 
-def _at(request: Mapping[str, Any], path: str) -> Iterator[Reference]:
+def _at_path(request: Mapping[str, Any], path: str) -> Iterator[Reference]:
     """Yield the references at a path in the client's request, except the model's own words."""
     steps = [name or (int(n) if n != "*" else n) for name, n in _STEP.findall(path)]
     places: list[tuple[str, object, bool]] = [("", request, False)]
@@ -325,14 +330,14 @@ def _inside(place: tuple[str, object, bool], step: str | int) -> Iterator[tuple[
     if isinstance(step, int) or step == "*":
         for k, item in enumerate(_sequence(value)):
             if step in ("*", k):
-                yield f"{source}[{k}]", item, _is_models(item)
-    elif isinstance(value, Mapping) and not (is_models and step in _SAID_BY_MODEL):
+                yield f"{source}[{k}]", item, _is_model_output(item)
+    elif isinstance(value, Mapping) and not (is_models and step in _MODEL_OUTPUT_KEYS):
         known = cast("Mapping[str, object]", value)
         if step in known:
             yield f"{source}.{step}" if source else step, known[step], False
 
 
-def _is_models(item: object) -> bool:
+def _is_model_output(item: object) -> bool:
     if not isinstance(item, Mapping):
         return False
     known = cast("Mapping[str, object]", item)
@@ -346,7 +351,7 @@ def _all_in(query: Query, wanted: Collection[str]) -> Iterator[Reference]:
     for i, text in enumerate(map(_document_text, documents)):
         yield Reference(text, f"documents[{i}]", "documents", label=str(i + 1))
     said = [text for message in query.messages for _, text in _texts(message)]
-    binding = None if any(map(_leaves_free, said)) else any(map(_tells_to_use, said))
+    binding = None if any(map(_makes_context_optional, said)) else any(map(_requires_context, said))
     for i, message in enumerate(query.messages):
         source, role = f"messages[{i}]", message.get("role")
         if role in ("tool", "function"):
@@ -421,18 +426,18 @@ def _sequence(value: object) -> Sequence[object]:
     return cast("Sequence[object]", value) if isinstance(value, (list, tuple)) else ()
 
 
-def _tells_to_use(text: str) -> bool:
+def _requires_context(text: str) -> bool:
     """Whether a line tells the model to answer from the context, documents and so on."""
     for line in text.splitlines():
         start = line[:400]
-        if _FROM.search(start) and _is_noun(start):
+        if _FROM.search(start) and _names_context(start):
             return True
     return False
 
 
-def _is_noun(text: str) -> bool:
+def _names_context(text: str) -> bool:
     words = _WORD.findall(text.casefold())
-    return any(word in _NOUN for word in words) or any(
+    return any(word in _CONTEXT_NOUNS for word in words) or any(
         n in text for n in ("上下文", "文档", "资料", "文書", "資料")
     )
 
@@ -447,7 +452,7 @@ def _in_text(text: str, source: str, *, binding: bool | None) -> Iterator[Refere
     """
     tagged = list(_tagged(text))
     covered = [(start, end) for start, end, *_ in tagged]
-    found = sorted([*tagged, *_labelled(text, covered)], key=lambda stretch: stretch[0])
+    found = sorted([*tagged, *_labelled(text, covered)], key=lambda span: span[0])
     for start, end, label, asked in found:
         stripped = text[start:end].strip()
         if stripped:
@@ -463,14 +468,14 @@ def _in_text(text: str, source: str, *, binding: bool | None) -> Iterator[Refere
             )
 
 
-_Stretch = tuple[int, int, str | None, bool]
+_MarkedSpan = tuple[int, int, str | None, bool]
 """Start, end, label, and whether the label of a question follows."""
 
 
-def _tagged(text: str) -> Iterator[_Stretch]:
+def _tagged(text: str) -> Iterator[_MarkedSpan]:
     """Yield the contents of the innermost tags that are named for documents."""
     open_tags: list[tuple[str, int, str | None, int]] = []
-    found: list[_Stretch] = []
+    found: list[_MarkedSpan] = []
     for tag in _TAG.finditer(text):
         name = tag["name"].casefold().replace("-", "_")
         words = name.split("_")
@@ -488,18 +493,18 @@ def _tagged(text: str) -> Iterator[_Stretch]:
                 del open_tags[k:]
                 # A tag that contains documents is not one itself.
                 words = _WORD.findall(text[start : tag.start()])
-                if len(found) == before and len(words) >= _LEAST_WORDS:
+                if len(found) == before and len(words) >= _MIN_WORDS:
                     found.append((start, tag.start(), label, False))
                 break
     yield from found
 
 
-def _leaves_free(text: str) -> bool:
+def _makes_context_optional(text: str) -> bool:
     """Whether a line says that using the context is optional."""
     for line in text.splitlines():
         start = line[:400]
         if _OPTIONAL.search(start) and _FROM.search(start) and not _ONLY.search(start):
-            return _is_noun(start)
+            return _names_context(start)
     return False
 
 
@@ -532,7 +537,7 @@ class _Block:
         self.passages.append((start, start, label))
 
 
-class _Lines:
+class _LineParser:
     """Finds context marked off by labels, fences and numbers, line by line.
 
     Args:
@@ -543,7 +548,7 @@ class _Lines:
         self._text = text
         self._block: _Block | None = None
         self._announced = False
-        self.found: list[_Stretch] = []
+        self.found: list[_MarkedSpan] = []
 
     def read(self, start: int, end: int) -> None:
         """Process the next line."""
@@ -602,7 +607,7 @@ class _Lines:
 
     def _read_words(self, line: str, start: int) -> None:
         passage = self._passage_in(self._block, line)
-        label = None if passage and _names_passage(line) else _label_of(line)
+        label = None if passage and _names_passage(line) else _context_start(line)
         if label is not None:
             self.close(start, asked=label < 0)
             if label >= 0:
@@ -614,9 +619,9 @@ class _Lines:
             self._announced = self._block is None and label is None and _announces(line)
 
 
-def _labelled(text: str, covered: Sequence[tuple[int, int]]) -> list[_Stretch]:
+def _labelled(text: str, covered: Sequence[tuple[int, int]]) -> list[_MarkedSpan]:
     """Return the context marked off by labels, fences and numbers, outside of tags."""
-    lines = _Lines(text)
+    lines = _LineParser(text)
     position, place = 0, 0
     for line in text.splitlines(keepends=True):
         start, position = position, position + len(line)
@@ -632,28 +637,34 @@ def _labelled(text: str, covered: Sequence[tuple[int, int]]) -> list[_Stretch]:
 
 def _announces(line: str) -> bool:
     """Whether a line announces context: "Context information is below."."""
-    return len(line) <= 200 and _is_noun(line) and line.rstrip().endswith((".", ":", "：", "。"))
+    return (
+        len(line) <= 200 and _names_context(line) and line.rstrip().endswith((".", ":", "：", "。"))
+    )
 
 
 _ENDS_CONTEXT = -1
 
 
-def _label_of(line: str) -> int | None:
+def _context_start(line: str) -> int | None:
     """Return where context begins after a label; -1 for a label that ends context; or None."""
     match = _LABEL.match(line)
     if match is not None:
         words = _WORD.findall(_ASIDE.sub("", match["words"].casefold()))
-        is_short = len(words) <= 6 and all(word in _NOUN | _BESIDE for word in words)
-        if 0 < len(words) <= 4 and words[-1] in _ASKS:
+        is_short = len(words) <= 6 and all(
+            word in _CONTEXT_NOUNS | _LABEL_FILLERS for word in words
+        )
+        if 0 < len(words) <= 4 and words[-1] in _QUESTION_LABELS:
             return _ENDS_CONTEXT
-        if _NOUN.intersection(words) and (is_short or not match["rest"].strip(" *_\t")):
+        if _CONTEXT_NOUNS.intersection(words) and (is_short or not match["rest"].strip(" *_\t")):
             return match.start("rest")
         return None
     heading = _HEADING.fullmatch(line)
     words = _WORD.findall(heading["words"].casefold()) if heading else []
-    if 0 < len(words) <= 4 and words[-1] in _ASKS:
+    if 0 < len(words) <= 4 and words[-1] in _QUESTION_LABELS:
         return _ENDS_CONTEXT
-    is_named = _NOUN.intersection(words) and all(word in _NOUN | _BESIDE for word in words)
+    is_named = _CONTEXT_NOUNS.intersection(words) and all(
+        word in _CONTEXT_NOUNS | _LABEL_FILLERS for word in words
+    )
     return len(line) if is_named and len(words) <= 5 else None
 
 
@@ -663,7 +674,7 @@ def _passage(line: str, *, inside: bool) -> tuple[int, str | None] | None:
     if match is None:
         return None
     if match["noun"] is not None:
-        is_named = match["noun"].casefold() in _NOUN
+        is_named = match["noun"].casefold() in _CONTEXT_NOUNS
         return (match.end(), match["number"]) if is_named else None
     if match["plain"] is not None:
         return (match.end(), match["plain"]) if inside else None
@@ -722,7 +733,7 @@ _NUMBER_OF_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _LONGER = re.compile(r"[ \u00a0](?:[^\W\d_a-zß-ÿ]|\d)")
 
 
-def naming(name: str, text: str) -> float:
+def mention_score(name: str, text: str) -> float:
     """Return how surely a text mentions a name, ignoring spaces, hyphens and case.
 
     Args:
@@ -742,12 +753,12 @@ def naming(name: str, text: str) -> float:
     return max(sure, default=0.0)
 
 
-def names_it(name: str, text: str) -> bool:
+def mentions_name(name: str, text: str) -> bool:
     """Return whether a text mentions a name, not just as a part of another: X100 is no X100-S."""
-    return naming(name, text) > 0
+    return mention_score(name, text) > 0
 
 
-def names_another(name: str, text: str) -> bool:
+def mentions_similar(name: str, text: str) -> bool:
     """Return whether a text names something similar to a name with a number: an X110, for X100.
 
     Args:

@@ -22,10 +22,10 @@ from resay.core.clauses import words_of
 from resay.core.query import Message, text_of
 
 # Turns of a conversation, and characters of each turn, that are read.
-_MOST_TURNS, _MOST_CHARS = 20, 600
+_MAX_TURNS, _MAX_CHARS = 20, 600
 # Longer questions explain themselves.
-_LONGEST = 200
-_MOST_WORDS = 6
+_MAX_QUESTION_CHARS = 200
+_MAX_WORDS = 6
 
 
 def standalone_question(messages: Sequence[Message]) -> str:
@@ -43,15 +43,15 @@ def standalone_question(messages: Sequence[Message]) -> str:
         turns.pop()
     if not turns:
         return ""
-    language = _language_of([text[:_LONGEST] for role, text in turns if role == "user"])
-    so_far = _Conversation(language)
-    for role, text in turns[-_MOST_TURNS:-1]:
+    language = _language_of([text[:_MAX_QUESTION_CHARS] for role, text in turns if role == "user"])
+    conversation = _Conversation(language)
+    for role, text in turns[-_MAX_TURNS:-1]:
         if role == "user":
-            so_far.ask(text[:_MOST_CHARS])
+            conversation.ask(text[:_MAX_CHARS])
         else:
-            so_far.answer(text[:_MOST_CHARS])
+            conversation.answer(text[:_MAX_CHARS])
     last = turns[-1][1]
-    return so_far.ask(last) if len(last) <= _LONGEST else last
+    return conversation.ask(last) if len(last) <= _MAX_QUESTION_CHARS else last
 
 
 _Kind = Literal["person", "thing", "any"]
@@ -96,7 +96,7 @@ class _Conversation:
     def ask(self, text: str) -> str:
         """Process the next question, and return its standalone form."""
         question = " ".join(text.split())
-        if self.language.closed.fullmatch(question) or _LANGUAGE.fullmatch(question):
+        if self.language.no_question.fullmatch(question) or _LANGUAGE.fullmatch(question):
             return text
         # Return the text unchanged, with its line breaks, if nothing is added.
         result = (self._completed(question) if self.exchanges else None) or text
@@ -108,40 +108,40 @@ class _Conversation:
         lead = self.language.lead.match(question)
         core = question[lead.end() if lead else 0 :].rstrip(" ?!.…")
         if self.language.bare.fullmatch(core):
-            return self._after_last(question)
-        kind = self._missing(question, core)
+            return self._appended_to_last(question)
+        kind = self._missing_kind(question, core)
         if kind is None and self.language.place.fullmatch(core):
-            return self._changed_place(core) or self._after_last(question)
+            return self._with_other_place(core) or self._appended_to_last(question)
         if kind is None and (lead or question.endswith("?")) and self._is_fragment(core):
             names = self._names(f"… {core}" if lead or " " not in core else f"{core}?")
             if names:
-                return self._about_other(question, core, names)
+                return self._with_other_subject(question, core, names)
             short = len(core.split()) < 4 and (" " not in core or self.language.noun.match(core))
             kind = "any" if lead or short else None
         if kind is None:
             return None
         name = self._antecedent(kind)
-        return f"{name}: {question}" if name else self._after_last(question)
+        return f"{name}: {question}" if name else self._appended_to_last(question)
 
-    def _missing(self, question: str, core: str) -> _Kind | None:
+    def _missing_kind(self, question: str, core: str) -> _Kind | None:
         """Return the kind of name that a question lacks; None if it lacks none."""
         language = self.language
-        text = language.empty.sub(" ", question)
+        text = language.impersonal.sub(" ", question)
         human: _Kind | None = "person" if language.human.search(text) else None
         match = language.person.search(text)
-        if match and not self._is_said_before(text, match.start(), owned=False):
+        if match and not self._has_own_antecedent(text, match.start(), owned=False):
             return "person"
         match = language.thing.search(text)
-        if match and not self._is_said_before(text, match.start(), owned=False):
+        if match and not self._has_own_antecedent(text, match.start(), owned=False):
             return "thing" if match[0].lower() in _NEUTER else human or "thing"
         match = language.owner.search(text) or language.weak_owner.match(core)
-        if match and not self._is_said_before(text, match.start(), owned=True):
+        if match and not self._has_own_antecedent(text, match.start(), owned=True):
             return human or "any"
         if language.more.match(question) and not self._names(question):
             return "any"
-        return human or "any" if language.dropped.fullmatch(core) else None
+        return human or "any" if language.without_subject.fullmatch(core) else None
 
-    def _is_said_before(self, text: str, end: int, *, owned: bool) -> bool:
+    def _has_own_antecedent(self, text: str, end: int, *, owned: bool) -> bool:
         """Whether the antecedent of a pronoun is in the question itself.
 
         The subject of its own clause may be the owner of something, but is never the antecedent:
@@ -153,16 +153,18 @@ class _Conversation:
             return True
         if before.endswith("-"):
             return self.language.noun.search(before) is not None
-        said = before[: max((j.start() for j in self.language.joins.finditer(before)), default=0)]
+        said = before[
+            : max((j.start() for j in self.language.clause_starts.finditer(before)), default=0)
+        ]
         return bool(self._names(said)) or self.language.noun.search(said) is not None
 
     def _is_fragment(self, core: str) -> bool:
         words = core.split()
-        if not words or len(words) > _MOST_WORDS:
+        if not words or len(words) > _MAX_WORDS:
             return False
         return words[0].lower().strip("¿¡") not in self.language.asks
 
-    def _about_other(self, question: str, core: str, names: Sequence[_Name]) -> str | None:
+    def _with_other_subject(self, question: str, core: str, names: Sequence[_Name]) -> str | None:
         """Return the last question about another subject; None if this is no such question."""
         last = self.exchanges[-1].question
         # "The battery of the X110" is complete; "the Pro plan" is like "the Basic plan".
@@ -173,11 +175,11 @@ class _Conversation:
         # "Und das Gewicht?" may ask about another property of the same subject.
         is_noun = self.language.nouns_are_capital and new.is_thing and new.text.isalpha()
         if is_noun or not old:
-            return self._after_last(question)
+            return self._appended_to_last(question)
         alike = [name for name in old if _shape(name.text) == _shape(new.text)] or old
-        return last.replace(alike[0].text, _in_place_of(alike[0].text, new.text))
+        return last.replace(alike[0].text, _substituted_name(alike[0].text, new.text))
 
-    def _changed_place(self, core: str) -> str:
+    def _with_other_place(self, core: str) -> str:
         """Return the last question with another place or time after the same preposition."""
         preposition, _, _ = core.partition(" ")
         names = self._names(f"… {core}")
@@ -188,11 +190,11 @@ class _Conversation:
             before = last[: name.start].split()
             digits = _shape(name.text) == _shape(names[0].text) == "digits"
             if digits or (before and before[-1].lower() == preposition.lower()):
-                new = _in_place_of(name.text, names[0].text)
+                new = _substituted_name(name.text, names[0].text)
                 return last[: name.start] + new + last[name.start + len(name.text) :]
         return ""
 
-    def _after_last(self, question: str) -> str:
+    def _appended_to_last(self, question: str) -> str:
         last = self.exchanges[-1].question
         end = "" if last.endswith(("?", ".", "!", "…")) else "."
         return f"{last}{end} {question}"
@@ -230,7 +232,7 @@ def _shape(name: str) -> str:
     return "digits" if re.search(r"\d", name) else "words"
 
 
-def _in_place_of(old: str, new: str) -> str:
+def _substituted_name(old: str, new: str) -> str:
     """Replace a name by another: "X110" in place of "Garmo X100" is "Garmo X110"."""
     *brand, last = old.split()
     model = re.match(r"[A-Za-z]*", last)
@@ -262,7 +264,7 @@ def _named(text: str, language: _Language) -> Iterator[_Name]:
         name, start = match[0], match.start()
         begins = _SENTENCE_START.search(text[:start]) is not None
         words = name.split()
-        while words and _is_none(words[0], language, begins=begins):
+        while words and _is_not_name(words[0], language, begins=begins):
             start += len(words[0]) + 1
             words = words[1:]
             begins = False
@@ -278,10 +280,10 @@ def _named(text: str, language: _Language) -> Iterator[_Name]:
         yield _Name(name, start, thing)
 
 
-def _is_none(word: str, language: _Language, *, begins: bool) -> bool:
+def _is_not_name(word: str, language: _Language, *, begins: bool) -> bool:
     """Whether a capitalised word is not part of a name: "The", "Who", "C'est"."""
     low = word.lower()
-    if low in _NO_NAMES or low in language.asks:
+    if low in _NOT_NAMES or low in language.asks:
         return True
     return begins and (low in language.common or _ELIDED.match(word) is not None)
 
@@ -297,16 +299,16 @@ class _Language:
         thing: Pronouns for things, or for either.
         owner: Possessives.
         weak_owner: Words that are possessives at the beginning of a fragment.
-        empty: Phrases in which a pronoun has no antecedent: "is it raining".
+        impersonal: Phrases in which a pronoun has no antecedent: "is it raining".
         human: Words that are said of people.
         who: A question whose answer is a person.
         lead: The beginning of a follow-up: "And", "What about".
         bare: Question words alone: "Why", "How much".
         place: A phrase with a preposition: "in Germany".
         more: "Tell me more".
-        dropped: A question without its subject, in a language that omits pronouns.
-        closed: A message that asks nothing: "Really?".
-        joins: The beginning of another clause.
+        without_subject: A question without its subject, in a language that omits pronouns.
+        no_question: A message that asks nothing: "Really?".
+        clause_starts: The beginning of another clause.
         noun: A noun with its article.
         nouns_are_capital: Whether all nouns are capitalised.
     """
@@ -317,16 +319,16 @@ class _Language:
     thing: re.Pattern[str]
     owner: re.Pattern[str]
     weak_owner: re.Pattern[str]
-    empty: re.Pattern[str]
+    impersonal: re.Pattern[str]
     human: re.Pattern[str]
     who: re.Pattern[str]
     lead: re.Pattern[str]
     bare: re.Pattern[str]
     place: re.Pattern[str]
     more: re.Pattern[str]
-    dropped: re.Pattern[str]
-    closed: re.Pattern[str]
-    joins: re.Pattern[str]
+    without_subject: re.Pattern[str]
+    no_question: re.Pattern[str]
+    clause_starts: re.Pattern[str]
     noun: re.Pattern[str]
     nouns_are_capital: bool = False
 
@@ -356,13 +358,13 @@ def _language(
     bare: str,
     place: str,
     more: str,
-    closed: str,
-    joins: str,
+    no_question: str,
+    clause_starts: str,
     noun: str,
     person: str = _NOTHING,
     weak_owner: str = _NOTHING,
-    empty: str = _NOTHING,
-    dropped: str = _NOTHING,
+    impersonal: str = _NOTHING,
+    without_subject: str = _NOTHING,
     nouns_are_capital: bool = False,
 ) -> _Language:
     def words(pattern: str) -> re.Pattern[str]:
@@ -379,16 +381,16 @@ def _language(
         thing=re.compile(rf"(?<![\w'’])(?:{thing})(?!\w)") if nouns_are_capital else words(thing),
         owner=re.compile(rf"(?<![\w'’])(?:{owner})(?!\w)") if nouns_are_capital else words(owner),
         weak_owner=whole(rf"(?:{weak_owner})\b.*"),
-        empty=words(empty),
+        impersonal=words(impersonal),
         human=words(human),
         who=words(who),
         lead=re.compile(rf"[¿¡\s]*(?:{lead})(?:\s*,\s*|\s+|(?<=['’]))", re.IGNORECASE),
         bare=whole(bare),
         place=whole(rf"(?:{place})(?:\s+|(?<=['’]))\S.{{0,60}}"),
         more=whole(rf"(?:{more}).{{0,40}}"),
-        dropped=whole(dropped),
-        closed=whole(closed),
-        joins=re.compile(rf",\s|[.;:?!]\s|(?<!\w)(?:{joins})(?!\w)", re.IGNORECASE),
+        without_subject=whole(without_subject),
+        no_question=whole(no_question),
+        clause_starts=re.compile(rf",\s|[.;:?!]\s|(?<!\w)(?:{clause_starts})(?!\w)", re.IGNORECASE),
         noun=words(noun),
         nouns_are_capital=nouns_are_capital,
     )
@@ -408,7 +410,7 @@ def _languages() -> tuple[_Language, ...]:
             thing=r"it|its|they|them|this\sone|that\sone|(?:this|that)(?=\s*[?.!]?\Z)"
             r"|(?<=is\s)(?:this|that)|(?<=does\s)(?:this|that)",
             owner=r"his|her|its|their|theirs",
-            empty=r"(?:is|was|will|does|did|has)\s+it\s+(?:be\s+|been\s+)?(?:raining|snowing|rain"
+            impersonal=r"(?:is|was|will|does|did|has)\s+it\s+(?:be\s+|been\s+)?(?:raining|snowing|rain"
             r"|snow|possible|true|ok|okay|safe|legal|better|worth|cold|hot|warm|dark|late|take\s+to"
             r"|normal|common)|what\s+(?:time|day|date|year)\s+is\s+it|it\s+takes?|it\s+all\b"
             r"|what\s+is\s+it\s+like\s+to|that\s+(?=is|are)"
@@ -424,9 +426,9 @@ def _languages() -> tuple[_Language, ...]:
             place=r"in|on|at|for|with|without|after|before|during|since|under|from|as\s+of|by|of",
             more=r"(?:please\s+)?(?:(?:can\s+you\s+)?tell\s+me\s+more|more\s+details?|go\s+on"
             r"|anything\s+else|(?:can\s+you\s+)?explain\s+(?:further|more)|elaborate)",
-            closed=r"really|seriously|are\s+you\s+sure|ok(?:ay)?|thanks?(?:\s+you)?.{0,30}|yes|no"
+            no_question=r"really|seriously|are\s+you\s+sure|ok(?:ay)?|thanks?(?:\s+you)?.{0,30}|yes|no"
             r"|sure|right|hello|hi|good\s+(?:morning|evening)|and|so",
-            joins=r"and|but|or|when|while|if|because|since|after|before|although|that|which",
+            clause_starts=r"and|but|or|when|while|if|because|since|after|before|although|that|which",
             noun=r"(?:a|an|the|my|our|your|this)\s+[a-z]{3,}|\A\W*what\s+(?:is|are)\s+[a-z]{4,}",
         ),
         _language(
@@ -439,7 +441,7 @@ def _languages() -> tuple[_Language, ...]:
             r"|davon|damit|dafür|daran|darüber|dazu",
             owner=r"(?:sein|ihr)(?:e[mnrs]?)?(?=\s+[A-ZÄÖÜ])|dessen|deren"
             r"|(?:Sein)(?:e[mnrs]?)?(?=\s+[A-ZÄÖÜ])",
-            empty=r"gibt\s+es|es\s+gibt|geht\s+es\s+(?:dir|ihnen)|spät\s+ist\s+es|regnet\s+es"
+            impersonal=r"gibt\s+es|es\s+gibt|geht\s+es\s+(?:dir|ihnen)|spät\s+ist\s+es|regnet\s+es"
             r"|schneit\s+es|ist\s+es\s+(?:möglich|wahr|erlaubt|sicher|kalt|warm|besser)"
             r"|handelt\s+es\s+sich|kommt\s+es\s+zu",
             human=r"geboren|gestorben|starb|lebt|lebte|wohnt|wohnte|verheiratet|alt\s+(?:ist|war)"
@@ -452,9 +454,9 @@ def _languages() -> tuple[_Language, ...]:
             place=r"in|im|an|am|auf|für|bei|mit|ohne|nach|vor|während|seit|unter|aus|ab|von|zu",
             more=r"(?:bitte\s+)?(?:erzähl(?:e|en\s+sie)?\s+(?:mir\s+)?mehr|mehr\s+(?:details"
             r"|dazu|darüber)|weiter)",
-            closed=r"wirklich|echt|bist\s+du\s+sicher|sind\s+sie\s+sicher|ok(?:ay)?|danke.{0,30}"
+            no_question=r"wirklich|echt|bist\s+du\s+sicher|sind\s+sie\s+sicher|ok(?:ay)?|danke.{0,30}"
             r"|ja|nein|hallo|guten\s+(?:tag|morgen)",
-            joins=r"und|aber|oder|wenn|als|während|weil|dass|nachdem|bevor|obwohl",
+            clause_starts=r"und|aber|oder|wenn|als|während|weil|dass|nachdem|bevor|obwohl",
             noun=r"(?:der|die|das|den|dem|ein|eine|einen|mein|meine|unser)\s+[A-ZÄÖÜ]\w{2,}",
             nouns_are_capital=True,
         ),
@@ -470,7 +472,7 @@ def _languages() -> tuple[_Language, ...]:
             r"|(?<=comment\s)l['’]\w+(?:er|ir|re)|(?<=où\s)l['’]\w+er|l['’](?:a|ont|avait|aurait"
             r"|est)|leur(?=\s+[a-z]+ent)|en(?=\s+(?:existe|est|sont|a)\b)|dedans|dessus",
             owner=r"son|sa|ses|leurs?",
-            empty=r"quelle\s+heure\s+est-il|y\s+a-t-il|il\s+y\s+a|faut-il|il\s+faut|s['’]agit-il"
+            impersonal=r"quelle\s+heure\s+est-il|y\s+a-t-il|il\s+y\s+a|faut-il|il\s+faut|s['’]agit-il"
             r"|il\s+s['’]agit|pleut-il|il\s+pleut|fait-il|il\s+fait|est-il\s+(?:possible|vrai)"
             r"|ça\s+va|comment\s+ça\s+va",
             human=r"née?s?|morte?s?|mort|vit|vivait|habite|habitait|mariée?|âge|étudié|enfants"
@@ -483,9 +485,9 @@ def _languages() -> tuple[_Language, ...]:
             place=r"en|dans|sur|d['’]|à|au|aux|pour|avec|sans|après|avant|pendant|depuis|chez|sous|dès|de",
             more=r"dis-m['’]en\s+plus|dites-m['’]en\s+plus|parle-m['’]en|plus\s+de\s+détails"
             r"|continue[rz]?",
-            closed=r"vraiment|sérieusement|(?:tu\s+es|vous\s+êtes|es-tu|êtes-vous)\s+sûre?s?|d['’]accord"
+            no_question=r"vraiment|sérieusement|(?:tu\s+es|vous\s+êtes|es-tu|êtes-vous)\s+sûre?s?|d['’]accord"
             r"|merci.{0,30}|oui|non|bonjour|salut|ok",
-            joins=r"et|mais|ou|quand|lorsque|si|parce|car|après|avant|puisque",
+            clause_starts=r"et|mais|ou|quand|lorsque|si|parce|car|après|avant|puisque",
             noun=r"(?:un|une|le|la|les|mon|ma|mes|notre|votre)\s+[a-zà-ÿ]{3,}|l['’][a-zà-ÿ]{3,}",
         ),
         _language(
@@ -496,7 +498,7 @@ def _languages() -> tuple[_Language, ...]:
             thing=r"él|ella|ellos|ellas|ello|(?<=quién\s)(?:lo|la|los|las|le)|(?<=quiénes\s)(?:lo|la"
             r"|los|las)|(?<=cómo\s)lo|(?<=dónde\s)lo|eso(?=\s*\?)|esto(?=\s*\?)",
             owner=r"sus?",
-            empty=r"qué\s+hora\s+es",
+            impersonal=r"qué\s+hora\s+es",
             human=r"nació|nacieron|murió|murieron|vive|vivió|vivía|casado|casada|edad|años\s+tiene"
             r"|estudió|hijos|esposa|marido",
             who=r"quién(?:es)?(?!\s+(?:es|era|fue|son|fueron)\s+(?-i:[A-ZÀ-Þ]))",
@@ -506,13 +508,13 @@ def _languages() -> tuple[_Language, ...]:
             r"|por\s+quién|para\s+qué|cuál(?:es)?",
             place=r"en|para|con|sin|después\s+de|antes\s+de|durante|desde|bajo|a|al|hasta|de|del",
             more=r"cuéntame\s+más|dime\s+más|más\s+detalles|continúa|sigue",
-            dropped=r"(?:dónde|cuándo|cómo|cuánto|quién|por\s+qué|desde\s+cuándo|cuántos\s+años)\s+"
+            without_subject=r"(?:dónde|cuándo|cómo|cuánto|quién|por\s+qué|desde\s+cuándo|cuántos\s+años)\s+"
             r"(?!está|hay|soy|eres|vas|te\b)(?:se\s+)?\w+(?<!as)(?<!es)"
             r"|(?:es|era|fue|tiene|sirve|funciona|cuesta|pesa)"
             r"(?:\s(?!el\b|la\b|los\b|las\b|un|verdad|cierto|posible|usted)\w+){1,3}",
-            closed=r"de\s+verdad|en\s+serio|(?:estás|está)\s+segur[oa]|vale|gracias.{0,30}|sí|no"
+            no_question=r"de\s+verdad|en\s+serio|(?:estás|está)\s+segur[oa]|vale|gracias.{0,30}|sí|no"
             r"|hola|buenos\s+días|ok",
-            joins=r"y|pero|o|cuando|si|porque|mientras|después|antes|aunque",
+            clause_starts=r"y|pero|o|cuando|si|porque|mientras|después|antes|aunque",
             noun=r"(?:un|una|el|la|los|las|mi|mis|nuestro|nuestra)\s+[a-zà-ÿ]{3,}",
         ),
         _language(
@@ -524,7 +526,7 @@ def _languages() -> tuple[_Language, ...]:
             thing=r"lui|lei|loro|egli|ella|ess[oaie]|(?<=chi\s)(?:lo|la|li|le)|l['’](?:ha|hanno|aveva)"
             r"|(?<=come\s)lo|ne(?=\s+(?:è|sono)\b)|questo(?=\s*\?)|quello(?=\s*\?)",
             owner=r"su[oae]|suoi",
-            empty=r"che\s+ore\s+sono|che\s+ora\s+è|come\s+sta\s+lei|e\s+lei",
+            impersonal=r"che\s+ore\s+sono|che\s+ora\s+è|come\s+sta\s+lei|e\s+lei",
             human=r"nat[oa]|nacque|mort[oa]|morì|vive|visse|viveva|sposat[oa]|età|anni\s+ha|studiato"
             r"|figli|moglie|marito",
             who=r"chi(?!\s+(?:è|era|fu|sono)\s+(?-i:[A-ZÀ-Þ]))|da\s+chi",
@@ -535,13 +537,13 @@ def _languages() -> tuple[_Language, ...]:
             place=r"in|nel|nella|(?:nel|del|al|dal|sul)l['’]|della|alla|per|con|senza|dopo|prima\s+d[ie]l?|durante|dal|da|sotto|a|al|di|del"
             r"|su|sul",
             more=r"dimmi\s+di\s+più|raccontami\s+di\s+più|altri\s+dettagli|continua",
-            dropped=r"(?:dove|quando|come|quanto|chi|perché|da\s+quando|quanti\s+anni)\s+"
+            without_subject=r"(?:dove|quando|come|quanto|chi|perché|da\s+quando|quanti\s+anni)\s+"
             r"(?!stai|sei|vai|hai|ti\b|sta\b|c['’]è)(?:è\s+)?\w+"
             r"|(?:è|era|ha|serve|funziona|costa|pesa)"
             r"(?:\s(?!il\b|lo\b|la\b|i\b|gli\b|le\b|un|vero|possibile|lei\b)\w+){1,3}",
-            closed=r"davvero|sul\s+serio|sei\s+sicur[oa]|va\s+bene|grazie.{0,30}|sì|no|ciao"
+            no_question=r"davvero|sul\s+serio|sei\s+sicur[oa]|va\s+bene|grazie.{0,30}|sì|no|ciao"
             r"|buongiorno|ok",
-            joins=r"e|ed|ma|o|quando|se|perché|mentre|dopo|prima|anche\s+se",
+            clause_starts=r"e|ed|ma|o|quando|se|perché|mentre|dopo|prima|anche\s+se",
             noun=r"(?:un|una|uno|il|lo|la|i|gli|le|mio|mia|nostro|nostra)\s+[a-zà-ÿ]{3,}"
             r"|l['’][a-zà-ÿ]{3,}",
         ),
@@ -563,13 +565,13 @@ def _languages() -> tuple[_Language, ...]:
             place=r"em|no|na|nos|nas|para|com|sem|depois\s+d[eo]|antes\s+d[eo]|durante|desde|sob|até"
             r"|de|do|da",
             more=r"(?:me\s+)?(?:conte|fale|diga)(?:-me)?\s+mais|mais\s+detalhes|continue",
-            dropped=r"(?:onde|quando|como|quanto|quem|por\s+que|desde\s+quando|quantos\s+anos)\s+"
+            without_subject=r"(?:onde|quando|como|quanto|quem|por\s+que|desde\s+quando|quantos\s+anos)\s+"
             r"(?!está|estás|vai|vais|há|você|és)\w+"
             r"|(?:é|era|foi|tem|serve|funciona|custa|pesa)"
             r"(?:\s(?!o\b|a\b|os\b|as\b|um|verdade|possível|você)\w+){1,3}",
-            closed=r"sério|de\s+verdade|(?:tem|você\s+tem)\s+certeza|está\s+bem|obrigad[oa].{0,30}"
+            no_question=r"sério|de\s+verdade|(?:tem|você\s+tem)\s+certeza|está\s+bem|obrigad[oa].{0,30}"
             r"|sim|não|olá|oi|bom\s+dia|ok",
-            joins=r"e|mas|ou|quando|se|porque|enquanto|depois|antes|embora",
+            clause_starts=r"e|mas|ou|quando|se|porque|enquanto|depois|antes|embora",
             noun=r"(?:um|uma|o|a|os|as|meu|minha|nosso|nossa)\s+[a-zà-ÿ]{3,}",
         ),
         _language(
@@ -583,7 +585,7 @@ def _languages() -> tuple[_Language, ...]:
             r"|dat(?=\s*\?)|\A\W*(?:is|was|kost|weegt|werkt)\s+het(?=\s+\w+\W*\Z)",
             owner=r"haar(?=\s+\w)|hun(?=\s+\w)",
             weak_owner=r"zijn",
-            empty=r"hoe\s+laat\s+is\s+het|regent\s+het|is\s+het\s+(?:mogelijk|waar|veilig|koud|warm)"
+            impersonal=r"hoe\s+laat\s+is\s+het|regent\s+het|is\s+het\s+(?:mogelijk|waar|veilig|koud|warm)"
             r"|hoe\s+gaat\s+het",
             human=r"geboren|gestorven|stierf|leeft|leefde|woont|woonde|getrouwd|oud\s+(?:is|was)"
             r"\s+(?:hij|zij|ze)|gestudeerd|vrouw|kinderen",
@@ -593,9 +595,9 @@ def _languages() -> tuple[_Language, ...]:
             r"|wanneer|waar|wie|sinds\s+wanneer|tot\s+wanneer|door\s+wie|waarvoor|welke",
             place=r"in|op|aan|voor|met|zonder|na|tijdens|sinds|onder|uit|vanaf|bij|van",
             more=r"vertel\s+(?:me\s+|mij\s+)?(?:meer|er\s+meer)|meer\s+details|ga\s+(?:door|verder)",
-            closed=r"echt(?:\s+waar)?|weet\s+je\s+(?:het\s+)?zeker|oké|ok|bedankt.{0,30}"
+            no_question=r"echt(?:\s+waar)?|weet\s+je\s+(?:het\s+)?zeker|oké|ok|bedankt.{0,30}"
             r"|dank\s+je.{0,30}|ja|nee|hallo|goedemorgen",
-            joins=r"en|maar|of|als|toen|terwijl|omdat|nadat|voordat|hoewel|wanneer",
+            clause_starts=r"en|maar|of|als|toen|terwijl|omdat|nadat|voordat|hoewel|wanneer",
             noun=r"(?:een|de|het|mijn|onze|ons)\s+[a-z]{3,}",
         ),
     )
@@ -603,7 +605,7 @@ def _languages() -> tuple[_Language, ...]:
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
-_NO_NAMES = words_of("""
+_NOT_NAMES = words_of("""
     i the a an and but or so also ok okay yes no it its he she they we you this that these those his
     her their there here in on at for from with if as after before since to of by tell give
     explain describe list show write compare please thanks hello hi what's who's how's where's

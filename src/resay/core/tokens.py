@@ -107,7 +107,7 @@ def tokenize(text: str) -> list[str]:
     return tokens
 
 
-class Runs:
+class CachedTokenizer:
     """Splits each distinct run between white space only once.
 
     The samples of one question share most of their words.
@@ -152,18 +152,20 @@ class Runs:
 
 
 class _Weights(dict[str, float]):
-    def __init__(self, holders: Mapping[str, Sequence[int]], weigh: Callable[[int], float]) -> None:
-        super().__init__({word: weigh(len(places)) for word, places in holders.items()})
-        self._of_new = weigh(1)
+    def __init__(
+        self, postings: Mapping[str, Sequence[int]], weigh: Callable[[int], float]
+    ) -> None:
+        super().__init__({word: weigh(len(places)) for word, places in postings.items()})
+        self._default = weigh(1)
 
     def __missing__(self, word: str) -> float:
-        return self._of_new
+        return self._default
 
 
-_MOST = 128
+_MAX_VISITS = 128
 
 
-class Shared:
+class InvertedIndex:
     """An inverted index from words to the sets that contain them.
 
     The time of a search depends on the number of words, not of sets: rare words come first, and on
@@ -175,18 +177,18 @@ class Shared:
     """
 
     def __init__(self, sets: Sequence[Collection[str]], weigh: Callable[[int], float]) -> None:
-        self._holders: defaultdict[str, list[int]] = defaultdict(list)
+        self._postings: defaultdict[str, list[int]] = defaultdict(list)
         for place, words in enumerate(sets):
             for word in words:
-                self._holders[word].append(place)
-        self._weights = _Weights(self._holders, cache(weigh))
+                self._postings[word].append(place)
+        self._weights = _Weights(self._postings, cache(weigh))
 
     def weight(self, words: Iterable[str]) -> float:
         """Return the total weight of words; unknown ones weigh as if one set contained them."""
         # Exact summation, so that the iteration order of sets cannot decide ties.
         return fsum(map(self._weights.__getitem__, words))
 
-    def with_any(
+    def search(
         self, words: Collection[str], negligible: float = 0.0
     ) -> tuple[dict[int, float], float]:
         """Find the sets that share words with one.
@@ -199,23 +201,25 @@ class Shared:
             The weight of the shared words by index of the set; and the weight of the words that
             were not looked up, which any set may share too.
         """
-        holders = self._holders
-        known = sorted((len(holders[word]), word) for word in words if word in holders)
+        postings = self._postings
+        known = sorted((len(postings[word]), word) for word in words if word in postings)
         found: dict[int, float] = {}
-        left = _MOST * len(words)
+        left = _MAX_VISITS * len(words)
         rest = sum(self._weights[word] for _, word in known)
         for _, word in known:
             if left <= 0 or rest < negligible:
                 break
             weight = self._weights[word]
-            holders = self._holders[word]
-            for place in holders if len(holders) <= left else holders[:left]:
+            postings = self._postings[word]
+            for place in postings if len(postings) <= left else postings[:left]:
                 found[place] = found.get(place, 0.0) + weight
-            left -= len(holders)
+            left -= len(postings)
             rest -= weight
         return found, max(rest, 0.0)
 
     @staticmethod
-    def first(bounds: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    def smallest(bounds: list[tuple[float, int]]) -> list[tuple[float, int]]:
         """Return the smallest of the bounds, ascending, at most 128 of them."""
-        return sorted(bounds) if len(bounds) <= _MOST else heapq.nsmallest(_MOST, bounds)
+        return (
+            sorted(bounds) if len(bounds) <= _MAX_VISITS else heapq.nsmallest(_MAX_VISITS, bounds)
+        )

@@ -36,7 +36,7 @@ UnscoredKind = Literal[
     "sentence",
     "field",
 ]
-_CALLED: Mapping[UnscoredKind, str] = {
+_UNSCORED_NAMES: Mapping[UnscoredKind, str] = {
     "prose": "text fragment",
     "code": "code block",
     "math": "formula",
@@ -66,7 +66,7 @@ class Unscored:
     @property
     def called(self) -> str:
         """The name of its kind in a sentence."""
-        return _CALLED.get(self.kind, self.kind)
+        return _UNSCORED_NAMES.get(self.kind, self.kind)
 
 
 def counted(unscored: Iterable[Unscored]) -> str:
@@ -597,7 +597,7 @@ class Verdict:
         # The caller has the references; their indexes suffice.
         bare = tuple(replace(r, text="", title=None, url=None) for r in self.references)
         shown = replace(self if content else self._without_content(), references=bare)
-        data = cast("dict[str, Any]", _plain(shown))
+        data = cast("dict[str, Any]", _to_json_value(shown))
         return data | {"flagged": self.flagged, "inconclusive": self.inconclusive}
 
     def to_json(self, *, content: bool = True) -> str:
@@ -626,13 +626,13 @@ class Verdict:
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
         parts = [(s.text, s.score, s.flagged, s.why) for s in self.sentences]
-        return shown_in_notebook(self.decision, self.score, self.reason, parts)
+        return notebook_html(self.decision, self.score, self.reason, parts)
 
     def _without_content(self) -> Verdict:
         return replace(
             self,
-            sentences=tuple(map(_bare, self.sentences)),
-            claims=tuple(map(_bare, self.claims)),
+            sentences=tuple(map(_without_text, self.sentences)),
+            claims=tuple(map(_without_text, self.claims)),
             steps=tuple(replace(step, why=None) for step in self.steps),
             regeneration=self.regeneration and self.regeneration.without_content(),
             unscored=tuple(replace(stretch, text="") for stretch in self.unscored),
@@ -729,7 +729,7 @@ def _adapter() -> TypeAdapter[Verdict]:
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """Return a value in the form in which JSON returns it, without tuples and classes.
 
     `dataclasses.asdict` does the same in three times the time, because it copies immutable values.
@@ -738,11 +738,11 @@ def _plain(value: Any) -> Any:
     if kind in _SIMPLE:
         return value
     if names := _fields_of(kind):
-        return {name: _plain(getattr(value, name)) for name in names}
+        return {name: _to_json_value(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in cast("Mapping[str, Any]", value).items()}
+        return {key: _to_json_value(item) for key, item in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in cast("Sequence[Any]", value)]
+        return [_to_json_value(item) for item in cast("Sequence[Any]", value)]
     return deepcopy(value)
 
 
@@ -751,14 +751,14 @@ def _fields_of(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
-def _bare(unit: _T) -> _T:
+def _without_text(unit: _T) -> _T:
     return replace(unit, text="", why=None, contradicted_by=None)
 
 
 _COLOURS = {"flagged": "#a31d17", "consistent": "#14693c", "inconclusive": "#8a5a00"}
 
 
-def shown_in_notebook(
+def notebook_html(
     decision: str,
     score: float | None,
     reason: str,

@@ -20,7 +20,7 @@ from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.importing import import_named
 from resay._internal.telemetry import AttributeValue, span
-from resay.core.claims import Claim, Rules, says_one_thing
+from resay.core.claims import Claim, Rules, is_single_sentence
 from resay.core.passage import Passage, Sentence
 from resay.core.query import Query
 from resay.core.references import Reference
@@ -95,7 +95,7 @@ class Chain:
         self._reference_steps = _reference_steps(policy, () if steps else self._steps)
         wanted = policy.references.from_ if self._reference_steps else ()
         self.reference_functions = reference_functions(wanted)
-        self._non_claims = import_named(policy.non_claims) if ":" in policy.non_claims else None
+        self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self._early_steps = _leading_steps(self._steps)
         self._late_steps = self._steps[len(self._early_steps) :]
         self._structured = bool(steps)
@@ -206,7 +206,7 @@ class Chain:
         rules = self.rules(evidence.user_query or evidence.query)
 
         def read() -> list[tuple[Claim, ...]]:
-            alone = says_one_thing(passage)
+            alone = is_single_sentence(passage)
             return [
                 rules.read(sentence, i, alone=alone) for i, sentence in enumerate(passage.sentences)
             ]
@@ -281,7 +281,7 @@ class Chain:
             query.question if query else "",
             splits=policy.claims != "none" and not self._structured,
             skips=policy.non_claims != "score" and not self._structured,
-            tell=self._non_claims,
+            classify=self._classify,
         )
 
     async def score(self, state: RunState, evidence: Evidence, deadline: float) -> None:

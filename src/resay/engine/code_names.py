@@ -87,7 +87,7 @@ class NameFinder:
                     *span,
                     "code",
                     "fact",
-                    name.said,
+                    name.statement,
                     (span,),
                     code.sentence,
                     name,

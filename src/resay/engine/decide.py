@@ -15,7 +15,7 @@ from resay.core.languages import guess_language
 from resay.core.passage import Passage
 from resay.core.quantities import negations, quantities
 from resay.core.segmentation import Span
-from resay.core.tokens import Shared, tokenize
+from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import (
     Band,
     ClaimVerdict,
@@ -65,7 +65,7 @@ class ContradictionIndex:
                 self._sentences.append((sample.index, sentence.text))
                 self._words.append(sample.runs.tokens(sentence.text))
         total = 1 + len(self._words)
-        self._shared = Shared(self._words, lambda count: log(total / count))
+        self._shared = InvertedIndex(self._words, lambda count: log(total / count))
         self._totals = _Totals(self._words, self._shared)
 
     def search(self, sentence: str, against: Collection[int] | None = None) -> Contradiction | None:
@@ -80,7 +80,7 @@ class ContradictionIndex:
         """
         words = set(tokenize(sentence))
         own = self._shared.weight(words)
-        found, rest = self._shared.with_any(words, _RELATED * own)
+        found, rest = self._shared.search(words, _RELATED * own)
         least = (_RELATED - _ROUNDING) * own - rest
         bounds: list[tuple[float, int]] = []
         for place, weight in found.items():
@@ -93,7 +93,7 @@ class ContradictionIndex:
             if bound >= _RELATED - _ROUNDING:
                 bounds.append((-bound, place))
         likeness, nearest = 0.0, -1
-        for negative, place in self._shared.first(bounds):
+        for negative, place in self._shared.smallest(bounds):
             if -negative < likeness - _ROUNDING:
                 break
             other = self._words[place]
@@ -112,7 +112,7 @@ class ContradictionIndex:
 class _Totals(dict[int, float]):
     """The total word weight of each sentence, computed lazily: few sentences are ever compared."""
 
-    def __init__(self, words: Sequence[set[str]], shared: Shared) -> None:
+    def __init__(self, words: Sequence[set[str]], shared: InvertedIndex) -> None:
         super().__init__()
         self._words = words
         self._shared = shared

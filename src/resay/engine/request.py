@@ -23,7 +23,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectSendStream
 
 from resay._internal.event_loops import compute, task_group
-from resay._internal.telemetry import Outcome, checking
+from resay._internal.telemetry import Outcome, check_span
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer, Regenerated
@@ -64,16 +64,16 @@ async def run_with_telemetry(
         BaseException: The error of the request.
     """
     methods = [config.method_name for config in policy.chain]
-    with checking(model=model, policy=methods) as check:
+    with check_span(model=model, policy=methods) as check:
         try:
             result = await work()
         except HallucinationBlocked as error:
-            check.ended(_outcome(error.verdict, "block"))
+            check.report(_outcome(error.verdict, "block"))
             raise
         if isinstance(result, Answer):
-            check.ended(_outcome(result.verdict, result.action, result.completion))
+            check.report(_outcome(result.verdict, result.action, result.completion))
         else:
-            check.ended(_outcome(result))
+            check.report(_outcome(result))
         return result
 
 

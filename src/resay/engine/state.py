@@ -156,7 +156,7 @@ class RunState:
 
     def passage_for(self, indices: Iterable[int]) -> Passage:
         """Return the passage with the given claims in place of its sentences."""
-        return self.passage.saying(self.claims[i] for i in indices)
+        return self.passage.with_sentences(self.claims[i] for i in indices)
 
     @property
     def steps(self) -> tuple[StepRecord, ...]:

@@ -15,10 +15,10 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from resay._internal.event_loops import compute, enter_sync, run_sync
-from resay._internal.telling import Carrier
-from resay.core.claims import Claim, says_one_thing
+from resay._internal.telling import VerdictRelay
+from resay.core.claims import Claim, is_single_sentence
 from resay.core.code import code_in
-from resay.core.passage import GrowingPassage, Passage, Settled
+from resay.core.passage import FinalText, GrowingPassage, Passage
 from resay.core.query import Query
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
 from resay.engine.actions import Answer, Regenerated, act
@@ -169,7 +169,7 @@ def deadline_error(query: Query, policy: Policy) -> DeadlineExceededError:
 class _HeldText:
     """Text waiting for the scores of its sentences."""
 
-    settled: Settled
+    settled: FinalText
     states: list[RunState]
     left: int
     names: Sequence[tuple[Claim, ClaimResult]] = ()
@@ -215,7 +215,7 @@ class StreamGate:
         self._compared: dict[NameClaim, ClaimResult] = {}
         self._claims = 0
         self._states: dict[tuple[int, int], RunState] = {}
-        self._waiting: list[Settled] = []
+        self._waiting: list[FinalText] = []
         self._worth_checking = False
         self._reading = anyio.CancelScope(deadline=check.deadline)
         self._released = anyio.Event()
@@ -259,13 +259,13 @@ class StreamGate:
             async with open_stream(self._main_call.provider, self._main_call.query) as chunks:
                 async for chunk in chunks:
                     self._gathered.add(chunk)
-                    settled = await self._growing.read(chunk.text)
+                    settled = await self._growing.afeed(chunk.text)
                     if settled is not None and await self._is_worth_checking(settled):
                         await self._hold(sender)
                     # Chunks that have arrived already are read without waiting. Let other tasks run
                     # in between, above all those that release earlier text.
                     await anyio.lowlevel.checkpoint()
-            settled = await self._growing.read_all()
+            settled = await self._growing.afinish()
             if not await self._is_worth_checking(settled):
                 return None
             last = self._waiting.pop()
@@ -275,7 +275,7 @@ class StreamGate:
             raise deadline_error(self._main_call.query, self._policy)
         return None
 
-    async def _is_worth_checking(self, settled: Settled) -> bool:
+    async def _is_worth_checking(self, settled: FinalText) -> bool:
         """Store new text; return whether the policy wants it checked, as far as is known."""
         self._waiting.append(settled)
         if not self._worth_checking:
@@ -290,9 +290,9 @@ class StreamGate:
                 sender.send_nowait(held)
         self._waiting.clear()
 
-    async def _score(self, settled: Settled, *, is_end: bool = False) -> _HeldText:
+    async def _score(self, settled: FinalText, *, is_end: bool = False) -> _HeldText:
         alone = [settled.passage.only([i]) for i in settled.sentences]
-        is_all = is_end and not self._states and says_one_thing(settled.passage)
+        is_all = is_end and not self._states and is_single_sentence(settled.passage)
         states = [RunState.of(p, self._rules.read(p.sentences[0], 0, alone=is_all)) for p in alone]
         before = tuple(self._names)
         names = self._names_in(settled)
@@ -312,7 +312,7 @@ class StreamGate:
             held.scored.set()
         return held
 
-    def _names_in(self, settled: Settled) -> tuple[NameClaim, ...]:
+    def _names_in(self, settled: FinalText) -> tuple[NameClaim, ...]:
         """Find the names in code that became final."""
         if self._finder is None:
             return ()
@@ -446,7 +446,7 @@ class StreamGate:
         return answer
 
 
-def _part(settled: Settled, sentences: Sequence[SentenceVerdict]) -> Part:
+def _part(settled: FinalText, sentences: Sequence[SentenceVerdict]) -> Part:
     """Return text that became final, with the verdicts on its sentences."""
     silent = [
         place
@@ -492,7 +492,7 @@ class AnswerStream:
         self._tasks: TaskGroup | None = None
         self._answer: Answer | None = None
         self._error: Exception | None = None
-        self._carrier = Carrier()
+        self._relay = VerdictRelay()
 
     @property
     def answer(self) -> Answer:
@@ -523,7 +523,7 @@ class AnswerStream:
     async def _run(self, parts: MemoryObjectSendStream[Part]) -> None:
         with parts:
             try:
-                with self._carrier.around():
+                with self._relay.capture():
                     self._answer = await self._work(parts)
             except Exception as error:
                 self._error = error
@@ -542,7 +542,7 @@ class AnswerStream:
                 part = await self._parts.receive()
             return part
         except (anyio.EndOfStream, anyio.ClosedResourceError):
-            await self._carrier.adeliver(last=True)
+            await self._relay.adeliver(last=True)
             if self._error is not None:
                 raise self._error from None
             raise StopAsyncIteration from None

@@ -48,7 +48,7 @@ from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.gateway.shared import SharedConversations
 from resay.gateway.stored import Conversations
-from resay.guard import Guard, Lack
+from resay.guard import Guard, Input
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
 from resay.providers.shared_limits import SharedState
@@ -409,7 +409,7 @@ async def _verdict(
 ) -> Verdict:
     guard = context.guard
     try:
-        return await guard.arun_check(
+        return await guard.acheck_with(
             check_request.response,
             request.query,
             sources_of(context, request, routing, shared.marks),
@@ -451,25 +451,27 @@ def _refuse_incomplete(guard: Guard, check_request: CheckRequest, request: Reque
 
 
 def _missing(guard: Guard, check_request: CheckRequest, request: Request) -> str | None:
-    query, lacking = request.query, dict[Lack, str]()
+    query, unavailable = request.query, dict[Input, str]()
     if not query.question:
-        lacking["query"] = "; pass `question` or `messages`"
+        unavailable["query"] = "; pass `question` or `messages`"
     if not check_request.references:
-        lacking["references"] = "; pass `references`"
+        unavailable["references"] = "; pass `references`"
     if not check_request.logprobs:
-        lacking["logprobs"] = "; pass `logprobs`"
+        unavailable["logprobs"] = "; pass `logprobs`"
     can_draw = query.messages and (check_request.model or guard.policy.sampling.model)
     decided = guard.decides_by_references(query, check_request.references or ())
     if check_request.samples is None and not can_draw and not decided:
         remedy = (
             "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
         )
-        lacking["samples"] = f"; {remedy} them from"
+        unavailable["samples"] = f"; {remedy} them from"
         if query.wants_object:
-            return f"method 'fields' needs samples{lacking['samples']}"
+            return f"method 'fields' needs samples{unavailable['samples']}"
     if check_request.model is None:
-        lacking["model"] = "; pass `model`, or use a policy that names its judge (x-resay-policy)"
-    return guard.missing(lacking)
+        unavailable["model"] = (
+            "; pass `model`, or use a policy that names its judge (x-resay-policy)"
+        )
+    return guard.missing(unavailable)
 
 
 def _tokens(check_request: CheckRequest) -> Sequence[TokenLogprob]:

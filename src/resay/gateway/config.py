@@ -400,7 +400,9 @@ class GatewayConfig(Strict):
 
 def _read(path: Path, source: str) -> Document:
     text = read_text(path, source, "gateway file")
-    return read_yaml(text, source=source, env=os.environ, called="gateway file", example=_EXAMPLE)
+    return read_yaml(
+        text, source=source, env=os.environ, file_kind="gateway file", example=_EXAMPLE
+    )
 
 
 def _place(data: dict[str, Any], folder: Path) -> None:

@@ -28,7 +28,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from resay._internal.telemetry import inside, request_id, sent_from
+from resay._internal.telemetry import request_id, trace_context_from, use_trace_context
 from resay.adapters.http import is_event_stream
 from resay.errors import ConfigurationError
 from resay.gateway.admission import Admission, HostRules, OverloadError, is_loopback, without_port
@@ -304,7 +304,7 @@ class RequestHandler:
         began_s = time.monotonic()
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in call.headers}
         try:
-            with inside(sent_from(headers)):
+            with use_trace_context(trace_context_from(headers)):
                 await self._route(call, incoming, outgoing)
         except ClientDisconnectedError:
             # The server closes an unfinished response.

@@ -278,7 +278,7 @@ class GuardedRequest:
             request = replace(request, body=without_own_field(self.body))
         query = request.query
         self._question = query.question
-        self._expected = 1 if context.guard.skips(query) else request.n
+        self._expected = 1 if context.guard.skip_reason(query) else request.n
         upstream = Upstream(
             self._ask,
             self.routing.source(context.call, context.client),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from resay._internal.strict import Found, OneOf, Strict
+from resay._internal.strict import LazyMapping, OneOf, Strict
 from resay.core.verdict import Mode
 from resay.retrieval import RetrieverConfig, retriever_configs
 from resay.scorers import IMPORTED, ScorerConfig, registry
@@ -17,7 +17,7 @@ __all__ = ["Annotate", "Block", "Finish", "Regenerate", "Seconds", "Step", "Unit
 
 def _configs() -> Mapping[str, type[BaseModel]]:
     scorers = registry()
-    return Found(scorers, lambda name: scorers[name].Config)
+    return LazyMapping(scorers, lambda name: scorers[name].Config)
 
 
 Step = Annotated[ScorerConfig, OneOf("method", "method", _configs, imported=IMPORTED)]

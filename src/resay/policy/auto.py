@@ -1,7 +1,7 @@
 """Resolve `auto` in a policy's `chain` and `limits`.
 
 `chain: auto` is the best known chain for a budget. `candidates` returns the available chains, and
-`KNOWN` their measurements on recorded answers, as printed by `resay bench frontier`. Chains are
+`MEASUREMENTS` how they did on recorded answers, as printed by `resay bench frontier`. Chains are
 compared by ROC-AUC on the data sets on which all of them could be measured. A budget is compared
 with a chain's maximum number of calls, whatever the answer; latency is an estimate.
 """
@@ -79,7 +79,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Measurements:
     """The measurements of a chain.
 
     Attributes:
@@ -107,23 +107,23 @@ class Choice:
     Attributes:
         name: Its name in the tables.
         candidate: The chain.
-        known: Its measurements.
-        passed_over: Why each better chain was not chosen, by name, best first.
+        measurements: Its measurements.
+        rejected: Why each better chain was not chosen, by name, best first.
     """
 
     name: str
     candidate: Candidate
-    known: Known
-    passed_over: Mapping[str, str]
+    measurements: Measurements
+    rejected: Mapping[str, str]
 
     def lines(self) -> Iterator[str]:
         """Yield a description of the choice, and why no better chain was chosen."""
-        known, candidate = self.known, self.candidate
+        measurements, candidate = self.measurements, self.candidate
         yield (
             f"chain: auto chose {self.name!r}: {candidate.samples} samples, up to"
-            f" {candidate.calls} calls per answer, ROC-AUC {known.roc_auc:.1f}"
+            f" {candidate.calls} calls per answer, ROC-AUC {measurements.roc_auc:.1f}"
         )
-        for name, reason in self.passed_over.items():
+        for name, reason in self.rejected.items():
             yield f"  not {name!r}: {reason}"
 
 
@@ -163,84 +163,85 @@ def candidates() -> Mapping[str, Candidate]:
     }
 
 
-KNOWN: Mapping[str, Mapping[str, Known]] = {
+MEASUREMENTS: Mapping[str, Mapping[str, Measurements]] = {
     "long": {
-        "ngram, 2": Known(58.54, 2.0, 0.0, 5.7),
-        "ngram, 5": Known(65.72, 5.0, 0.0, 8.4),
-        "facts, 2": Known(75.59, 2.0, 0.0, 23.9),
-        "facts, lean 0.5, 1": Known(76.02, 1.0, 0.0, 14.0),
-        "facts, lean 0.5, 2": Known(80.07, 2.0, 0.0, 19.0),
-        "facts, lean 0.5, 3": Known(82.7, 3.0, 0.0, 31.3),
-        "facts, lean 0.5, 5": Known(84.41, 5.0, 0.0, 40.2),
-        "facts, lean 0.5, 10": Known(85.82, 10.0, 0.0, 75.8),
-        "prompt, 2": Known(79.75, 4.0, 1.0, 27.5),
-        "prompt, 5": Known(84.79, 10.0, 3.0, 50.6),
-        "prompt, leaning 0.5, 2": Known(81.94, 4.0, 1.0, 21.9),
-        "prompt, leaning 0.5, 5": Known(86.65, 10.0, 3.0, 46.3),
-        "prompt, leaning 0.5, 10": Known(87.72, 18.23, 7.17, 74.9),
-        "facts > 0.9, prompt, 5": Known(84.79, 10.0, 1.0, 63.0),
-        "facts + prompt, 1": Known(76.51, 2.0, 1.0, 26.7),
-        "facts + prompt, 2": Known(81.08, 4.0, 1.0, 37.3),
-        "facts + prompt, 3": Known(83.76, 6.0, 1.0, 48.3),
-        "facts + prompt, 5": Known(85.73, 10.0, 1.0, 64.3),
-        "facts + prompt, 10": Known(87.16, 20.0, 1.0, 97.7),
+        "ngram, 2": Measurements(58.54, 2.0, 0.0, 5.7),
+        "ngram, 5": Measurements(65.72, 5.0, 0.0, 8.4),
+        "facts, 2": Measurements(75.59, 2.0, 0.0, 23.9),
+        "facts, lean 0.5, 1": Measurements(76.02, 1.0, 0.0, 14.0),
+        "facts, lean 0.5, 2": Measurements(80.07, 2.0, 0.0, 19.0),
+        "facts, lean 0.5, 3": Measurements(82.7, 3.0, 0.0, 31.3),
+        "facts, lean 0.5, 5": Measurements(84.41, 5.0, 0.0, 40.2),
+        "facts, lean 0.5, 10": Measurements(85.82, 10.0, 0.0, 75.8),
+        "prompt, 2": Measurements(79.75, 4.0, 1.0, 27.5),
+        "prompt, 5": Measurements(84.79, 10.0, 3.0, 50.6),
+        "prompt, leaning 0.5, 2": Measurements(81.94, 4.0, 1.0, 21.9),
+        "prompt, leaning 0.5, 5": Measurements(86.65, 10.0, 3.0, 46.3),
+        "prompt, leaning 0.5, 10": Measurements(87.72, 18.23, 7.17, 74.9),
+        "facts > 0.9, prompt, 5": Measurements(84.79, 10.0, 1.0, 63.0),
+        "facts + prompt, 1": Measurements(76.51, 2.0, 1.0, 26.7),
+        "facts + prompt, 2": Measurements(81.08, 4.0, 1.0, 37.3),
+        "facts + prompt, 3": Measurements(83.76, 6.0, 1.0, 48.3),
+        "facts + prompt, 5": Measurements(85.73, 10.0, 1.0, 64.3),
+        "facts + prompt, 10": Measurements(87.16, 20.0, 1.0, 97.7),
     },
     "short": {
-        "ngram, 2": Known(78.7, 2.0, 0.0, 1.4),
-        "ngram, 5": Known(80.04, 5.0, 0.0, 1.8),
-        "facts, 2": Known(80.35, 2.0, 0.0, 3.8),
-        "facts, lean 0.5, 1": Known(77.47, 1.0, 0.0, 2.9),
-        "facts, lean 0.5, 2": Known(80.35, 2.0, 0.0, 3.8),
-        "facts, lean 0.5, 3": Known(80.7, 3.0, 0.0, 4.5),
-        "facts, lean 0.5, 5": Known(80.51, 5.0, 0.0, 6.3),
-        "facts, lean 0.5, 10": Known(82.18, 10.0, 0.0, 9.0),
-        "prompt, 2": Known(62.38, 4.0, 1.0, 4.7),
-        "prompt, 5": Known(63.33, 6.99, 1.5, 8.0),
-        "prompt, leaning 0.5, 2": Known(62.38, 4.0, 1.0, 6.4),
-        "prompt, leaning 0.5, 5": Known(63.33, 6.99, 1.5, 6.5),
-        "prompt, leaning 0.5, 10": Known(63.26, 8.53, 2.02, 11.0),
-        "facts > 0.9, prompt, 5": Known(63.37, 8.46, 0.99, 13.3),
-        "facts + prompt, 1": Known(77.94, 2.0, 1.0, 7.2),
-        "facts + prompt, 2": Known(79.19, 4.0, 1.0, 8.4),
-        "facts + prompt, 3": Known(79.62, 6.0, 1.0, 9.4),
-        "facts + prompt, 5": Known(78.94, 10.0, 1.0, 10.7),
-        "facts + prompt, 10": Known(80.41, 20.0, 1.0, 13.8),
+        "ngram, 2": Measurements(78.7, 2.0, 0.0, 1.4),
+        "ngram, 5": Measurements(80.04, 5.0, 0.0, 1.8),
+        "facts, 2": Measurements(80.35, 2.0, 0.0, 3.8),
+        "facts, lean 0.5, 1": Measurements(77.47, 1.0, 0.0, 2.9),
+        "facts, lean 0.5, 2": Measurements(80.35, 2.0, 0.0, 3.8),
+        "facts, lean 0.5, 3": Measurements(80.7, 3.0, 0.0, 4.5),
+        "facts, lean 0.5, 5": Measurements(80.51, 5.0, 0.0, 6.3),
+        "facts, lean 0.5, 10": Measurements(82.18, 10.0, 0.0, 9.0),
+        "prompt, 2": Measurements(62.38, 4.0, 1.0, 4.7),
+        "prompt, 5": Measurements(63.33, 6.99, 1.5, 8.0),
+        "prompt, leaning 0.5, 2": Measurements(62.38, 4.0, 1.0, 6.4),
+        "prompt, leaning 0.5, 5": Measurements(63.33, 6.99, 1.5, 6.5),
+        "prompt, leaning 0.5, 10": Measurements(63.26, 8.53, 2.02, 11.0),
+        "facts > 0.9, prompt, 5": Measurements(63.37, 8.46, 0.99, 13.3),
+        "facts + prompt, 1": Measurements(77.94, 2.0, 1.0, 7.2),
+        "facts + prompt, 2": Measurements(79.19, 4.0, 1.0, 8.4),
+        "facts + prompt, 3": Measurements(79.62, 6.0, 1.0, 9.4),
+        "facts + prompt, 5": Measurements(78.94, 10.0, 1.0, 10.7),
+        "facts + prompt, 10": Measurements(80.41, 20.0, 1.0, 13.8),
     },
 }
 """Measurements by kind of answer, from `resay bench frontier`; also recorded in its notes."""
 
 
 @cache
-def known_of(answers: str) -> Mapping[str, Known]:
+def measurements_of(answers: str) -> Mapping[str, Measurements]:
     """Return the measurements of all chains.
 
     Args:
         answers: The kind of answers: `long`, `short`, or `any` for the means of both.
     """
-    if answers in KNOWN:
-        return KNOWN[answers]
-    pairs = {name: [of_kind[name] for of_kind in KNOWN.values()] for name in candidates()}
+    if answers in MEASUREMENTS:
+        return MEASUREMENTS[answers]
+    pairs = {name: [of_kind[name] for of_kind in MEASUREMENTS.values()] for name in candidates()}
     return {
-        name: Known(*map(fmean, zip(*map(astuple, of), strict=True))) for name, of in pairs.items()
+        name: Measurements(*map(fmean, zip(*map(astuple, of), strict=True)))
+        for name, of in pairs.items()
     }
 
 
 def choose(
     budget: ChainBudget,
     *,
-    least_samples: int = 1,
-    among: Mapping[str, Candidate] | None = None,
-    known: Mapping[str, Known] | None = None,
-    lacking: Callable[[Candidate], str | None] | None = None,
+    min_samples: int = 1,
+    chains: Mapping[str, Candidate] | None = None,
+    measurements: Mapping[str, Measurements] | None = None,
+    missing: Callable[[Candidate], str | None] | None = None,
 ) -> Choice:
     """Return the best chain that fits a budget.
 
     Args:
         budget: The budget.
-        least_samples: The policy's own `sampling.min`, if set.
-        among: The chains, by name; None for `candidates()`.
-        known: The measurements of each; None for those in the tables for `budget.answers`.
-        lacking: Returns what a chain needs that is not installed; None for `missing_package`.
+        min_samples: The policy's own `sampling.min`, if set.
+        chains: The chains, by name; None for `candidates()`.
+        measurements: The measurements of each; None for those in the tables for `budget.answers`.
+        missing: Returns what a chain needs that is not installed; None for `missing_package`.
 
     Returns:
         The chain with the greatest ROC-AUC; among equals, the one with the fewest calls.
@@ -248,40 +249,42 @@ def choose(
     Raises:
         ValueError: No chain fits.
     """
-    there = candidates() if among is None else among
-    known = known_of(budget.answers) if known is None else known
-    lacks = lacking or missing_package
-    order = sorted(known, key=lambda name: (-known[name].roc_auc, known[name].calls, name))
-    passed_over: dict[str, str] = {}
+    available = candidates() if chains is None else chains
+    measurements = measurements_of(budget.answers) if measurements is None else measurements
+    lacks = missing or missing_package
+    order = sorted(
+        measurements, key=lambda name: (-measurements[name].roc_auc, measurements[name].calls, name)
+    )
+    rejected: dict[str, str] = {}
     for name in order:
-        candidate = there[name]
-        reason = _against(candidate, known[name], budget, least_samples)
+        candidate = available[name]
+        reason = _rejection_reason(candidate, measurements[name], budget, min_samples)
         reason = reason or lacks(candidate)
         if reason is None:
-            return Choice(name, candidate, known[name], passed_over)
-        passed_over[name] = reason
-    cheapest = min(order, key=lambda name: there[name].calls)
+            return Choice(name, candidate, measurements[name], rejected)
+        rejected[name] = reason
+    cheapest = min(order, key=lambda name: available[name].calls)
     raise ValueError(
-        f"no known chain fits; the cheapest, {cheapest!r}: {passed_over[cheapest]}; allow more in"
+        f"no known chain fits; the cheapest, {cheapest!r}: {rejected[cheapest]}; allow more in"
         " `budget`, or list methods in `chain`"
     )
 
 
-def _against(
+def _rejection_reason(
     candidate: Candidate,
-    known: Known,
+    measurements: Measurements,
     budget: ChainBudget,
-    least_samples: int,
+    min_samples: int,
 ) -> str | None:
     """Return why the budget or the policy's own `sampling.min` rules out a chain, or None."""
     if budget.free_only and candidate.judges:
         return "asks a judge, and free_only is true"
     if budget.calls_per_answer is not None and candidate.calls > budget.calls_per_answer:
         return f"up to {candidate.calls} calls, and calls_per_answer is {budget.calls_per_answer}"
-    if budget.latency_s is not None and known.latency_s > budget.latency_s:
-        return f"about {known.latency_s:.1f} s, and latency_s is {budget.latency_s:g}"
-    if candidate.samples < least_samples:
-        return f"{candidate.samples} samples, and sampling.min is {least_samples}"
+    if budget.latency_s is not None and measurements.latency_s > budget.latency_s:
+        return f"about {measurements.latency_s:.1f} s, and latency_s is {budget.latency_s:g}"
+    if candidate.samples < min_samples:
+        return f"{candidate.samples} samples, and sampling.min is {min_samples}"
     return None
 
 
@@ -295,7 +298,7 @@ def missing_package(candidate: Candidate) -> str | None:
     return None
 
 
-def least_of(sampling: object) -> int:
+def min_samples(sampling: object) -> int:
     """Return the number of samples that a policy always wants.
 
     Args:
@@ -336,7 +339,7 @@ def with_chain(data: object) -> object:
     except ValidationError:
         return wrong
     try:
-        choice = choose(budget, least_samples=least_of(drawn))
+        choice = choose(budget, min_samples=min_samples(drawn))
     except ValueError as error:
         _refuse("chain", str(error))
     return {
@@ -353,7 +356,9 @@ def _refuse(key: str, message: str) -> NoReturn:
     raise ValidationError.from_exception_data("policy", [details], hide_input=True)
 
 
-def must_be_auto(budget: ChainBudget | None, chain: Sequence[ScorerConfig], samples: int) -> None:
+def check_budget_use(
+    budget: ChainBudget | None, chain: Sequence[ScorerConfig], samples: int
+) -> None:
     """Refuse a budget without `chain: auto`.
 
     Args:
@@ -361,12 +366,12 @@ def must_be_auto(budget: ChainBudget | None, chain: Sequence[ScorerConfig], samp
         chain: Its chain, after `auto` was replaced.
         samples: Its `sampling.max`.
     """
-    there = [(_configs(one), one.samples) for one in candidates().values()] if budget else []
-    if budget and (list(chain), samples) not in there:
+    available = [(_configs(one), one.samples) for one in candidates().values()] if budget else []
+    if budget and (list(chain), samples) not in available:
         _refuse("budget", "has no use with a chain of your own; omit it, or write `chain: auto`")
 
 
-def or_auto(schema: dict[str, Any]) -> None:
+def allow_auto(schema: dict[str, Any]) -> None:
     """Make the JSON Schema of a chain accept `auto`.
 
     Args:
@@ -389,17 +394,17 @@ def on_frontier(points: Iterable[tuple[float, float]]) -> list[bool]:
         points: The cost and value of each. A point beats another if it costs no more, is worth no
             less, and differs from it.
     """
-    known = list(points)
+    listed = list(points)
     return [
-        not any(other[0] <= one[0] and other[1] >= one[1] and other != one for other in known)
-        for one in known
+        not any(other[0] <= one[0] and other[1] >= one[1] and other != one for other in listed)
+        for one in listed
     ]
 
 
-_CALLS, _MOST_CALLS = 100, 1_000
-_TOKENS, _MOST_TOKENS = 50_000, 500_000
+_CALLS, _MAX_CALLS = 100, 1_000
+_TOKENS, _MAX_TOKENS = 50_000, 500_000
 _PAIR_CALLS, _PAIR_TOKENS = 2, 1_000
-_LEAST_SAMPLES = 10
+_MIN_SAMPLES = 10
 _READING_SENTENCES = 50
 _REQUESTS_BESIDE = 5
 
@@ -433,10 +438,10 @@ def allowance(
         question_tokens: Tokens of the question and everything sent with it.
         reference_tokens: Tokens of the references and of the documents for regenerating the answer.
     """
-    pairs = sentences * max(samples, _LEAST_SAMPLES)
+    pairs = sentences * max(samples, _MIN_SAMPLES)
     given = (samples + _REQUESTS_BESIDE) * question_tokens
     given += min(sentences, _READING_SENTENCES) * reference_tokens
     return Allowance(
-        min(_CALLS + _PAIR_CALLS * pairs, _MOST_CALLS),
-        min(_TOKENS + _PAIR_TOKENS * pairs, _MOST_TOKENS) + 2 * given,
+        min(_CALLS + _PAIR_CALLS * pairs, _MAX_CALLS),
+        min(_TOKENS + _PAIR_TOKENS * pairs, _MAX_TOKENS) + 2 * given,
     )

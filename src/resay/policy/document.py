@@ -66,7 +66,7 @@ def shortened(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Position:
     """The position of a value in the file.
 
     Attributes:
@@ -86,24 +86,24 @@ class Document:
 
     Attributes:
         data: Mappings, lists, text, numbers, booleans and nulls.
-        spots: The position of every value; empty without a file.
+        positions: The position of every value; empty without a file.
         problems: The problems found while reading.
-        lost: Paths at which None replaces a value that could not be read.
+        unreadable: Paths at which None replaces a value that could not be read.
     """
 
     data: Any = None
-    spots: dict[Path, Spot] = field(default_factory=dict[Path, Spot])
+    positions: dict[Path, Position] = field(default_factory=dict[Path, Position])
     problems: list[Problem] = field(default_factory=list[Problem])
-    lost: set[Path] = field(default_factory=set[Path])
+    unreadable: set[Path] = field(default_factory=set[Path])
 
     def report(self, path: Path, message: str, line: int | None = None) -> None:
         """Record a problem and continue reading."""
         self.problems.append(Problem(path, message, line))
 
-    def lose(self, path: Path, message: str, line: int | None = None) -> None:
+    def mark_unreadable(self, path: Path, message: str, line: int | None = None) -> None:
         """Record a problem that makes a value unreadable, and continue with None in its place."""
         self.report(path, message, line)
-        self.lost.add(path)
+        self.unreadable.add(path)
 
 
 class UnreadableError(Exception):
@@ -174,7 +174,7 @@ def without_surrogates(text: str) -> str | None:
 def finite(value: object, path: Path, document: Document, line: int | None = None) -> object:
     """Return the value; if it is NaN or infinite, None, with a problem added to `document`."""
     if isinstance(value, float) and not math.isfinite(value):
-        document.lose(path, f"must be a finite number, not {value!r}", line)
+        document.mark_unreadable(path, f"must be a finite number, not {value!r}", line)
         return None
     return value
 
@@ -209,16 +209,16 @@ class _Copy:
 
     def _leaf(self, value: object, path: Path) -> object:
         if isinstance(value, str):
-            whole = without_surrogates(value)
-            if whole is None:
-                self.document.lose(path, "contains an unpaired surrogate")
-            return whole
+            cleaned = without_surrogates(value)
+            if cleaned is None:
+                self.document.mark_unreadable(path, "contains an unpaired surrogate")
+            return cleaned
         if value is None or isinstance(value, (bool, int, float)):
             return finite(value, path, self.document)
         if path == _FUNCTION and callable(value):
             return value
         message = "must be text, a number, true, false, null, a list or a mapping"
-        self.document.lose(path, f"{message}, not {_type_name(value)}")
+        self.document.mark_unreadable(path, f"{message}, not {_type_name(value)}")
         return None
 
 
@@ -244,7 +244,7 @@ _KINDS: Mapping[str, str] = {
     "a mapping": "model_type model_attributes_type dict_type mapping_type dataclass_type",
     "a list": "list_type tuple_type set_type frozen_set_type iterable_type",
 }
-_WANTED = {kind: wanted for wanted, kinds in _KINDS.items() for kind in kinds.split()}
+_EXPECTED = {kind: expected for expected, kinds in _KINDS.items() for kind in kinds.split()}
 _BOUNDS: Mapping[str, str] = {
     "greater_than": "greater than {gt}",
     "greater_than_equal": "at least {ge}",
@@ -275,7 +275,7 @@ class _Finding:
     """One error: either the expected kind of value, or a message."""
 
     path: Path
-    wanted: str | None = None
+    expected: str | None = None
     message: str = ""
     hint: str = ""
 
@@ -296,15 +296,17 @@ def problems_of(
     """
     errors = error.errors(include_url=False, include_input=False)
     findings = [
-        _finding(details, document, model) for details in errors if not _follows(details, document)
+        _finding(details, document, model)
+        for details in errors
+        if not _is_consequence(details, document)
     ]
-    return [*_wants(findings, document), *_statements(findings, document)]
+    return [*_type_problems(findings, document), *_statements(findings, document)]
 
 
-def _follows(details: ErrorDetails, document: Document) -> bool:
+def _is_consequence(details: ErrorDetails, document: Document) -> bool:
     """Return whether this error merely follows from another problem."""
     kind = details["type"]
-    path = _clean(details, document.data)
+    path = _data_path(details, document.data)
     if kind == "too_short":
         # pydantic does not count the rejected entries.
         least: int = details.get("ctx", {})["min_length"]
@@ -314,7 +316,7 @@ def _follows(details: ErrorDetails, document: Document) -> bool:
         return True
     if kind == "extra_forbidden":
         return False
-    return any(_related(path, lost) for lost in document.lost)
+    return any(_related(path, other) for other in document.unreadable)
 
 
 def _related(one: Path, other: Path) -> bool:
@@ -322,31 +324,31 @@ def _related(one: Path, other: Path) -> bool:
     return one[:shorter] == other[:shorter]
 
 
-def _wants(findings: list[_Finding], document: Document) -> Iterator[Problem]:
+def _type_problems(findings: list[_Finding], document: Document) -> Iterator[Problem]:
     """Join what union members expect; if one matched deeper, only its errors count."""
-    paths = dict.fromkeys(f.path for f in findings if f.wanted)
+    paths = dict.fromkeys(f.path for f in findings if f.expected)
     for path in paths:
         deeper = (f for f in findings if len(f.path) > len(path) and f.path[: len(path)] == path)
         if any(deeper):
             continue
-        here = [f for f in findings if f.path == path and f.wanted]
-        wanted = " or ".join(dict.fromkeys(f.wanted or "" for f in here))
+        here = [f for f in findings if f.path == path and f.expected]
+        expected = " or ".join(dict.fromkeys(f.expected or "" for f in here))
         hint = next((f.hint for f in here if f.hint), "")
-        message = f"must be {wanted}, not {_shown(path, document)}{hint}"
+        message = f"must be {expected}, not {_shown(path, document)}{hint}"
         yield Problem(path, message, _line(path, document))
 
 
 def _statements(findings: list[_Finding], document: Document) -> Iterator[Problem]:
-    for finding in dict.fromkeys(f for f in findings if not f.wanted):
+    for finding in dict.fromkeys(f for f in findings if not f.expected):
         yield Problem(finding.path, finding.message, _line(finding.path, document))
 
 
 def _finding(details: ErrorDetails, document: Document, model: type[BaseModel]) -> _Finding:
     kind = details["type"]
-    path = _clean(details, document.data)
+    path = _data_path(details, document.data)
     context = details.get("ctx", {})
-    if kind in _WANTED:
-        return _Finding(path, _WANTED[kind], hint=_quotes_hint(kind, path, document))
+    if kind in _EXPECTED:
+        return _Finding(path, _EXPECTED[kind], hint=_quotes_hint(kind, path, document))
     if kind in _CHOICES:
         expected = str(context["expected"])
         return _Finding(path, expected, hint=_choice_hint(expected, path, document))
@@ -373,7 +375,7 @@ def _message(details: ErrorDetails, path: Path, document: Document, model: type[
         return _unknown_key(path, document, model)
     if kind in _SIZES:
         return _size(kind, context)
-    return _foreign(details, path, document)
+    return _validator_message(details, path, document)
 
 
 def _unknown_tag(path: Path, context: Mapping[str, Any], document: Document) -> str:
@@ -404,7 +406,7 @@ def _size(kind: str, context: Mapping[str, Any]) -> str:
     return _SIZES[kind].format_map(context)
 
 
-def _foreign(details: ErrorDetails, path: Path, document: Document) -> str:
+def _validator_message(details: ErrorDetails, path: Path, document: Document) -> str:
     """Return the message of a validator, which may be third-party code, without secrets."""
     if _is_secret(path):
         return "is not valid"
@@ -430,7 +432,7 @@ def _choice_hint(expected: str, path: Path, document: Document) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _clean(details: ErrorDetails, data: object) -> Path:
+def _data_path(details: ErrorDetails, data: object) -> Path:
     """Return the path without the names of union members and validators that pydantic inserts."""
     loc = details["loc"]
     path: Path = ()
@@ -460,21 +462,21 @@ def _value_at(path: Path, data: object, default: object = None) -> object:
 
 def _line(path: Path, document: Document) -> int | None:
     """Return the value's line; for a missing or unknown key, that of the nearest enclosing key."""
-    spot = document.spots.get(path)
-    if spot is not None:
-        return spot.value
-    while path and path not in document.spots:
+    position = document.positions.get(path)
+    if position is not None:
+        return position.value
+    while path and path not in document.positions:
         path = path[:-1]
-    return document.spots[path].key if path in document.spots else None
+    return document.positions[path].key if path in document.positions else None
 
 
 def _shown(path: Path, document: Document) -> str:
     if _is_secret(path):
         return _HIDDEN
-    spot = document.spots.get(path)
-    if spot is not None and spot.written is not None:
+    position = document.positions.get(path)
+    if position is not None and position.written is not None:
         # Values from the environment must not appear in logs.
-        return f"the value of {shortened(spot.written)}"
+        return f"the value of {shortened(position.written)}"
     value = _value_at(path, document.data)
     if isinstance(value, (dict, list)):
         return "a mapping" if isinstance(value, dict) else "a list"
@@ -498,8 +500,8 @@ def _secrets(document: Document) -> list[str]:
     }
     found |= {
         str(_value_at(path, document.data))
-        for path, spot in document.spots.items()
-        if spot.written is not None
+        for path, position in document.positions.items()
+        if position.written is not None
     }
     return sorted((s for s in found if len(s) >= _SHORTEST_SECRET), key=len, reverse=True)
 

@@ -34,7 +34,7 @@ from resay.core.references import KINDS, is_path
 from resay.core.verdict import Band, over
 from resay.errors import PolicyError
 from resay.policy.actions import Annotate, Block, Finish, Regenerate, Seconds, Step, Unit
-from resay.policy.auto import ChainBudget, must_be_auto, or_auto, with_chain
+from resay.policy.auto import ChainBudget, allow_auto, check_budget_use, with_chain
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.reading import read_text, read_yaml, with_variables
 from resay.policy.reporting import JournalConfig, ObserverConfig
@@ -364,7 +364,7 @@ class Policy(Strict):
         strict=False,
         description="The methods, in the order in which they run; auto = the best known chain"
         " that fits `budget`, with its number of samples.",
-        json_schema_extra=or_auto,
+        json_schema_extra=allow_auto,
     )
     budget: ChainBudget | None = Field(
         default=None,
@@ -462,7 +462,7 @@ class Policy(Strict):
 
     @model_validator(mode="after")
     def _budget_must_have_a_use(self) -> Policy:
-        must_be_auto(self.budget, self.chain, self.sampling.max)
+        check_budget_use(self.budget, self.chain, self.sampling.max)
         return self
 
     @field_validator("chain")

@@ -22,7 +22,7 @@ from resay.errors import PolicyError
 from resay.policy.document import (
     Document,
     Path,
-    Spot,
+    Position,
     UnreadableError,
     check_bounds,
     finite,
@@ -48,13 +48,13 @@ _WORDS: Mapping[str, object] = {
 }
 
 
-def read_text(path: FilePath, source: str, called: str = "policy") -> str:
+def read_text(path: FilePath, source: str, file_kind: str = "policy") -> str:
     """Read a policy file, or another file in the same format.
 
     Args:
         path: The file, in UTF-8.
         source: The name of the file in messages.
-        called: What messages call this kind of file.
+        file_kind: What messages call this kind of file.
 
     Raises:
         PolicyError: The file cannot be read, or is too large.
@@ -64,7 +64,7 @@ def read_text(path: FilePath, source: str, called: str = "policy") -> str:
             read = file.read(MAX_BYTES + 1)
         if len(read) <= MAX_BYTES:
             return read.decode("utf-8-sig")
-        message = _too_large(called)
+        message = _too_large(file_kind)
     except UnicodeDecodeError as error:
         message = f"not UTF-8 (byte {error.start}); save the file as UTF-8"
     except FileNotFoundError:
@@ -77,8 +77,8 @@ def read_text(path: FilePath, source: str, called: str = "policy") -> str:
     raise PolicyError([f"{source}: {message}"])
 
 
-def _too_large(called: str) -> str:
-    return f"larger than {MAX_BYTES:,} bytes; check that it is a {called}"
+def _too_large(file_kind: str) -> str:
+    return f"larger than {MAX_BYTES:,} bytes; check that it is a {file_kind}"
 
 
 def read_yaml(
@@ -86,7 +86,7 @@ def read_yaml(
     *,
     source: str,
     env: Mapping[str, str],
-    called: str = "policy",
+    file_kind: str = "policy",
     example: str = "chain: [{method: prompt}]",
 ) -> Document:
     """Parse the text of a policy, or of another file in the same format.
@@ -95,7 +95,7 @@ def read_yaml(
         text: YAML, one document with a mapping at the top.
         source: The name of the text in messages; its path, if it has one.
         env: The environment variables.
-        called: What messages call this kind of file.
+        file_kind: What messages call this kind of file.
         example: The shortest valid text, shown if the text is empty.
 
     Returns:
@@ -106,9 +106,9 @@ def read_yaml(
     """
     try:
         if len(text) > MAX_BYTES:
-            raise UnreadableError(_too_large(called))
-        root = _composed(text, called, example)
-        walk = _Walk(env)
+            raise UnreadableError(_too_large(file_kind))
+        root = _compose(text, file_kind, example)
+        walk = _Converter(env)
         walk.document.data = walk.build(root, (), root.start_mark.line + 1)
     except UnreadableError as error:
         problem = error.problem
@@ -139,10 +139,10 @@ class _Loader(yaml.SafeLoader):
         return ""
 
 
-def _composed(text: str, called: str, example: str) -> yaml.Node:
+def _compose(text: str, file_kind: str, example: str) -> yaml.Node:
     loader = _loader(text)
     try:
-        return _only_document(loader, called, example)
+        return _only_document(loader, file_kind, example)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
@@ -163,17 +163,17 @@ def _loader(text: str) -> _Loader:
         raise UnreadableError("a character that YAML does not allow", line) from None
 
 
-def _only_document(loader: _Loader, called: str, example: str) -> yaml.Node:
+def _only_document(loader: _Loader, file_kind: str, example: str) -> yaml.Node:
     node = loader.get_node() if loader.check_node() else None
     if node is None or (isinstance(node, yaml.ScalarNode) and node.value == ""):
-        raise UnreadableError(f"the {called} is empty; the shortest is: {example}", 1)
+        raise UnreadableError(f"the {file_kind} is empty; the shortest is: {example}", 1)
     if loader.check_node():
-        message = f"a second document begins here; a {called} must be a single document"
+        message = f"a second document begins here; a {file_kind} must be a single document"
         raise UnreadableError(message, loader.line + 1)
     if not isinstance(node, yaml.MappingNode):
         kind = "a list" if isinstance(node, yaml.SequenceNode) else "a single value"
         line = node.start_mark.line + 1
-        raise UnreadableError(f"a {called} must be a mapping (key: value), not {kind}", line)
+        raise UnreadableError(f"a {file_kind} must be a mapping (key: value), not {kind}", line)
     return node
 
 
@@ -190,7 +190,7 @@ def _syntax_message(error: yaml.MarkedYAMLError, text: str, line: int | None) ->
     return f"not valid YAML: {problem}"
 
 
-class _Walk:
+class _Converter:
     """Converts nodes to plain data; use one instance per text."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
@@ -202,10 +202,10 @@ class _Walk:
     def build(self, node: yaml.Node, path: Path, key_line: int) -> Any:
         line = node.start_mark.line + 1
         self._count(path, line)
-        self.document.spots[path] = Spot(key_line, line)
+        self.document.positions[path] = Position(key_line, line)
         self._refuse_tag(node, path, line)
         if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node, path, Spot(key_line, line))
+            return self._scalar(node, path, Position(key_line, line))
         if isinstance(node, yaml.MappingNode):
             data: dict[str, Any] = {}
             self._fill(data, node, path)
@@ -223,7 +223,7 @@ class _Walk:
     def _refuse_tag(self, node: yaml.Node, path: Path, line: int) -> None:
         if node.tag:
             message = "tags (!name) are not supported; quote a value that begins with !"
-            self.document.lose(path, message, line)
+            self.document.mark_unreadable(path, message, line)
 
     @contextmanager
     def _inside(self, node: yaml.Node, path: Path) -> Generator[None]:
@@ -274,24 +274,24 @@ class _Walk:
             self.document.report(path, "a key must be text, not a list or a mapping", line)
             return None
         text = cast("str", node.value)
-        key = _typed(text) if _is_plain(node) else text
+        key = _scalar_value(text) if _is_plain(node) else text
         if not isinstance(key, str):
             message = f"a key must be text; write it as {shortened(text)}"
             self.document.report(path, message, line)
             return None
-        return self._whole(key, path, line)
+        return self._checked_text(key, path, line)
 
-    def _scalar(self, node: yaml.ScalarNode, path: Path, spot: Spot) -> Any:
+    def _scalar(self, node: yaml.ScalarNode, path: Path, position: Position) -> Any:
         written = cast("str", node.value)
-        text = self._interpolated(written, path, spot.value)
+        text = self._interpolated(written, path, position.value)
         if text is None:
             return None
         if text != written:
-            self.document.spots[path] = Spot(spot.key, spot.value, written)
-        value = _typed(text) if _is_plain(node) else text
+            self.document.positions[path] = Position(position.key, position.value, written)
+        value = _scalar_value(text) if _is_plain(node) else text
         if isinstance(value, str):
-            return self._whole(value, path, spot.value)
-        return finite(value, path, self.document, spot.value)
+            return self._checked_text(value, path, position.value)
+        return finite(value, path, self.document, position.value)
 
     def _interpolated(self, text: str, path: Path, line: int) -> str | None:
         failed = False
@@ -303,7 +303,7 @@ class _Walk:
             message, value = self._variable(match)
             if message:
                 failed = True
-                self.document.lose(path, message, line)
+                self.document.mark_unreadable(path, message, line)
             return value
 
         text = _VARIABLE.sub(value_of, text)
@@ -324,18 +324,18 @@ class _Walk:
             return f"{message}; set it or write ${{{name}:-default}}", ""
         return None, value
 
-    def _whole(self, text: str, path: Path, line: int) -> str | None:
-        whole = without_surrogates(text)
-        if whole is None:
-            self.document.lose(path, "contains an unpaired surrogate", line)
-        return whole
+    def _checked_text(self, text: str, path: Path, line: int) -> str | None:
+        cleaned = without_surrogates(text)
+        if cleaned is None:
+            self.document.mark_unreadable(path, "contains an unpaired surrogate", line)
+        return cleaned
 
 
 def _is_plain(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.style is None
 
 
-def _typed(text: str) -> object:
+def _scalar_value(text: str) -> object:
     """Return the value of an unquoted scalar; anything ambiguous is text."""
     if text in _WORDS:
         return _WORDS[text]

@@ -16,8 +16,8 @@ from functools import partial
 import anyio
 import anyio.lowlevel
 
-from resay._internal.retrying import retried
-from resay._internal.telemetry import here, span
+from resay._internal.retrying import call_with_retries
+from resay._internal.telemetry import current_trace_context, span
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError, ProviderTimeoutError
@@ -140,7 +140,9 @@ class Retrying(Layer):
         Raises:
             ProviderError: The last failure, once retries are used up or pointless.
         """
-        return await retried(partial(self.inner.complete, query, n=n), self._retries, _BACKOFF_S)
+        return await call_with_retries(
+            partial(self.inner.complete, query, n=n), self._retries, _BACKOFF_S
+        )
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
@@ -156,7 +158,7 @@ class Retrying(Layer):
             async def begin() -> AsyncIterator[Chunk]:
                 return await stack.enter_async_context(begin_stream(self.inner, query))
 
-            yield await retried(begin, self._retries, _BACKOFF_S)
+            yield await call_with_retries(begin, self._retries, _BACKOFF_S)
 
 
 class Traced(Layer):
@@ -173,7 +175,7 @@ class Traced(Layer):
     def __init__(self, inner: Provider, name: str) -> None:
         super().__init__(inner)
         self._name = name
-        self._place = here()
+        self._place = current_trace_context()
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request."""

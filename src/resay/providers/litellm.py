@@ -22,7 +22,7 @@ import anyio.to_thread
 
 from resay._internal.event_loops import PerLoop
 from resay._internal.nesting import marked
-from resay._internal.retrying import attempts, retry_after_s
+from resay._internal.retrying import retrier, retry_after_s
 from resay._internal.telemetry import Span, span
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Query
@@ -232,7 +232,7 @@ class LiteLLMEmbedder:
         self._dimensions = dimensions
         self._batch = batch
         self._timeout_s = timeout_s
-        self._attempts = partial(attempts, retries, 0.5)
+        self._attempts = partial(retrier, retries, 0.5)
         self._turns = ProcessLimits(concurrency)
         self._usage = Usage()
         self._lock = threading.Lock()

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from resay._internal._version import __version__
 from resay._internal.importing import import_named
-from resay._internal.telemetry import request_id, traced
+from resay._internal.telemetry import current_trace_ids, request_id
 from resay.core.verdict import Decision, Verdict
 from resay.engine.actions import Action
 from resay.errors import ConfigurationError
@@ -93,7 +93,7 @@ class Observer(Protocol):
         Returns:
             The place, or None not to push the verdict.
         """
-        ids = traced()
+        ids = current_trace_ids()
         return Place(*ids) if ids else None
 
     def send(self, findings: Sequence[tuple[Place, Finding]], /) -> None:

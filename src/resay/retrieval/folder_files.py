@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeGuard, cast
 import yaml
 
 from resay._internal.importing import load_optional
-from resay.core.segmentation.blocks import Block, Kind, lay_out
+from resay.core.segmentation.blocks import Block, Kind, parse_layout
 from resay.core.segmentation.sentences import sentence_ends
 from resay.errors import ConfigurationError, MissingDependencyError
 
@@ -220,7 +220,7 @@ def split_markdown(text: str, *, title: str, matter: FrontMatter | None = None) 
 
 
 def _blocks(text: str, start: int) -> Iterator[Block]:
-    for block in lay_out(text[start:]).blocks:
+    for block in parse_layout(text[start:]).blocks:
         yield Block(block.kind, block.start + start, block.end + start)
 
 

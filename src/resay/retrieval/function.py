@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import anyio.to_thread
 
-from resay._internal.importing import import_named, is_async, is_import_path, name_of
+from resay._internal.importing import import_named, import_path_of, is_async, is_import_path
 from resay._internal.nesting import marked
 from resay.core.query import Query
 from resay.core.references import Document, Reference, own_reference
@@ -39,7 +39,7 @@ def as_retriever(found: object) -> AdaptedRetriever:
     Raises:
         ConfigurationError: `found` is neither.
     """
-    return _made(found, name_of(found))
+    return _made(found, import_path_of(found))
 
 
 def find_retriever(name: str) -> AdaptedRetriever:

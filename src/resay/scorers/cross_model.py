@@ -44,7 +44,7 @@ import anyio
 from pydantic import Field, model_validator
 
 from resay._internal.strict import Strict
-from resay.core.non_claims import claims_nothing
+from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction, EvidenceKind, Scores, mean_score, tally
 from resay.providers.base import Completion
@@ -411,7 +411,7 @@ def _parse(answer: str) -> _Opinion | None:
 def _says_nothing(sample: Passage, question: str) -> bool:
     """Return whether a sample only refuses, or says that something is unknown."""
     sentences = sample.sentences
-    return all(claims_nothing(s.text, is_open=True, asked=question) for s in sentences)
+    return all(non_claim_kind(s.text, is_open=True, asked=question) for s in sentences)
 
 
 def _cross(found: Scores, i: int) -> float | None:

@@ -15,7 +15,7 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Splitter
 from resay.core.query import Message, Query
 from resay.core.references import Citation, Reference
-from resay.core.tokens import Runs
+from resay.core.tokens import CachedTokenizer
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions, Provider
@@ -46,13 +46,13 @@ class Sample:
         index: int,
         text: str,
         splitter: Splitter = "builtin",
-        runs: Runs | None = None,
+        runs: CachedTokenizer | None = None,
         logprobs: tuple[TokenLogprob, ...] = (),
     ) -> None:
         self.index = index
         self.text = text
         self.logprobs = logprobs
-        self.runs = Runs() if runs is None else runs
+        self.runs = CachedTokenizer() if runs is None else runs
         self._splitter: Splitter = splitter
         self._derived: dict[object, object] = {}
 
@@ -106,7 +106,7 @@ class Samples:
         self._deriving = anyio.Lock()
         self._differ = False
         self.chars = 0
-        self.runs = Runs()
+        self.runs = CachedTokenizer()
         self.add(texts)
 
     def add(self, texts: Iterable[str]) -> None:

@@ -567,7 +567,7 @@ class _Claim:
 
     def _near(self, words: frozenset[str]) -> dict[int, float]:
         """Return how many words each sentence shares, by position in the index."""
-        return self._index.shared.with_any(words)[0]
+        return self._index.shared.search(words)[0]
 
     def _polarity(self) -> _Item | None:
         """Return the sentence's answer to a yes-or-no question as an item, or None."""

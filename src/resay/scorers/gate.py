@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
-from resay._internal.importing import import_named, is_async, name_of
+from resay._internal.importing import import_named, import_path_of, is_async
 from resay._internal.strict import Strict
 from resay.core.non_claims import nothing_to_check
 from resay.core.passage import Passage
@@ -44,12 +44,13 @@ def resolve(function: str | Decide) -> Decide:
     """
     found: Any = import_named(function) if isinstance(function, str) else function
     if not callable(found):
-        raise ConfigurationError(f"{name_of(function)!r} is not a function")
+        raise ConfigurationError(f"{import_path_of(function)!r} is not a function")
     try:
         inspect.signature(found).bind(None, "")
     except TypeError as error:
         raise ConfigurationError(
-            f"{name_of(function)!r} must take two arguments, the query and the response's text"
+            f"{import_path_of(function)!r} must take two arguments, the query and the response's"
+            " text"
         ) from error
     except ValueError:
         pass  # Some functions written in C have no signature.
@@ -103,7 +104,7 @@ def _function(value: object) -> object:
 Function = Annotated[
     str | Decide | None,
     PlainValidator(_function),
-    PlainSerializer(lambda f: f and name_of(f), when_used="json"),
+    PlainSerializer(lambda f: f and import_path_of(f), when_used="json"),
     WithJsonSchema({"anyOf": [{"type": "string", "pattern": _PATH}, {"type": "null"}]}),
 ]
 
@@ -214,7 +215,7 @@ class When(Strict):
     async def _by_call(self, query: Query | None, passage: Passage) -> str | None:
         if self.call is None:
             return None
-        name = name_of(self.call)
+        name = import_path_of(self.call)
         function = resolve(self.call)
         try:
             is_wanted = await asks(function, query, passage.text)

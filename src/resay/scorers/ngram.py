@@ -42,7 +42,7 @@ from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
-from resay.core.tokens import Runs, tokenize
+from resay.core.tokens import CachedTokenizer, tokenize
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig
 from resay.scorers.evidence import Evidence, Sample
@@ -55,7 +55,7 @@ class _Counting:
     """Counts the n-grams of texts."""
 
     n: int
-    runs: Runs = field(compare=False)
+    runs: CachedTokenizer = field(compare=False)
 
     def __call__(self, texts: Sequence[Passage | Sample]) -> _Model:
         if self.n == 1:
@@ -78,7 +78,7 @@ class _CountingEach:
 
     n: int
     response: Passage | None
-    runs: Runs = field(compare=False)
+    runs: CachedTokenizer = field(compare=False)
 
     def __call__(self, texts: Sequence[Sample]) -> list[_Model]:
         count, beside = (

@@ -40,7 +40,7 @@ from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
-from resay.core.tokens import Runs, Shared, tokenize
+from resay.core.tokens import CachedTokenizer, InvertedIndex, tokenize
 from resay.core.verdict import Contradiction, tally
 from resay.errors import ConfigurationError
 from resay.models import ModelField, config_of, pair_classifier
@@ -76,9 +76,9 @@ class Nearest:
 
     def __init__(self, sentences: Sequence[str]) -> None:
         self._sentences = sentences
-        runs, total = Runs(), 1 + len(sentences)
+        runs, total = CachedTokenizer(), 1 + len(sentences)
         self._words = [runs.tokens(sentence) for sentence in sentences]
-        self._shared = Shared(self._words, lambda count: log(total / count) ** 2)
+        self._shared = InvertedIndex(self._words, lambda count: log(total / count) ** 2)
         self._lengths = [sqrt(self._shared.weight(words)) for words in self._words]
 
     def to(self, sentence: str, count: int) -> list[str]:
@@ -93,9 +93,9 @@ class Nearest:
         """
         stop_if_abandoned()
         words = set(tokenize(sentence))
-        found, rest = self._shared.with_any(words)
+        found, rest = self._shared.search(words)
         bounds = [(-(weight + rest) / self._lengths[i], i) for i, weight in found.items()]
-        near = [i for _, i in self._shared.first(bounds)]
+        near = [i for _, i in self._shared.smallest(bounds)]
         best = sorted(near, key=lambda i: (-self._nearness(words, i), i))[:count]
         others = (i for i in range(len(self._sentences)) if i not in found)
         best += islice(others, count - len(best))

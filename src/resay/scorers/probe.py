@@ -35,7 +35,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from resay.core.non_claims import claims_nothing
+from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score
 from resay.errors import BudgetExceededError
@@ -100,7 +100,7 @@ _BEFORE_CHARS = 4_000
 def _is_unknown(answer: str) -> bool:
     """Return whether an answer says that something is unknown."""
     is_unknown = any(word in answer.casefold() for word in _NOT_KNOWN)
-    return is_unknown or claims_nothing(answer, is_open=False) is not None
+    return is_unknown or non_claim_kind(answer, is_open=False) is not None
 
 
 @dataclass(frozen=True, slots=True)

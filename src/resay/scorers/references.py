@@ -44,9 +44,9 @@ from resay.core.quantities import negations
 from resay.core.references import (
     Citation,
     Reference,
-    names_another,
-    names_it,
-    naming,
+    mention_score,
+    mentions_name,
+    mentions_similar,
     newness,
 )
 from resay.core.tokens import tokenize
@@ -668,13 +668,15 @@ class _Subjects:
         claimed = _names_in(claim)
         asked = [name for name in self._asked if _names_any([name], claim)] or self._asked
         for names in (asked, claimed):
-            sure = [max((naming(name, t) for name in names), default=0.0) for t in self._texts]
+            sure = [
+                max((mention_score(name, t) for name in names), default=0.0) for t in self._texts
+            ]
             if any(sure):
                 return [k for k, one in enumerate(sure) if one == max(sure)]
         about = [
             k
             for k, text in enumerate(self._texts)
-            if not any(names_another(name, text) for name in asked)
+            if not any(mentions_similar(name, text) for name in asked)
         ]
         for names in (asked, claimed):
             words = {word.casefold() for name in names for word in _NAME.findall(name)}
@@ -691,4 +693,4 @@ def _names_in(text: str) -> list[str]:
 
 
 def _names_any(names: Sequence[str], text: str) -> bool:
-    return any(names_it(name, text) for name in names)
+    return any(mentions_name(name, text) for name in names)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, cast
 from pydantic import ConfigDict, Field, create_model
 
 from resay._internal.importing import import_named, is_import_path
-from resay._internal.strict import Found, Imported
+from resay._internal.strict import Imported, LazyMapping
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.verdict import Contradiction, EvidenceKind, Scores
@@ -88,7 +88,7 @@ def registry() -> Mapping[str, type[Any]]:
             return installed[name]
         return getattr(import_module(f"resay.scorers.{name}"), _BUILT_IN[name])
 
-    return Found([*_BUILT_IN, *installed], find)
+    return LazyMapping([*_BUILT_IN, *installed], find)
 
 
 def _load(point: EntryPoint) -> type[Any] | None:

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal, cast
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.tokens import Shared, tokenize
+from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import Contradiction
 from resay.providers.base import Completion, Completions, Layer, Provider
 from resay.scorers.base import SampleConfig
@@ -327,9 +327,9 @@ class _Values:
         return any(math.isclose(number, other) for other in nearest)
 
     def _most_shared(self, tokens: frozenset[str]) -> int:
-        found, _ = self._shared.with_any(tokens)
+        found, _ = self._shared.search(tokens)
         bounds = [(-count, place) for place, count in found.items()]
-        near = (self._tokens[place] for _, place in self._shared.first(bounds))
+        near = (self._tokens[place] for _, place in self._shared.smallest(bounds))
         return max((len(tokens & other) for other in near), default=0)
 
     @cached_property
@@ -337,8 +337,8 @@ class _Values:
         return [_counted(text) for text in self._texts]
 
     @cached_property
-    def _shared(self) -> Shared:
-        return Shared(self._tokens, lambda count: 1.0)
+    def _shared(self) -> InvertedIndex:
+        return InvertedIndex(self._tokens, lambda count: 1.0)
 
 
 def _words(text: str) -> tuple[str, ...]:

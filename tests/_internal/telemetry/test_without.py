@@ -8,12 +8,12 @@ import sys
 CHECK = """
 import logging, sys
 from resay import Guard
-from resay._internal.telemetry import here, span
+from resay._internal.telemetry import current_trace_context, span
 
 guard = Guard({"chain": [{"method": "ngram"}], "threshold": {"passage": 0.5}})
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s %(decision)s")
 guard.check("The bridge opened in 1932.", samples=["It opened in 1932.", "It opened then."])
-assert here() is None
+assert current_trace_context() is None
 with span("anything", {"a": 1}) as around:
     around.set({"b": None})
 print(sorted(m for m in sys.modules if m.startswith("opentelemetry") and sys.modules[m]))
@@ -46,7 +46,7 @@ def test_a_check_with_a_package_that_is_too_old() -> None:
 
 
 def test_the_application_may_begin_to_use_it_later() -> None:
-    later = "import opentelemetry.trace\nprint(here() is not None)"
+    later = "import opentelemetry.trace\nprint(current_trace_context() is not None)"
     logged, loaded, seen = run(CHECK + later)
     assert logged.startswith("resay ")
     assert loaded == "[]"

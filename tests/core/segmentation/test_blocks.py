@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.passage import Passage
-from resay.core.segmentation.blocks import lay_out
+from resay.core.segmentation.blocks import parse_layout
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
-    return [(block.kind, text[block.start : block.end]) for block in lay_out(text).blocks]
+    return [(block.kind, text[block.start : block.end]) for block in parse_layout(text).blocks]
 
 
 def sentences(text: str) -> list[str]:
@@ -163,7 +163,7 @@ def test_pieces_keep_the_marker_and_the_white_space_after() -> None:
     ],
 )
 def test_a_number_at_the_start_of_a_line_of_prose_is_no_marker(text: str) -> None:
-    assert lay_out(text).markers == ()
+    assert parse_layout(text).markers == ()
 
 
 def test_years_stay_in_their_sentences() -> None:
@@ -243,7 +243,7 @@ def test_a_paragraph_separator_ends_a_sentence() -> None:
 
 @given(st.text(st.sampled_from("a1 \n\r\t\u2028\u2029`~#>-*|:=$\\[]<!.)x^")))
 def test_blocks_cover_the_text_and_masking_keeps_its_length(text: str) -> None:
-    layout = lay_out(text)
+    layout = parse_layout(text)
     assert "".join(text[block.start : block.end] for block in layout.blocks) == text
     assert all(block.start < block.end for block in layout.blocks)
     assert len(layout.masked) == len(text)

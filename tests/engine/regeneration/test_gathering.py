@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Document
-from resay.core.references import names_another, names_it, naming
+from resay.core.references import mention_score, mentions_name, mentions_similar
 from resay.engine.regeneration.search import DocumentSearch
 from resay.policy import Regenerate
 from resay.retrieval import as_retriever, fused
@@ -130,7 +130,7 @@ def test_every_document_is_in_the_fused_ranking_once(rankings: list[list[Documen
     ],
 )
 def test_a_name_is_not_part_of_another(name: str, text: str, found: bool) -> None:
-    assert names_it(name, text) is found
+    assert mentions_name(name, text) is found
 
 
 async def test_what_names_the_subject_comes_first_however_the_retriever_ranks_it() -> None:
@@ -180,8 +180,8 @@ async def test_the_edition_is_where_the_policy_says() -> None:
 
 
 def test_a_longer_name_may_be_of_something_else() -> None:
-    assert naming("Garmo X100", "The Garmo X100 Pro weighs 3 kg.") == 0.5
-    assert naming("Garmo X100", "Garmo X100 Manual. The Garmo X100 weighs 3 kg.") == 1.0
+    assert mention_score("Garmo X100", "The Garmo X100 Pro weighs 3 kg.") == 0.5
+    assert mention_score("Garmo X100", "Garmo X100 Manual. The Garmo X100 weighs 3 kg.") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_longer_name_may_be_of_something_else() -> None:
     ],
 )
 def test_what_has_nearly_the_same_name_is_something_else(name: str, text: str, found: bool) -> None:
-    assert names_another(name, text) is found
+    assert mentions_similar(name, text) is found
 
 
 async def test_what_speaks_of_something_else_with_nearly_the_same_name_is_left_out() -> None:

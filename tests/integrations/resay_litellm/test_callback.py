@@ -124,7 +124,7 @@ async def test_what_goes_wrong_is_an_inconclusive_verdict(guarded, provider, mon
     async def broken(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("words of the answer")
 
-    monkeypatch.setattr(Guard, "arun", broken)
+    monkeypatch.setattr(Guard, "aask_with", broken)
     provider.clear_faults()
     failed = await guarded.acompletion(**asked(provider, MADE_UP))
 

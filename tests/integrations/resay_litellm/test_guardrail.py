@@ -289,7 +289,7 @@ async def test_a_guard_that_breaks_does_not_lose_the_answer(
     async def broken(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("words of the answer")
 
-    monkeypatch.setattr(Guard, "arun", broken)
+    monkeypatch.setattr(Guard, "aask_with", broken)
     policy = {**JUDGED, **BLOCK, "on_error": on_error}
     response = await checked(make_guardrail(policy), router, ask(MADE_UP))
 

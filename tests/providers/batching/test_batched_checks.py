@@ -127,9 +127,9 @@ async def test_only_recorded_answers_can_be_checked(tmp_path: Path) -> None:
         guard.astream("Who built it?")
     query, sources = Query.of("Who built it?"), Sources.all(ReplayProvider({}))
     with pytest.raises(ConfigurationError, match=said):
-        await guard.arun(query, sources)
+        await guard.aask_with(query, sources)
     with pytest.raises(ConfigurationError, match=said):
-        await guard.arun_check(TRUE, query, sources)
+        await guard.acheck_with(TRUE, query, sources)
     # An adapter, or the gateway.
     for given in (guard, guard.policy):
         with pytest.raises(ConfigurationError, match=said):

@@ -110,7 +110,7 @@ def count(path: Path) -> int:
 async def test_guards_with_the_same_settings_share_one_journal(tmp_path: Path) -> None:
     one, other = Guard(policy(tmp_path)), Guard(policy(tmp_path))
     assert one.journal is other.journal
-    assert one.notifying(print).journal is one.journal
+    assert one.with_listeners(print).journal is one.journal
     assert Guard(policy(tmp_path, content="none")).journal is not one.journal
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from resay._internal.telemetry.outcome import (
     AttributeValue,
     Outcome,
-    Place,
+    TraceContext,
     log_outcome,
     request_id,
 )
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from resay._internal.telemetry.otel import OpenTelemetry
 __all__ = [
     "AttributeValue",
-    "Checking",
+    "CheckSpan",
     "Outcome",
-    "Place",
     "Span",
-    "checking",
-    "here",
-    "inside",
-    "place_of",
+    "TraceContext",
+    "check_span",
+    "current_trace_context",
+    "current_trace_ids",
+    "forget_check",
     "request_id",
-    "sent_from",
     "span",
-    "traced",
-    "unchecked",
+    "trace_context_from",
+    "trace_context_of",
+    "use_trace_context",
 ]
 
 
@@ -58,7 +58,7 @@ class _NoSpan:
 _NO_SPAN: AbstractContextManager[Span] = nullcontext(_NoSpan())
 
 
-def in_use() -> OpenTelemetry | None:
+def opentelemetry_in_use() -> OpenTelemetry | None:
     """Return OpenTelemetry; None if the application has not imported it.
 
     Without that import the application has configured no exporter, and importing it would only cost
@@ -77,68 +77,72 @@ def _loaded() -> OpenTelemetry | None:
     return OpenTelemetry()
 
 
-def here() -> Place | None:
-    """Return the caller's place in the span tree."""
-    otel = in_use()
-    return otel.here() if otel else None
+def current_trace_context() -> TraceContext | None:
+    """Return the caller's trace context."""
+    otel = opentelemetry_in_use()
+    return otel.current_trace_context() if otel else None
 
 
-_checked: ContextVar[Place | None] = ContextVar("resay_checked", default=None)
+_last_check: ContextVar[TraceContext | None] = ContextVar("resay_checked", default=None)
 
 
-def unchecked() -> None:
+def forget_check() -> None:
     """Forget the last check of this context, so that later events are not linked to it."""
-    _checked.set(None)
+    _last_check.set(None)
 
 
-def traced() -> tuple[str, str] | None:
+def current_trace_ids() -> tuple[str, str] | None:
     """Return the hexadecimal IDs of the current trace and span.
 
     Outside any span, those of the last check of this context.
     """
-    otel = in_use()
+    otel = opentelemetry_in_use()
     if otel is None:
         return None
-    return otel.ids(None) or otel.ids(_checked.get())
+    return otel.ids(None) or otel.ids(_last_check.get())
 
 
-def place_of(found: object) -> Place | None:
-    """Return the place of a span opened by other code; None if it is not a span."""
-    otel = in_use()
-    return otel.place_of(found) if otel else None
+def trace_context_of(found: object) -> TraceContext | None:
+    """Return the trace context of a span opened by other code; None if it is not a span."""
+    otel = opentelemetry_in_use()
+    return otel.trace_context_of(found) if otel else None
 
 
-def sent_from(headers: Mapping[str, str]) -> Place | None:
-    """Return the place that a request's headers name, for example in `traceparent`.
+def trace_context_from(headers: Mapping[str, str]) -> TraceContext | None:
+    """Return the trace context in a request's headers, for example in `traceparent`.
 
     Args:
         headers: The headers, with lower-case names.
 
     Returns:
-        The place; None if a span is already open for the request.
+        The trace context; None if a span is already open for the request.
     """
-    otel = in_use()
-    return otel.sent_from(headers) if otel else None
+    otel = opentelemetry_in_use()
+    return otel.trace_context_from(headers) if otel else None
 
 
-def inside(place: Place | None) -> AbstractContextManager[None]:
-    """Make the spans opened in the context children of a place.
+def use_trace_context(trace_context: TraceContext | None) -> AbstractContextManager[None]:
+    """Make the spans opened in the block children of a trace context's span.
 
     Args:
-        place: The place; None for no change.
+        trace_context: The trace context; None for no change.
 
     Returns:
         A context manager. Exit it in the task that entered it.
     """
-    otel = in_use()
-    return otel.inside(place) if otel and place is not None else nullcontext()
+    otel = opentelemetry_in_use()
+    return (
+        otel.use_trace_context(trace_context)
+        if otel and trace_context is not None
+        else nullcontext()
+    )
 
 
 def span(
     name: str,
     attributes: Mapping[str, AttributeValue] | None = None,
     *,
-    parent: Place | None = None,
+    parent: TraceContext | None = None,
 ) -> AbstractContextManager[Span]:
     """Open a span around a block.
 
@@ -148,16 +152,16 @@ def span(
     Args:
         name: The name of the span.
         attributes: Its initial attributes; None values are left out.
-        parent: Its parent; by default the caller's place.
+        parent: Its parent; by default the caller's span.
 
     Returns:
         A context manager. Exit it in the task that entered it.
     """
-    otel = in_use()
+    otel = opentelemetry_in_use()
     return otel.span(name, attributes or {}, parent) if otel else _NO_SPAN
 
 
-class Checking:
+class CheckSpan:
     """A check in progress."""
 
     def __init__(self, around: Span, model: str | None, policy: Sequence[str]) -> None:
@@ -167,25 +171,25 @@ class Checking:
         self._has_ended = False
         self._started = time.perf_counter()
 
-    def ended(self, outcome: Outcome) -> None:
+    def report(self, outcome: Outcome) -> None:
         """Report the outcome: on the span, as an event, in the metrics and in the log."""
         self._has_ended = True
         self._span.set(outcome.attributes)
-        otel = in_use()
+        otel = opentelemetry_in_use()
         if otel:
             otel.evaluated(outcome)
             otel.count(outcome, self._model)
         log_outcome(outcome, model=self._model, policy=self._policy)
 
-    def failed(self, error: Exception) -> None:
+    def report_failure(self, error: Exception) -> None:
         """Report a failure without a verdict, unless an outcome was reported already."""
-        otel = in_use()
+        otel = opentelemetry_in_use()
         if otel and not self._has_ended:
             otel.count_failure(error, self._model, time.perf_counter() - self._started)
 
 
 @contextmanager
-def checking(*, model: str | None, policy: Sequence[str]) -> Generator[Checking, None, None]:
+def check_span(*, model: str | None, policy: Sequence[str]) -> Generator[CheckSpan, None, None]:
     """Open the span of a whole check around a block.
 
     Args:
@@ -201,10 +205,10 @@ def checking(*, model: str | None, policy: Sequence[str]) -> Generator[Checking,
         "openinference.span.kind": "GUARDRAIL",
     }
     with span("resay.check", attributes) as around:
-        _checked.set(here())
-        check = Checking(around, model, policy)
+        _last_check.set(current_trace_context())
+        check = CheckSpan(around, model, policy)
         try:
             yield check
         except Exception as error:
-            check.failed(error)
+            check.report_failure(error)
             raise

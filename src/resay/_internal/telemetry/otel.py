@@ -18,7 +18,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Status, StatusCode
 
 from resay._internal._version import __version__
-from resay._internal.telemetry.outcome import EVALUATION, AttributeValue, Outcome, Place
+from resay._internal.telemetry.outcome import EVALUATION, AttributeValue, Outcome, TraceContext
 from resay.errors import ResayError
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -33,35 +33,35 @@ _EVENT = "gen_ai.evaluation.result"
 class OpenTelemetry:
     """Sends telemetry to the providers that the application has set."""
 
-    def here(self) -> Place:
+    def current_trace_context(self) -> TraceContext:
         """Return the current context, fixed at this moment."""
         # The current span may be a proxy that changes when its call returns, as a stream's does.
         known = trace.get_current_span().get_span_context()
-        return Place(trace.set_span_in_context(trace.NonRecordingSpan(known)))
+        return TraceContext(trace.set_span_in_context(trace.NonRecordingSpan(known)))
 
-    def place_of(self, found: object) -> Place | None:
-        """Return the place of a span; None if it is not a span."""
+    def trace_context_of(self, found: object) -> TraceContext | None:
+        """Return the trace context of a span; None if it is not a span."""
         if not isinstance(found, trace.Span):
             return None
-        return Place(trace.set_span_in_context(found))
+        return TraceContext(trace.set_span_in_context(found))
 
-    def ids(self, place: Place | None) -> tuple[str, str] | None:
-        """Return the trace and span IDs of a place (default: the current); None without a span."""
-        found = trace.get_current_span(cast("Context | None", place)).get_span_context()
+    def ids(self, trace_context: TraceContext | None) -> tuple[str, str] | None:
+        """Return the trace and span IDs of a context (default: the current one), or None."""
+        found = trace.get_current_span(cast("Context | None", trace_context)).get_span_context()
         if not found.is_valid:
             return None
         return trace.format_trace_id(found.trace_id), trace.format_span_id(found.span_id)
 
-    def sent_from(self, headers: Mapping[str, str]) -> Place | None:
-        """Return the place named by headers; see `resay._internal.telemetry.sent_from`."""
+    def trace_context_from(self, headers: Mapping[str, str]) -> TraceContext | None:
+        """Read headers; see `resay._internal.telemetry.trace_context_from`."""
         if trace.get_current_span().get_span_context().is_valid:
             return None
-        return Place(propagate.extract(headers))
+        return TraceContext(propagate.extract(headers))
 
     @contextmanager
-    def inside(self, place: Place) -> Generator[None, None, None]:
-        """Make spans children of a place; see `resay._internal.telemetry.inside`."""
-        token = context.attach(cast("Context", place))
+    def use_trace_context(self, trace_context: TraceContext) -> Generator[None, None, None]:
+        """Make spans children of another; see `resay._internal.telemetry.use_trace_context`."""
+        token = context.attach(cast("Context", trace_context))
         try:
             yield
         finally:
@@ -69,8 +69,8 @@ class OpenTelemetry:
 
     @contextmanager
     def span(
-        self, name: str, attributes: Mapping[str, AttributeValue], parent: Place | None
-    ) -> Generator[_Open, None, None]:
+        self, name: str, attributes: Mapping[str, AttributeValue], parent: TraceContext | None
+    ) -> Generator[_Span, None, None]:
         """Open a span; see `resay._internal.telemetry.span`."""
         with _tracer(trace.get_tracer_provider()).start_as_current_span(
             name,
@@ -79,17 +79,17 @@ class OpenTelemetry:
             # Messages and stack traces may hold content.
             record_exception=False,
             set_status_on_exception=False,
-        ) as opened:
+        ) as otel_span:
             try:
-                yield _Open(opened)
+                yield _Span(otel_span)
             except Exception as error:
                 if not isinstance(error, ResayError) or error.is_failure:
                     kind = _kind(error)
-                    opened.set_attribute("error.type", kind)
-                    opened.set_status(Status(StatusCode.ERROR, kind))
+                    otel_span.set_attribute("error.type", kind)
+                    otel_span.set_status(Status(StatusCode.ERROR, kind))
                 raise
             except BaseException:
-                opened.set_attribute("resay.cancelled", True)
+                otel_span.set_attribute("resay.cancelled", True)
                 raise
 
     def evaluated(self, outcome: Outcome) -> None:
@@ -126,14 +126,14 @@ class OpenTelemetry:
         _meters(metrics.get_meter_provider()).duration.record(elapsed_s, attributes)
 
 
-class _Open:
+class _Span:
     """An open span."""
 
-    def __init__(self, opened: trace.Span) -> None:
-        self._opened = opened
+    def __init__(self, otel_span: trace.Span) -> None:
+        self._otel_span = otel_span
 
     def set(self, attributes: Mapping[str, AttributeValue], /) -> None:
-        self._opened.set_attributes(_known(attributes))
+        self._otel_span.set_attributes(_known(attributes))
 
 
 class _Meters:

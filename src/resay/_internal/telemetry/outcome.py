@@ -12,8 +12,8 @@ AttributeValue = str | bool | int | float | Sequence[str] | None
 """The value of an attribute. Attributes that are None are left out."""
 EVALUATION = "hallucination.consistency"
 """The name of the evaluation in OpenTelemetry's event and on the span."""
-Place = NewType("Place", object)
-"""A place in the span tree."""
+TraceContext = NewType("TraceContext", object)
+"""The parent of new spans."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from decimal import Decimal
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.reader import Reader
 from resay.core.quantities.words import (
-    may_hold_any,
+    may_contain_quantity,
     may_negate,
     negations,
 )
@@ -156,5 +156,5 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     Args:
         text: Any text.
     """
-    may = may_hold_any(text.lower())
+    may = may_contain_quantity(text.lower())
     return read_plainly(text, lambda plain: Reader(plain).read()) if may else ()

@@ -126,7 +126,7 @@ class Quantity:
         known = [(a, b) for a, b in pairs if a is not None and b is not None]
         return bool(known) and all(a == b for a, b in known)
 
-    def times(self, factor: float, end: int) -> Quantity:
+    def multiplied(self, factor: float, end: int) -> Quantity:
         """Return it multiplied by a word that ends at `end`, such as "2" by "million"."""
         return replace(
             self,
@@ -137,7 +137,7 @@ class Quantity:
             end=end,
         )
 
-    def measured(self, unit: str, scale: float, end: int) -> Quantity:
+    def with_unit(self, unit: str, scale: float, end: int) -> Quantity:
         """Return a bare number with a unit that ends at `end`."""
         return replace(
             self,

@@ -63,8 +63,8 @@ from resay.core.quantities.words import (
 )
 
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-_MOST_WORDS = 12
-_MOST_PLAIN = 15
+_MAX_WORDS = 12
+_MAX_PLAIN = 15
 
 
 class Reader:
@@ -125,7 +125,9 @@ class Reader:
             unit, scale = UNITS[currency[0]]
             value, j = self._short_scale(value, j)
             self._add(
-                replace(value.measured(unit, scale, value.end), start=first.start), i, is_year=False
+                replace(value.with_unit(unit, scale, value.end), start=first.start),
+                i,
+                is_year=False,
             )
             return max(j, i + 1)
         return self._with_context(value, i, j)
@@ -135,7 +137,7 @@ class Reader:
         word, following = self._texts[i], self._text_at(i + 1)
         return (
             word.isdecimal()
-            and len(word) <= _MOST_PLAIN
+            and len(word) <= _MAX_PLAIN
             and following not in AFTER_NUMBERS
             and not following[:1].isdecimal()
             and self._text_at(i - 1) not in BEFORE_NUMBERS
@@ -201,7 +203,7 @@ class Reader:
             return False
         start, end = self._tokens[first].start, self._tokens[i].end
         one = Quantity(start, end, low=1.5, high=1.5, plain=1.5, step=0.5)
-        self._add(one.measured(*unit, end), first, is_year=False)
+        self._add(one.with_unit(*unit, end), first, is_year=False)
         return True
 
     def _unit_and_a_half(self, number: Quantity, j: int) -> tuple[Quantity, int]:
@@ -335,11 +337,11 @@ class Reader:
         scale = SCALES.get(self._text_at(j))
         if scale and self._text_at(j) != "k" and self._tokens[j].start - end <= 1:
             # "2 milla" is miles, but "2 mil" is two thousand.
-            number, j = number.times(scale, self._tokens[j].end), j + 1
+            number, j = number.multiplied(scale, self._tokens[j].end), j + 1
         following = self._text_at(j)
         if following in CJK_SCALES and self._tokens[j].start == end:
             # "100万": digits with one Chinese scale.
-            number, j = number.times(float(CJK_SCALES[following]), self._tokens[j].end), j + 1
+            number, j = number.multiplied(float(CJK_SCALES[following]), self._tokens[j].end), j + 1
         if end == token.end and following in ("½", "¼", "¾"):
             part = PARTS[self._text_at(j)]
             value = number.plain + part
@@ -365,7 +367,7 @@ class Reader:
         """Parse number words: "forty-two thousand", "zweihundert", "quatre-vingt-dix"."""
         total = Total()
         j = last = i
-        while j < self._count and total.words < _MOST_WORDS and self._goes_on(i, j, last):
+        while j < self._count and total.words < _MAX_WORDS and self._goes_on(i, j, last):
             word = self._texts[j]
             if word in ("-", "–") or (word in JOINS and total.words):
                 j += 1
@@ -455,7 +457,7 @@ class Reader:
         follow = k + 1 if self._text_at(k) in ARTICLES else k
         scale = SCALES.get(self._text_at(follow))
         if scale:
-            return replace(found, unit="").times(scale, self._tokens[follow].end), follow + 1
+            return replace(found, unit="").multiplied(scale, self._tokens[follow].end), follow + 1
         if self._text_at(follow) in UNITS and follow > k:
             return replace(found, unit="", end=self._tokens[follow - 1].end), follow
         return found, k
@@ -473,7 +475,7 @@ class Reader:
         """Parse the letter of "$5m", and the word of "$5 million"."""
         word = self._text_at(j)
         if word in SHORT_SCALES and self._tokens[j].start - number.end <= 1:
-            return number.times(SHORT_SCALES[word], self._tokens[j].end), j + 1
+            return number.multiplied(SHORT_SCALES[word], self._tokens[j].end), j + 1
         return number, j
 
     def _currency_before(self, i: int) -> tuple[str, int] | None:
@@ -526,7 +528,7 @@ class Reader:
         found = replace(number, low=value, high=value, plain=value, step=0.5, end=end)
         scale = SCALES.get(self._text_at(k))
         if scale:
-            return found.times(scale, self._tokens[k].end), k + 1
+            return found.multiplied(scale, self._tokens[k].end), k + 1
         return found, k
 
     def _half(self, j: int) -> int | None:
@@ -567,14 +569,14 @@ class Reader:
         if self._is_unspaced(number.end):
             for word, (unit, scale) in CJK_UNITS.items():
                 if self._text.startswith(word, number.end):
-                    return number.measured(unit, scale, number.end + len(word)), j
+                    return number.with_unit(unit, scale, number.end + len(word)), j
         if j >= self._count or self._gap(j) not in ("", " ", "\u00a0", "\u202f"):
             return None
         word, following = self._texts[j], self._text_at(j + 1)
         if word == "-" and following in UNITS and not self._gap(j + 1):
             j, word, following = j + 1, following, self._text_at(j + 2)
         if word in PER_CENT and following in CENTS:
-            return number.measured("share", 0.01, self._tokens[j + 1].end), j + 2
+            return number.with_unit("share", 0.01, self._tokens[j + 1].end), j + 2
         if word in DEGREES:
             return self._temperature(number, j)
         power = 2 if word in AREAS else 3 if word in CUBES else 1
@@ -601,7 +603,7 @@ class Reader:
             per = UNITS.get(self._text_at(k + 1))
             if per and per[0] == "s":
                 unit, scale, k = f"{unit}/s", scale / per[1], k + 2
-        return number.measured(unit, scale, self._tokens[k - 1].end), k
+        return number.with_unit(unit, scale, self._tokens[k - 1].end), k
 
     def _is_unspaced(self, position: int) -> bool:
         return position < len(self._text) and self._text[position] >= "\u3040"

@@ -678,7 +678,7 @@ _DIGIT_OR_SIGN = re.compile(r"[0-9$\\]")
 _ASCII_WORD = re.compile(r"[a-z]+")
 
 
-def may_hold_any(low: str) -> bool:
+def may_contain_quantity(low: str) -> bool:
     """Return whether a text has a digit, or a word that may begin a quantity.
 
     Args:

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from resay.core.segmentation.blocks import Layout, lay_out
+from resay.core.segmentation.blocks import Layout, parse_layout
 
 __all__ = ["Span", "UnalignedError", "align"]
 
@@ -48,10 +48,10 @@ def align(sentences: Sequence[str], text: str) -> list[Span]:
     Raises:
         UnalignedError: A sentence does not occur.
     """
-    collapsed = _Collapsed(text)
+    collapsed = _CollapsedText(text)
     needles = [" ".join(sentence.split()) for sentence in sentences]
     try:
-        return collapsed.find_all(needles, _Unscored(lay_out(text)))
+        return collapsed.find_all(needles, _Unscored(parse_layout(text)))
     except UnalignedError:
         return collapsed.find_all(needles, None)
 
@@ -74,7 +74,7 @@ class _Unscored:
         return self._ends[at] if at >= 0 and position < self._ends[at] else None
 
 
-class _Collapsed:
+class _CollapsedText:
     """A text with its white space collapsed, and a mapping back to the original."""
 
     def __init__(self, text: str) -> None:

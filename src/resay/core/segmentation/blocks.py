@@ -134,7 +134,7 @@ class Layout:
     undecided: int | None = None
 
 
-def lay_out(text: str) -> Layout:
+def parse_layout(text: str) -> Layout:
     """Split a text into Markdown blocks.
 
     Args:
@@ -200,7 +200,7 @@ def _reads_like_prose(line: str) -> bool:
     return has_words and not _CODE_MARKS.search(bare) and letters + spaces >= 0.75 * len(bare)
 
 
-class _Next:
+class _ForwardSearch:
     """Finds the next match of a pattern at or after a position that never decreases.
 
     The last match is cached, so that many openers waiting for the same closer cost one search.
@@ -248,8 +248,8 @@ class _Scanner:
         self._list_column: int | None = None
         self._after_blank = False
         self._seen_flush_left = False
-        self._closers: dict[str, _Next] = {}
-        self._blank_lines = _Next(_BLANK_LINE, text)
+        self._closers: dict[str, _ForwardSearch] = {}
+        self._blank_lines = _ForwardSearch(_BLANK_LINE, text)
 
     def layout(self) -> Layout:
         starts = [0, *self._starts[1:]]
@@ -509,7 +509,7 @@ class _Scanner:
         """Skip to a closer that ends its line; return False, without skipping, if there is none."""
         search = self._closers.get(closer)
         if search is None:
-            search = self._closers[closer] = _Next(re.escape(closer), self._text)
+            search = self._closers[closer] = _ForwardSearch(re.escape(closer), self._text)
         span = search.after(at + opener)
         if span is None or not _REST_OF_LINE.match(self._text, span[1]):
             return False

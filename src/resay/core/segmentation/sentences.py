@@ -139,12 +139,12 @@ SUBORDINATES = tuple(
 _LOOK_BEHIND = 48
 _LONGEST_CODE_SPAN = 400
 # These end a sentence even without white space after them; others need it.
-_HARD = "。！？｡．।॥۔։።፧။។៕᠃"
+_HARD_STOPS = "。！？｡．।॥۔։።፧။។៕᠃"
 _EMOJI = r"\u2600-\u27bf\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
 _CLOSERS = rf"""[\"'”’»«›‹)\]}}*_`´」』）】》〉〕＂＇{_EMOJI}]*"""
 _GREEK = r"\u0370-\u037d\u037f-\u0386\u0388-\u03ff\u1f00-\u1fff"
 # Greek questions end with a semicolon.
-_MARKS = rf"(?<=[{_GREEK}]{{2}})[;\u037e]+|[.!?…‽؟{_HARD}]+"
+_MARKS = rf"(?<=[{_GREEK}]{{2}})[;\u037e]+|[.!?…‽؟{_HARD_STOPS}]+"
 _STOP = rf"({_MARKS})({_CLOSERS}(?:[ \u00a0\u202f]»(?=[\s,.]|\Z))?)"
 _TERMINATOR = re.compile(_STOP)
 _THAI = r"\u0e01-\u0e4f\u0e81-\u0ecf\u0edc-\u0edf"
@@ -214,7 +214,7 @@ def sentence_ends(text: str) -> Iterator[int]:
     pattern = _TERMINATOR_OR_SPACE if _HAS_THAI.search(text) else _TERMINATOR
     for match in pattern.finditer(text):
         stop_if_abandoned()
-        if match[1] and _ends_plainly(text, match):
+        if match[1] and _is_plain_end(text, match):
             yield match.end()
             sentence = checked = match.end()
             has_letters = False
@@ -233,7 +233,7 @@ def sentence_ends(text: str) -> Iterator[int]:
         has_letters = False
 
 
-def _ends_plainly(text: str, match: re.Match[str]) -> bool:
+def _is_plain_end(text: str, match: re.Match[str]) -> bool:
     """Whether a period lies between an ordinary word or a year and a capital: most do.
 
     A fast path that agrees with the rules below.
@@ -257,7 +257,7 @@ def _ends_plainly(text: str, match: re.Match[str]) -> bool:
 
 
 @dataclass(slots=True)
-class _Stop:
+class _TerminatorContext:
     """A terminator followed by white space, and its context."""
 
     mark: str
@@ -278,21 +278,21 @@ def _end_of_sentence(
     if not match[1]:
         return end if _ends_at_space(text, match.start(), end, sentence) else None
     following = text[end : end + 1]
-    if (following.isalpha() or following.isdecimal()) and match[1][-1] not in _HARD:
+    if (following.isalpha() or following.isdecimal()) and match[1][-1] not in _HARD_STOPS:
         return end if _runs_on(text, match) else None
     citation = _CITATION.match(text, end)
     if citation:
         end = citation.end()
         following = text[end : end + 1]
-    if match[1][-1] in _HARD:
+    if match[1][-1] in _HARD_STOPS:
         return end if _ends_after_hard(text, match, end) else None
     if following.isspace():
-        stop = _look_around(text, match, end)
+        stop = _terminator_context(text, match, end)
         return end if _ends(text, stop, sentence, lower_only=lower_only) else None
     return end if citation and following.isupper() else None
 
 
-def _look_around(text: str, match: re.Match[str], end: int) -> _Stop:
+def _terminator_context(text: str, match: re.Match[str], end: int) -> _TerminatorContext:
     start = match.start()
     before, earlier = _words_before(text, start)
     following = _after(_SPACE, text, end)
@@ -300,7 +300,7 @@ def _look_around(text: str, match: re.Match[str], end: int) -> _Stop:
     word = _WORD.match(text, word_start)
     after = word.group() if word else ""
     word_end = word_start + len(after)
-    return _Stop(
+    return _TerminatorContext(
         mark=match[1],
         closers=match[2],
         start=start,
@@ -315,10 +315,10 @@ def _look_around(text: str, match: re.Match[str], end: int) -> _Stop:
 
 def _words_before(text: str, position: int) -> tuple[str, str]:
     """Return the word before a position, without leading punctuation, and the previous one."""
-    stretch = text[max(0, position - _LOOK_BEHIND) : position]
-    if not stretch or stretch[-1].isspace():
+    span = text[max(0, position - _LOOK_BEHIND) : position]
+    if not span or span[-1].isspace():
         return "", ""
-    words = stretch.rsplit(None, 2)
+    words = span.rsplit(None, 2)
     before = words[-1].rpartition("—")[2].lstrip(_LEADING)
     return before, words[-2] if len(words) > 1 else ""
 
@@ -328,7 +328,7 @@ def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _ends(text: str, stop: _Stop, sentence: int, *, lower_only: bool) -> bool:
+def _ends(text: str, stop: _TerminatorContext, sentence: int, *, lower_only: bool) -> bool:
     if not stop.first or stop.first in _GOES_ON or _YEAR.match(text, stop.next):
         return False
     if stop.first.islower() and not lower_only and not _CAMEL.match(stop.after):
@@ -342,7 +342,7 @@ def _ends(text: str, stop: _Stop, sentence: int, *, lower_only: bool) -> bool:
     return _ends_after_period(text, stop, sentence)
 
 
-def _ends_after_exclamation(text: str, stop: _Stop) -> bool:
+def _ends_after_exclamation(text: str, stop: _TerminatorContext) -> bool:
     if stop.after.lower() in COMPANIES:
         return False
     quoted = not _QUOTE_MARKS.isdisjoint(stop.closers)
@@ -350,7 +350,7 @@ def _ends_after_exclamation(text: str, stop: _Stop) -> bool:
     return not (named and _ATTRIBUTION.match(text, stop.next))
 
 
-def _ends_after_period(text: str, stop: _Stop, sentence: int) -> bool:
+def _ends_after_period(text: str, stop: _TerminatorContext, sentence: int) -> bool:
     if not stop.before:
         return True
     if _is_enumerator(text, stop, sentence) or _is_ordinal(stop):
@@ -362,7 +362,7 @@ def _ends_after_period(text: str, stop: _Stop, sentence: int) -> bool:
     return finality == "usually" or (finality == "rarely" and stop.opens)
 
 
-def _is_enumerator(text: str, stop: _Stop, sentence: int) -> bool:
+def _is_enumerator(text: str, stop: _TerminatorContext, sentence: int) -> bool:
     """Whether the word is a number or letter before an enumerated item: "1. Open the door."."""
     if len(stop.before) > 20 or not _ENUMERATOR.fullmatch(stop.before):
         return False
@@ -372,7 +372,7 @@ def _is_enumerator(text: str, stop: _Stop, sentence: int) -> bool:
     return start - sentence <= _LOOK_BEHIND and _ALNUM.search(text, sentence, start) is None
 
 
-def _is_ordinal(stop: _Stop) -> bool:
+def _is_ordinal(stop: _TerminatorContext) -> bool:
     if not (stop.before.isdigit() and len(stop.before) <= 3):
         return False
     return _ORDINAL_MONTH.match(stop.after) is not None or (
@@ -380,7 +380,7 @@ def _is_ordinal(stop: _Stop) -> bool:
     )
 
 
-def _finality(key: str, stop: _Stop) -> Literal["never", "rarely", "usually"]:
+def _finality(key: str, stop: _TerminatorContext) -> Literal["never", "rarely", "usually"]:
     """Return how often a sentence ends after a word with a period and before a capital."""
     if key in NEVER_FINAL:
         is_acronym = stop.before.isupper() and "." not in key
@@ -404,7 +404,7 @@ def _finality(key: str, stop: _Stop) -> Literal["never", "rarely", "usually"]:
     return "usually"
 
 
-def _finality_of_letter(stop: _Stop) -> Literal["never", "rarely", "usually"]:
+def _finality_of_letter(stop: _TerminatorContext) -> Literal["never", "rarely", "usually"]:
     letter = stop.before
     if letter.isdigit():
         return "usually"

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 
 from resay._internal.telemetry import span
 from resay.core.languages import Language, guess_language
-from resay.core.non_claims import claims_nothing
+from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.standalone import standalone_question
@@ -381,7 +381,7 @@ class _SampleRepair(Repair):
         known = f"{self._draft.passage.text}\n{sentences}".casefold()
         for target, lines, line in zip(targets, evidence, reading.slots, strict=True):
             written = None if line is None else parse_replacement(line, ())
-            if written and claims_nothing(written.text, is_open=True, asked=question):
+            if written and non_claim_kind(written.text, is_open=True, asked=question):
                 written = Replacement("")
             if written and written.text:
                 written = Replacement(_unquoted(written.text, target.text))

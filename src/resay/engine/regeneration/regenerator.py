@@ -12,10 +12,10 @@ import anyio
 
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
-from resay.core.non_claims import claims_nothing
+from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage, Sentence
 from resay.core.query import Query
-from resay.core.references import Document, names_it
+from resay.core.references import Document, mentions_name
 from resay.core.standalone import standalone_question
 from resay.core.usage import Usage
 from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict, Verdict, over, tally
@@ -727,12 +727,12 @@ class _DocumentRepair(Repair):
         return abstentions
 
     def _is_refusal(self, text: str) -> bool:
-        return claims_nothing(text, is_open=True, asked=self._question) == "refusal"
+        return non_claim_kind(text, is_open=True, asked=self._question) == "refusal"
 
     def _claims_nothing(self, passage: Passage, abstains: Collection[int]) -> bool:
         """Return whether an answer says that the documents have no answer, and nothing else."""
         return bool(abstains) and all(
-            i in abstains or claims_nothing(s.text, is_open=True, asked=self._question)
+            i in abstains or non_claim_kind(s.text, is_open=True, asked=self._question)
             for i, s in enumerate(passage.sentences)
         )
 
@@ -758,7 +758,7 @@ class _DocumentRepair(Repair):
 
 
 def _names_any(found: SearchResult, names: Sequence[str]) -> bool:
-    return any(names_it(name, full_text(one)) for one in found.documents for name in names)
+    return any(mentions_name(name, full_text(one)) for one in found.documents for name in names)
 
 
 def _abstention_verdict(sentence: Sentence) -> SentenceVerdict:

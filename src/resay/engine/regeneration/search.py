@@ -20,9 +20,9 @@ from resay._internal.telemetry import span
 from resay.core.references import (
     Document,
     edition_of,
-    names_another,
-    names_it,
-    naming,
+    mention_score,
+    mentions_name,
+    mentions_similar,
     newness,
 )
 from resay.core.verdict import tally
@@ -201,7 +201,7 @@ class DocumentSearch:
         async with anyio.create_task_group() as tasks:
             for query in queries:
                 if query not in self._known:
-                    names = [name for name in subjects if names_it(name, query)]
+                    names = [name for name in subjects if mentions_name(name, query)]
                     tasks.start_soon(self._search, query, names)
         latest = [self._known.get(query, ()) for query in queries]
         earlier = [found for query, found in self._known.items() if query not in queries]
@@ -262,11 +262,13 @@ def named_first(documents: Sequence[Document], names: Sequence[str]) -> list[Doc
 
     Documents about something else with a similar name, and none of these, are dropped.
     """
-    counts = [sum(naming(name, full_text(document)) for name in names) for document in documents]
+    counts = [
+        sum(mention_score(name, full_text(document)) for name in names) for document in documents
+    ]
     about = [
         (-count, place)
         for place, (count, document) in enumerate(zip(counts, documents, strict=True))
-        if count or not any(names_another(name, full_text(document)) for name in names)
+        if count or not any(mentions_similar(name, full_text(document)) for name in names)
     ]
     return [documents[place] for _, place in sorted(about)]
 

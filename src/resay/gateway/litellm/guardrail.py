@@ -247,7 +247,7 @@ class _AnswerCheck:
         if reason is not None:
             return guard.apply(text, Verdict("inconclusive", None, reason))
         try:
-            answer = await guard.arun(query, self._sources(text))
+            answer = await guard.aask_with(query, self._sources(text))
         except HallucinationBlocked:
             raise
         # As for guarded answers: the verdict reports the failure.

@@ -14,7 +14,7 @@ import anyio.to_thread
 import httpx
 
 from resay._internal.event_loops import PerLoop
-from resay._internal.retrying import attempts, retry_after_s
+from resay._internal.retrying import retrier, retry_after_s
 from resay.errors import ConfigurationError, ResayError, ScorerError
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Server:
             await anyio.to_thread.run_sync(_certificates)
         connections = await self._connections.get()
         async with connections.turns:
-            response: httpx.Response = await attempts(_RETRIES, 0.25)(
+            response: httpx.Response = await retrier(_RETRIES, 0.25)(
                 self._send, connections.client, method, path, content
             )
         if len(response.content) > _LARGE_BYTES:

@@ -18,7 +18,7 @@ from typing import TypeVar
 from weakref import WeakSet
 
 from resay._internal.event_loops import PerLoop
-from resay._internal.sqlite import opened, transaction
+from resay._internal.sqlite import open_database, transaction
 from resay.providers.caching.stores import StoreError
 
 T = TypeVar("T")
@@ -335,7 +335,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     if path.exists() and not path.is_file():
         raise StoreError("not a file that can be read")
     # A reopened desk has another thread.
-    return opened(path, _SET_UP, patience_s=_PATIENCE_S)
+    return open_database(path, _SET_UP, busy_timeout_s=_PATIENCE_S)
 
 
 def _reason(error: BaseException) -> str:

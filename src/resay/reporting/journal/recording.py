@@ -10,9 +10,9 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from resay._internal.event_loops import at_end, in_background, wait_for
-from resay._internal.telemetry import request_id, unchecked
-from resay._internal.telling import atell, tell
+from resay._internal.event_loops import in_background, on_exit, wait_for
+from resay._internal.telemetry import forget_check, request_id
+from resay._internal.telling import anotify, notify
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
@@ -39,7 +39,7 @@ def shared_journal(config: JournalConfig) -> Journal:
         journal = _journals.get(config)
         if journal is None:
             journal = _journals[config] = open_journal(config)
-            at_end(journal.aclose)
+            on_exit(journal.aclose)
         return journal
 
 
@@ -141,18 +141,18 @@ class Listeners:
     observers: tuple[Delivery, ...] = ()
     policy: str = ""
 
-    def tell(self, verdict: Verdict, query: Query | None = None) -> None:
+    def notify(self, verdict: Verdict, query: Query | None = None) -> None:
         """Report a verdict without a check, such as that on a skipped answer.
 
         Args:
             verdict: The verdict.
             query: The query, if known.
         """
-        unchecked()
+        forget_check()
         self._record(verdict, query, time.perf_counter(), "chat")
-        tell(verdict, self.functions, wait_for)
+        notify(verdict, self.functions, wait_for)
 
-    async def hearing(
+    async def notify_after(
         self, work: Awaitable[T], query: Query | None = None, sources: Sources | None = None
     ) -> T:
         """Await a guarded call, and report its result.
@@ -175,12 +175,12 @@ class Listeners:
             result = await work
         except HallucinationBlocked as error:
             self._record(error, query, began, "chat")
-            await atell(error.verdict, self.functions)
+            await anotify(error.verdict, self.functions)
             raise
         answered = isinstance(result, Answer)
         self._record(result, query, began, "chat" if answered else "check")
         verdict = result.verdict if isinstance(result, Answer) else result
-        await atell(verdict, self.functions)
+        await anotify(verdict, self.functions)
         return result
 
     def _record(

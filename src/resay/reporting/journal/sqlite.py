@@ -24,7 +24,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
-from resay._internal.sqlite import opened, transaction
+from resay._internal.sqlite import open_database, transaction
 from resay.reporting.journal.database import (
     FORGET_VERSION,
     LATEST,
@@ -655,7 +655,7 @@ def _smaller(value: object) -> object:
 
 def _connect(path: Path) -> sqlite3.Connection:
     # At interpreter shutdown, the event loop's thread uses the connection.
-    connection = opened(path, _SET_UP, patience_s=_PATIENCE_S)
+    connection = open_database(path, _SET_UP, busy_timeout_s=_PATIENCE_S)
     try:
         _migrate(connection)
     except BaseException:

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from resay.core.non_claims import claims_nothing
+from resay.core.non_claims import non_claim_kind
 from resay.core.quantities import Quantity, negations, quantities
 from resay.providers.base import Completion
 from resay.scorers.common.judging import (
@@ -414,7 +414,7 @@ def _short(answer: Completion) -> list[str | None]:
     lines = [line for line in answer.text.splitlines() if line.strip()]
     text = strip_decoration(lines[0]).strip(" *_`\"'”’") if lines else ""
     text = text.rstrip(".。 ")[:_MOST_ANSWER_CHARS]
-    if not text or _UNKNOWN.fullmatch(text) or claims_nothing(f"{text}.", is_open=False):
+    if not text or _UNKNOWN.fullmatch(text) or non_claim_kind(f"{text}.", is_open=False):
         return [None]
     return [text]
 

@@ -25,7 +25,7 @@ from resay.core.quantities import (
     negations,
     quantities,
 )
-from resay.core.tokens import Shared
+from resay.core.tokens import InvertedIndex
 from resay.scorers.common.contrast import (
     Wording,
     parts_of,
@@ -233,7 +233,7 @@ class SampleIndex:
     words: tuple[set[str], ...]
     written: tuple[set[str], ...]
     sentences: tuple[IndexedSentence, ...]
-    shared: Shared
+    shared: InvertedIndex
     quantities: tuple[tuple[Quantity, tuple[int, ...]], ...]
     keys: Mapping[Key, list[int]]
     places: tuple[range, ...]
@@ -362,7 +362,7 @@ class Indexing:
             tuple(words),
             tuple(written),
             tuple(sentences),
-            Shared(sets, lambda count: 1.0),
+            InvertedIndex(sets, lambda count: 1.0),
             found,
             keys,
             tuple(spans),
