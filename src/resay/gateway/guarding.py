@@ -14,7 +14,7 @@ from typing import Any, cast
 from resay.adapters.http import is_event_stream
 from resay.adapters.relaying import Events, Relay, without_own_field
 from resay.adapters.shaping import outcome_of
-from resay.adapters.threads import cancelled_once
+from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import (
     OPENAI_PARAMS,
     StreamedError,
@@ -213,7 +213,7 @@ class Guarding:
     def __post_init__(self) -> None:
         self._ids: list[str] = []
         self._answers: list[Answer] = []
-        self._relay = Relay(self.wanted.guard, self.wanted.api, told=self._tell)
+        self._relay = Relay(self.wanted.guard, self.wanted.api, on_answer=self._tell)
         self._question: str | None = None
         self._main: Asked | None = None
         self._drawn: list[tuple[Body, Body]] = []
@@ -311,7 +311,7 @@ class Guarding:
         if before is not None:
             self._drawn_before.remove(before)
             return before[1]
-        response = await cancelled_once(self.client.ask(wanted.call, wanted.api.path, body))
+        response = await cancel_once(self.client.ask(wanted.call, wanted.api.path, body))
         if self._main is None:
             self._drawn.append((body, response))
         return response
@@ -422,7 +422,7 @@ class Guarding:
 
     async def _open(self, request: Request) -> Asked:
         call, path = self.wanted.call, self.wanted.api.path
-        asked = self._relay.asked(request)
+        asked = self._relay.main_body(request)
         counted = asked if self.client.refuses_usage else asking_usage(self.wanted.api, asked)
         response = await self.client.open(call, path, counted)
         self._adds_usage = counted is not asked
