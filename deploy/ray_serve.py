@@ -65,7 +65,7 @@ class Classifier:
         self.network, self.encoder = loaded.network, loaded.encoder
         self.name, self.max_items = options.model, options.batch_size
         # A model that reads any number of tokens has no room; TEI always states a limit.
-        self.limit = (self.encoder.room or 1_000_000) + len(self.encode(["", ""]))
+        self.limit = (self.encoder.max_pair_tokens or 1_000_000) + len(self.encode(["", ""]))
         self.compute.set_max_batch_size(options.batch_size)
 
     @serve.batch(batch_wait_timeout_s=0.002)

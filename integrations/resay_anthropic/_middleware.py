@@ -30,7 +30,7 @@ from resay.adapters.policies import (
     verdict_in,
 )
 from resay.adapters.relaying import OWN_FIELD, Relay
-from resay.adapters.threads import BLOCKING, LOOPING, Side, cancelled_once, finished
+from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, cancel_once, run_in_place
 from resay.adapters.upstream import StreamedError, Upstream
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.errors import ConfigurationError
@@ -75,7 +75,7 @@ def body_of(response: Any) -> Body | None:
     return body_in(raw) if raw.is_success else None
 
 
-def answered(response: R, asked: Request, body: Body) -> R:
+def answered(response: R, parsed: Request, body: Body) -> R:
     """Return a response with the guard's body, or unchanged if that is empty.
 
     Raises:
@@ -84,26 +84,26 @@ def answered(response: R, asked: Request, body: Body) -> R:
     if not body:
         # The guard gives no body for a response that it cannot parse, unless it withholds it.
         return response
-    notes = _Notes(asked)
+    notes = _VerdictCapture(parsed)
     notes.take(body)
     raw = with_body(raw_of(response), body)
-    raw.extensions[_KEY] = notes.kept
+    raw.extensions[_KEY] = notes.verdict
     return _with_raw(response, raw)
 
 
-def streaming(response: R, asked: Request, stream: Callable[[Change], Any]) -> R:
+def streaming(response: R, parsed: Request, stream: Callable[[Change], Any]) -> R:
     """Return a response with the guard's events in place of its own.
 
     Reading them raises `HallucinationBlocked` if the answer is an object and is withheld.
 
     Args:
         response: The response.
-        asked: The request that it answers.
+        parsed: The request that it answers.
         stream: Creates the raw response with the guard's events.
     """
-    notes = _Notes(asked)
+    notes = _VerdictCapture(parsed)
     raw = stream(notes)
-    raw.extensions[_KEY] = notes.kept
+    raw.extensions[_KEY] = notes.verdict
     return _with_raw(response, raw)
 
 
@@ -118,7 +118,7 @@ def _with_raw(response: Any, raw: Any) -> Any:
     return made
 
 
-class _Notes(Change):
+class _VerdictCapture(Change):
     """Captures the verdict of a response, and raises if it withholds an object.
 
     The SDK parses an object from a message, and from each block of a stream as soon as the block is
@@ -126,12 +126,12 @@ class _Notes(Change):
     and a stream is held back from the end of its first block until the verdict arrives.
 
     Attributes:
-        kept: The verdict's data, once it has arrived.
+        verdict: The verdict's data, once it has arrived.
     """
 
-    def __init__(self, asked: Request) -> None:
-        self.kept: dict[str, Any] = {}
-        self._is_object = asked.query.wants_object
+    def __init__(self, parsed: Request) -> None:
+        self.verdict: dict[str, Any] = {}
+        self._is_object = parsed.query.wants_object
         self._held: list[Event] = []
 
     def take(self, body: Body) -> None:
@@ -139,7 +139,7 @@ class _Notes(Change):
         data = body.get(VERDICT_KEY)
         if data is None:
             return
-        self.kept[VERDICT_KEY] = data
+        self.verdict[VERDICT_KEY] = data
         if self._is_object and data["action"] == "block":
             raise HallucinationBlocked(Verdict.from_dict(data))
 
@@ -147,7 +147,7 @@ class _Notes(Change):
         """Return the events that may be passed on now."""
         self.take(event.body)
         complete = event.body.get("type") == "content_block_stop"
-        if self._is_object and not self.kept and (self._held or complete):
+        if self._is_object and not self.verdict and (self._held or complete):
             self._held.append(event)
             return []
         return [*self.rest(), event]
@@ -170,15 +170,15 @@ class Call:
 
     Args:
         relay: The relay that guards the call.
-        asked: The request.
+        parsed: The request.
         upstream: How to send the guard's own requests.
     """
 
-    def __init__(self, relay: Relay, asked: Request, upstream: Upstream) -> None:
-        self.asked = asked
+    def __init__(self, relay: Relay, parsed: Request, upstream: Upstream) -> None:
+        self.parsed = parsed
         loop = asyncio.get_running_loop()
         self._response: asyncio.Future[Body] = loop.create_future()
-        self._work = loop.create_task(relay.aanswer(asked, self._main, upstream))
+        self._work = loop.create_task(relay.aanswer(parsed, self._main, upstream))
         self._work.add_done_callback(_retrieved)
         self._waiting = ExitStack()
 
@@ -187,7 +187,7 @@ class Call:
         # Cancelling the wait, at a deadline for example, must not cancel the shared future.
         return await asyncio.shield(self._response)
 
-    async def during(self, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def send_attempt(self, send: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Send an attempt.
 
         Returns:
@@ -218,11 +218,11 @@ class Call:
         """Cancel the guard's work, and wait for its end."""
         await _stop(self._work)
 
-    def drop(self) -> None:
+    def cancel(self) -> None:
         """Cancel the guard's work without waiting for its end."""
         self._work.cancel()
 
-    def wait(
+    def wait_for_retry(
         self, longest_s: float, owner: asyncio.Task[Any] | None, give_up: Callable[[], None]
     ) -> None:
         """Start to wait for the next attempt.
@@ -242,7 +242,7 @@ class Call:
             owner.add_done_callback(over)
             self._waiting.callback(owner.remove_done_callback, over)
 
-    def go_on(self) -> None:
+    def stop_waiting(self) -> None:
         """Stop waiting for the next attempt."""
         self._waiting.close()
 
@@ -272,42 +272,42 @@ class Calls:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def take(self, key: str | None, asked: Request) -> Call | None:
+    def take(self, key: str | None, parsed: Request) -> Call | None:
         """Return the waiting call that an attempt belongs to, or None for a first attempt."""
-        call = None if key is None else self._waiting.pop(_here(key), None)
+        call = None if key is None else self._waiting.pop(_loop_key(key), None)
         if call is None:
             return None
-        call.go_on()
-        if call.asked.body == asked.body:
+        call.stop_waiting()
+        if call.parsed.body == parsed.body:
             return call
         # A middleware further outside may send a different body under the same key.
-        call.drop()
+        call.cancel()
         return None
 
     def leave(
         self, key: str, call: Call, longest_s: float, owner: asyncio.Task[Any] | None
     ) -> None:
-        """Keep a call for its next attempt; see `Call.wait`."""
-        place = _here(key)
+        """Keep a call for its next attempt; see `Call.wait_for_retry`."""
+        place = _loop_key(key)
         self._forget(place, self._waiting.get(place))
         self._waiting[place] = call
-        call.wait(longest_s, owner, partial(self._forget, place, call))
+        call.wait_for_retry(longest_s, owner, partial(self._forget, place, call))
 
     def _forget(self, place: tuple[int, str], call: Call | None) -> None:
         if call is not None and self._waiting.get(place) is call:
             del self._waiting[place]
-            call.go_on()
-            call.drop()
+            call.stop_waiting()
+            call.cancel()
 
 
-def _here(key: str) -> tuple[int, str]:
+def _loop_key(key: str) -> tuple[int, str]:
     return id(asyncio.get_running_loop()), key
 
 
 _PATH = f"/v1{MESSAGES.path}"
 # Headers of the main request alone. The second marks that the SDK's caller wants the raw
 # response.
-_OWN = frozenset({"idempotency-key", "x-stainless-raw-response"})
+_MAIN_ONLY = frozenset({"idempotency-key", "x-stainless-raw-response"})
 
 
 def body_to_check(request: APIRequest) -> Body | None:
@@ -321,7 +321,7 @@ def body_to_check(request: APIRequest) -> Body | None:
     return {**cast("Body", body), **(extra or {})}
 
 
-def beside(request: APIRequest, body: Body) -> APIRequest:
+def auxiliary_request(request: APIRequest, body: Body) -> APIRequest:
     """Return a request to the same endpoint, without the main request's response handling."""
     made = request.copy(body=dict(body))
     # `copy` keeps all of these, and takes no parameters for them.
@@ -329,7 +329,7 @@ def beside(request: APIRequest, body: Body) -> APIRequest:
     options: Any = made.options
     options.extra_json = None
     options.idempotency_key = None
-    options.headers = {k: v for k, v in request.headers.items() if k.lower() not in _OWN}
+    options.headers = {k: v for k, v in request.headers.items() if k.lower() not in _MAIN_ONLY}
     return made
 
 
@@ -337,10 +337,10 @@ def beside(request: APIRequest, body: Body) -> APIRequest:
 _FIRST_S = 0.5
 _LONGEST_S = 8.0
 # Slack for a busy machine, and for the SDK's own work between attempts.
-_LATE_S = 5.0
+_SLACK_S = 5.0
 
 
-def returns_within_s(request: APIRequest, outcome: object) -> float | None:
+def retry_within_s(request: APIRequest, outcome: object) -> float | None:
     """Return the time within which the SDK will retry a request.
 
     Args:
@@ -351,14 +351,14 @@ def returns_within_s(request: APIRequest, outcome: object) -> float | None:
         An upper bound in seconds, or None if this was the last attempt. Without a response, that
         cannot be known, because only the client knows its `max_retries`.
     """
-    wanted, raw = _verdict_on(outcome)
-    if not wanted or not _may_try(request, outcome):
+    wanted, raw = _retry_decision(outcome)
+    if not wanted or not _has_retries_left(request, outcome):
         return None
     usual = min(_FIRST_S * 2.0 ** min(request.retries_taken, 10), _LONGEST_S)
-    return max(usual, _asked_for_s(raw)) + _LATE_S
+    return max(usual, _retry_after_s(raw)) + _SLACK_S
 
 
-def _verdict_on(outcome: object) -> tuple[bool, Any]:
+def _retry_decision(outcome: object) -> tuple[bool, Any]:
     """Return whether the SDK retries after an outcome, and the outcome's raw response."""
     if not isinstance(outcome, BaseException):
         raw = raw_of(outcome)
@@ -389,7 +389,7 @@ def _is_temporary(raw: Any) -> bool:
     return raw.status_code in (408, 409, 429) or raw.status_code >= 500
 
 
-def _may_try(request: APIRequest, outcome: object) -> bool:
+def _has_retries_left(request: APIRequest, outcome: object) -> bool:
     allowed: object = request.max_retries
     if not isinstance(allowed, int):
         # No public attribute of a request or a response leads to the client.
@@ -397,7 +397,7 @@ def _may_try(request: APIRequest, outcome: object) -> bool:
     return not isinstance(allowed, int) or request.retries_taken < allowed
 
 
-def _asked_for_s(raw: Any) -> float:
+def _retry_after_s(raw: Any) -> float:
     headers: Mapping[str, str] = {} if raw is None else raw.headers
     in_ms, in_s = headers.get("retry-after-ms"), headers.get("retry-after")
     try:
@@ -408,7 +408,7 @@ def _asked_for_s(raw: Any) -> float:
 
 
 _Send = Callable[[APIRequest], Coroutine[Any, Any, Any]]
-_AMAZONS = "application/vnd.amazon.eventstream"
+_AMAZON_STREAM = "application/vnd.amazon.eventstream"
 
 
 class HallucinationMiddleware(Middleware):
@@ -475,7 +475,7 @@ class HallucinationMiddleware(Middleware):
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             DeadlineExceededError: No answer arrived within `limits.deadline_s`.
         """
-        return finished(self._handled(BLOCKING, request, call_next))
+        return run_in_place(self._handled(BLOCKING, request, call_next))
 
     async def handle_async(
         self,
@@ -488,53 +488,53 @@ class HallucinationMiddleware(Middleware):
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             DeadlineExceededError: No answer arrived within `limits.deadline_s`.
         """
-        return await self._handled(LOOPING, request, call_next)
+        return await self._handled(ASYNC, request, call_next)
 
     async def _handled(
-        self, side: Side, request: APIRequest, call_next: Callable[[APIRequest], Any]
+        self, style: CallStyle, request: APIRequest, call_next: Callable[[APIRequest], Any]
     ) -> Any:
         body = None if inside_guard() else body_to_check(request)
         if body is None:
-            return await side.call(call_next, request)
-        asked = self._relay.read(body)
+            return await style.call(call_next, request)
+        parsed = self._relay.read(body)
         if OWN_FIELD in body:
-            request = request.copy(body=dict(asked.body))
+            request = request.copy(body=dict(parsed.body))
             request.options.extra_json = None
-        send = partial(_sent, side, call_next)
-        sends: _Send = side.sends(send) if side.blocking else send
+        send = partial(_send_and_read, style, call_next)
+        sends: _Send = style.adapt_send(send) if style.blocking else send
         upstream = _upstream(request, sends)
         if request.stream:
-            response = await _opened(side, call_next, request)
-            return await self._streaming(side, response, asked, upstream)
-        if side.blocking and self._guard.skip_reason(asked.query) is not None:
+            response = await _call_marked(style, call_next, request)
+            return await self._streaming(style, response, parsed, upstream)
+        if style.blocking and self._guard.skip_reason(parsed.query) is not None:
             response = await send(request)
             if not raw_of(response).is_success:
                 return response
             known = body_of(response) or {}
-            return answered(response, asked, self._relay.answer(asked, lambda _: known, upstream))
+            return answered(response, parsed, self._relay.answer(parsed, lambda _: known, upstream))
         # A blocking caller has no task.
-        owner = None if side.blocking else asyncio.current_task()
+        owner = None if style.blocking else asyncio.current_task()
         try:
-            return await side.run(self._attempt, request, asked, sends, owner)
+            return await style.run(self._attempt, request, parsed, sends, owner)
         except StreamedError as error:
-            return await self._streaming(side, error.response, asked, upstream)
+            return await self._streaming(style, error.response, parsed, upstream)
 
     async def _attempt(
         self,
         request: APIRequest,
-        asked: Request,
+        parsed: Request,
         send: _Send,
         owner: asyncio.Task[Any] | None,
     ) -> Any:
-        call = self._calls.take(request.options.idempotency_key, asked)
+        call = self._calls.take(request.options.idempotency_key, parsed)
         if call is None:
-            call = Call(self._relay, asked, _upstream(request, send))
+            call = Call(self._relay, parsed, _upstream(request, send))
         try:
-            response = await call.during(partial(send, request))
+            response = await call.send_attempt(partial(send, request))
             if is_event_stream(raw_of(response)) and raw_of(response).is_success:
                 raise StreamedError(response)
             if raw_of(response).is_success:
-                return answered(response, asked, await call.finish(body_of(response) or {}))
+                return answered(response, parsed, await call.finish(body_of(response) or {}))
         except BaseException as error:
             await self._leave(call, request, error, owner)
             raise
@@ -544,47 +544,55 @@ class HallucinationMiddleware(Middleware):
     async def _leave(
         self, call: Call, request: APIRequest, outcome: object, owner: asyncio.Task[Any] | None
     ) -> None:
-        key, longest_s = request.options.idempotency_key, returns_within_s(request, outcome)
+        key, longest_s = request.options.idempotency_key, retry_within_s(request, outcome)
         if key is None or longest_s is None:
             await call.stop()
         else:
             self._calls.leave(key, call, longest_s, owner)
 
     async def _streaming(
-        self, side: Side, response: Any, asked: Request, upstream: Upstream
+        self, style: CallStyle, response: Any, parsed: Request, upstream: Upstream
     ) -> Any:
         raw = raw_of(response)
         if not raw.is_success:
             return response
-        if raw.headers.get("content-type", "").lower().startswith(_AMAZONS):
-            await side.either(raw.close, raw.aclose)
+        if raw.headers.get("content-type", "").lower().startswith(_AMAZON_STREAM):
+            await style.either(raw.close, raw.aclose)
             raise ConfigurationError(
                 "this stream comes in Amazon's own format, which is not checked; ask for it without"
                 " `stream`, or with a client whose streams are server-sent events"
             )
         if not is_event_stream(raw):
-            return answered(response, asked, await check(side, self._relay, asked, raw, upstream))
-        return streaming(response, asked, partial(stream, side, self._relay, asked, raw, upstream))
+            return answered(
+                response, parsed, await check(style, self._relay, parsed, raw, upstream)
+            )
+        return streaming(
+            response, parsed, partial(stream, style, self._relay, parsed, raw, upstream)
+        )
 
 
-async def _opened(side: Side, call_next: Callable[[APIRequest], Any], request: APIRequest) -> Any:
+async def _call_marked(
+    style: CallStyle, call_next: Callable[[APIRequest], Any], request: APIRequest
+) -> Any:
     # Keeps guards further inside from checking a second time.
     with marked():
-        return await side.call(call_next, request)
+        return await style.call(call_next, request)
 
 
-async def _sent(side: Side, call_next: Callable[[APIRequest], Any], request: APIRequest) -> Any:
-    response = await _opened(side, call_next, request)
+async def _send_and_read(
+    style: CallStyle, call_next: Callable[[APIRequest], Any], request: APIRequest
+) -> Any:
+    response = await _call_marked(style, call_next, request)
     raw = raw_of(response)
     if raw.is_success:
         # With `with_streaming_response`, the SDK leaves reading to its users.
-        await side.either(raw.read, raw.aread)
+        await style.either(raw.read, raw.aread)
     return response
 
 
 def _upstream(request: APIRequest, send: _Send) -> Upstream:
     async def ask(body: Body) -> Body:
-        response = await send(beside(request, body))
+        response = await send(auxiliary_request(request, body))
         raw = raw_of(response)
         if not raw.is_success:
             raise APIStatusError(f"status {raw.status_code}", response=raw, body=None)
@@ -592,7 +600,7 @@ def _upstream(request: APIRequest, send: _Send) -> Upstream:
 
     # A middleware does not know its client's endpoint and credentials, so its answers must not be
     # cached for other requests.
-    return Upstream(lambda body: cancelled_once(ask(body)))
+    return Upstream(lambda body: cancel_once(ask(body)))
 
 
 C = TypeVar("C")

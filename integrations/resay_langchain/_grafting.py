@@ -31,7 +31,7 @@ from langchain_core.runnables.router import RouterRunnable
 from pydantic import model_validator
 
 from resay.adapters.policies import verdict_data
-from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
+from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import litellm_provider
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
@@ -42,15 +42,15 @@ from resay.providers.base import Sources
 from resay_langchain._inside import (
     Wrapper,
     for_sampling,
+    is_certainly_text,
     judges_of,
     sampling_kwargs,
-    speaker_of,
-    surely_text,
-    unstreamed,
+    without_streaming,
+    writer_of,
 )
 from resay_langchain._outcome import outcome_of
 from resay_langchain._providers import RunnableProvider, own_judge
-from resay_langchain._request import Reads, question_in
+from resay_langchain._request import OutputFormat, question_in
 from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, watch_among
 
 
@@ -70,7 +70,7 @@ class Rerun(Wrapper):
     def _must_be_able_to(self) -> Rerun:
         # Refuse runnables that must not run twice, before any request is paid for.
         for_sampling(self.runnable, self.guard.policy.sampling)
-        self.guard = _patient(self)
+        self.guard = _sampling_late(self)
         return self
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
@@ -88,7 +88,7 @@ class Rerun(Wrapper):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        return finished(self._guarded(BLOCKING, value, kwargs, Runs(run_manager, config)))
+        return run_in_place(self._guarded(BLOCKING, value, kwargs, Runs(run_manager, config)))
 
     async def _arun(
         self,
@@ -97,21 +97,23 @@ class Rerun(Wrapper):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        return await self._guarded(LOOPING, value, kwargs, Runs(run_manager, config))
+        return await self._guarded(ASYNC, value, kwargs, Runs(run_manager, config))
 
-    async def _guarded(self, side: Side, value: Any, kwargs: dict[str, Any], runs: Runs) -> Any:
-        sources = self._sources(side, value, kwargs, runs)
+    async def _guarded(
+        self, style: CallStyle, value: Any, kwargs: dict[str, Any], runs: Runs
+    ) -> Any:
+        sources = self._sources(style, value, kwargs, runs)
         try:
             with runs.around():
-                answer = await side.run(self.guard.aask_with, self._query(value, kwargs), sources)
+                answer = await style.run(self.guard.aask_with, self._query(value, kwargs), sources)
         except HallucinationBlocked as error:
-            await runs.tell(side, verdict_data(error.verdict, "block"))
+            await runs.dispatch_verdict(style, verdict_data(error.verdict, "block"))
             raise
         output, data = outcome_of(answer)
-        await runs.tell(side, data)
+        await runs.dispatch_verdict(style, data)
         watch = watch_among(runs.handlers)
         if watch is not None:
-            watch.note(data, None, structured=False)
+            watch.record(data, None, structured=False)
         return output
 
     def _query(self, value: Any, kwargs: dict[str, Any]) -> Query:
@@ -122,13 +124,13 @@ class Rerun(Wrapper):
         messages = question_in(value) if wanted else ()
         return Query(messages, None, {"tools": tools} if tools else {})
 
-    def _sources(self, side: Side, value: Any, kwargs: dict[str, Any], runs: Runs) -> Sources:
+    def _sources(self, style: CallStyle, value: Any, kwargs: dict[str, Any], runs: Runs) -> Sources:
         runnable, policy = self.runnable, self.guard.policy
         hidden = policy.can_withhold
-        speaker = speaker_of(runnable)
-        make = partial(RunnableProvider, value=value, side=side)
+        writer = writer_of(runnable)
+        make = partial(RunnableProvider, value=value, style=style)
         main = make(
-            runnable=unstreamed(runnable) if hidden else runnable,
+            runnable=without_streaming(runnable) if hidden else runnable,
             kwargs=kwargs,
             config=partial(runs.main, hidden=hidden),
         )
@@ -138,23 +140,23 @@ class Rerun(Wrapper):
             config=partial(runs.config, SAMPLE),
         )
         judge = own_judge(
-            judges_of(speaker.model, policy.sampling) if speaker else None,
-            side,
+            judges_of(writer.model, policy.sampling) if writer else None,
+            style,
             partial(runs.config, JUDGE),
             Traced(litellm_provider(), runs.manager, JUDGE),
         )
         return Sources(main, samples, judge)
 
 
-def _patient(rerun: Rerun) -> Guard:
+def _sampling_late(rerun: Rerun) -> Guard:
     """Return a guard that draws no samples until it is sure to need them.
 
     Tool calls and objects have no text to check, which is only known once the output is complete.
     """
     policy, sampling = rerun.guard.policy, rerun.guard.policy.sampling
-    speaker = speaker_of(rerun.runnable)
-    tools = speaker is not None and speaker.tools
-    if sampling.start == "after" or (surely_text(rerun.runnable) and not tools):
+    writer = writer_of(rerun.runnable)
+    tools = writer is not None and writer.tools
+    if sampling.start == "after" or (is_certainly_text(rerun.runnable) and not tools):
         return rerun.guard
     # A new guard would lack the retriever.
     if isinstance(policy.action, Regenerate):
@@ -165,11 +167,13 @@ def _patient(rerun: Rerun) -> Guard:
 
 
 AnyRunnable = Runnable[Any, Any]
-Make = Callable[[BaseChatModel, Reads | None], AnyRunnable]
+Make = Callable[[BaseChatModel, OutputFormat | None], AnyRunnable]
 """Creates a replacement for a model, given how the model's answer is parsed."""
 
 
-def grafted(runnable: AnyRunnable, make: Make, reads: Reads | None = None) -> AnyRunnable | None:
+def with_guard_inserted(
+    runnable: AnyRunnable, make: Make, output_format: OutputFormat | None = None
+) -> AnyRunnable | None:
     """Return a copy of a runnable with every model replaced that may write its output.
 
     Models that write something else, such as a search query in a retrieval chain, stay as they are.
@@ -177,7 +181,7 @@ def grafted(runnable: AnyRunnable, make: Make, reads: Reads | None = None) -> An
     Args:
         runnable: The runnable to copy; not changed.
         make: Creates the replacement for a model.
-        reads: How the output is parsed, if known.
+        output_format: How the output is parsed, if known.
 
     Returns:
         The copy, or None if the model that writes the output cannot be determined, because a
@@ -187,15 +191,17 @@ def grafted(runnable: AnyRunnable, make: Make, reads: Reads | None = None) -> An
         ConfigurationError: Several models write parts of the output.
     """
     if isinstance(runnable, BaseChatModel):
-        return make(runnable, reads)
+        return make(runnable, output_format)
     if isinstance(runnable, Wrapper):
-        return grafted(runnable.runnable, make, reads)
+        return with_guard_inserted(runnable.runnable, make, output_format)
     if isinstance(runnable, RunnableSequence):
-        return _in_sequence(runnable, make, reads)
+        return _in_sequence(runnable, make, output_format)
     if isinstance(runnable, RunnableParallel):
-        return _in_parallel(runnable, make, reads)
+        return _in_parallel(runnable, make, output_format)
     if isinstance(runnable, RunnableBranch):
-        new = _part([*(then for _, then in runnable.branches), runnable.default], make, reads)
+        new = _part(
+            [*(then for _, then in runnable.branches), runnable.default], make, output_format
+        )
         if new is None:
             return None
         pairs = [(when, then) for (when, _), then in zip(runnable.branches, new[:-1], strict=True)]
@@ -205,7 +211,7 @@ def grafted(runnable: AnyRunnable, make: Make, reads: Reads | None = None) -> An
         return None
     update: dict[str, Any] = {}
     for name in parts:
-        new = _part(getattr(runnable, name), make, reads)
+        new = _part(getattr(runnable, name), make, output_format)
         if new is None:
             return None
         update[name] = new
@@ -223,27 +229,27 @@ _PARTS: Mapping[type[Any], tuple[str, ...]] = {
 }
 
 
-def _part(part: Any, make: Make, reads: Reads | None) -> Any:
+def _part(part: Any, make: Make, output_format: OutputFormat | None) -> Any:
     """Return a copy of a part with all models replaced, or None if that is impossible."""
     if isinstance(part, Runnable):
-        return grafted(cast("AnyRunnable", part), make, reads)
+        return with_guard_inserted(cast("AnyRunnable", part), make, output_format)
     if isinstance(part, Mapping):
         named = cast("Mapping[Any, Any]", part)
-        values = _part(list(named.values()), make, reads)
+        values = _part(list(named.values()), make, output_format)
         return values and dict(zip(named, values, strict=True))
     if not isinstance(part, (list, tuple)):
         # A factory function for an alternative.
         return None
-    items = [_part(item, make, reads) for item in cast("Sequence[Any]", part)]
+    items = [_part(item, make, output_format) for item in cast("Sequence[Any]", part)]
     return None if None in items else items
 
 
 def _in_sequence(
-    sequence: RunnableSequence[Any, Any], make: Make, reads: Reads | None
+    sequence: RunnableSequence[Any, Any], make: Make, output_format: OutputFormat | None
 ) -> AnyRunnable | None:
     steps = list(sequence.steps)
     for i in reversed(range(len(steps))):
-        new = grafted(steps[i], make, _reads(steps[i + 1 :]) or reads)
+        new = with_guard_inserted(steps[i], make, _output_format(steps[i + 1 :]) or output_format)
         if new is not None:
             steps[i] = new
             update = {"first": steps[0], "middle": steps[1:-1], "last": steps[-1]}
@@ -251,7 +257,7 @@ def _in_sequence(
     return None
 
 
-def _reads(steps: Sequence[AnyRunnable]) -> Reads | None:
+def _output_format(steps: Sequence[AnyRunnable]) -> OutputFormat | None:
     """Return how the steps after the model parse its answer, if they show it."""
     parsers = [step for step in steps if isinstance(step, BaseOutputParser)]
     if not parsers:
@@ -262,10 +268,14 @@ def _reads(steps: Sequence[AnyRunnable]) -> Reads | None:
 
 
 def _in_parallel(
-    parallel: RunnableParallel[Any], make: Make, reads: Reads | None
+    parallel: RunnableParallel[Any], make: Make, output_format: OutputFormat | None
 ) -> AnyRunnable | None:
     branches: Mapping[str, AnyRunnable] = parallel.steps__
-    new = {key: after for key, step in branches.items() if (after := grafted(step, make, reads))}
+    new = {
+        key: after
+        for key, step in branches.items()
+        if (after := with_guard_inserted(step, make, output_format))
+    }
     if len(new) > 1:
         raise ConfigurationError(
             f"several models write the output, under {sorted(new)}; guard each of them alone"

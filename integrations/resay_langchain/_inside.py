@@ -125,7 +125,7 @@ _CONTAINERS: tuple[type[RunnableSerializable[Any, Any]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class Writer:
     """The language model that writes a runnable's response.
 
     Attributes:
@@ -139,52 +139,52 @@ class Speaker:
     logprobs: bool = False
 
 
-def speaker_of(runnable: AnyRunnable) -> Speaker | None:
+def writer_of(runnable: AnyRunnable) -> Writer | None:
     """Return the model that writes the response, or None if it cannot be determined."""
     if isinstance(runnable, BaseLanguageModel):
         further: Mapping[str, Any] = getattr(runnable, "model_kwargs", None) or {}
         asked = getattr(runnable, "logprobs", None) or further.get("logprobs")
-        return Speaker(runnable, logprobs=bool(asked))
+        return Writer(runnable, logprobs=bool(asked))
     if isinstance(runnable, RunnableSequence):
         steps = runnable.steps
-        return next((s for step in reversed(steps) if (s := speaker_of(step))), None)
+        return next((s for step in reversed(steps) if (s := writer_of(step))), None)
     if isinstance(runnable, RunnableParallel):
         branches = runnable.steps__.values()
-        found = [s for branch in branches if (s := speaker_of(branch))]
+        found = [s for branch in branches if (s := writer_of(branch))]
         # With several models, it is unclear which one's text to check.
         return found[0] if len(found) == 1 else None
     if isinstance(runnable, RunnableAssign):
-        return speaker_of(cast("AnyRunnable", runnable.mapper))
+        return writer_of(cast("AnyRunnable", runnable.mapper))
     inner = _step_into(runnable, 0)
-    speaker = speaker_of(inner) if inner is not None else None
-    if speaker and isinstance(runnable, RunnableBindingBase):
+    writer = writer_of(inner) if inner is not None else None
+    if writer and isinstance(runnable, RunnableBindingBase):
         bound: Mapping[str, Any] = runnable.kwargs
         return replace(
-            speaker,
-            tools=speaker.tools or bool(bound.get("tools")),
-            logprobs=bool(bound.get("logprobs", speaker.logprobs)),
+            writer,
+            tools=writer.tools or bool(bound.get("tools")),
+            logprobs=bool(bound.get("logprobs", writer.logprobs)),
         )
-    return speaker
+    return writer
 
 
 def without_logprobs(runnable: AnyRunnable) -> bool:
     """Return whether the output certainly comes without log-probabilities."""
-    speaker = speaker_of(runnable)
-    silent = speaker is not None and not speaker.logprobs
+    writer = writer_of(runnable)
+    silent = writer is not None and not writer.logprobs
     # Log-probabilities are in the message, of which this parser keeps only the text.
     return silent or isinstance(_innermost(runnable, -1), StrOutputParser)
 
 
-def surely_text(runnable: AnyRunnable) -> bool:
+def is_certainly_text(runnable: AnyRunnable) -> bool:
     """Return whether the output is known in advance to be a message or a text."""
     return isinstance(_innermost(runnable, -1), (BaseLanguageModel, StrOutputParser))
 
 
-def unstreamed(runnable: AnyRunnable) -> AnyRunnable:
+def without_streaming(runnable: AnyRunnable) -> AnyRunnable:
     """Return a copy whose models never stream, whichever handlers listen."""
 
     def change(inside: AnyRunnable) -> AnyRunnable | None:
-        return _quiet(inside) if isinstance(inside, BaseLanguageModel) else None
+        return _not_streaming(inside) if isinstance(inside, BaseLanguageModel) else None
 
     return _rebuilt(runnable, change)
 
@@ -201,7 +201,7 @@ def judges_of(model: Model, sampling: Sampling) -> tuple[AnyRunnable, AnyRunnabl
         One copy that gives a plain answer, and one that gives a different answer each time. Neither
         streams. They share the clients of the original.
     """
-    plain = with_defaults(_quiet(model), ONE_PLAIN_ANSWER)
+    plain = with_defaults(_not_streaming(model), ONE_PLAIN_ANSWER)
     return plain, for_sampling(model, sampling.model_copy(update={"params": {}}))
 
 
@@ -310,13 +310,13 @@ def _rebuilt(
     return runnable.model_copy(update={name: visit(getattr(runnable, name)) for name in parts})
 
 
-def _quiet(model: Model) -> Model:
+def _not_streaming(model: Model) -> Model:
     # In some models, `streaming` overrides `disable_streaming`, since it is part of the request.
     return with_fields(model, {"disable_streaming": True, "streaming": False})
 
 
 def _fresh(model: Model) -> Model:
-    model = with_defaults(_quiet(model), FRESH_ANSWER)
+    model = with_defaults(_not_streaming(model), FRESH_ANSWER)
     changes: dict[str, Any] = {"cache": False}
     if getattr(model, "temperature", None) == 0:
         # A default of 0 would not do either; None leaves the parameter out of the request.
@@ -337,9 +337,9 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
             "guard the runnable inside RunnableWithMessageHistory instead: its own work is done in"
             " functions that Resay cannot inspect"
         )
-    speaker = speaker_of(runnable)
-    _check_way(speaker.model if speaker else None, guard.policy.sampling)
-    if speaker is None:
+    writer = writer_of(runnable)
+    _check_via(writer.model if writer else None, guard.policy.sampling)
+    if writer is None:
         refuse_without_writer(guard, runnable)
     if without_logprobs(runnable):
         none = f", and this {type(runnable).__name__} does not return them; guard the chat model"
@@ -347,7 +347,7 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
         guard.refuse({"logprobs": f"{none} {remedy} bound to it"})
 
 
-def _check_way(model: object, sampling: Sampling) -> None:
+def _check_via(model: object, sampling: Sampling) -> None:
     if sampling.via == "native" and sampling.model is not None:
         raise ConfigurationError(
             f"`sampling.model` is {sampling.model!r}, which is called through litellm;"
@@ -367,7 +367,7 @@ def _check_way(model: object, sampling: Sampling) -> None:
         ) from None
 
 
-def check_opaque(runnable: Runnable[Any, Any], guard: Guard) -> None:
+def check_rerun(runnable: Runnable[Any, Any], guard: Guard) -> None:
     """Check that a runnable can do what the policy needs, if each sample runs all of it.
 
     Raises:

@@ -29,13 +29,13 @@ from typing_extensions import NotRequired
 
 from resay._internal.nesting import inside_guard
 from resay.adapters.policies import VERDICT_KEY, PolicyLike, verdict_data
-from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
+from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.engine.actions import act
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Block, Policy, Regenerate
-from resay_langchain._grafting import grafted
+from resay_langchain._grafting import with_guard_inserted
 from resay_langchain._inside import check_runnable
 from resay_langchain._outcome import in_place_of
 from resay_langchain._policies import guarding, withholding
@@ -239,7 +239,7 @@ class HallucinationGuardMiddleware(
             ConfigurationError: The policy needs something that this model cannot provide.
             Exception: Anything that the model raises.
         """
-        return finished(self._wrapped(BLOCKING, request, handler))
+        return run_in_place(self._wrapped(BLOCKING, request, handler))
 
     async def awrap_model_call(
         self,
@@ -247,18 +247,18 @@ class HallucinationGuardMiddleware(
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         """Async version of `wrap_model_call`."""
-        return await self._wrapped(LOOPING, request, handler)
+        return await self._wrapped(ASYNC, request, handler)
 
     async def _wrapped(
-        self, side: Side, request: ModelRequest[ContextT], handler: Callable[..., Any]
+        self, style: CallStyle, request: ModelRequest[ContextT], handler: Callable[..., Any]
     ) -> Any:
         # Guarded already, by a guard around the agent or by another such middleware outside this
         # one.
         if inside_guard() or isinstance(request.model, _AgentModel):
-            return await side.call(handler, request)
+            return await style.call(handler, request)
         turn = _Turn(self._guard, request, ends=self._ends)
         try:
-            response = await side.call(handler, turn.request)
+            response = await style.call(handler, turn.request)
         except _Withheld as held:
             response = ModelResponse[ResponseT](result=[held.message])
         return turn.finished(response)
@@ -374,13 +374,13 @@ class _AgentModel(GuardedChatModel):
 def _guarded(
     model: object, guard: Guard, watch: Watch, tools: tuple[str, ...]
 ) -> Runnable[Any, Any]:
-    def make(inside: BaseChatModel, _reads: object) -> GuardedChatModel:
-        made = _AgentModel.made(inside, guard, None)
+    def make(inside: BaseChatModel, _output_format: object) -> GuardedChatModel:
+        made = _AgentModel.around(inside, guard, None)
         check_runnable(made.model, guard)
         return made.watched(watch, tools)
 
     runnable = cast("Runnable[Any, Any] | None", model if isinstance(model, Runnable) else None)
-    guarded = grafted(runnable, make) if runnable is not None else None
+    guarded = with_guard_inserted(runnable, make) if runnable is not None else None
     if guarded is None:
         raise ConfigurationError(
             f"the agent's model is of type {type(cast(object, model)).__name__!r}, and Resay finds"

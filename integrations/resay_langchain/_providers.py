@@ -16,7 +16,7 @@ from langsmith.run_helpers import (
     tracing_context,  # pyright: ignore[reportUnknownVariableType] - LangSmith's
 )
 
-from resay.adapters.threads import LOOPING, Side, cancelled_once, in_thread, read_in_threads
+from resay.adapters.threads import ASYNC, CallStyle, cancel_once, in_thread, read_in_threads
 from resay.adapters.upstream import OneAnswer, OwnJudge
 from resay.core.query import Query
 from resay.core.usage import Usage
@@ -35,21 +35,21 @@ MakeConfig = Callable[[BaseCallbackHandler], RunnableConfig]
 
 
 async def ran(
-    side: Side, runnable: AnyRunnable, value: Any, config: RunnableConfig, **kwargs: Any
+    style: CallStyle, runnable: AnyRunnable, value: Any, config: RunnableConfig, **kwargs: Any
 ) -> Any:
     """Run a runnable for blocking or asynchronous callers."""
-    if side.blocking:
+    if style.blocking:
         return await in_thread(partial(runnable.invoke, value, config, **kwargs))
-    return await cancelled_once(runnable.ainvoke(value, config, **kwargs))
+    return await cancel_once(runnable.ainvoke(value, config, **kwargs))
 
 
 def streamed(
-    side: Side, runnable: AnyRunnable, value: Any, config: RunnableConfig, **kwargs: Any
+    style: CallStyle, runnable: AnyRunnable, value: Any, config: RunnableConfig, **kwargs: Any
 ) -> AsyncGenerator[Any]:
     """Stream a runnable's output for blocking or asynchronous callers."""
-    if side.blocking:
+    if style.blocking:
         return read_in_threads(runnable.stream(value, config, **kwargs))
-    return LOOPING.each(runnable.astream(value, config, **kwargs))
+    return ASYNC.iterate(runnable.astream(value, config, **kwargs))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -60,7 +60,7 @@ class RunnableProvider(OneAnswer):
         runnable: The runnable.
         value: Its input.
         kwargs: Further keyword arguments of its call.
-        side: Whether the caller blocks or runs an event loop.
+        style: Whether the caller blocks or runs an event loop.
         config: Creates the configuration of each run.
         cache_source: Distinguishes its answers from those of other sources in a cache; None to
             disable caching.
@@ -69,7 +69,7 @@ class RunnableProvider(OneAnswer):
     runnable: Runnable[Any, Any]
     value: Any
     kwargs: Mapping[str, Any]
-    side: Side
+    style: CallStyle
     config: MakeConfig
     cache_source: str | None = None
 
@@ -80,7 +80,9 @@ class RunnableProvider(OneAnswer):
             Exception: Anything that the runnable raises, unchanged.
         """
         tokens = TokenCounter()
-        output = await ran(self.side, self.runnable, self.value, self.config(tokens), **self.kwargs)
+        output = await ran(
+            self.style, self.runnable, self.value, self.config(tokens), **self.kwargs
+        )
         return Completions((completion_of(output),), tokens.usage)
 
 
@@ -102,8 +104,8 @@ class ModelProvider(RunnableProvider):
         Raises:
             Exception: Anything that the model raises, unchanged.
         """
-        with self._unheard() as config:
-            output = await ran(self.side, self.runnable, self.value, config, **self.kwargs)
+        with self._untraced() as config:
+            output = await ran(self.style, self.runnable, self.value, config, **self.kwargs)
         completion = replace(completion_of(output), references=self.references())
         return Completions((completion,), usage_of([output]))
 
@@ -114,14 +116,14 @@ class ModelProvider(RunnableProvider):
         Raises:
             Exception: Anything that the model raises, unchanged.
         """
-        with self._unheard() as config:
-            source = streamed(self.side, self.runnable, self.value, config, **self.kwargs)
+        with self._untraced() as config:
+            source = streamed(self.style, self.runnable, self.value, config, **self.kwargs)
             async with aclosing(source) as messages, aclosing(self._read(messages)) as chunks:
                 yield chunks
 
     @contextmanager
-    def _unheard(self) -> Generator[RunnableConfig]:
-        config = self.config(_NOBODY)
+    def _untraced(self) -> Generator[RunnableConfig]:
+        config = self.config(_NO_HANDLER)
         # A model may run others without passing on its configuration.
         token = var_child_runnable_config.set(config)
         try:
@@ -139,13 +141,16 @@ class ModelProvider(RunnableProvider):
 
 
 def own_judge(
-    judges: tuple[AnyRunnable, AnyRunnable] | None, side: Side, config: MakeConfig, named: Provider
+    judges: tuple[AnyRunnable, AnyRunnable] | None,
+    style: CallStyle,
+    config: MakeConfig,
+    named: Provider,
 ) -> OwnJudge:
     """Return the judge that uses the response's own model.
 
     Args:
         judges: The copies of the model; None if the policy never calls it.
-        side: Whether the caller blocks or runs an event loop.
+        style: Whether the caller blocks or runs an event loop.
         config: Creates the configuration of each run.
         named: Answers for the judges that a policy names.
     """
@@ -159,7 +164,7 @@ def own_judge(
             runnable=varied if query.varied else plain,
             value=[dict(message) for message in query.messages],
             kwargs=query.params,
-            side=side,
+            style=style,
             config=config,
         )
         return await asked.complete(query)
@@ -187,4 +192,4 @@ class TokenCounter(BaseCallbackHandler):
                 self._messages.append(generation.message)
 
 
-_NOBODY = BaseCallbackHandler()
+_NO_HANDLER = BaseCallbackHandler()

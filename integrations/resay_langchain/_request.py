@@ -25,7 +25,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from resay.adapters.models import tool_name
 from resay.adapters.policies import VERDICT_KEY, verdict_data
 from resay.adapters.relaying import read_parts
-from resay.adapters.threads import Side
+from resay.adapters.threads import CallStyle
 from resay.adapters.upstream import litellm_provider
 from resay.core.query import Message, Query
 from resay.core.verdict import HallucinationBlocked
@@ -43,7 +43,7 @@ from resay_langchain._policies import withholding
 from resay_langchain._providers import ModelProvider, RunnableProvider, own_judge
 from resay_langchain._runs import JUDGE, SAMPLE, Runs, Traced, Watch, documents_in
 
-Reads = Literal["text", "json", "tools"]
+OutputFormat = Literal["text", "json", "tools"]
 """How an answer is parsed: as text, or as an object in its text or in its tool calls."""
 
 
@@ -56,34 +56,34 @@ class Request:
         model: The chat model inside.
         messages: The conversation.
         kwargs: Keyword arguments of the call.
-        reads: How the answer is parsed.
+        output_format: How the answer is parsed.
         object_tools: The tools whose arguments are the answer, if the caller knows them.
         runs: Creates the child runs.
         watch: Collects retrieved documents, and receives the verdict for the whole chain.
-        side: Whether the caller blocks or runs an event loop.
+        style: Whether the caller blocks or runs an event loop.
     """
 
     guard: Guard
     model: BaseChatModel
     messages: Sequence[BaseMessage]
     kwargs: Mapping[str, Any]
-    reads: Reads
+    output_format: OutputFormat
     object_tools: tuple[str, ...]
     runs: Runs
     watch: Watch | None
-    side: Side
+    style: CallStyle
 
     async def generate(self) -> ChatResult:
         """Call the model, check the answer and act."""
         try:
             with self.runs.around():
-                answer = await self.side.run(self.guard.aask_with, self.query, self.sources)
+                answer = await self.style.run(self.guard.aask_with, self.query, self.sources)
         except HallucinationBlocked as error:
-            data = await self._leave_raising(error)
-            message = AIMessage(self._instead, response_metadata={VERDICT_KEY: data})
+            data = await self._record_block(error)
+            message = AIMessage(self._refusal_message, response_metadata={VERDICT_KEY: data})
         else:
             message, data = outcome_of(answer)
-            await self._tell(data, answer)
+            await self._report(data, answer)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def stream(self) -> AsyncGenerator[ChatGenerationChunk]:
@@ -91,36 +91,36 @@ class Request:
         pieces = Pieces()
         stream = self.guard.astream_with(self.query, self.sources, every_chunk=True)
         try:
-            async with aclosing(read_parts(self.side, stream, self.runs.around())) as parts:
+            async with aclosing(read_parts(self.style, stream, self.runs.around())) as parts:
                 async for part in parts:
                     if isinstance(part, Answer):
                         chunk, data = pieces.last(part)
-                        await self._tell(data, part)
+                        await self._report(data, part)
                     else:
                         chunk = pieces.of(part)
                     if chunk is not None:
                         yield ChatGenerationChunk(message=chunk)
         except HallucinationBlocked as error:
-            data = await self._leave_raising(error)
-            yield ChatGenerationChunk(message=pieces.refusal(self._instead, data))
+            data = await self._record_block(error)
+            yield ChatGenerationChunk(message=pieces.refusal(self._refusal_message, data))
 
-    async def _leave_raising(self, error: HallucinationBlocked) -> dict[str, Any]:
+    async def _record_block(self, error: HallucinationBlocked) -> dict[str, Any]:
         """Leave it to the watch of the whole chain to raise, or raise if there is none."""
         data = verdict_data(error.verdict, "block")
-        await self.runs.tell(self.side, data)
+        await self.runs.dispatch_verdict(self.style, data)
         if self.watch is None:
             raise error
-        self.watch.note(data, error, structured=self.query.wants_object)
+        self.watch.record(data, error, structured=self.query.wants_object)
         return data
 
-    async def _tell(self, data: dict[str, Any], answer: Answer) -> None:
-        await self.runs.tell(self.side, data)
+    async def _report(self, data: dict[str, Any], answer: Answer) -> None:
+        await self.runs.dispatch_verdict(self.style, data)
         if self.watch is not None:
             blocked = HallucinationBlocked(answer.verdict) if answer.blocked else None
-            self.watch.note(data, blocked, structured=self.query.wants_object)
+            self.watch.record(data, blocked, structured=self.query.wants_object)
 
     @property
-    def _instead(self) -> str:
+    def _refusal_message(self) -> str:
         return (withholding(self.guard.policy) or Block()).message
 
     @cached_property
@@ -130,9 +130,9 @@ class Request:
         params = {k: v for k, v in self.kwargs.items() if k not in ("n", "stream")}
         messages = self._openai_messages or self._plain_messages
         query = self._mapped or Query(messages, None, params)
-        tools = _tool_names(self.kwargs.get("tools")) if self.reads == "tools" else ()
+        tools = _tool_names(self.kwargs.get("tools")) if self.output_format == "tools" else ()
         return replace(
-            query, structured=self.reads == "json", object_tools=self.object_tools or tools
+            query, structured=self.output_format == "json", object_tools=self.object_tools or tools
         )
 
     @cached_property
@@ -183,12 +183,12 @@ class Request:
             runnable=model,
             value=list(self.messages),
             kwargs=self.kwargs,
-            side=self.side,
+            style=self.style,
             config=lambda _: self.runs.plain(),
-            references=self._found,
+            references=self._found_references,
         )
 
-    def _found(self) -> tuple[str, ...]:
+    def _found_references(self) -> tuple[str, ...]:
         tools = [message for message in self.messages if isinstance(message, ToolMessage)]
         texts = [document.page_content for document in documents_in(tools)]
         return tuple(dict.fromkeys((*(self.watch.references if self.watch else ()), *texts)))
@@ -205,7 +205,7 @@ class Request:
             runnable=for_sampling(self.model, sampling),
             value=list(self.messages),
             kwargs=sampling_kwargs(self.model, self.kwargs, sampling),
-            side=self.side,
+            style=self.style,
             config=partial(self.runs.config, SAMPLE),
             cache_source=source,
         )
@@ -217,7 +217,7 @@ class Request:
             return asked
         config = partial(self.runs.config, JUDGE)
         own = judges_of(self.model, self.guard.policy.sampling)
-        return own_judge(own, self.side, config, asked)
+        return own_judge(own, self.style, config, asked)
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:
@@ -286,7 +286,7 @@ def question_in(value: object) -> tuple[Message, ...]:
     return ()
 
 
-def asked_for(kwargs: Mapping[str, Any]) -> Reads | None:
+def asked_for(kwargs: Mapping[str, Any]) -> OutputFormat | None:
     """Return how an answer is parsed, from the note that `with_structured_output` leaves."""
     noted: Any = kwargs.get("ls_structured_output_format")
     if not isinstance(noted, dict):

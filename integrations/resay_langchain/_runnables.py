@@ -33,15 +33,15 @@ from resay._internal.event_loops import relay_stream, relay_verdicts
 from resay._internal.nesting import inside_guard
 from resay._internal.telling import arelay_stream, arelay_verdicts
 from resay.adapters.policies import VERDICT_KEY, PolicyLike
-from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, iterated
+from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
 from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
-from resay_langchain._grafting import Rerun, grafted
-from resay_langchain._inside import Wrapper, check_opaque, check_runnable
+from resay_langchain._grafting import Rerun, with_guard_inserted
+from resay_langchain._inside import Wrapper, check_rerun, check_runnable
 from resay_langchain._policies import guarding, withholding
-from resay_langchain._request import Reads, Request, asked_for, with_standard
+from resay_langchain._request import OutputFormat, Request, asked_for, with_standard
 from resay_langchain._runs import RunManager, Runs, Watch, watch_among
 
 # The keyword argument that carries a `_Call` through LangChain's own methods.
@@ -53,7 +53,7 @@ class _Call:
     """The context of a call, known before it reaches the model."""
 
     runs: Runs
-    reads: Reads | None
+    output_format: OutputFormat | None
 
 
 class GuardedChatModel(BaseChatModel):
@@ -93,7 +93,7 @@ class GuardedChatModel(BaseChatModel):
     cache: Any = False
 
     _guard: Guard = PrivateAttr()
-    _reads: Reads | None = PrivateAttr(default=None)
+    _output_format: OutputFormat | None = PrivateAttr(default=None)
     _object_tools: tuple[str, ...] = PrivateAttr(default=())
     _watch: Watch | None = PrivateAttr(default=None)
 
@@ -139,11 +139,13 @@ class GuardedChatModel(BaseChatModel):
         self._guard = guard
 
     @classmethod
-    def made(cls, model: BaseChatModel, guard: Guard, reads: Reads | None) -> GuardedChatModel:
+    def around(
+        cls, model: BaseChatModel, guard: Guard, output_format: OutputFormat | None
+    ) -> GuardedChatModel:
         """Wrap a model inside a runnable that has already been checked as a whole."""
         made = cls.__new__(cls)
         made._set_up(model, guard, {})  # noqa: SLF001 - an instance of this class
-        made._reads = reads  # noqa: SLF001 - an instance of this class
+        made._output_format = output_format  # noqa: SLF001 - an instance of this class
         return made
 
     @property
@@ -207,7 +209,9 @@ class GuardedChatModel(BaseChatModel):
             NotImplementedError: The model inside does not support tools.
         """
         bound = self.model.bind_tools(tools, **kwargs)
-        guarded = grafted(bound, lambda model, _: self.model_copy(update={"model": model}))
+        guarded = with_guard_inserted(
+            bound, lambda model, _: self.model_copy(update={"model": model})
+        )
         assert guarded is not None  # noqa: S101 - it holds the model
         return cast("Runnable[LanguageModelInput, AIMessage]", guarded)
 
@@ -358,11 +362,11 @@ class GuardedChatModel(BaseChatModel):
         """Return the configuration of the answer's run, and the context of the call."""
         runs = Runs(run_manager, config)
         told = patch_config(config, callbacks=runs.child(), run_name=self.model.get_name())
-        return told, _Call(runs, self._reads or asked_for(kwargs))
+        return told, _Call(runs, self._output_format or asked_for(kwargs))
 
     def _request(
         self,
-        side: Side,
+        style: CallStyle,
         messages: list[BaseMessage],
         stop: list[str] | None,
         run_manager: RunManager | None,
@@ -375,11 +379,11 @@ class GuardedChatModel(BaseChatModel):
             model=self.model,
             messages=messages,
             kwargs={**kwargs, "stop": stop} if stop else kwargs,
-            reads=(call.reads if call else self._reads) or "text",
+            output_format=(call.output_format if call else self._output_format) or "text",
             object_tools=self._object_tools,
             runs=runs,
             watch=self._watch or watch_among(runs.handlers),
-            side=side,
+            style=style,
         )
 
     def _generate(
@@ -389,7 +393,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return finished(self._request(BLOCKING, messages, stop, run_manager, kwargs).generate())
+        return run_in_place(self._request(BLOCKING, messages, stop, run_manager, kwargs).generate())
 
     async def _agenerate(
         self,
@@ -398,7 +402,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return await self._request(LOOPING, messages, stop, run_manager, kwargs).generate()
+        return await self._request(ASYNC, messages, stop, run_manager, kwargs).generate()
 
     def _stream(
         self,
@@ -407,7 +411,9 @@ class GuardedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        return iterated(self._request(BLOCKING, messages, stop, run_manager, kwargs).stream())
+        return iterate_in_place(
+            self._request(BLOCKING, messages, stop, run_manager, kwargs).stream()
+        )
 
     def _astream(
         self,
@@ -416,7 +422,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        return self._request(LOOPING, messages, stop, run_manager, kwargs).stream()
+        return self._request(ASYNC, messages, stop, run_manager, kwargs).stream()
 
 
 async def _only(value: Any) -> AsyncIterator[Any]:
@@ -497,12 +503,13 @@ class GuardedRunnable(Wrapper):
     @model_validator(mode="after")
     def _must_be_able_to(self) -> GuardedRunnable:
         # First, because its error for several models does not depend on the policy.
-        inside = grafted(
-            self.runnable, lambda model, reads: GuardedChatModel.made(model, self.guard, reads)
+        inside = with_guard_inserted(
+            self.runnable,
+            lambda model, output_format: GuardedChatModel.around(model, self.guard, output_format),
         )
         check_runnable(self.runnable, self.guard)
         if inside is None:
-            check_opaque(self.runnable, self.guard)
+            check_rerun(self.runnable, self.guard)
             inside = Rerun(runnable=self.runnable, guard=self.guard)
         self._guarded = inside
         return self
@@ -581,7 +588,7 @@ class GuardedRunnable(Wrapper):
         **kwargs: Any,
     ) -> Iterator[Any]:
         run = _Watched(self.guard, run_manager, config)
-        yield from iterated(
+        yield from iterate_in_place(
             run.shown(BLOCKING, self._guarded.transform(inputs, run.config, **kwargs))
         )
 
@@ -619,7 +626,7 @@ class GuardedRunnable(Wrapper):
     ) -> AsyncIterator[Any]:
         run = _Watched(self.guard, run_manager, config)
         chunks = self._guarded.atransform(inputs, run.config, **kwargs)
-        async with aclosing(run.shown(LOOPING, chunks)) as shown:
+        async with aclosing(run.shown(ASYNC, chunks)) as shown:
             async for chunk in shown:
                 yield chunk
 
@@ -665,11 +672,11 @@ class _Watched:
             raise blocked
         return {**output, "parsed": None, "parsing_error": blocked} if blocked else output
 
-    async def shown(self, side: Side, chunks: Any) -> AsyncGenerator[Any]:
+    async def shown(self, style: CallStyle, chunks: Any) -> AsyncGenerator[Any]:
         """Yield the pieces of a streamed output, and its verdict at the end."""
         has_keys = False
         with self.explaining():
-            async with aclosing(side.each(chunks)) as output:
+            async with aclosing(style.iterate(chunks)) as output:
                 async for chunk in output:
                     # Runnables that compose mappings stream `AddableDict`s; parsers stream their
                     # own objects.

@@ -26,7 +26,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 
 from resay._internal.nesting import marked
 from resay._internal.telemetry import TraceContext, trace_context_of, use_trace_context
-from resay.adapters.threads import Side
+from resay.adapters.threads import CallStyle
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.providers.base import Completion, Completions, Layer, Provider
@@ -37,7 +37,7 @@ SAMPLE = "resay:sample"
 JUDGE = "resay:judge"
 RETRIEVAL = "resay:retrieval"
 # LangGraph leaves runs with this tag out of its streams of messages.
-_UNSEEN = "nostream"
+_NO_STREAM = "nostream"
 Manager: TypeAlias = CallbackManager | AsyncCallbackManager
 RunManager: TypeAlias = (
     CallbackManagerForChainRun
@@ -83,15 +83,15 @@ class Runs:
 
     def plain(self) -> RunnableConfig:
         """Return a configuration for runs that no handler may see, not even global ones."""
-        return patch_config(self._config, callbacks=_Nobody())  # pyright: ignore[reportArgumentType] - a list is accepted too
+        return patch_config(self._config, callbacks=_NoHandlers())  # pyright: ignore[reportArgumentType] - a list is accepted too
 
-    async def tell(self, side: Side, verdict: dict[str, Any]) -> None:
+    async def dispatch_verdict(self, style: CallStyle, verdict: dict[str, Any]) -> None:
         """Dispatch the event that carries a verdict, if there is a run to attach it to."""
         manager = self.child()
         if manager.parent_run_id is not None:
             config = patch_config(self._config, callbacks=manager)
-            dispatch = dispatch_custom_event if side.blocking else adispatch_custom_event
-            await side.call(dispatch, VERDICT_EVENT, verdict, config=config)
+            dispatch = dispatch_custom_event if style.blocking else adispatch_custom_event
+            await style.call(dispatch, VERDICT_EVENT, verdict, config=config)
 
     def main(self, handler: BaseCallbackHandler, *, hidden: bool) -> RunnableConfig:
         """Return the configuration of the run that writes the answer.
@@ -130,7 +130,7 @@ class Runs:
         return patch_config(self._config, callbacks=manager, run_name=name)
 
 
-class _Nobody(list[BaseCallbackHandler]):
+class _NoHandlers(list[BaseCallbackHandler]):
     """A list of handlers that stays empty, even if handlers are added to it.
 
     LangChain adds tracers to every run: those that the environment enables, and those of
@@ -141,7 +141,7 @@ class _Nobody(list[BaseCallbackHandler]):
         # LangChain would replace an empty list with a new one.
         return True
 
-    def copy(self) -> _Nobody:
+    def copy(self) -> _NoHandlers:
         return self
 
     def append(self, handler: BaseCallbackHandler, /) -> None:
@@ -184,7 +184,7 @@ def _child_of(run_manager: RunManager | None) -> Callable[[], Manager]:
 def _hide(manager: Manager) -> None:
     manager.handlers = _unstreamed(manager.handlers)
     manager.inheritable_handlers = _unstreamed(manager.inheritable_handlers)
-    manager.add_tags([_UNSEEN])
+    manager.add_tags([_NO_STREAM])
 
 
 def _unstreamed(handlers: Sequence[BaseCallbackHandler]) -> list[Any]:
@@ -228,9 +228,9 @@ class Traced(Layer):
         except BaseException as error:
             # End the runs of cancelled calls too.
             with anyio.CancelScope(shield=True):
-                await _finished(started.on_llm_error(error))
+                await _await_if_async(started.on_llm_error(error))
             raise
-        await _finished(started.on_llm_end(_result(answers, query.model)))
+        await _await_if_async(started.on_llm_end(_result(answers, query.model)))
         return answers
 
     async def _start(self, query: Query, messages: list[BaseMessage]) -> Any:
@@ -244,7 +244,7 @@ class Traced(Layer):
         return manager.on_chat_model_start({}, [messages], **options)[0]
 
 
-async def _finished(outcome: Any) -> None:
+async def _await_if_async(outcome: Any) -> None:
     # Synchronous run managers return nothing.
     if outcome is not None:
         await outcome
@@ -268,7 +268,7 @@ def _message(completion: Completion, model: str | None) -> AIMessage:
     return AIMessage(completion.text, response_metadata=metadata)
 
 
-_DEEP = 6
+_MAX_DEPTH = 6
 
 
 class Watch(BaseCallbackHandler):
@@ -292,7 +292,7 @@ class Watch(BaseCallbackHandler):
         """Whether the answer was requested as an object."""
         self._add(found)
 
-    def note(
+    def record(
         self, verdict: dict[str, Any], blocked: HallucinationBlocked | None, *, structured: bool
     ) -> None:
         """Store the verdict of a guard inside."""
@@ -303,7 +303,7 @@ class Watch(BaseCallbackHandler):
         """The distinct texts of the documents, in the order in which they were found."""
         return tuple(self._texts)
 
-    def look(self, value: object) -> None:
+    def collect(self, value: object) -> None:
         """Collect the documents in an input, an output or a state."""
         if self._collects:
             self._add(documents_in(value))
@@ -312,16 +312,16 @@ class Watch(BaseCallbackHandler):
         self._texts.update((d.page_content, None) for d in documents if d.page_content.strip())
 
     def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
-        self.look(inputs)
+        self.collect(inputs)
 
     def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
-        self.look(outputs)
+        self.collect(outputs)
 
     def on_retriever_end(self, documents: Sequence[Document], **kwargs: Any) -> None:
-        self.look(documents)
+        self.collect(documents)
 
     def on_tool_end(self, output: Any, **kwargs: Any) -> None:
-        self.look(output)
+        self.collect(output)
 
 
 def watch_among(handlers: Iterable[BaseCallbackHandler]) -> Watch | None:
@@ -329,7 +329,7 @@ def watch_among(handlers: Iterable[BaseCallbackHandler]) -> Watch | None:
     return next((h for h in reversed(list(handlers)) if isinstance(h, Watch)), None)
 
 
-def documents_in(value: object, depth: int = _DEEP) -> Iterator[Document]:
+def documents_in(value: object, depth: int = _MAX_DEPTH) -> Iterator[Document]:
     """Yield the documents in a value: itself, or within mappings, sequences and messages.
 
     Args:

@@ -25,7 +25,7 @@ from resay._internal.importing import import_named
 from resay._internal.nesting import inside_guard, marked
 from resay.adapters.policies import VERDICT_KEY, PolicyLike, guard_of, verdict_data, verdict_in
 from resay.adapters.relaying import Events, Relay
-from resay.adapters.shaping import Unended
+from resay.adapters.shaping import UnfinishedChoices
 from resay.adapters.upstream import JudgeProvider, Upstream, litellm_provider
 from resay.core.logprobs import field_of
 from resay.core.query import Query
@@ -137,7 +137,7 @@ class _Chat(Format):
         return given
 
     async def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
-        unended = Unended()
+        unended = UnfinishedChoices()
         async for event in pieces_in(pieces, mode="python"):
             unended.note(event.body["choices"], event.body)
             yield _counting(event)
@@ -465,7 +465,7 @@ def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
 
     return Upstream(
         ask,
-        elsewhere=lambda: _Named(target),
+        named_provider=lambda: _Named(target),
         via="litellm",
         takes_n=takes_n,
         cost_usd=_cost_usd,

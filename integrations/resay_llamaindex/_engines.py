@@ -36,7 +36,14 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from resay._internal.nesting import inside_guard
 from resay.adapters.policies import VERDICT_KEY, PolicyLike, refuse_without_writer
 from resay.adapters.relaying import read_parts
-from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, in_thread, iterated
+from resay.adapters.threads import (
+    ASYNC,
+    BLOCKING,
+    CallStyle,
+    in_thread,
+    iterate_in_place,
+    run_in_place,
+)
 from resay.adapters.upstream import OneAnswer
 from resay.core.query import Query
 from resay.core.usage import Usage
@@ -50,14 +57,14 @@ from resay_llamaindex._llm import GuardedLLM
 from resay_llamaindex._outcome import Recorder, last_raw
 from resay_llamaindex._policies import guarding
 from resay_llamaindex._providers import (
+    Caller,
     Role,
-    Spent,
-    Way,
+    UsageRecorder,
+    caller_for,
     for_sampling,
     judges_of,
     own_judge,
-    playing,
-    way_of,
+    tagged,
 )
 from resay_llamaindex._requests import Call
 
@@ -217,13 +224,13 @@ class EngineProvider(OneAnswer):
     Attributes:
         request: The request.
         engine: The engine.
-        way: How to call the engine.
+        caller: How to call the engine.
         role: The purpose of the call.
     """
 
     request: Call
     engine: BaseQueryEngine
-    way: Way
+    caller: Caller
     role: Role
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
@@ -232,17 +239,17 @@ class EngineProvider(OneAnswer):
         Raises:
             Exception: Anything that the engine raises, unchanged.
         """
-        spent = Spent()
-        with playing(self.role), spent.counting():
-            response: RESPONSE_TYPE = await self.way.ask(self.request, self.engine)
+        usage_recorder = UsageRecorder()
+        with tagged(self.role), usage_recorder.counting():
+            response: RESPONSE_TYPE = await self.caller.ask(self.request, self.engine)
             if isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
-                async with self.way.read(response.response_gen) as tokens:
+                async with self.caller.read(response.response_gen) as tokens:
                     text = "".join([token async for token in tokens])
                 response = replace(response, response_txt=text)
         completion = Completion(
             _text_of(response), raw=response, references=references_in(response.source_nodes)
         )
-        return Completions((completion,), spent.usage or Usage(1, cost_usd=None))
+        return Completions((completion,), usage_recorder.usage or Usage(1, cost_usd=None))
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
@@ -251,14 +258,14 @@ class EngineProvider(OneAnswer):
         Raises:
             Exception: Anything that the engine raises, unchanged.
         """
-        with playing(self.role):
-            response: RESPONSE_TYPE = await self.way.ask(self.request, self.engine)
+        with tagged(self.role):
+            response: RESPONSE_TYPE = await self.caller.ask(self.request, self.engine)
             references = references_in(response.source_nodes)
             if not isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
                 whole = Chunk(_text_of(response), raw=response, references=references)
                 yield _one(whole)
                 return
-            async with self.way.read(response.response_gen) as tokens:
+            async with self.caller.read(response.response_gen) as tokens:
                 yield _chunks(Chunk(raw=response, references=references), tokens)
 
 
@@ -396,7 +403,7 @@ class GuardedQueryEngine(BaseQueryEngine):
     ) -> RESPONSE_TYPE:
         """Write an answer from nodes, check it and act."""
         found = Found(tuple(nodes), tuple(additional_source_nodes or ()))
-        return finished(self._synthesized(BLOCKING, query_bundle, found))
+        return run_in_place(self._synthesized(BLOCKING, query_bundle, found))
 
     async def asynthesize(
         self,
@@ -406,40 +413,42 @@ class GuardedQueryEngine(BaseQueryEngine):
     ) -> RESPONSE_TYPE:
         """Async version of `synthesize`."""
         found = Found(tuple(nodes), tuple(additional_source_nodes or ()))
-        return await self._synthesized(LOOPING, query_bundle, found)
+        return await self._synthesized(ASYNC, query_bundle, found)
 
-    async def _synthesized(self, side: Side, bundle: QueryBundle, found: Found) -> RESPONSE_TYPE:
+    async def _synthesized(
+        self, style: CallStyle, bundle: QueryBundle, found: Found
+    ) -> RESPONSE_TYPE:
         if not inside_guard():
-            return await self._answer(side, bundle, found, Recorder(self._listener))
-        way = self._query_engine
-        return await side.either(
-            way.synthesize, way.asynthesize, bundle, list(found.nodes), found.further
+            return await self._answer(style, bundle, found, Recorder(self._listener))
+        engine = self._query_engine
+        return await style.either(
+            engine.synthesize, engine.asynthesize, bundle, list(found.nodes), found.further
         )
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        return finished(self._asked(BLOCKING, query_bundle))
+        return run_in_place(self._asked(BLOCKING, query_bundle))
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        return await self._asked(LOOPING, query_bundle)
+        return await self._asked(ASYNC, query_bundle)
 
-    async def _asked(self, side: Side, bundle: QueryBundle) -> RESPONSE_TYPE:
+    async def _asked(self, style: CallStyle, bundle: QueryBundle) -> RESPONSE_TYPE:
         if inside_guard():
-            return await side.either(self._query_engine.query, self._query_engine.aquery, bundle)
+            return await style.either(self._query_engine.query, self._query_engine.aquery, bundle)
         recorder = Recorder(self._listener)
         with self.callback_manager.event(
             CBEventType.QUERY, payload={EventPayload.QUERY_STR: bundle.query_str}
         ) as event:
-            found = await self._find(side, bundle)
-            response = await self._answer(side, bundle, found, recorder)
+            found = await self._find(style, bundle)
+            response = await self._answer(style, bundle, found, recorder)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
-    async def _find(self, side: Side, bundle: QueryBundle) -> Found | None:
+    async def _find(self, style: CallStyle, bundle: QueryBundle) -> Found | None:
         """Return the retrieved nodes, or None if the engine does not separate retrieval."""
         if not can_retrieve(self._query_engine):
             return None
         try:
-            found = await side.either(self._query_engine.retrieve, self._aretrieve, bundle)
+            found = await style.either(self._query_engine.retrieve, self._aretrieve, bundle)
         # An engine may delegate to another that cannot retrieve.
         except NotImplementedError:
             return None
@@ -452,24 +461,24 @@ class GuardedQueryEngine(BaseQueryEngine):
         return await retrieve(bundle)
 
     async def _answer(
-        self, side: Side, bundle: QueryBundle, found: Found | None, told: Recorder
+        self, style: CallStyle, bundle: QueryBundle, found: Found | None, recorder: Recorder
     ) -> RESPONSE_TYPE:
         engine = self._query_engine
         if self._found_nothing(found):
-            unasked = await side.either(engine.synthesize, engine.asynthesize, bundle, [])
-            return _unasked(unasked, told)
-        query, sources = self._query_of(bundle), self._sources(bundle, found, way_of(side))
+            unasked = await style.either(engine.synthesize, engine.asynthesize, bundle, [])
+            return _unasked(unasked, recorder)
+        query, sources = self._query_of(bundle), self._sources(bundle, found, caller_for(style))
         references = references_in(found.nodes) if found else ()
         if found is not None and streams(engine):
             stream = self._guard.astream_with(query, sources, references=references)
             metadata = found.metadata
-            tokens = _tokens(read_parts(side, stream, told.around()), told, metadata)
-            if side.blocking:
-                return StreamingResponse(iterated(tokens), found.sources, metadata)
+            tokens = _tokens(read_parts(style, stream, recorder.around()), recorder, metadata)
+            if style.blocking:
+                return StreamingResponse(iterate_in_place(tokens), found.sources, metadata)
             return AsyncStreamingResponse(tokens, found.sources, metadata)
-        with told.watching():
-            answer = await side.run(self._guard.aask_with, query, sources, references=references)
-        return _response(answer, told.record(answer))
+        with recorder.watching():
+            answer = await style.run(self._guard.aask_with, query, sources, references=references)
+        return _response(answer, recorder.record(answer))
 
     def _found_nothing(self, found: Found | None) -> bool:
         # LlamaIndex's synthesizers call no model without nodes.
@@ -480,14 +489,14 @@ class GuardedQueryEngine(BaseQueryEngine):
         asked = {"role": "user", "content": bundle.query_str}
         return Query((asked,), structured=gives_objects(self._query_engine))
 
-    def _sources(self, bundle: QueryBundle, found: Found | None, way: Way) -> Sources:
+    def _sources(self, bundle: QueryBundle, found: Found | None, caller: Caller) -> Sources:
         request = Querying(bundle) if found is None else Synthesis(bundle, found)
         # Created for each request, to follow changes of the engine's prompts.
         sampler = copy_for_samples(self._query_engine, self._sampler)
         return Sources(
-            main=EngineProvider(request, self._query_engine, way, "main"),
-            samples=EngineProvider(request, sampler, way, "sample"),
-            judge=own_judge(self._judges, way),
+            main=EngineProvider(request, self._query_engine, caller, "main"),
+            samples=EngineProvider(request, sampler, caller, "sample"),
+            judge=own_judge(self._judges, caller),
             finds_references=True,
         )
 
@@ -530,21 +539,21 @@ def _streamed(
     return AsyncStreamingResponse(_one(text), nodes, metadata)
 
 
-def _unasked(response: RESPONSE_TYPE, told: Recorder) -> RESPONSE_TYPE:
+def _unasked(response: RESPONSE_TYPE, recorder: Recorder) -> RESPONSE_TYPE:
     verdict = Verdict("skipped", None, "nothing was retrieved, so the model was not asked")
-    data = told.record(Answer("", "", "allow", verdict))
+    data = recorder.record(Answer("", "", "allow", verdict))
     response.metadata = {**(response.metadata or {}), VERDICT_KEY: data}
     return response
 
 
 async def _tokens(
-    parts: AsyncGenerator[Part | Answer], told: Recorder, metadata: dict[str, Any]
+    parts: AsyncGenerator[Part | Answer], recorder: Recorder, metadata: dict[str, Any]
 ) -> AsyncGenerator[str, None]:
-    with told.watching():
+    with recorder.watching():
         async with aclosing(parts):
             async for part in parts:
                 if isinstance(part, Answer):
-                    metadata[VERDICT_KEY] = told.record(part)
+                    metadata[VERDICT_KEY] = recorder.record(part)
                 else:
                     yield part.text
 
@@ -615,25 +624,25 @@ class GuardedChatEngine(BaseChatEngine):
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             Exception: Anything that the engine raises.
         """
-        return finished(self._asked(BLOCKING, "chat", message, chat_history))
+        return run_in_place(self._asked(BLOCKING, "chat", message, chat_history))
 
     async def achat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> AGENT_CHAT_RESPONSE_TYPE:
         """Async version of `chat`."""
-        return await self._asked(LOOPING, "achat", message, chat_history)
+        return await self._asked(ASYNC, "achat", message, chat_history)
 
     def stream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """Stream the answer to a message, checked as the policy's `stream` says; see `chat`."""
-        return finished(self._asked(BLOCKING, "stream_chat", message, chat_history))
+        return run_in_place(self._asked(BLOCKING, "stream_chat", message, chat_history))
 
     async def astream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """Async version of `stream_chat`."""
-        return await self._asked(LOOPING, "astream_chat", message, chat_history)
+        return await self._asked(ASYNC, "astream_chat", message, chat_history)
 
     def reset(self) -> None:
         """Clear the conversation."""
@@ -645,7 +654,7 @@ class GuardedChatEngine(BaseChatEngine):
         return self._inner.chat_history
 
     async def _asked(
-        self, side: Side, method: str, message: str, chat_history: list[ChatMessage] | None
+        self, style: CallStyle, method: str, message: str, chat_history: list[ChatMessage] | None
     ) -> Any:
         """Call a method of the engine, and return its response with the verdict."""
         found: dict[str, Any] = {}
@@ -658,7 +667,7 @@ class GuardedChatEngine(BaseChatEngine):
             setattr(engine, _LLM, self._writer.notifying(listen, answers_only=True))
         else:
             setattr(engine, _ENGINE, self._writer.notifying(listen))
-        response = await side.call(getattr(engine, method), message, chat_history)
+        response = await style.call(getattr(engine, method), message, chat_history)
         if isinstance(response, AgentChatResponse):
             response.metadata = {**(response.metadata or {}), **found}
         else:

@@ -32,7 +32,7 @@ from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 from resay._internal.nesting import inside_guard
 from resay.adapters.policies import PolicyLike
 from resay.adapters.relaying import read_parts
-from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, iterated
+from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, OnVerdict
 from resay.errors import ConfigurationError
@@ -41,14 +41,14 @@ from resay.policy import Policy
 from resay.providers.base import Sources
 from resay_llamaindex._outcome import (
     Recorder,
-    Showing,
+    ResponseStream,
     last_raw,
     outcome,
     with_verdict,
     without_verdicts,
 )
 from resay_llamaindex._policies import guarding
-from resay_llamaindex._providers import Asking, way_of
+from resay_llamaindex._providers import QueryFactory, caller_for
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request
 
 if TYPE_CHECKING:
@@ -70,61 +70,61 @@ class GuardedStructuredLLM(StructuredLLM):
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Request an object, check it and act."""
-        return finished(self._asked(BLOCKING, messages, kwargs))
+        return run_in_place(self._asked(BLOCKING, messages, kwargs))
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Async version of `chat`."""
-        return await self._asked(LOOPING, messages, kwargs)
+        return await self._asked(ASYNC, messages, kwargs)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Do what `chat` does, as a stream of one response."""
-        return iterated(self._streamed(BLOCKING, messages, kwargs))
+        return iterate_in_place(self._streamed(BLOCKING, messages, kwargs))
 
     async def astream_chat(
         self, messages: Sequence[ChatMessage], **kwargs: Any
     ) -> ChatResponseAsyncGen:
         """Async version of `stream_chat`."""
-        return self._streamed(LOOPING, messages, kwargs)
+        return self._streamed(ASYNC, messages, kwargs)
 
     async def _asked(
-        self, side: Side, messages: Sequence[ChatMessage], kwargs: Mapping[str, Any]
+        self, style: CallStyle, messages: Sequence[ChatMessage], kwargs: Mapping[str, Any]
     ) -> ChatResponse:
         found: dict[str, Any] = {}
         # A plain `StructuredLLM`, around an LLM that reports its verdict here.
         guarded = cast("GuardedLLM", self.llm).notifying(found.update)
         asked = StructuredLLM(llm=guarded, output_cls=self.output_cls)
-        response = await side.either(
+        response = await style.either(
             partial(asked.chat, messages, **kwargs), partial(asked.achat, messages, **kwargs)
         )
         return with_verdict(response, found) if found else response
 
     async def _streamed(
-        self, side: Side, messages: Sequence[ChatMessage], kwargs: Mapping[str, Any]
+        self, style: CallStyle, messages: Sequence[ChatMessage], kwargs: Mapping[str, Any]
     ) -> AsyncGenerator[ChatResponse, None]:
-        yield await self._asked(side, messages, kwargs)
+        yield await self._asked(style, messages, kwargs)
 
 
 Listener = Callable[[dict[str, Any]], None]
 
 
-class Answering:
+class GuardedResponder:
     """Returns checked responses.
 
     Args:
-        asking: Creates queries and sources.
+        queries: Creates queries and sources.
         listener: Called with each verdict, which is then left out of messages.
         answers_only: Whether to check only a chat engine's answers, not its intermediate requests.
             Engines request answers with messages, or with prompts that are formatted already.
     """
 
     def __init__(
-        self, asking: Asking, listener: Listener | None = None, *, answers_only: bool = False
+        self, queries: QueryFactory, listener: Listener | None = None, *, answers_only: bool = False
     ) -> None:
-        self.asking = asking
+        self.queries = queries
         self._listener = listener
         self._answers_only = answers_only
 
-    async def ask(self, side: Side, request: Request) -> Any:
+    async def ask(self, style: CallStyle, request: Request) -> Any:
         """Return a response, or an object.
 
         Raises:
@@ -133,45 +133,45 @@ class Answering:
         """
         formatted = not isinstance(request, Completing) or request.formatted
         if inside_guard() or (self._answers_only and not formatted):
-            return await self._unguarded(side, request)
-        told = Recorder(self._listener)
-        query, sources = self._sources(side, request)
-        with told.watching():
-            answer = await side.run(self.asking.guard.aask_with, query, sources)
-        data = told.record(answer)
+            return await self._unguarded(style, request)
+        recorder = Recorder(self._listener)
+        query, sources = self._sources(style, request)
+        with recorder.watching():
+            answer = await style.run(self.queries.guard.aask_with, query, sources)
+        data = recorder.record(answer)
         if not isinstance(request, Predicting):
             return outcome(request.response, answer, data, in_message=self._in_message)
         if answer.blocked:
             raise HallucinationBlocked(answer.verdict)
         return last_raw(answer)
 
-    async def stream(self, side: Side, request: Chat | Completing) -> Any:
+    async def stream(self, style: CallStyle, request: Chat | Completing) -> Any:
         """Return a streamed response, as a generator of the caller's kind."""
         if inside_guard():
-            return await self._unguarded(side, request, "stream_")
+            return await self._unguarded(style, request, "stream_")
         # Created now, because the stream may be read elsewhere.
-        shown = self._shown(side, request, Recorder(self._listener))
-        return iterated(shown) if side.blocking else shown
+        shown = self._shown(style, request, Recorder(self._listener))
+        return iterate_in_place(shown) if style.blocking else shown
 
     async def _shown(
-        self, side: Side, request: Chat | Completing, told: Recorder
+        self, style: CallStyle, request: Chat | Completing, recorder: Recorder
     ) -> AsyncGenerator[Any, None]:
-        showing = Showing(request.response, told, in_message=self._in_message)
-        query, sources = self._sources(side, request)
-        stream = self.asking.guard.astream_with(query, sources, every_chunk=True)
-        with told.watching():
-            async with aclosing(read_parts(side, stream, told.around())) as parts:
+        showing = ResponseStream(request.response, recorder, in_message=self._in_message)
+        query, sources = self._sources(style, request)
+        stream = self.queries.guard.astream_with(query, sources, every_chunk=True)
+        with recorder.watching():
+            async with aclosing(read_parts(style, stream, recorder.around())) as parts:
                 async for part in parts:
                     for response in showing.show(part):
                         yield response
 
-    async def _unguarded(self, side: Side, request: Request, prefix: str = "") -> Any:
-        prefix = prefix if side.blocking else f"a{prefix}"
-        return await side.call(request.to, self.asking.llm, prefix)
+    async def _unguarded(self, style: CallStyle, request: Request, prefix: str = "") -> Any:
+        prefix = prefix if style.blocking else f"a{prefix}"
+        return await style.call(request.to, self.queries.llm, prefix)
 
-    def _sources(self, side: Side, request: Request) -> tuple[Query, Sources]:
-        query = self.asking.query(request)
-        return query, self.asking.sources(request, query, way_of(side))
+    def _sources(self, style: CallStyle, request: Request) -> tuple[Query, Sources]:
+        query = self.queries.query(request)
+        return query, self.queries.sources(request, query, caller_for(style))
 
     @property
     def _in_message(self) -> bool:
@@ -238,7 +238,7 @@ class GuardedLLM(FunctionCallingLLM):
     llm: SerializeAsAny[LLM] = Field(description="The LLM that is guarded.")
     policy: Policy = Field(description="What is checked, and what is done about it.")
 
-    _answers: Answering = PrivateAttr()
+    _responder: GuardedResponder = PrivateAttr()
 
     def __init__(
         self,
@@ -256,7 +256,7 @@ class GuardedLLM(FunctionCallingLLM):
         guard = guarding(policy, retriever, on_verdict)
         prompting = {name: getattr(llm, name) for name in _PROMPTING}
         super().__init__(llm=llm, policy=guard.policy, **{**prompting, **kwargs})
-        self._answers = Answering(Asking(guard, llm))
+        self._responder = GuardedResponder(QueryFactory(guard, llm))
 
     @classmethod
     def class_name(cls) -> str:
@@ -271,18 +271,18 @@ class GuardedLLM(FunctionCallingLLM):
     @property
     def guard(self) -> Guard:
         """The guard that checks answers and acts on verdicts."""
-        return self._answers.asking.guard
+        return self._responder.queries.guard
 
     def notifying(self, listener: Listener, *, answers_only: bool = False) -> GuardedLLM:
         """Return a copy that passes verdicts to a listener and leaves them out of messages.
 
         Args:
             listener: Called with each verdict.
-            answers_only: As for `Answering`.
+            answers_only: As for `GuardedResponder`.
         """
         copy = self.model_copy()
-        answers = Answering(self._answers.asking, listener, answers_only=answers_only)
-        copy._answers = answers  # noqa: SLF001 - a copy of this class
+        answers = GuardedResponder(self._responder.queries, listener, answers_only=answers_only)
+        copy._responder = answers  # noqa: SLF001 - a copy of this class
         return copy
 
     @_observed_chat
@@ -302,13 +302,13 @@ class GuardedLLM(FunctionCallingLLM):
             Exception: Anything that the LLM inside raises.
         """
         request = Chat(without_verdicts(messages), kwargs)
-        return finished(self._answers.ask(BLOCKING, request))
+        return run_in_place(self._responder.ask(BLOCKING, request))
 
     @_observed_chat
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Async version of `chat`."""
         request = Chat(without_verdicts(messages), kwargs)
-        return await self._answers.ask(LOOPING, request)
+        return await self._responder.ask(ASYNC, request)
 
     @_observed_chat
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
@@ -324,7 +324,7 @@ class GuardedLLM(FunctionCallingLLM):
             raises the exceptions of `chat`.
         """
         request = Chat(without_verdicts(messages), kwargs)
-        return finished(self._answers.stream(BLOCKING, request))
+        return run_in_place(self._responder.stream(BLOCKING, request))
 
     @_observed_chat
     async def astream_chat(
@@ -332,13 +332,13 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> ChatResponseAsyncGen:
         """Async version of `stream_chat`."""
         request = Chat(without_verdicts(messages), kwargs)
-        return await self._answers.stream(LOOPING, request)
+        return await self._responder.stream(ASYNC, request)
 
     @_observed_completion
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         """Complete a prompt, check and act; see `chat`."""
         request = Completing(prompt, formatted, kwargs)
-        return finished(self._answers.ask(BLOCKING, request))
+        return run_in_place(self._responder.ask(BLOCKING, request))
 
     @_observed_completion
     async def acomplete(
@@ -346,7 +346,7 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> CompletionResponse:
         """Async version of `complete`."""
         request = Completing(prompt, formatted, kwargs)
-        return await self._answers.ask(LOOPING, request)
+        return await self._responder.ask(ASYNC, request)
 
     @_observed_completion
     def stream_complete(
@@ -354,7 +354,7 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> CompletionResponseGen:
         """Complete a prompt and stream the result; see `stream_chat`."""
         request = Completing(prompt, formatted, kwargs)
-        return finished(self._answers.stream(BLOCKING, request))
+        return run_in_place(self._responder.stream(BLOCKING, request))
 
     @_observed_completion
     async def astream_complete(
@@ -362,7 +362,7 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> CompletionResponseAsyncGen:
         """Async version of `stream_complete`."""
         request = Completing(prompt, formatted, kwargs)
-        return await self._answers.stream(LOOPING, request)
+        return await self._responder.stream(ASYNC, request)
 
     def structured_predict(
         self,
@@ -389,7 +389,7 @@ class GuardedLLM(FunctionCallingLLM):
             Exception: Anything that the LLM inside raises.
         """
         request = Predicting(output_cls, prompt, prompt_args, llm_kwargs or {})
-        return finished(self._answers.ask(BLOCKING, request))
+        return run_in_place(self._responder.ask(BLOCKING, request))
 
     async def astructured_predict(
         self,
@@ -400,7 +400,7 @@ class GuardedLLM(FunctionCallingLLM):
     ) -> Model:
         """Async version of `structured_predict`."""
         request = Predicting(output_cls, prompt, prompt_args, llm_kwargs or {})
-        return await self._answers.ask(LOOPING, request)
+        return await self._responder.ask(ASYNC, request)
 
     def stream_structured_predict(
         self,
@@ -474,7 +474,7 @@ class GuardedLLM(FunctionCallingLLM):
     def _function_calling(self) -> FunctionCallingLLM:
         if not isinstance(self.llm, FunctionCallingLLM):
             raise ConfigurationError(
-                f"{type(self.llm).__name__} calls no functions; guard an LLM that does, or use a"
-                " ReActAgent"
+                f"{type(self.llm).__name__} does not support function calling; guard an LLM that"
+                " does, or use a ReActAgent"
             )
         return self.llm

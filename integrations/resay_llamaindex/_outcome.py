@@ -64,8 +64,8 @@ def with_verdict(response: R, data: dict[str, Any], *, in_message: bool = True) 
         data: The verdict.
         in_message: Whether to add the verdict to the message too, which is all that agents keep.
     """
-    told = cast("dict[str, Any]", response.additional_kwargs)
-    changes: dict[str, Any] = {"additional_kwargs": {**told, VERDICT_KEY: data}}
+    additional = cast("dict[str, Any]", response.additional_kwargs)
+    changes: dict[str, Any] = {"additional_kwargs": {**additional, VERDICT_KEY: data}}
     if isinstance(response, ChatResponse):
         message = response.message
         kwargs = dict(message.additional_kwargs)
@@ -92,11 +92,11 @@ def in_place_of(
         data: The verdict.
         in_message: As for `with_verdict`.
     """
-    told: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
     if isinstance(response, (ChatResponse, CompletionResponse)):
         counts = cast("dict[str, Any]", response.additional_kwargs)
-        told = {k: v for k, v in counts.items() if k in _COUNTS}
-    return with_verdict(_saying(kind, text, additional_kwargs=told), data, in_message=in_message)
+        kept = {k: v for k, v in counts.items() if k in _COUNTS}
+    return with_verdict(_saying(kind, text, additional_kwargs=kept), data, in_message=in_message)
 
 
 def _saying(kind: type[R], text: str, **more: Any) -> R:
@@ -178,7 +178,7 @@ def last_raw(answer: Answer) -> object:
     return raw
 
 
-class Showing(Generic[R]):
+class ResponseStream(Generic[R]):
     """Converts the parts of a guarded answer to responses, each with all the text so far.
 
     Args:

@@ -29,7 +29,7 @@ from resay.adapters.models import (
     with_defaults,
     with_fields,
 )
-from resay.adapters.threads import BLOCKING, Side, in_thread, read_in_threads
+from resay.adapters.threads import BLOCKING, CallStyle, in_thread, read_in_threads
 from resay.adapters.upstream import (
     LEFT_OUT,
     OPENAI_PARAMS,
@@ -67,7 +67,7 @@ from resay_llamaindex._requests import (
 _spent: ContextVar[list[Usage] | None] = ContextVar("resay_llamaindex_spent", default=None)
 
 
-class Spent:
+class UsageRecorder:
     """The usage of the LLM calls made within a context."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ def counted() -> Mapping[str, Any]:
     return {"callback_manager": CallbackManager([_Counter()])}
 
 
-class InLoop:
+class AsyncCaller:
     """Calls asynchronous methods, on the current event loop."""
 
     async def ask(self, call: Call, target: Any) -> Any:
@@ -151,7 +151,7 @@ class InLoop:
     async def read(self, pieces: Any) -> AsyncGenerator[AsyncIterator[Any]]:
         """Iterate over pieces, and close their generator at the end."""
         if not isinstance(pieces, AsyncIterator):
-            pieces = BLOCKING.each(pieces)
+            pieces = BLOCKING.iterate(pieces)
         try:
             yield pieces
         finally:
@@ -159,7 +159,7 @@ class InLoop:
                 await pieces.aclose()
 
 
-class InThreads:
+class ThreadCaller:
     """Calls synchronous methods, in a thread.
 
     Asynchronous clients belong to the event loop that first used them, so Resay's own loop must not
@@ -181,12 +181,12 @@ class InThreads:
         return aclosing(read_in_threads(pieces))
 
 
-Way = InLoop | InThreads
+Caller = AsyncCaller | ThreadCaller
 
 
-def way_of(side: Side) -> Way:
+def caller_for(style: CallStyle) -> Caller:
     """Return how to call LLMs and engines for blocking or asynchronous callers."""
-    return InThreads() if side.blocking else InLoop()
+    return ThreadCaller() if style.blocking else AsyncCaller()
 
 
 TAG = "resay"
@@ -195,7 +195,7 @@ Role = Literal["main", "sample", "judge"]
 
 
 @contextmanager
-def playing(role: Role) -> Generator[None]:
+def tagged(role: Role) -> Generator[None]:
     """Tag the calls made in this context, and disable guards inside.
 
     Args:
@@ -235,12 +235,12 @@ def judges_of(llm: LLM, sampling: Sampling) -> tuple[LLM, LLM]:
     return plain, for_sampling(llm, sampling)
 
 
-def own_judge(judges: tuple[LLM, LLM] | None, way: Way) -> OwnJudge:
+def own_judge(judges: tuple[LLM, LLM] | None, caller: Caller) -> OwnJudge:
     """Return the judge that uses the response's own LLM.
 
     Args:
         judges: The copies of the LLM, or None if it cannot be reached.
-        way: How to call it.
+        caller: How to call it.
     """
     if judges is None:
         return OwnJudge(None)
@@ -251,7 +251,7 @@ def own_judge(judges: tuple[LLM, LLM] | None, way: Way) -> OwnJudge:
         llm = varied if query.varied else plain
         kwargs = _varied_kwargs(kwargs, llm) if query.varied else kwargs
         request = Chat([chat_message(m) for m in query.messages], kwargs)
-        return await LLMProvider(request, llm, way, "judge").complete(Query(()))
+        return await LLMProvider(request, llm, caller, "judge").complete(Query(()))
 
     return OwnJudge(ask)
 
@@ -328,14 +328,14 @@ class LLMProvider(OneAnswer):
     Attributes:
         request: The request.
         llm: The LLM.
-        way: How to call the LLM.
+        caller: How to call the LLM.
         role: The purpose of the call.
         gives_logprobs: Whether the LLM accepts OpenAI's parameters for log-probabilities.
     """
 
     request: Request
     llm: LLM
-    way: Way
+    caller: Caller
     role: Role
     gives_logprobs: bool = False
 
@@ -346,10 +346,10 @@ class LLMProvider(OneAnswer):
             Exception: Anything that the LLM raises, unchanged.
         """
         request, asking = self._prepared(query)
-        spent = Spent()
+        spent = UsageRecorder()
         try:
-            with playing(self.role), spent.counting():
-                response: object = await self.way.ask(request, self.llm)
+            with tagged(self.role), spent.counting():
+                response: object = await self.caller.ask(request, self.llm)
         except Exception as error:
             if asking:
                 _check_refused(error)
@@ -378,9 +378,9 @@ class StreamingProvider(LLMProvider):
         """
         request, asking = self._prepared(query)
         try:
-            with playing(self.role):
+            with tagged(self.role):
                 async with (
-                    self.way.stream(request, self.llm) as responses,
+                    self.caller.stream(request, self.llm) as responses,
                     aclosing(_chunks(responses)) as chunks,
                 ):
                     yield chunks
@@ -622,7 +622,7 @@ def _name(llm: LLM) -> str:
 _FORCED = ("any", "function", "required", "tool")
 
 
-class Asking:
+class QueryFactory:
     """Creates queries and sources for requests to one LLM.
 
     Args:
@@ -640,10 +640,10 @@ class Asking:
         # Created once, so that their clients keep their connections.
         self._sampler = for_sampling(llm, guard.policy.sampling)
         self._judges = judges_of(llm, guard.policy.sampling)
-        self._reason = self._check_way()
+        self._reason = self._native_reason()
         _check_chain(guard, llm)
 
-    def _check_way(self) -> str | None:
+    def _native_reason(self) -> str | None:
         """Return the reason why samples cannot go through litellm, or None if they can."""
         if self._policy.sampling.via == "native":
             if self._policy.sampling.model is not None:
@@ -703,26 +703,26 @@ class Asking:
         read = asked_message if self._regenerates else readable_message
         return tuple(map(read, request.messages))
 
-    def sources(self, request: Request, query: Query, way: Way) -> Sources:
+    def sources(self, request: Request, query: Query, caller: Caller) -> Sources:
         """Return the providers of answers, samples and judgements for a request.
 
         Args:
             request: The request.
             query: The request as the guard sees it.
-            way: How to call the LLM.
+            caller: How to call the LLM.
         """
-        judge = own_judge(self._judges, way)
-        main = LLMProvider(request, self.llm, way, "main")
+        judge = own_judge(self._judges, caller)
+        main = LLMProvider(request, self.llm, caller, "main")
         if not isinstance(request, Predicting):
             gives = is_openai(self.llm)
-            main = StreamingProvider(request, self.llm, way, "main", gives_logprobs=gives)
+            main = StreamingProvider(request, self.llm, caller, "main", gives_logprobs=gives)
         if query.model is not None or (
             self._policy.sampling.model is not None and not isinstance(request, Predicting)
         ):
-            return Sources(main, self._elsewhere(request, query), judge, "litellm")
-        return Sources(main, self._native(request, way), judge)
+            return Sources(main, self._via_litellm(request, query), judge, "litellm")
+        return Sources(main, self._native(request, caller), judge)
 
-    def _elsewhere(self, request: Request, query: Query) -> Provider:
+    def _via_litellm(self, request: Request, query: Query) -> Provider:
         blocks = (
             [b for m in request.messages for b in m.blocks] if isinstance(request, Chat) else []
         )
@@ -730,13 +730,13 @@ class Asking:
             return RefusingProvider("a message holds more than text, which cannot be carried over")
         return litellm_provider()
 
-    def _native(self, request: Request, way: Way) -> Provider:
+    def _native(self, request: Request, caller: Caller) -> Provider:
         kwargs = sampling_kwargs(request.kwargs, self._sampler, self._policy.sampling)
         if isinstance(request, Predicting) and self._policy.sampling.model is not None:
             return RefusingProvider(
                 "an object is asked for as the LLM itself sees fit, which `sampling.model` is not"
             )
-        return LLMProvider(with_kwargs(request, kwargs), self._sampler, way, "sample")
+        return LLMProvider(with_kwargs(request, kwargs), self._sampler, caller, "sample")
 
 
 def _object_tools(request: Request) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ from resay.adapters.http import (
 from resay.adapters.http import stream as streamed
 from resay.adapters.policies import VERDICT_KEY, PolicyLike, check_client_policy, guard_of
 from resay.adapters.relaying import OWN_FIELD, Relay
-from resay.adapters.threads import BLOCKING, LOOPING, Side, finished
+from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters
 from resay.core.verdict import HallucinationBlocked, OnVerdict
 from resay.errors import ConfigurationError
@@ -87,7 +87,7 @@ _INTERNAL = "x-stainless-"
 _HELPER = "x-stainless-helper-method"
 # Set during auxiliary calls (samples, judges), which are sent without the SDK's retries: Resay has
 # its own.
-_beside: ContextVar[bool] = ContextVar("resay_openai_beside", default=False)
+_auxiliary: ContextVar[bool] = ContextVar("resay_openai_beside", default=False)
 
 
 def body_of(options: FinalRequestOptions) -> Body | None:
@@ -117,7 +117,7 @@ def _without_verdict(message: Any) -> Any:
     return {k: v for k, v in known.items() if k != VERDICT_KEY} if known else message
 
 
-def accumulates(options: FinalRequestOptions) -> bool:
+def assembles_stream(options: FinalRequestOptions) -> bool:
     """Return whether the SDK assembles the streamed answer for the user.
 
     The assembled message keeps only the fields of the chunks' deltas.
@@ -131,7 +131,7 @@ def _headers(options: FinalRequestOptions) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", given or {})
 
 
-class ForAccumulating(Change):
+class VerdictInDeltas(Change):
     """Adds the verdict to the deltas of an event too."""
 
     def of(self, event: Event) -> Iterable[Event]:
@@ -139,13 +139,14 @@ class ForAccumulating(Change):
         choices = event.body.get("choices")
         if VERDICT_KEY not in event.body or not isinstance(choices, list):
             return (event,)
-        told = [
-            _told_in_delta(choice, event.body[VERDICT_KEY]) for choice in cast("list[Any]", choices)
+        changed = [
+            _with_verdict_in_delta(choice, event.body[VERDICT_KEY])
+            for choice in cast("list[Any]", choices)
         ]
-        return (Event({**event.body, "choices": told}, event.name),)
+        return (Event({**event.body, "choices": changed}, event.name),)
 
 
-def _told_in_delta(choice: Body, verdict: Any) -> Body:
+def _with_verdict_in_delta(choice: Body, verdict: Any) -> Body:
     own = choice.get(VERDICT_KEY, verdict)
     return {**choice, "delta": {**(choice.get("delta") or {}), VERDICT_KEY: own}}
 
@@ -161,7 +162,7 @@ def is_plain(method: Any) -> bool:
     return method.__func__.__code__.co_filename.startswith(_SDK)
 
 
-def beside(options: FinalRequestOptions, body: Body) -> FinalRequestOptions:
+def auxiliary_request(options: FinalRequestOptions, body: Body) -> FinalRequestOptions:
     """Return an auxiliary request, to be sent without retries.
 
     Args:
@@ -226,13 +227,13 @@ def with_final_verdicts(chat: Any) -> Any:
     stream: Callable[..., Any] = completions.stream
 
     @wraps(stream)
-    def telling(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         manager = stream(*args, **kwargs)
         known = isinstance(manager, ChatCompletionStreamManager)
         manager.__class__ = _Manager if known else _AsyncManager
         return manager
 
-    completions.stream = telling
+    completions.stream = wrapper
     return chat
 
 
@@ -240,7 +241,7 @@ class _Manager(ChatCompletionStreamManager[Any]):
     def __enter__(self) -> Any:
         stream: Any = super().__enter__()
         final: Callable[[], Any] = stream.get_final_completion
-        stream.get_final_completion = wraps(final)(lambda: _told(final()))
+        stream.get_final_completion = wraps(final)(lambda: _with_verdicts(final()))
         return stream
 
 
@@ -250,14 +251,14 @@ class _AsyncManager(AsyncChatCompletionStreamManager[Any]):
         final: Callable[[], Any] = stream.get_final_completion
 
         @wraps(final)
-        async def telling() -> Any:
-            return _told(await final())
+        async def wrapper() -> Any:
+            return _with_verdicts(await final())
 
-        stream.get_final_completion = telling
+        stream.get_final_completion = wrapper
         return stream
 
 
-def _told(completion: Any) -> Any:
+def _with_verdicts(completion: Any) -> Any:
     """Copy the verdicts of a completion to where `create` puts them."""
     found: list[Mapping[str, Any]] = []
     for choice in completion.choices:
@@ -266,11 +267,11 @@ def _told(completion: Any) -> Any:
             setattr(choice, VERDICT_KEY, verdict)
             found.append(verdict)
     if found:
-        setattr(completion, VERDICT_KEY, max(found, key=_gravity))
+        setattr(completion, VERDICT_KEY, max(found, key=_severity))
     return completion
 
 
-def _gravity(verdict: Mapping[str, Any]) -> tuple[bool, bool, bool]:
+def _severity(verdict: Mapping[str, Any]) -> tuple[bool, bool, bool]:
     decision = verdict.get("decision")
     return verdict.get("action") == "block", decision == "flagged", decision == "inconclusive"
 
@@ -289,12 +290,12 @@ class Guarded:
         on_verdict: OnVerdict | None = None,
         **kwargs: Any,
     ) -> None:
-        self._take(guard_of(policy, retriever, on_verdict))
+        self._set_guard(guard_of(policy, retriever, on_verdict))
         if isinstance(self, AsyncOpenAI) and kwargs.get("http_client") is None:
             kwargs["http_client"] = spread_client(DefaultAsyncHttpxClient)
         super().__init__(**kwargs)
 
-    def _take(self, guard: Guard) -> None:
+    def _set_guard(self, guard: Guard) -> None:
         check_client_policy(guard, "a client")
         self._guard = guard
         apis = (CHAT_COMPLETIONS, RESPONSES, COMPLETIONS)
@@ -339,7 +340,7 @@ class Guarded:
 
         with_options = copy
 
-    def reading(self, options: FinalRequestOptions) -> tuple[Relay, Request] | None:
+    def guarded_request(self, options: FinalRequestOptions) -> tuple[Relay, Request] | None:
         """Return the relay and the parsed request, or None if the request is not guarded."""
         known = self._relays.get(options.url)
         body = None if known is None or inside_guard() else body_of(options)
@@ -357,7 +358,7 @@ def guarded_as(kind: type[Any], client: Any, guard: Guard) -> Any:
     """
     guarded: Any = object.__new__(kind)
     guarded.__dict__ |= client.__dict__
-    guarded._take(guard)  # noqa: SLF001 - a class of ours
+    guarded._set_guard(guard)  # noqa: SLF001 - a class of ours
     return guarded
 
 
@@ -384,7 +385,7 @@ class Sync(Guarded):
         parent: Any = super()
         send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
         ask = partial(parent.request, cast_to)
-        return finished(_requested(BLOCKING, self, send, ask, options, stream=stream))
+        return run_in_place(_guarded_call(BLOCKING, self, send, ask, options, stream=stream))
 
     def _process_response(self, **processing: Any) -> Any:
         if _receiving.get():
@@ -408,7 +409,7 @@ class Async(Guarded):
         parent: Any = super()
         send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
         ask = partial(parent.request, cast_to)
-        return await _requested(LOOPING, self, send, ask, options, stream=stream)
+        return await _guarded_call(ASYNC, self, send, ask, options, stream=stream)
 
     async def _process_response(self, **processing: Any) -> Any:
         if _receiving.get():
@@ -417,8 +418,8 @@ class Async(Guarded):
         return await parent._process_response(**processing)  # noqa: SLF001 - the SDK's hook
 
 
-async def _requested(
-    side: Side,
+async def _guarded_call(
+    style: CallStyle,
     client: Any,
     send: Callable[[FinalRequestOptions], Any],
     ask: Callable[[FinalRequestOptions], Any],
@@ -427,19 +428,19 @@ async def _requested(
     stream: bool,
 ) -> Any:
     options = without_verdicts(options)
-    reading: tuple[Relay, Request] | None = client.reading(options)
-    if reading is None:
+    guarded: tuple[Relay, Request] | None = client.guarded_request(options)
+    if guarded is None:
         # An auxiliary call is sent once.
-        once = {"max_retries": 0} if _beside.get() else {}
-        return await side.call(send, options.model_copy(update=once))
-    relay, request = reading
+        once = {"max_retries": 0} if _auxiliary.get() else {}
+        return await style.call(send, options.model_copy(update=once))
+    relay, request = guarded
     if OWN_FIELD in {**mapping(options.json_data), **(options.extra_json or {})}:
         options = options.model_copy(update={"json_data": request.body, "extra_json": None})
 
     async def receive(body: Body) -> Received:
         changed = {} if body is request.body else {"json_data": body, "extra_json": None}
         with marked(_receiving):
-            return await side.call(send, options.model_copy(update=changed))
+            return await style.call(send, options.model_copy(update=changed))
 
     async def create(body: Body) -> Body:
         # The public methods, looked up on each call, since that is where tracers attach.
@@ -448,15 +449,15 @@ async def _requested(
         if is_plain(method) and is_plain(client.post):
             # Nothing observes these, so skip the SDK's parsing, which takes as long as sending.
             with marked(_receiving):
-                received = await side.call(ask, beside(options, body))
+                received = await style.call(ask, auxiliary_request(options, body))
             return body_in(received.response) or {}
-        with marked(_beside):
-            return (await side.call(method, **arguments(method, body, options))).to_dict()
+        with marked(_auxiliary):
+            return (await style.call(method, **arguments(method, body, options))).to_dict()
 
-    upstream = Upstream(side.sends(create), source_of(client))
+    upstream = Upstream(style.adapt_send(create), source_of(client))
 
     async def streaming(received: Received, *change: Change) -> Received:
-        given = (side, relay, request, received.response, upstream)
+        given = (style, relay, request, received.response, upstream)
         # The provider may not have streamed.
         if not is_event_stream(received.response):
             return received.with_body(await check(*given))
@@ -464,16 +465,16 @@ async def _requested(
         return received
 
     if stream:
-        change = ForAccumulating() if accumulates(options) else Change()
-        received = await streaming(await relay.opened(request, receive), change)
+        change = VerdictInDeltas() if assembles_stream(options) else Change()
+        received = await streaming(await relay.send_main(request, receive), change)
     else:
-        received = await _answered(side, relay, request, upstream, receive, streaming)
+        received = await _answered(style, relay, request, upstream, receive, streaming)
     process: Callable[..., Any] = client._process_response  # noqa: SLF001 - a client of ours
-    return await side.call(process, response=received.response, **received.rest)
+    return await style.call(process, response=received.response, **received.rest)
 
 
 async def _answered(
-    side: Side,
+    style: CallStyle,
     relay: Relay,
     request: Request,
     upstream: Upstream,
@@ -487,15 +488,15 @@ async def _answered(
         if is_event_stream(received.response):
             raise StreamedError(received)
         # The SDK leaves reading to users who asked for the response itself.
-        await side.either(received.response.read, received.response.aread)
+        await style.either(received.response.read, received.response.aread)
         kept.append(received)
         return body_in(received.response) or {}
 
     try:
-        body = await answer(side, relay, request, send, upstream)
+        body = await answer(style, relay, request, send, upstream)
     except StreamedError as error:
         given = await streaming(error.response)
-        await side.either(given.response.read, given.response.aread)
+        await style.either(given.response.read, given.response.aread)
         return given
     return kept[-1].with_body(body)
 
@@ -617,8 +618,8 @@ def guard_client(
 def _guarded_class(kind: type[Any]) -> type[Any]:
     if kind in _OURS:
         return _OURS[kind]
-    side = Async if issubclass(kind, AsyncOpenAI) else Sync
-    return type(f"Guarded{kind.__name__}", (side, kind), {})
+    base = Async if issubclass(kind, AsyncOpenAI) else Sync
+    return type(f"Guarded{kind.__name__}", (base, kind), {})
 
 
 H = TypeVar("H")
@@ -671,8 +672,8 @@ def guard_http_client(
         )
     guard = guard_of(policy, retriever, on_verdict)
     check_client_policy(guard, "a client")
-    side = LOOPING if issubclass(kind, package.AsyncClient) else BLOCKING
-    guarded_kind = _guarded_kind(getattr(kind, "unguarded", kind), side)
+    style = ASYNC if issubclass(kind, package.AsyncClient) else BLOCKING
+    guarded_kind = _guarded_kind(getattr(kind, "unguarded", kind), style)
     guarded: Any = object.__new__(guarded_kind)
     guarded.__dict__ |= client.__dict__
     guarded.relays = [Relay(guard, api) for api in _APIS]
@@ -682,10 +683,10 @@ def guard_http_client(
 
 
 Relays = Sequence[Relay]
-Reading = tuple[Relay, Request]
+GuardedRequest = tuple[Relay, Request]
 
 
-def _reading(relays: Relays, request: Any) -> Reading | None:
+def _guarded_request(relays: Relays, request: Any) -> GuardedRequest | None:
     """Return the relay and the parsed request, or None if the request is not guarded."""
     if request.method != "POST" or inside_guard():
         return None
@@ -712,7 +713,7 @@ def _source(request: Any) -> str:
 
 
 @cache
-def _guarded_kind(kind: type[Any], side: Side) -> type[Any]:
+def _guarded_kind(kind: type[Any], style: CallStyle) -> type[Any]:
     class Guarded(kind):
         unguarded = kind
 
@@ -720,8 +721,8 @@ def _guarded_kind(kind: type[Any], side: Side) -> type[Any]:
             """Send a request, check the answer and act."""
             parent: Any = super()
             send: Callable[..., Any] = partial(parent.send, **kwargs)
-            work = _guarded(side, send, self.relays, request, stream=stream)
-            return finished(work) if side.blocking else work
+            work = _guarded(style, send, self.relays, request, stream=stream)
+            return run_in_place(work) if style.blocking else work
 
     Guarded.__name__ = Guarded.__qualname__ = f"Guarded{kind.__name__}"
     Guarded.__doc__ = f"A `{kind.__name__}` that guards what passes through it."
@@ -729,38 +730,40 @@ def _guarded_kind(kind: type[Any], side: Side) -> type[Any]:
 
 
 async def _guarded(
-    side: Side, send: Callable[..., Any], relays: Relays, request: Any, *, stream: bool
+    style: CallStyle, send: Callable[..., Any], relays: Relays, request: Any, *, stream: bool
 ) -> Any:
-    reading = _reading(relays, request)
-    if reading is None:
-        return await side.call(send, request, stream=stream)
-    response = await _answered_by(side, send, request, reading)
+    guarded = _guarded_request(relays, request)
+    if guarded is None:
+        return await style.call(send, request, stream=stream)
+    response = await _answered_by(style, send, request, guarded)
     if not stream:
-        await side.either(response.read, response.aread)
+        await style.either(response.read, response.aread)
     return response
 
 
-async def _answered_by(side: Side, send: Callable[..., Any], request: Any, reading: Reading) -> Any:
-    relay, asked = reading
+async def _answered_by(
+    style: CallStyle, send: Callable[..., Any], request: Any, guarded: GuardedRequest
+) -> Any:
+    relay, asked = guarded
     if OWN_FIELD in (body_in(request) or {}):
         request = _like(request, asked.body)
-    wanted = relay.asked(asked)
+    wanted = relay.main_body(asked)
     sent = request if wanted is asked.body else _like(request, wanted)
-    response = await side.call(send, sent, stream=True)
+    response = await style.call(send, sent, stream=True)
     if sent is not request and is_about_parameters(_FailedError(response)):
-        await side.either(response.close, response.aclose)
-        response = await side.call(send, request, stream=True)
+        await style.either(response.close, response.aclose)
+        response = await style.call(send, request, stream=True)
     if not response.is_success:
         return response
 
     async def ask(body: Body) -> Body:
-        return _read(await side.call(send, _like(request, body), stream=False))
+        return _read(await style.call(send, _like(request, body), stream=False))
 
-    upstream = Upstream(side.sends(ask), _source(request))
+    upstream = Upstream(style.adapt_send(ask), _source(request))
     if is_event_stream(response):
-        return streamed(side, relay, asked, response, upstream)
+        return streamed(style, relay, asked, response, upstream)
     try:
-        body = await check(side, relay, asked, response, upstream)
+        body = await check(style, relay, asked, response, upstream)
     except HallucinationBlocked as error:
         # SDKs turn this into an error that they do not retry.
         data = {

@@ -106,7 +106,7 @@ async def test_pairs_have_the_scores_of_the_local_model(folder: Path, url: str) 
     assert np.abs(found - expected).max() < 1e-5
     assert np.std(found, axis=0).max() > 0.01  # the model does tell pairs apart
     assert await served.labels() == await local.labels()
-    assert await served.room() == await local.room()
+    assert await served.max_input_tokens() == await local.max_input_tokens()
     assert await served.lengths([*TEXTS, ""]) == await local.lengths([*TEXTS, ""])
 
 
@@ -116,12 +116,12 @@ async def test_texts_have_the_scores_of_the_local_model(folder: Path, url: str) 
     found = await served.classify(TEXTS)
 
     assert np.abs(found - await local.classify(TEXTS)).max() < 1e-5
-    assert await served.room() == await local.room()
+    assert await served.max_input_tokens() == await local.max_input_tokens()
 
 
 async def test_a_pair_that_is_too_long_is_refused_and_others_are_not(url: str) -> None:
     served = pair_classifier(ModelConfig(backend="tei", url=url))
-    room = await served.room()
+    room = await served.max_input_tokens()
     half = "bridge " * ((room or 0) - 1)
 
     assert (await served.classify([(half, "bridge")])).shape == (1, 3)

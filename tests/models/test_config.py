@@ -37,7 +37,7 @@ def test_a_key_is_never_shown() -> None:
     config = ModelConfig(url="http://127.0.0.1:1", api_key="sk-secret")
     assert "sk-secret" not in repr(config)
     in_the_address = ModelConfig(url="https://user:sk-secret@models.example:8080/nli")
-    assert in_the_address.called == "models.example:8080"
+    assert in_the_address.display_name == "models.example:8080"
 
 
 def test_a_missing_extra_is_told_when_the_guard_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

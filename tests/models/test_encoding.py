@@ -32,9 +32,9 @@ def test_room_is_what_special_tokens_leave(tokenizer: Any) -> None:
     pair = encoder.pairs([(TEXTS[0], TEXTS[1])])[0]
     lengths = encoder.lengths([TEXTS[0], TEXTS[1]])
     assert len(one) - sum(one.special) == lengths[0]
-    assert encoder.room is not None
-    assert len(pair) - sum(lengths) == 64 - encoder.room
-    assert TextEncoder(tokenizer, None).room is None
+    assert encoder.max_pair_tokens is not None
+    assert len(pair) - sum(lengths) == 64 - encoder.max_pair_tokens
+    assert TextEncoder(tokenizer, None).max_pair_tokens is None
 
 
 def test_a_long_text_is_read_in_parts_that_lose_nothing(tokenizer: Any) -> None:

@@ -155,14 +155,14 @@ def test_several_event_loops_share_one_model(tiny: Tiny) -> None:
 async def test_a_prompt_is_never_cut(tiny: Tiny) -> None:
     folder = tiny(make_t5)
     limited = text_generator(ModelConfig(name=str(folder), max_tokens=16))
-    assert await limited.room() == 14
+    assert await limited.max_input_tokens() == 14
     long = " ".join(TEXTS)
     (length,) = await limited.lengths([long])
     with pytest.raises(ScorerError, match=f"{length} tokens is longer"):
         await limited.generate([long])
     # Without a limit it may have any length, whatever the tokenizer's settings say.
     endless = text_generator(together(folder))
-    assert await endless.room() is None
+    assert await endless.max_input_tokens() is None
     assert length > plain_model(folder)[1].model_max_length  # which means nothing for T5
     written = await endless.generate([long], max_new_tokens=8, sample=False)
     assert written == [[written_by_transformers(folder, long, 8)]]

@@ -170,7 +170,7 @@ async def test_the_probability_of_each_token_and_the_entropy_of_its_place(tiny: 
 
 async def test_a_pair_that_is_too_long_is_refused_not_cut(tiny: Tiny) -> None:
     model = pair_classifier(fresh(tiny(make_deberta)))
-    room = await model.room()
+    room = await model.max_input_tokens()
     assert room == 64 - 3
     long = " ".join(TEXTS)
     with pytest.raises(ScorerError, match=r"is longer than .* reads; raise `max_tokens`") as caught:
@@ -225,7 +225,9 @@ async def test_a_model_made_for_something_else_is_refused(tiny: Tiny) -> None:
         await pair_classifier(fresh(tiny(make_bert, pooling=None))).prepare()
     with pytest.raises(ConfigurationError, match="has 3 layers; `layer` cannot be 4"):
         await token_embedder(fresh(tiny(make_roberta)), 4).prepare()
-    with pytest.raises(ConfigurationError, match="there is no device 'cuda:7' here"):
+    with pytest.raises(
+        ConfigurationError, match="device 'cuda:7' is not available on this machine"
+    ):
         await pair_classifier(fresh(tiny(make_deberta), device="cuda:7")).prepare()
 
 

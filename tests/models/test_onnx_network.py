@@ -106,7 +106,11 @@ async def test_pairs_are_classified_as_in_torch(
     np.testing.assert_allclose(found, await one.classify(PAIRS), atol=1e-4)
     assert np.ptp(found, axis=0).max() > 0.1  # the model does tell pairs apart
     assert await other.labels() == await one.labels() == ("contradiction", "entailment", "neutral")
-    assert await other.room() == await one.room() == (61 if maker is make_deberta else 60)
+    assert (
+        await other.max_input_tokens()
+        == await one.max_input_tokens()
+        == (61 if maker is make_deberta else 60)
+    )
     texts = [a for a, _ in PAIRS]
     assert await other.lengths(texts) == await one.lengths(texts)
 
@@ -256,14 +260,14 @@ def test_no_model_at_all_is_named(copy: Path) -> None:
     (copy / "model.onnx").write_bytes(b"not a model")
     assert "cannot read" in refusal(copy)
     (copy / "model.onnx").unlink()
-    assert "holds no exported model; make one with `resay models export" in refusal(copy)
+    assert "has no exported model; make one with `resay models export" in refusal(copy)
 
 
 def test_broken_descriptions_are_named(copy: Path) -> None:
     (copy / "config.json").write_text("{")
     assert "is not JSON" in refusal(copy)
     (copy / "config.json").write_text("[]")
-    assert "holds no JSON object" in refusal(copy)
+    assert "is not a JSON object" in refusal(copy)
     (copy / "config.json").write_text(json.dumps({"id2label": {"0": "yes", "1": "no"}}))
     assert "has 3 outputs, but its config.json names 2" in refusal(copy)
 
@@ -321,7 +325,7 @@ def test_devices_that_are_not_there_are_refused(copy: Path) -> None:
 def test_the_longest_input_is_what_the_settings_or_the_files_say(copy: Path) -> None:
     def room(**settings: Any) -> int | None:
         config = ModelConfig(name=str(copy), **settings)
-        return onnx_network.load(config, "classification").encoder.room
+        return onnx_network.load(config, "classification").encoder.max_pair_tokens
 
     def write(name: str, **values: Any) -> None:
         (copy / name).write_text(json.dumps(values))

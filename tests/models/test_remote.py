@@ -72,7 +72,7 @@ async def test_a_pair_that_fills_the_room_is_read_and_one_that_does_not_fit_is_r
     server: SimulatedInference,
 ) -> None:
     model = classifier(server)
-    room = await model.room()
+    room = await model.max_input_tokens()
     half = "w " * (room - 1)
 
     assert room == 512 - (4 if server.api == "vllm" else 3)
@@ -90,7 +90,7 @@ def of_texts(server: SimulatedInference, **settings: Any) -> TeiTextClassifier |
 async def test_single_texts_are_classified_and_never_cut(server: SimulatedInference) -> None:
     model = of_texts(server)
     await model.prepare()
-    room = await model.room()
+    room = await model.max_input_tokens()
 
     assert room == 512 - 2
     assert await model.labels() == LABELS
@@ -112,7 +112,7 @@ async def test_a_single_text_is_no_pair() -> None:
 
 async def test_max_tokens_makes_the_room_smaller(server: SimulatedInference) -> None:
     model = classifier(server, max_tokens=100)
-    assert await model.room() == 100 - (4 if server.api == "vllm" else 3)
+    assert await model.max_input_tokens() == 100 - (4 if server.api == "vllm" else 3)
 
 
 async def test_one_pair_is_sent_as_a_list_of_pairs_and_never_cut() -> None:

@@ -23,7 +23,7 @@ class Counter:
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         return self.encoder.lengths(texts)
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         return None
 
 

@@ -167,7 +167,7 @@ async def _full(model: PairClassifier, pairs: int) -> list[Pair]:
     draw = random.Random(0)
     words = ["".join(draw.choices(_LETTERS, k=draw.randint(2, 7))) for _ in range(_WORDS)]
     lengths = dict(zip(words, await model.lengths(words), strict=True))
-    room = await model.room() or 0
+    room = await model.max_input_tokens() or 0
     made: list[Pair] = []
     for _ in range(pairs):
         sentence = draw.choices(words, k=_SENTENCE_WORDS)

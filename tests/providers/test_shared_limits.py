@@ -144,7 +144,7 @@ async def test_without_redis_each_keeps_to_its_share(
     with redis_server() as redis:
         one, other = states(redis, "share")
         for state in (one, other, one):
-            await (await state.member()).beat()
+            await (await state.member()).send_heartbeat()
         limits = [SharedLimits(state, "x", concurrency=6) for state in (one, other)]
         held = [await limits[n % 2].try_enter() for n in range(2)]
         assert held == [0, 0]
@@ -160,7 +160,7 @@ async def test_without_redis_each_keeps_to_its_share(
         redis.start()
         # What was entered meanwhile counts for the others as soon as it is heard of.
         for state in (one, other):
-            await (await state.member()).beat()
+            await (await state.member()).send_heartbeat()
         assert not one.degraded
         assert [await limits[1].try_enter() for _ in range(3)] == [0, 0, float("inf")]
         for state in (one, other):
@@ -175,7 +175,7 @@ async def test_leases_are_counted_from_the_moment_redis_returns(
     with redis_server() as redis:
         one, other = states(redis, "returns")
         for state in (one, other, one):
-            await (await state.member()).beat()
+            await (await state.member()).send_heartbeat()
         limits = [SharedLimits(state, "x", concurrency=6) for state in (one, other)]
         assert [await limit.try_enter() for limit in limits] == [0, 0]
         redis.stop()
@@ -291,10 +291,10 @@ async def test_members_see_the_notes_of_each_other(redis: RedisServer) -> None:
     one, other = states(redis, "notes")
     one.note, other.note = "new", "old"
     for state in (one, other, one):
-        await (await state.member()).beat()
+        await (await state.member()).send_heartbeat()
     assert one.notes == {"new": 1, "old": 1}
     await other.aclose()
-    await (await one.member()).beat()
+    await (await one.member()).send_heartbeat()
     assert (one.notes, one.members) == ({"new": 1}, 1)
     await one.aclose()
 
@@ -304,7 +304,7 @@ async def test_all_keys_lie_in_one_slot_of_a_cluster(redis: RedisServer) -> None
     limit = SharedLimits(one, "x", concurrency=1, per_minute=5)
     await limit.try_enter()
     await SharedTotals(one, "x", ("calls",)).add({"calls": 1})
-    await (await one.member()).beat()
+    await (await one.member()).send_heartbeat()
     keys = {key for key in redis.found() if "slot" in key}
     assert len(keys) == 5
     assert all(key.startswith("{slot}:") for key in keys)

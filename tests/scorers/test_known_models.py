@@ -49,7 +49,7 @@ class Reader:
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         return self._room
 
     async def classify(self, pairs: Sequence[tuple[str, str]]) -> Any:

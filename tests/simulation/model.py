@@ -129,11 +129,13 @@ class SimulatedModel:
     def _answer(self, request: ChatBody, rng: random.Random) -> Reply:
         *before, question = [said.replace(CALL, "") for said in request.said_by_user] or [""]
         if not request.results:
-            return self._world.answer(question, rng, before=before, told=request.told)
+            return self._world.answer(question, rng, before=before, context=request.told)
         known = any(map(self._world.find, (question, *before)))
         relayed = [_relay(*result, rng) for result in request.results]
         more = (
-            self._world.answer(question, rng, before=before, told=request.told) if known else None
+            self._world.answer(question, rng, before=before, context=request.told)
+            if known
+            else None
         )
         return Reply((*relayed, *(more.statements if more else ())))
 

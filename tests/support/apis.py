@@ -311,11 +311,11 @@ def _says(completion: Completion) -> bool:
 
 
 def _quiet(api: Api, events: Sequence[Event]) -> list[Event]:
-    return [quiet for event in events if (quiet := api.silent(event)) is not None]
+    return [quiet for event in events if (quiet := api.without_text(event)) is not None]
 
 
 def _placed(api: Api, events: Sequence[Event]) -> list[Event]:
-    return [api.placed(event, position) for position, event in enumerate(events)]
+    return [api.numbered(event, position) for position, event in enumerate(events)]
 
 
 @st.composite

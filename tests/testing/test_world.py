@@ -95,7 +95,7 @@ def test_an_unknown_subject_gets_one_known_sentence_and_made_up_ones() -> None:
 def test_what_the_model_is_told_takes_the_place_of_what_it_would_make_up() -> None:
     told = "Answer from this:\n[1] It has 250 trees, all set by hand.\n[2] The best harvest?"
     answers = [
-        WORLD.answer("Ombra Orchard", random.Random(i), told=told).statements for i in range(20)
+        WORLD.answer("Ombra Orchard", random.Random(i), context=told).statements for i in range(20)
     ]
 
     texts = [s.text for answer in answers for s in answer if s.text.startswith("It has")]

@@ -304,7 +304,9 @@ def _gemini_connection(model: Any) -> tuple[str, dict[str, Any]]:
     params: dict[str, Any] = {"api_key": secret(model, "google_api_key")}
     if model.base_url:
         if model.transport != "rest":
-            raise UnmappedError(f"{name_of(model)} speaks gRPC to a server of its own")
+            raise UnmappedError(
+                f"{name_of(model)} uses gRPC with a `base_url`, which litellm cannot do"
+            )
         params["api_base"] = f"{model.base_url.rstrip('/')}/v1beta"
     if headers := headers_of(model, "additional_headers"):
         params["extra_headers"] = headers
@@ -662,7 +664,10 @@ def _key(model: Any, named: str) -> str | None:
     provider = model.model_kwargs.get("custom_llm_provider") or model.custom_llm_provider
     provider = provider or named.partition("/")[0]
     if provider not in _KEYS:
-        raise UnmappedError(f"{name_of(model)} has keys, and which is the model's is not said")
+        raise UnmappedError(
+            f"{name_of(model)} has provider-specific API keys, and its model {named!r} names no"
+            " provider"
+        )
     return getattr(model, _KEYS[provider]) or None
 
 

@@ -25,7 +25,7 @@ from typing import Any, cast
 from urllib.request import getproxies
 
 from resay.adapters.relaying import Relay
-from resay.adapters.threads import BLOCKING, LOOPING, Side, finished, iterated
+from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
 from resay.adapters.upstream import Upstream
 from resay.providers.apis import Body, Event, EventReader, Request, encoded
 
@@ -52,17 +52,17 @@ def is_event_stream(response: Any) -> bool:
     return response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
-async def _events_in(side: Side, response: Any) -> AsyncGenerator[Sequence[Event]]:
+async def _events_in(style: CallStyle, response: Any) -> AsyncGenerator[Sequence[Event]]:
     """Read a response's events, grouped by received chunk, and close it at the end."""
     reader = EventReader()
-    data = response.iter_bytes() if side.blocking else response.aiter_bytes()
+    data = response.iter_bytes() if style.blocking else response.aiter_bytes()
     try:
-        async with aclosing(side.each(data)) as pieces:
+        async with aclosing(style.iterate(data)) as pieces:
             async for piece in pieces:
                 yield reader.feed(piece)
         yield reader.finish()
     finally:
-        await side.either(response.close, response.aclose)
+        await style.either(response.close, response.aclose)
 
 
 def with_body(response: Any, body: Body, *, status: int | None = None) -> Any:
@@ -91,21 +91,25 @@ _NONE = Change()
 Ask = Callable[[Body], Coroutine[Any, Any, Body]]
 
 
-async def answer(side: Side, relay: Relay, request: Request, send: Ask, upstream: Upstream) -> Body:
+async def answer(
+    style: CallStyle, relay: Relay, request: Request, send: Ask, upstream: Upstream
+) -> Body:
     """Let a relay send the main call, on the client's own side, and check the answer."""
-    if side.blocking:
-        return relay.answer(request, lambda body: finished(send(body)), upstream)
-    return await relay.aanswer(request, side.sends(send), upstream)
+    if style.blocking:
+        return relay.answer(request, lambda body: run_in_place(send(body)), upstream)
+    return await relay.aanswer(request, style.adapt_send(send), upstream)
 
 
-async def check(side: Side, relay: Relay, request: Request, raw: Any, upstream: Upstream) -> Body:
+async def check(
+    style: CallStyle, relay: Relay, request: Request, raw: Any, upstream: Upstream
+) -> Body:
     """Read a response to its end, and let a relay check it."""
-    await side.either(raw.read, raw.aread)
-    return await side.run(relay.acheck, request, body_in(raw) or {}, upstream)
+    await style.either(raw.read, raw.aread)
+    return await style.run(relay.acheck, request, body_in(raw) or {}, upstream)
 
 
 def stream(
-    side: Side,
+    style: CallStyle,
     relay: Relay,
     request: Request,
     raw: Any,
@@ -116,9 +120,9 @@ def stream(
 
     Closing it closes the events and the original response.
     """
-    events = _events_in(side, raw)
-    if side.blocking:
-        given: Any = relay.events(request, iterated(events), upstream)
+    events = _events_in(style, raw)
+    if style.blocking:
+        given: Any = relay.events(request, iterate_in_place(events), upstream)
         return _like(raw, stream=_sync_stream(_package(raw))(raw, given, change))
     given = relay.aevents(request, events, upstream)
     return _like(raw, stream=_async_stream(_package(raw))(raw, given, change))
@@ -151,8 +155,8 @@ def _package(response: Any) -> Any:
     return package_of(cast("Any", type(response)))
 
 
-async def _written(side: Side, events: Any, change: Change) -> AsyncGenerator[bytes]:
-    async with aclosing(side.each(events)) as given:
+async def _written(style: CallStyle, events: Any, change: Change) -> AsyncGenerator[bytes]:
+    async with aclosing(style.iterate(events)) as given:
         async for together in given:
             changed = [encoded(one) for event in together for one in change.of(event)]
             if changed:
@@ -168,7 +172,7 @@ def _sync_stream(package: Any) -> type[Any]:
             self._response, self._events, self._change = response, events, change
 
         def __iter__(self) -> Iterator[bytes]:
-            return iterated(_written(BLOCKING, self._events, self._change))
+            return iterate_in_place(_written(BLOCKING, self._events, self._change))
 
         def close(self) -> None:
             # A generator that was not started closes nothing.
@@ -185,7 +189,7 @@ def _async_stream(package: Any) -> type[Any]:
             self._response, self._events, self._change = response, events, change
 
         def __aiter__(self) -> AsyncIterator[bytes]:
-            return _written(LOOPING, self._events, self._change)
+            return _written(ASYNC, self._events, self._change)
 
         async def aclose(self) -> None:
             await self._events.aclose()

@@ -27,18 +27,18 @@ from resay.adapters.shaping import (
     PassedOn,
     Shaping,
     is_unread,
-    left_alone,
     outcome_of,
-    unchecked,
+    unchecked_answer,
+    unchecked_outcome,
     usage_of,
 )
 from resay.adapters.threads import (
+    ASYNC,
     BLOCKING,
-    LOOPING,
-    Side,
-    given_in_sync,
+    CallStyle,
     in_thread,
-    iterated,
+    iterate_in_background,
+    iterate_in_place,
     read_in_threads,
 )
 from resay.adapters.upstream import (
@@ -106,12 +106,12 @@ async def aparts_of(
     Yields:
         Its parts, and finally the answer.
     """
-    line: asyncio.Queue[_Item] = asyncio.Queue()
+    queue: asyncio.Queue[_Item] = asyncio.Queue()
     relay = VerdictRelay()
     with relay.capture():
-        task = asyncio.create_task(_fill(stream, line, around or nullcontext()))
+        task = asyncio.create_task(_fill(stream, queue, around or nullcontext()))
     try:
-        while isinstance(item := await line.get(), Part):
+        while isinstance(item := await queue.get(), Part):
             yield item
     finally:
         task.cancel()
@@ -123,21 +123,21 @@ async def aparts_of(
 
 
 def read_parts(
-    side: Side, stream: AnswerStream, around: Around | None = None
+    style: CallStyle, stream: AnswerStream, around: Around | None = None
 ) -> AsyncGenerator[Part | Answer]:
-    """Iterate over a guarded stream for callers of either side; see `aparts_of`."""
-    return side.each((parts_of if side.blocking else aparts_of)(stream, around))
+    """Iterate over a guarded stream in either call style; see `aparts_of`."""
+    return style.iterate((parts_of if style.blocking else aparts_of)(stream, around))
 
 
-async def _fill(stream: AnswerStream, line: asyncio.Queue[_Item], around: Around) -> None:
+async def _fill(stream: AnswerStream, queue: asyncio.Queue[_Item], around: Around) -> None:
     try:
         with around:
             async with stream:
                 async for part in stream:
-                    line.put_nowait(part)
-            line.put_nowait(stream.answer)
+                    queue.put_nowait(part)
+            queue.put_nowait(stream.answer)
     except BaseException as error:
-        line.put_nowait(error)
+        queue.put_nowait(error)
         if not isinstance(error, Exception):
             raise
 
@@ -162,7 +162,7 @@ class Incoming:
         self._stream = stream
         self._task: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
-        self._over = False
+        self._done = False
 
     async def __aenter__(self) -> Incoming:
         self._task = asyncio.create_task(self._read())
@@ -179,14 +179,14 @@ class Incoming:
             async with aclosing(self._stream):
                 async for event in self._stream:
                     self.seen.append(event)
-                    self._tell()
+                    self._notify()
         except Exception as error:
             self.failure = error
         finally:
-            self._over = True
-            self._tell()
+            self._done = True
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -207,7 +207,7 @@ class Incoming:
                 continue
             if self.failure is not None:
                 raise self.failure
-            if self._over:
+            if self._done:
                 return
             await changed.wait()
 
@@ -259,7 +259,7 @@ def _given_references(own: object) -> tuple[str, ...]:
     return known
 
 
-def _nobody(answer: Answer) -> None:
+def _ignore(answer: Answer) -> None:
     del answer
 
 
@@ -274,13 +274,13 @@ class Relay:
             check fails, for clients that count a stream's cost as it is read. An answer whose check
             is cut short by the deadline or a bug then passes unchecked, unless the policy says
             `on_error: block`.
-        told: Called with each answer that is sent.
+        on_answer: Called with each answer that is sent.
     """
 
     guard: Guard
     api: Api
     to_the_end: bool = field(default=False, kw_only=True)
-    told: Callable[[Answer], None] = field(default=_nobody, kw_only=True)
+    on_answer: Callable[[Answer], None] = field(default=_ignore, kw_only=True)
 
     def read(self, body: Body, *, tenant: str | None = None) -> Request:
         """Parse a request, and remove the guard's own field.
@@ -323,12 +323,12 @@ class Relay:
         via = "native" if self.guard.policy.sampling.model is None else "litellm"
         return Sources(main, samples, judge, upstream.via or via, model=request.model)
 
-    def asked(self, request: Request) -> Body:
+    def main_body(self, request: Request) -> Body:
         """Return the body to send if the main call is sent before the guard runs."""
         asks = request.query.params.get("logprobs")
         if asks or request.query.wants_object or not self.guard.needing("logprobs"):
             return request.body
-        return self.api.asking_logprobs(request.body, alternatives_wanted(self.guard.policy.chain))
+        return self.api.with_logprobs(request.body, alternatives_wanted(self.guard.policy.chain))
 
     def answer(self, request: Request, send: Callable[[Body], Body], upstream: Upstream) -> Body:
         """Do the same as `aanswer`, for synchronous callers."""
@@ -368,14 +368,14 @@ class Relay:
             async with arelay_verdicts():
                 return self._skipped(request, response, reason)
         if request.n > 1 or main_first:
-            return await self.acheck(request, await self.opened(request, send), upstream)
+            return await self.acheck(request, await self.send_main(request, send), upstream)
         main = MainProvider(self.api, request, send, upstream.cost_usd)
         answer = await self.guard.aask_with(request.query, self._sources(request, main, upstream))
         assert answer.completion is not None  # noqa: S101 - there was a main call
         response = cast("Body", answer.completion.raw)
         items = completions_in(self.api, response)
         # More answers than were requested.
-        others = await self._each(request, items, Usage(), upstream, first=1)
+        others = await self._check_each(request, items, Usage(), upstream, first=1)
         return self._answered(request, response, [answer, *others])
 
     async def acheck(self, request: Request, response: Body, upstream: Upstream) -> Body:
@@ -397,28 +397,28 @@ class Relay:
         """
         items = completions_in(self.api, response)
         async with arelay_verdicts():
-            answers = await self._each(request, items, self.api.usage(response), upstream)
+            answers = await self._check_each(request, items, self.api.usage(response), upstream)
         return self._answered(request, response, answers)
 
     def _skipped(self, request: Request, response: Body, reason: str) -> Body:
         items = completions_in(self.api, response)
-        self._tell_unchecked(request, reason, self.api.usage(response))
-        return self._given(response, [left_alone(reason)] * len(items))
+        self._report_unchecked(request, reason, self.api.usage(response))
+        return self._with_outcomes(response, [unchecked_outcome(reason)] * len(items))
 
-    def _tell_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
+    def _report_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
         priced = self.guard.policy.prices.priced(request.model, usage)
-        answer = unchecked(reason, priced)
-        self.guard.listeners.notify(answer.verdict, _asked(request))
-        self.told(answer)
+        answer = unchecked_answer(reason, priced)
+        self.guard.listeners.notify(answer.verdict, _query_with_model(request))
+        self.on_answer(answer)
 
     def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
-        if self.asked(request) is not request.body:
+        if self.main_body(request) is not request.body:
             response = self.api.without_logprobs(response)
         for answer in answers:
-            self.told(answer)
-        return self._given(response, [outcome_of(a, stops=self._stops) for a in answers])
+            self.on_answer(answer)
+        return self._with_outcomes(response, [outcome_of(a, stops=self._stops) for a in answers])
 
-    def _given(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
+    def _with_outcomes(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
         # A response that is no object has no place for a verdict.
         if not response and all(outcome.message is None for outcome in outcomes):
             return response
@@ -428,7 +428,7 @@ class Relay:
     def _stops(self) -> bool:
         return withheld_stops(self.guard.policy)
 
-    async def _each(
+    async def _check_each(
         self,
         request: Request,
         items: Sequence[Completion],
@@ -464,12 +464,12 @@ class Relay:
                 raise
             except Exception as error:
                 verdict = failed_check(error)
-                self.guard.listeners.notify(verdict, _asked(request))
+                self.guard.listeners.notify(verdict, _query_with_model(request))
                 return self.guard.apply(items[place].text, verdict)
 
-        return await _together([check(place) for place in range(first, len(items))])
+        return await _gather([check(place) for place in range(first, len(items))])
 
-    async def opened(self, request: Request, send: Callable[[Body], Awaitable[T]]) -> T:
+    async def send_main(self, request: Request, send: Callable[[Body], Awaitable[T]]) -> T:
         """Send the main call before the guard runs, and return the result of `send`.
 
         Args:
@@ -479,7 +479,7 @@ class Relay:
         Raises:
             Exception: Any error of `send`.
         """
-        body = self.asked(request)
+        body = self.main_body(request)
         try:
             return await send(body)
         except Exception as error:
@@ -490,7 +490,7 @@ class Relay:
     def aevents(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
-        """Guard a stream that was opened with the body from `asked`.
+        """Guard a stream that was opened with the body from `main_body`.
 
         Args:
             request: The request.
@@ -508,27 +508,27 @@ class Relay:
         """
         reason = self.guard.skip_reason(request.query)
         if reason is not None:
-            return arelay_stream(self._passed_on(LOOPING, request, events, reason))
-        upstream = replace(upstream, place=current_trace_context())
+            return arelay_stream(self._passed_on(ASYNC, request, events, reason))
+        upstream = replace(upstream, parent_span=current_trace_context())
         if request.n > 1:
-            given = self._several(request, events, upstream)
+            given = self._guard_several(request, events, upstream)
         elif self.to_the_end:
-            given = self._one_to_the_end(request, events, upstream)
+            given = self._guard_one_to_the_end(request, events, upstream)
         else:
-            given = self._one(request, events, upstream)
+            given = self._guard_one(request, events, upstream)
         return arelay_stream(given)
 
     async def _passed_on(
-        self, side: Side, request: Request, events: Any, reason: str
+        self, style: CallStyle, request: Request, events: Any, reason: str
     ) -> AsyncGenerator[Events]:
         ending = PassedOn(self.api, reason)
-        async with aclosing(side.each(events)) as passing:
-            async for together in passing:
-                yield [given for event in together for given in ending.of(event)]
-        self._tell_unchecked(request, reason, ending.usage)
+        async with aclosing(style.iterate(events)) as passing:
+            async for group in passing:
+                yield [given for event in group for given in ending.of(event)]
+        self._report_unchecked(request, reason, ending.usage)
         yield ending.last()
 
-    async def _one(
+    async def _guard_one(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         seen: list[Event] = []
@@ -537,9 +537,9 @@ class Relay:
         main = OpenedProvider(self.api, first.events(), seen)
         async with aclosing(self._parts(request, main, upstream)) as parts:
             async for part in parts:
-                yield await self._of(part, request, first, shaping, upstream)
+                yield await self._events_for(part, request, first, shaping, upstream)
 
-    async def _of(
+    async def _events_for(
         self,
         part: Part | Answer,
         request: Request,
@@ -548,22 +548,22 @@ class Relay:
         upstream: Upstream,
     ) -> list[Event]:
         """Return the events for a part; at the end, also those of answers nobody requested."""
-        given = [first.placed(event) for event in shaping.of(part)]
+        given = [first.with_index(event) for event in shaping.of(part)]
         # Answers that come after a withheld one are not sent either.
         if isinstance(part, Answer) and first.others and not part.blocked:
             places = sorted(first.others)
             others = [first.others[place].completion for place in places]
             items = [Completion(part.response), *others]
-            with use_trace_context(upstream.place):
-                answers = await self._each(request, items, Usage(), upstream, first=1)
-            between = self._ended(first.others, dict(zip(places, answers, strict=True)))
+            with use_trace_context(upstream.parent_span):
+                answers = await self._check_each(request, items, Usage(), upstream, first=1)
+            between = self._last_events(first.others, dict(zip(places, answers, strict=True)))
             # Common events, and the end of the stream, come last.
-            own = [place for place, event in enumerate(given, 1) if self.api.apart(event)]
+            own = [place for place, event in enumerate(given, 1) if self.api.split(event)]
             cut = max(own, default=0)
             given[cut:cut] = between
         return [self._stripped(request, event) for event in given]
 
-    def _ended(
+    def _last_events(
         self,
         coming: Mapping[int, OneOfSeveral],
         answers: Mapping[int, Answer],
@@ -573,12 +573,12 @@ class Relay:
         """Return the last events of several checked answers, each at its index."""
         given: list[Event] = []
         for place, answer in answers.items():
-            self.told(answer)
+            self.on_answer(answer)
             ended = coming[place].end(answer, passed_on=passed_on)
-            given += [self.api.together(event, place) for event in ended]
+            given += [self.api.with_index(event, place) for event in ended]
         return given
 
-    async def _one_to_the_end(
+    async def _guard_one_to_the_end(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         first = FirstOfStream(self.api, events, stops=self._stops)
@@ -591,7 +591,7 @@ class Relay:
                     async for part in parts:
                         if isinstance(part, Answer) and (part.blocked or part.regenerated):
                             await incoming.drain()
-                        yield await self._of(part, request, first, shaping, upstream)
+                        yield await self._events_for(part, request, first, shaping, upstream)
                 return
             except HallucinationBlocked:
                 await incoming.drain()
@@ -604,9 +604,9 @@ class Relay:
             async with aclosing(self._unchecked_rest(request, incoming, shaping, broken)) as rest:
                 async for part in rest:
                     if isinstance(part, Event):
-                        yield [self._stripped(request, first.placed(part))]
+                        yield [self._stripped(request, first.with_index(part))]
                     else:
-                        yield await self._of(part, request, first, shaping, upstream)
+                        yield await self._events_for(part, request, first, shaping, upstream)
 
     async def _unchecked_rest(
         self, request: Request, incoming: Incoming, shaping: Shaping, broken: Exception
@@ -618,17 +618,17 @@ class Relay:
         else:
             async with aclosing(incoming.events()) as events:
                 async for event in events:
-                    for given in shaping.unchecked(event):
+                    for given in shaping.unchecked_events(event):
                         yield given
         verdict = failed_check(broken)
-        self.guard.listeners.notify(verdict, _asked(request))
+        self.guard.listeners.notify(verdict, _query_with_model(request))
         answer = self.guard.apply("", verdict)
-        self.told(answer)
+        self.on_answer(answer)
         if answer.blocked:
             yield Part(answer.text, notice=True)
         yield answer
 
-    async def _several(
+    async def _guard_several(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         """Check several answers once all are complete; pass them on before if allowed."""
@@ -636,18 +636,18 @@ class Relay:
         coming: dict[int, OneOfSeveral] = {}
         of_all: list[Event] = []
         async with aclosing(events):
-            async for together in events:
+            async for group in events:
                 passed: list[Event] = []
-                for event in together:
-                    apart = self.api.apart(event)
-                    if not apart and is_unread(self.api, event):
+                for event in group:
+                    parts = self.api.split(event)
+                    if not parts and is_unread(self.api, event):
                         # It may belong to any answer.
-                        apart = [(0, event)]
-                    of_all += [] if apart else [event]
-                    for place, own in apart:
+                        parts = [(0, event)]
+                    of_all += [] if parts else [event]
+                    for place, own in parts:
                         one = coming.setdefault(place, OneOfSeveral(self.api, stops=self._stops))
                         given = one.add(own, passes_on=passes_on)
-                        passed += [self.api.together(event, place) for event in given]
+                        passed += [self.api.with_index(event, place) for event in given]
                 yield [self._stripped(request, event) for event in passed]
         usage = usage_of(self.api, of_all)
         if not coming:
@@ -657,10 +657,10 @@ class Relay:
             passes_on, of_all = False, []
         places = sorted(coming)
         items = [coming[place].completion for place in places]
-        with use_trace_context(upstream.place):
-            answers = await self._each(request, items, usage, upstream)
+        with use_trace_context(upstream.parent_span):
+            answers = await self._check_each(request, items, usage, upstream)
         checked = dict(zip(places, answers, strict=True))
-        ended = self._ended(coming, checked, passed_on=passes_on)
+        ended = self._last_events(coming, checked, passed_on=passes_on)
         # The last of these common events ends the stream.
         yield [*(self._stripped(request, event) for event in ended), *of_all]
 
@@ -670,8 +670,8 @@ class Relay:
         """Do the same as `aevents`, for synchronous callers."""
         reason = self.guard.skip_reason(request.query)
         if reason is None:
-            return given_in_sync(self.aevents(request, read_in_threads(events), upstream))
-        return iterated(self._passed_on(BLOCKING, request, events, reason))
+            return iterate_in_background(self.aevents(request, read_in_threads(events), upstream))
+        return iterate_in_place(self._passed_on(BLOCKING, request, events, reason))
 
     def _shaping(self, seen: list[Event]) -> Shaping:
         can_change = self.guard.policy.can_withhold
@@ -686,10 +686,10 @@ class Relay:
             mode=self._mode(request.query),
             every_chunk=True,
         )
-        async with aclosing(aparts_of(stream, use_trace_context(upstream.place))) as parts:
+        async with aclosing(aparts_of(stream, use_trace_context(upstream.parent_span))) as parts:
             async for part in parts:
                 if isinstance(part, Answer):
-                    self.told(part)
+                    self.on_answer(part)
                 yield part
 
     def _mode(self, query: Query) -> StreamMode:
@@ -698,13 +698,13 @@ class Relay:
         return "buffer" if mode == "hold" and query.params.get("logprobs") else mode
 
     def _stripped(self, request: Request, event: Event) -> Event:
-        if self.asked(request) is request.body or not event.body:
+        if self.main_body(request) is request.body or not event.body:
             return event
         stripped = self.api.without_logprobs(event.body)
         return event if stripped == event.body else Event(stripped, event.name)
 
 
-async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+async def _gather(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     results = await asyncio.gather(*works, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -712,6 +712,6 @@ async def _together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-def _asked(request: Request) -> Query:
+def _query_with_model(request: Request) -> Query:
     """Return the request's query, with the model that the request names."""
     return replace(request.query, model=request.model)

@@ -29,12 +29,12 @@ def outcome_of(answer: Answer, *, stops: bool = False) -> Outcome:
     return Outcome(data, text, complete=answer.regenerated, stops=stops)
 
 
-def left_alone(reason: str) -> Outcome:
+def unchecked_outcome(reason: str) -> Outcome:
     """Return the outcome of an answer that is not checked."""
     return Outcome(verdict_data(Verdict("skipped", None, reason), "allow"))
 
 
-def unchecked(reason: str, usage: Usage) -> Answer:
+def unchecked_answer(reason: str, usage: Usage) -> Answer:
     """Return the report of an answer that is not checked, without its words.
 
     Args:
@@ -76,40 +76,40 @@ class Shaping:
         self._api = api
         self._all = seen
         self._stops = stops
-        self._forgotten = False
+        self._hides_output = False
         self._can_change = can_change
         self._held: list[Event] = []
         self._passes_on = False
         self._passed_on = 0
-        self._met = 0
-        self._met_text = 0
+        self._events_seen = 0
+        self._chars_seen = 0
         self._given = 0
         self._shown = ""
         self._rewritten = ""
         self._opening = 0
         self._whole = False
-        self._looked_at = 0
+        self._scanned = 0
         self._ended_at: int | None = None
 
     def of(self, item: Part | Answer) -> list[Event]:
         """Return the events for a part of the answer, or for its end."""
         events = self._last(item) if isinstance(item, Answer) else self._part(item)
-        placed = [self._api.placed(event, self._given + i) for i, event in enumerate(events)]
-        self._given += len(placed)
-        return placed
+        numbered = [self._api.numbered(event, self._given + i) for i, event in enumerate(events)]
+        self._given += len(numbered)
+        return numbered
 
-    def unchecked(self, event: Event) -> list[Event]:
+    def unchecked_events(self, event: Event) -> list[Event]:
         """Return the events to send for an event after the check was aborted.
 
         Args:
             event: The next of the stream's events, starting from the first.
         """
-        before, said = self._met_text, _text(self._api, [event])
-        self._met += 1
-        self._met_text += len(said)
+        before, said = self._chars_seen, _text(self._api, [event])
+        self._events_seen += 1
+        self._chars_seen += len(said)
         if self._shown:
             return self.of(Part(said[max(len(self._shown) - before, 0) :]))
-        if self._met <= self._passed_on:
+        if self._events_seen <= self._passed_on:
             return []
         return self.of(Part(said, chunk=Chunk(said, raw=event)))
 
@@ -141,7 +141,7 @@ class Shaping:
         """
         opening: list[Event] = []
         if not (self._shown or self._passes_on):
-            self._forgotten = alone
+            self._hides_output = alone
             opening = self._open()
         self._shown += text
         return [*opening, *self._api.saying(self._seen, text, whole=self._passes_on)]
@@ -159,16 +159,16 @@ class Shaping:
 
         Its tool calls or reasoning may be the very content that is withheld.
         """
-        if not self._forgotten:
+        if not self._hides_output:
             return self._all
-        framed = (self._api.framed(event) for event in self._all[:1])
-        frame = [event for event in framed if event is not None]
+        frames = (self._api.opening_frame(event) for event in self._all[:1])
+        frame = [event for event in frames if event is not None]
         return [*frame, *self._all[max(self._end_of_all, 1) :]]
 
     @property
     def _end(self) -> int:
         """The position in `_seen` where the answer ends."""
-        if not self._forgotten:
+        if not self._hides_output:
             return self._end_of_all
         ends = (place for place, event in enumerate(self._seen) if self._api.ends(event))
         return next(ends, len(self._seen))
@@ -176,10 +176,10 @@ class Shaping:
     @property
     def _end_of_all(self) -> int:
         """The position among all events where the answer ends. Each event is examined once."""
-        while self._ended_at is None and self._looked_at < len(self._all):
-            if self._api.ends(self._all[self._looked_at]):
-                self._ended_at = self._looked_at
-            self._looked_at += 1
+        while self._ended_at is None and self._scanned < len(self._all):
+            if self._api.ends(self._all[self._scanned]):
+                self._ended_at = self._scanned
+            self._scanned += 1
         return len(self._all) if self._ended_at is None else self._ended_at
 
     def _is_all(self, text: str) -> bool:
@@ -193,7 +193,7 @@ class Shaping:
         cannot be parsed.
         """
         return self._can_change and any(
-            self._api.tells_more(event) or is_unread(self._api, event)
+            self._api.has_other_words(event) or is_unread(self._api, event)
             for event in self._seen[: self._first]
         )
 
@@ -214,8 +214,8 @@ class Shaping:
         return any(chunk.text or chunk.calls for chunk in chunks)
 
     def _quiet(self, events: Iterable[Event]) -> list[Event]:
-        silent = (self._api.silent(event) for event in events)
-        return [event for event in silent if event is not None]
+        rest = (self._api.without_text(event) for event in events)
+        return [event for event in rest if event is not None]
 
     def _last(self, answer: Answer) -> list[Event]:
         outcome = outcome_of(answer, stops=self._stops)
@@ -238,14 +238,14 @@ class PassedOn:
 
     def __init__(self, api: Api, reason: str) -> None:
         self._api = api
-        self._outcome = left_alone(reason)
+        self._outcome = unchecked_outcome(reason)
         self._places: set[int] = set()
         self._first: list[Event] = []
         self._held: list[Event] = []
 
     def of(self, event: Event) -> list[Event]:
         """Return the events to send for an event."""
-        for place, _ in self._api.apart(event):
+        for place, _ in self._api.split(event):
             self._places.add(place)
         if self._held or self._api.ends(event):
             self._held.append(event)
@@ -297,7 +297,7 @@ class OneOfSeveral:
         return [*first, *self._shaping.of(answer)]
 
 
-class Unended:
+class UnfinishedChoices:
     """Track which choices of a stream are unfinished: litellm reports at most one as finished."""
 
     def __init__(self) -> None:
@@ -345,29 +345,29 @@ class FirstOfStream:
     async def events(self) -> AsyncGenerator[Event]:
         """Yield the events of this answer as if it were the only one, and the common events."""
         async with aclosing(self._events):
-            async for together in self._events:
-                for event in together:
+            async for group in self._events:
+                for event in group:
                     for own in self._own(event):
                         yield own
 
     def _own(self, event: Event) -> list[Event]:
         """Return an event's parts about this answer; store those about others with them."""
-        apart = self._api.apart(event)
-        if not apart:
+        parts = self._api.split(event)
+        if not parts:
             return [event]
         found: list[Event] = []
-        for place, own in apart:
+        for place, own in parts:
             self._place = place if self._place is None else self._place
             if place == self._place:
-                found.append(event if len(apart) == 1 and place == 0 else own)
+                found.append(event if len(parts) == 1 and place == 0 else own)
             else:
                 kept = self.others.setdefault(place, OneOfSeveral(self._api, stops=self._stops))
                 kept.add(own, passes_on=False)
         return found
 
-    def placed(self, event: Event) -> Event:
+    def with_index(self, event: Event) -> Event:
         """Turn an event of a sole answer into one of this answer."""
-        return self._api.together(event, self._place or 0)
+        return self._api.with_index(event, self._place or 0)
 
 
 def _text(api: Api, events: Iterable[Event]) -> str:

@@ -1,8 +1,8 @@
 """Bridges between blocking and async code, and isolation from repeated cancellation.
 
 An adapter's logic is written once, as coroutines and async generators that await nothing except
-through a `Side`. On the blocking side they never suspend: `finished` and `iterated` run them in
-place.
+through a `CallStyle`. In blocking style they never suspend: `run_in_place` and `iterate_in_place`
+run them in place.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _END = object()
 _CLOSING_S = 1.0
 
 
-class Side:
-    """The side of an adapter's callers: blocking, or on an event loop.
+class CallStyle:
+    """How an adapter is called: blocking, or on an event loop.
 
     Args:
         blocking: Whether the callers block.
@@ -37,15 +37,15 @@ class Side:
         self.blocking = blocking
 
     async def call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call a function of the callers' side, and await it if needed."""
+        """Call a function of the callers' style, and await it if needed."""
         result = function(*args, **kwargs)
         return result if self.blocking else await result
 
     async def either(
-        self, blocking: Callable[..., Any], looping: Callable[..., Any], /, *args: Any
+        self, blocking: Callable[..., Any], async_: Callable[..., Any], /, *args: Any
     ) -> Any:
-        """Call the function for this side."""
-        return await self.call(blocking if self.blocking else looping, *args)
+        """Call the function for this style."""
+        return await self.call(blocking if self.blocking else async_, *args)
 
     async def run(
         self, function: Callable[..., Coroutine[Any, Any, T]], /, *args: Any, **kwargs: Any
@@ -55,8 +55,8 @@ class Side:
             return run_sync(function, *args, **kwargs)
         return await function(*args, **kwargs)
 
-    async def each(self, items: Any) -> AsyncGenerator[Any]:
-        """Iterate over a generator of the callers' side, and close it at the end."""
+    async def iterate(self, items: Any) -> AsyncGenerator[Any]:
+        """Iterate over a generator of the callers' style, and close it at the end."""
         if self.blocking:
             with closing(items):
                 for item in items:
@@ -66,31 +66,31 @@ class Side:
             async for item in items:
                 yield item
 
-    def sends(
+    def adapt_send(
         self, send: Callable[[T], Coroutine[Any, Any, R]]
     ) -> Callable[[T], Coroutine[Any, Any, R]]:
-        """Adapt a function of this side that sends something, for a guard on any event loop."""
+        """Adapt a function of this style that sends something, for a guard on any event loop."""
         if self.blocking:
-            return lambda sent: in_thread(lambda: finished(send(sent)))
-        return lambda sent: cancelled_once(send(sent))
+            return lambda sent: in_thread(lambda: run_in_place(send(sent)))
+        return lambda sent: cancel_once(send(sent))
 
 
-BLOCKING, LOOPING = Side(blocking=True), Side(blocking=False)
+BLOCKING, ASYNC = CallStyle(blocking=True), CallStyle(blocking=False)
 
 
-def finished(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine of the blocking side, which never suspends, and return its result."""
+def run_in_place(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in blocking style, which never suspends, and return its result."""
     try:
         work.send(None)
     except StopIteration as done:
         return done.value
     work.close()
-    raise RuntimeError("a coroutine of a caller that blocks has waited")
+    raise RuntimeError("a coroutine of a blocking caller suspended")
 
 
-def iterated(items: AsyncGenerator[T]) -> Generator[T, None, None]:
-    """Iterate over an async generator of the blocking side, and close it at the end."""
-    return _read(items, lambda step: finished(step()))
+def iterate_in_place(items: AsyncGenerator[T]) -> Generator[T, None, None]:
+    """Iterate over an async generator in blocking style, and close it at the end."""
+    return _read(items, lambda step: run_in_place(step()))
 
 
 async def in_thread(work: Callable[[], T]) -> T:
@@ -110,7 +110,7 @@ async def in_thread(work: Callable[[], T]) -> T:
     )
 
 
-async def cancelled_once(work: Coroutine[Any, Any, T]) -> T:
+async def cancel_once(work: Coroutine[Any, Any, T]) -> T:
     """Run async work of a framework that cannot cope with repeated cancellation.
 
     Cancelling this cancels the work once, and waits until it has closed its connection. Work that
@@ -166,7 +166,7 @@ class _Reading:
             await in_thread(partial(self._context.run, close))
 
 
-def given_in_sync(items: AsyncGenerator[T]) -> Generator[T, None, None]:
+def iterate_in_background(items: AsyncGenerator[T]) -> Generator[T, None, None]:
     """Iterate over an async generator on the background loop, and close it at the end."""
     return _read(items, run_sync)
 

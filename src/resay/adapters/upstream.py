@@ -102,22 +102,22 @@ class Upstream:
         ask: Sends a request, once.
         source: Distinguishes its answers from those of clients with another endpoint or account;
             None if unknown, so that none of them is reused for another request.
-        elsewhere: Returns the provider of the models that a policy names. It is called only for
-            those: without them, litellm is not needed.
+        named_provider: Returns the provider of the models that a policy names. It is called only
+            for those: without them, litellm is not needed.
         via: How samples are drawn, for verdicts; None if that depends on the policy.
         takes_n: Whether one request may ask for several answers, for clients whose API alone does
             not determine that.
         cost_usd: Returns the cost of a response in US dollars, if the client knows it.
-        place: The parent of a stream's spans, because it may be read elsewhere.
+        parent_span: The parent of a stream's spans, because it may be read elsewhere.
     """
 
     ask: Send
     source: str | None = None
-    elsewhere: Callable[[], Provider] = litellm_provider
+    named_provider: Callable[[], Provider] = litellm_provider
     via: Via | None = None
     takes_n: Callable[[], Awaitable[bool]] | None = None
     cost_usd: Callable[[Body], float | None] | None = None
-    place: TraceContext | None = None
+    parent_span: TraceContext | None = None
 
 
 class StreamedError(Exception):
@@ -199,7 +199,7 @@ class MainProvider(OneAnswer):
         body = self.request.body
         asking = "logprobs" in query.params and not self.request.query.params.get("logprobs")
         if asking:
-            body = self.api.asking_logprobs(body, number(query.params.get("top_logprobs")))
+            body = self.api.with_logprobs(body, number(query.params.get("top_logprobs")))
         try:
             response = await self.send(body)
         except Exception as error:
@@ -291,7 +291,7 @@ class SampleProvider:
     async def takes_n(self, query: Query) -> bool:
         """Return whether the API supports it."""
         if query.model is not None:
-            return await self.upstream.elsewhere().takes_n(query)
+            return await self.upstream.named_provider().takes_n(query)
         asks = self.upstream.takes_n
         return self.api.takes_n and (asks is None or await asks())
 
@@ -302,8 +302,8 @@ class SampleProvider:
             ProviderError: There was no answer.
         """
         if query.model is not None:
-            return await self.upstream.elsewhere().complete(query, n=n)
-        return await _asked(self.api, self.upstream, self.api.sample(self.request, query, n))
+            return await self.upstream.named_provider().complete(query, n=n)
+        return await _ask_upstream(self.api, self.upstream, self.api.sample(self.request, query, n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -329,7 +329,7 @@ class JudgeProvider(OneAnswer):
 
     async def prepare(self) -> None:
         """Let the provider of named judges load what it needs."""
-        await prepare(self.upstream.elsewhere())
+        await prepare(self.upstream.named_provider())
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Query the judge.
@@ -338,10 +338,10 @@ class JudgeProvider(OneAnswer):
             ProviderError: There was no answer.
         """
         if query.model is not None:
-            return await self.upstream.elsewhere().complete(query)
+            return await self.upstream.named_provider().complete(query)
         params = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
         asked = Query(query.messages, None, params)
-        return await _asked(self.api, self.upstream, self.api.fresh(self.body, asked))
+        return await _ask_upstream(self.api, self.upstream, self.api.fresh(self.body, asked))
 
 
 def sample_of(item: Completion, query: Query) -> str:
@@ -359,7 +359,7 @@ def _source(api: Api, upstream: Upstream, known: Body) -> str | None:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-async def _asked(api: Api, upstream: Upstream, body: Body) -> Completions:
+async def _ask_upstream(api: Api, upstream: Upstream, body: Body) -> Completions:
     try:
         # In case the client is guarded again, or by another adapter too.
         with marked():

@@ -419,7 +419,7 @@ class _InProcesses:
                 break
             found = self._alone(worker, row)
             if found is None:
-                found = [self._scorer.lost(row, "the worker process exited")]
+                found = [self._scorer.lost_row(row, "the worker process exited")]
                 worker = self._begin()
             self._tell(found)
         return worker

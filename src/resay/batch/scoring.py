@@ -125,7 +125,7 @@ class RowScorer:
     async def _ascore_all(self, rows: Iterable[Row]) -> list[Scored]:
         return [await self.ascore(row) for row in rows]
 
-    def lost(self, row: Row, reason: str) -> Scored:
+    def lost_row(self, row: Row, reason: str) -> Scored:
         """Return the result of a row whose process died during the check."""
         values, _ = _read(row.raw)
         name = self.columns.id_of(values) or row.id or f"row-{row.number}"

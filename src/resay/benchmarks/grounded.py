@@ -361,7 +361,7 @@ def _model_of(entry: Entry) -> str:
     """Return the model's name in lower case, without its owner or its path on this machine."""
     if not entry.takes_model:
         return ""
-    model = config_of(dict(entry.config(None))["model"]).called
+    model = config_of(dict(entry.config(None))["model"]).display_name
     return model.rstrip("/").rpartition("/")[2].lower()
 
 

@@ -318,7 +318,7 @@ def _notes(outputs: Sequence[Output], entries: Sequence[Entry]) -> Iterator[str]
 
 def _model_of(entry: Entry) -> str:
     """Return the model's name, without its path on this machine."""
-    model = config_of(dict(entry.config(None))["model"]).called
+    model = config_of(dict(entry.config(None))["model"]).display_name
     return Path(model).name if Path(model).is_dir() else model
 
 

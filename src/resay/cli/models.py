@@ -126,7 +126,7 @@ def check_model(
     config = _config(model, backend, precision, device, revision)
     loaded = _load(config, _kind(kind) or kind_of(config), layer)
     traits = loaded.network.traits
-    room = loaded.encoder.room
+    room = loaded.encoder.max_pair_tokens
     typer.echo(f"backend: {backend_of(config)}")
     typer.echo(f"device: {traits.device}")
     typer.echo(f"precision: {_precision(loaded, config)}")

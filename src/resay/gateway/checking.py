@@ -31,7 +31,7 @@ from pydantic import (
 from resay._internal.event_loops import compute
 from resay._internal.strict import Strict
 from resay.adapters.policies import failed_check, verdict_data
-from resay.adapters.threads import cancelled_once
+from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, litellm_provider
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.references import Document
@@ -220,7 +220,7 @@ def sources_of(
     async def ask(body: Body) -> Body:
         # Each gets its own mark, because LiteLLM keys its records by it.
         asking = routing.ask(marks.marked(call), CHAT_COMPLETIONS.path, body)
-        return await cancelled_once(asking)
+        return await cancel_once(asking)
 
     async def takes_n() -> bool:
         return routing.takes_n(request.body)

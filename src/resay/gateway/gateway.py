@@ -730,7 +730,7 @@ class Gateway:
             member = await state.member()
             if state.note != self.policies.version:
                 state.note = self.policies.version
-                await member.beat()
+                await member.send_heartbeat()
             await asyncio.sleep(_REFRESH_S)
 
     async def _refresh(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from resay.adapters.http import is_event_stream
 from resay.adapters.relaying import Events, Relay, without_own_field
 from resay.adapters.shaping import outcome_of
-from resay.adapters.threads import cancelled_once
+from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import (
     OPENAI_PARAMS,
     StreamedError,
@@ -214,7 +214,7 @@ class GuardedRequest:
     def __post_init__(self) -> None:
         self._ids: list[str] = []
         self._answers: list[Answer] = []
-        self._relay = Relay(self.context.guard, self.context.api, told=self._record_answer)
+        self._relay = Relay(self.context.guard, self.context.api, on_answer=self._record_answer)
         self._question: str | None = None
         self._main: UpstreamResponse | None = None
         self._drawn: list[tuple[Body, Body]] = []
@@ -314,7 +314,7 @@ class GuardedRequest:
         if before is not None:
             self._drawn_before.remove(before)
             return before[1]
-        response = await cancelled_once(self.routing.ask(context.call, context.api.path, body))
+        response = await cancel_once(self.routing.ask(context.call, context.api.path, body))
         if self._main is None:
             self._drawn.append((body, response))
         return response
@@ -427,7 +427,7 @@ class GuardedRequest:
 
     async def _open(self, request: Request) -> UpstreamResponse:
         call, path = self.context.call, self.context.api.path
-        asked = self._relay.asked(request)
+        asked = self._relay.main_body(request)
         counted = (
             asked if self.routing.refuses_usage else with_usage_option(self.context.api, asked)
         )

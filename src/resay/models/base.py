@@ -43,7 +43,7 @@ class Measure(Protocol):
         """Return the number of tokens in each text, without special tokens."""
         ...
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a pair of texts; None = no limit."""
         ...
 
@@ -65,7 +65,7 @@ class PairClassifier(Model, Measure, Protocol):
             Probabilities of shape (pairs, labels).
 
         Raises:
-            ScorerError: A pair exceeds the model's `room`, or the model failed.
+            ScorerError: A pair exceeds `max_input_tokens`, or the model failed.
         """
         ...
 
@@ -83,13 +83,16 @@ class PairScorer(Model, Measure, Protocol):
             Logits of shape (pairs, outputs).
 
         Raises:
-            ScorerError: A pair exceeds the model's `room`, or the model failed.
+            ScorerError: A pair exceeds `max_input_tokens`, or the model failed.
         """
         ...
 
 
 class TextScorer(Model, Measure, Protocol):
-    """Computes the logits of single texts, whatever their meaning. `room` applies to one text."""
+    """Computes the logits of single texts, whatever their meaning.
+
+    `max_input_tokens` applies to one text.
+    """
 
     async def logits(self, texts: Sequence[str]) -> Doubles:
         """Score texts.
@@ -101,13 +104,16 @@ class TextScorer(Model, Measure, Protocol):
             Logits of shape (texts, outputs).
 
         Raises:
-            ScorerError: A text exceeds the model's `room`, or the model failed.
+            ScorerError: A text exceeds `max_input_tokens`, or the model failed.
         """
         ...
 
 
 class TextClassifier(Model, Measure, Protocol):
-    """Computes the probability of each label for a single text. `room` applies to one text."""
+    """Computes the probability of each label for a single text.
+
+    `max_input_tokens` applies to one text.
+    """
 
     async def labels(self) -> tuple[str, ...]:
         """Return the label names, in lower case, in the order of the probabilities."""
@@ -123,7 +129,7 @@ class TextClassifier(Model, Measure, Protocol):
             Probabilities of shape (texts, labels).
 
         Raises:
-            ScorerError: A text exceeds the model's `room`, or the model failed.
+            ScorerError: A text exceeds `max_input_tokens`, or the model failed.
         """
         ...
 
@@ -155,7 +161,7 @@ class TokenClassifier(Model, Measure, Protocol):
             pairs: Any number of pairs; equal ones are computed once.
 
         Raises:
-            ScorerError: A pair exceeds the model's `room`, or the model failed.
+            ScorerError: A pair exceeds `max_input_tokens`, or the model failed.
         """
         ...
 

@@ -107,7 +107,7 @@ class _Waiter:
     given: bool = False
 
 
-class Room:
+class CapacityLimiter:
     """A fair counting semaphore for coroutines of any event loop, released from any thread.
 
     Waiters are served in order. A request for more than the total is granted when nothing else is
@@ -123,7 +123,7 @@ class Room:
         self._lock = threading.Lock()
         self._waiters: deque[_Waiter] = deque()
 
-    async def take(self, amount: int) -> None:
+    async def acquire(self, amount: int) -> None:
         """Acquire an amount, waiting until it is available."""
         with self._lock:
             if not self._waiters and self._fits(amount):
@@ -138,7 +138,7 @@ class Room:
             self._withdraw(waiter)
             raise
 
-    def give(self, amount: int) -> None:
+    def release(self, amount: int) -> None:
         """Release an amount."""
         with self._lock:
             self._used -= amount
@@ -262,7 +262,7 @@ class Batcher(Generic[ItemT, R]):
         self._size = size
         self._worker = worker
         self._settings = settings
-        self._room = Room(settings.queue_tokens)
+        self._capacity = CapacityLimiter(settings.queue_tokens)
         self._changed = threading.Condition()
         self._queue: deque[_Job[ItemT, R]] = deque()
         self._queued = 0
@@ -291,8 +291,8 @@ class Batcher(Generic[ItemT, R]):
             for chunk in self._chunks(items):
                 needed = self._missing(chunk)
                 if needed:
-                    await self._room.take(needed)
-                jobs += self._enlist(chunk, ticket, needed)
+                    await self._capacity.acquire(needed)
+                jobs += self._register(chunk, ticket, needed)
                 await asyncio.sleep(0)  # Let other tasks run during a long list.
             self._complete(ticket)
             await ticket.ready
@@ -321,7 +321,9 @@ class Batcher(Generic[ItemT, R]):
         with self._changed:
             return sum(len(i) for i in set(chunk) if i not in self._known and i not in self._kept)
 
-    def _enlist(self, chunk: Sequence[ItemT], ticket: _Ticket, taken: int) -> list[_Job[ItemT, R]]:
+    def _register(
+        self, chunk: Sequence[ItemT], ticket: _Ticket, taken: int
+    ) -> list[_Job[ItemT, R]]:
         jobs: list[_Job[ItemT, R]] = []
         with self._changed:
             for item in chunk:
@@ -337,7 +339,7 @@ class Batcher(Generic[ItemT, R]):
                 jobs.append(job)
             self._changed.notify()
         # Meanwhile, others may have queued the same items, or the cache may have evicted some.
-        self._room.give(taken)
+        self._capacity.release(taken)
         return jobs
 
     def _enqueue(self, item: ItemT) -> _Job[ItemT, R]:
@@ -367,7 +369,7 @@ class Batcher(Generic[ItemT, R]):
                     self._known.pop(job.item, None)
                     job.done = True
                     dropped += len(job.item)
-        self._room.give(dropped)
+        self._capacity.release(dropped)
 
     def _drain(self) -> None:
         """Process one round of work, on the worker's thread."""
@@ -420,7 +422,7 @@ class Batcher(Generic[ItemT, R]):
                 ticket.settle()
             if result is not None:
                 self._keep(job, result)
-        self._room.give(len(job.item))
+        self._capacity.release(len(job.item))
 
     def _keep(self, job: _Job[ItemT, R], result: R) -> None:
         self._kept[job.item] = job

@@ -69,7 +69,7 @@ class ModelConfig(BaseModel):
     queue_tokens: int = Field(
         default=1_000_000,
         ge=16,
-        description="The most tokens in the queue; callers with more wait for a place in it.",
+        description="The most tokens in the queue; when it is full, further callers wait.",
     )
     window_ms: float = Field(
         default=2.0,
@@ -125,7 +125,7 @@ class ModelConfig(BaseModel):
         return bool(self.url)
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The model's name in messages: its name, or its server without credentials."""
         return self.name or urlsplit(self.url or "").netloc.rpartition("@")[2]
 

@@ -92,16 +92,16 @@ class TextEncoder:
         self._start = start
 
     @property
-    def room(self) -> int | None:
+    def max_pair_tokens(self) -> int | None:
         """The maximum number of tokens in a pair of texts, or None for no limit."""
-        return self._room(pair=True)
+        return self._max_tokens_of(pair=True)
 
     @property
-    def text_room(self) -> int | None:
+    def max_text_tokens(self) -> int | None:
         """The maximum number of tokens in a single text, or None for no limit."""
-        return self._room(pair=False)
+        return self._max_tokens_of(pair=False)
 
-    def _room(self, *, pair: bool) -> int | None:
+    def _max_tokens_of(self, *, pair: bool) -> int | None:
         if self._max_tokens is None:
             return None
         return self._max_tokens - self._tokenizer.num_special_tokens_to_add(pair)

@@ -61,14 +61,14 @@ def require() -> None:
         _import(package, package=package)
 
 
-def trace(model: Any, kind: Kind, path: Path, said: Mapping[str, str]) -> None:
+def trace(model: Any, kind: Kind, path: Path, metadata: Mapping[str, str]) -> None:
     """Write a model to an ONNX file that accepts any number of texts of any length.
 
     Args:
         model: The transformers model, on the CPU.
         kind: The model's output.
         path: The file.
-        said: The file's metadata.
+        metadata: The file's metadata.
 
     Raises:
         ConfigurationError: The model uses operations that ONNX does not support.
@@ -85,7 +85,7 @@ def trace(model: Any, kind: Kind, path: Path, said: Mapping[str, str]) -> None:
                 f" ({type(error).__name__}); use backend 'torch'"
             ) from error
         proto = onnx.load(str(traced))
-    _save(proto, path, said)
+    _save(proto, path, metadata)
 
 
 def _export(model: Any, kind: Kind, path: Path) -> None:
@@ -173,15 +173,15 @@ def quantise(source: Path, target: Path) -> None:
             use_external_data_format=big,
         )
         proto = onnx.load(str(quantised))
-        said = {
+        metadata = {
             p.key: p.value for p in onnx.load(str(source), load_external_data=False).metadata_props
         }
-    _save(proto, target, {**said, "resay.precision": "int8"})
+    _save(proto, target, {**metadata, "resay.precision": "int8"})
 
 
-def _save(proto: Any, path: Path, said: Mapping[str, str]) -> None:
+def _save(proto: Any, path: Path, metadata: Mapping[str, str]) -> None:
     onnx = _import("onnx", package="onnx")
-    onnx.helper.set_model_props(proto, dict(said))
+    onnx.helper.set_model_props(proto, dict(metadata))
     used = {node.domain for node in proto.graph.node}
     versions = [o for o in proto.opset_import if o.domain in used]
     # onnxruntime adds every operator set that it knows, which an older version would refuse.
@@ -305,31 +305,31 @@ def _write(config: ModelConfig, kind: Kind, layer: int | None, folder: Path) -> 
         cut_off(model, layer, config)
     tokenizer = tokenizer_of(config)
     tokenizer.save_pretrained(folder)
-    described = _described(config, model, kind)
+    model_json = _model_json(config, model, kind)
     (folder / "config.json").write_text(
-        json.dumps(described, indent=2, sort_keys=True) + "\n", "utf-8"
+        json.dumps(model_json, indent=2, sort_keys=True) + "\n", "utf-8"
     )
     pooling = find(config, POOLING_FILE)
     if pooling is not None:
         (folder / POOLING_FILE).parent.mkdir()
         shutil.copyfile(pooling, folder / POOLING_FILE)
-    said = {KIND: kind, "resay.version": __version__}
+    metadata = {KIND: kind, "resay.version": __version__}
     if layer is not None:
-        said[LAYER] = str(layer)
-    trace(model, kind, folder / FP32_FILE, said)
+        metadata[LAYER] = str(layer)
+    trace(model, kind, folder / FP32_FILE, metadata)
     return TorchNetwork(model, kind, config, tokenizer.pad_token_id)
 
 
-def _described(config: ModelConfig, model: Any, kind: Kind) -> dict[str, Any]:
+def _model_json(config: ModelConfig, model: Any, kind: Kind) -> dict[str, Any]:
     """Return the model's configuration, with output names that only Resay knows."""
-    described: dict[str, Any] = json.loads(model.config.to_json_string(use_diff=False))
+    model_json: dict[str, Any] = json.loads(model.config.to_json_string(use_diff=False))
     if kind in ("classification", "token_classification"):
         names = labels_of(config, model.config.id2label)
-        described["id2label"] = {str(i): name for i, name in enumerate(names)}
-        described["label2id"] = {name: i for i, name in enumerate(names)}
+        model_json["id2label"] = {str(i): name for i, name in enumerate(names)}
+        model_json["label2id"] = {name: i for i, name in enumerate(names)}
     # The name may be a path on the exporting machine.
-    described.pop("_name_or_path", None)
-    return {**described, "architectures": [type(model).__name__]}
+    model_json.pop("_name_or_path", None)
+    return {**model_json, "architectures": [type(model).__name__]}
 
 
 # Of several lengths, and together long enough to reach distances that models put into buckets.
@@ -345,13 +345,13 @@ _TEXTS = (
 def _measured(expected: Network, kind: Kind, layer: int | None, folder: Path) -> dict[str, float]:
     """Return how far the results of each file are from torch's."""
     names = [name for name in (FP32_FILE, INT8_FILE) if (folder / name).is_file()]
-    found: dict[str, float] = {}
+    measured: dict[str, float] = {}
     for name in names:
         config = ModelConfig(name=str(folder), backend="onnx", device="cpu", file=name)
         loaded = onnx_network.load(config, kind, layer)
         batches = _batches(loaded.encoder, alone=loaded.network.traits.alone)
-        found[name] = max(_difference(expected, loaded.network, b, kind) for b in batches)
-    return found
+        measured[name] = max(_difference(expected, loaded.network, b, kind) for b in batches)
+    return measured
 
 
 def _batches(encoder: TextEncoder, *, alone: bool) -> list[list[Encoded]]:
@@ -362,11 +362,11 @@ def _batches(encoder: TextEncoder, *, alone: bool) -> list[list[Encoded]]:
     return [[item] for item in fitting] + ([] if alone else [fitting])
 
 
-def _difference(expected: Network, found: Network, items: list[Encoded], kind: Kind) -> float:
-    batch = pad(items, found.traits.pad_id)
+def _difference(expected: Network, measured: Network, items: list[Encoded], kind: Kind) -> float:
+    batch = pad(items, measured.traits.pad_id)
     one = expected.run(batch)
     try:
-        other = found.run(batch)
+        other = measured.run(batch)
     except Exception:  # onnxruntime's exceptions have no common base class.
         return float("inf")
     there = batch.mask == 1

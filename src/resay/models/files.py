@@ -144,7 +144,7 @@ def _no_file(config: ModelConfig) -> ConfigurationError:
         hint = "name it in `file`, or use precision 'fp32'"
     else:
         wanted, hint = "exported model", f"make one with `{command}`, or use backend 'torch'"
-    return ConfigurationError(f"{config.name!r} holds no {wanted}; {hint}")
+    return ConfigurationError(f"{config.name!r} has no {wanted}; {hint}")
 
 
 def is_quantised_by_batch(path: Path) -> bool:
@@ -200,7 +200,7 @@ def labels_of(config: ModelConfig, id2label: Mapping[int, str]) -> tuple[str, ..
         named = _UNNAMED.get(config.name or "", ())
     if named and len(named) != len(own):
         raise ConfigurationError(
-            f"`labels` names {len(named)} outputs of {config.called!r}, which has {len(own)}"
+            f"`labels` names {len(named)} outputs of {config.display_name!r}, which has {len(own)}"
         )
     return tuple(label.lower() for label in named) or own
 
@@ -235,7 +235,7 @@ def json_of(config: ModelConfig, name: str) -> dict[str, Any]:
     except ValueError as error:
         raise ConfigurationError(f"{str(path)!r} is not JSON; fetch it again") from error
     if not isinstance(found, dict):
-        raise ConfigurationError(f"{str(path)!r} holds no JSON object; fetch it again")
+        raise ConfigurationError(f"{str(path)!r} is not a JSON object; download it again")
     return cast("dict[str, Any]", found)
 
 
@@ -282,7 +282,7 @@ def separator_of(config: ModelConfig) -> str:
         if named:
             return named if isinstance(named, str) else str(named["content"])
     raise ConfigurationError(
-        f"the tokenizer of {config.called!r} has neither `eos_token` nor `sep_token`, which"
+        f"the tokenizer of {config.display_name!r} has neither `eos_token` nor `sep_token`, which"
         " separates a document from a claim; use a model that has one"
     )
 

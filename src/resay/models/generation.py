@@ -76,9 +76,9 @@ class TextGenerator:
         ready = await self._loaded.get()
         return await in_parts(ready.encoder.lengths, texts)
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a prompt; None = no limit."""
-        return (await self._loaded.get()).encoder.text_room
+        return (await self._loaded.get()).encoder.max_text_tokens
 
     async def generate(
         self,

@@ -169,8 +169,8 @@ class RemoteLanguageModel:
         tokens = read(choice, whole)
         if not tokens:
             raise ScorerError(
-                f"{self._server.called} returned no log-probabilities of the prompt; see that it"
-                f" takes `{self._api}`, or change `api`"
+                f"{self._server.display_name} returned no log-probabilities of the prompt; see that"
+                f" it takes `{self._api}`, or change `api`"
             )
         return tokens
 

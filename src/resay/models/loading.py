@@ -112,8 +112,8 @@ def text_generator(model: str | ModelConfig) -> TextGenerator:
     config = config_of(model)
     if config.remote or config.backend == "onnx" or config.precision == "int8":
         raise ConfigurationError(
-            f"{config.called!r} must generate text, which needs backend 'torch'; omit `url`, other"
-            " backends and int8"
+            f"{config.display_name!r} must generate text, which needs backend 'torch'; omit `url`,"
+            " other backends and int8"
         )
     torch = config.model_copy(update={"backend": "torch"})
     return cast("TextGenerator", _shared("seq2seq", torch))
@@ -160,8 +160,8 @@ def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
     backend = backend_of(config)
     if (backend, role) not in kinds or layer is not None:
         raise ConfigurationError(
-            f"a {backend} server cannot run {config.called!r} for this method; run the model here,"
-            " with backend 'torch'"
+            f"a {backend} server cannot run {config.display_name!r} for this method; run the model"
+            " here, with backend 'torch'"
         )
     return kinds[backend, role](config)
 
@@ -197,5 +197,5 @@ def _local(role: str, config: ModelConfig, layer: int | None) -> Any:
 
 def _require(config: ModelConfig, extra: str, *packages: str) -> None:
     for package in packages:
-        purpose = f"running the model {config.called!r}"
+        purpose = f"running the model {config.display_name!r}"
         require_optional(package, package=package, extra=extra, purpose=purpose)

@@ -90,9 +90,9 @@ class _Local:
         ready = await self._ready()
         return await in_parts(ready.encoder.lengths, texts)
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a pair of texts; None = no limit."""
-        return (await self._ready()).encoder.room
+        return (await self._ready()).encoder.max_pair_tokens
 
     def _check(self, items: Sequence[Encoded], encoder: TextEncoder) -> None:
         for item in items:
@@ -155,9 +155,9 @@ class LocalTextScorer(_Local):
         """Return probabilities of shape (texts, labels); see `TextClassifier`."""
         return softmax(await self.logits(texts))
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a text; None = no limit."""
-        return (await self._ready()).encoder.text_room
+        return (await self._ready()).encoder.max_text_tokens
 
     async def logits(self, texts: Sequence[str]) -> Doubles:
         """Return logits of shape (texts, outputs); see `TextScorer`."""
@@ -256,8 +256,8 @@ class LocalTextModel(_Local):
 def too_long(tokens: int, config: ModelConfig) -> ScorerError:
     """Return the error for a text that is longer than the model's input."""
     return ScorerError(
-        f"a text of {tokens} tokens is longer than {config.called!r} reads; raise `max_tokens` if"
-        " it can read more"
+        f"a text of {tokens} tokens is longer than {config.display_name!r} reads; raise"
+        " `max_tokens` if it can read more"
     )
 
 

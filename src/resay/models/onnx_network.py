@@ -86,21 +86,21 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
             f"the probabilities of {config.name!r}'s tokens can be had with torch only; use"
             " backend 'torch'"
         )
-    described = json_of(config, "config.json")
+    model_json = json_of(config, "config.json")
     tokens = json_of(config, "tokenizer_config.json")
     tokenizer = _tokenizer(config)
     on_gpu = _on_gpu(config)
     path = model_file(config, on_gpu=on_gpu)
     session = _open(path, config, on_gpu=on_gpu)
-    _check_export(session.get_modelmeta().custom_metadata_map, described, config, kind, layer)
+    _check_export(session.get_modelmeta().custom_metadata_map, model_json, config, kind, layer)
     network = OnnxNetwork(
-        session, path, config, kind, described, _pad_id(described, tokens, tokenizer)
+        session, path, config, kind, model_json, _pad_id(model_json, tokens, tokenizer)
     )
     limit = most_tokens(
         config,
-        str(described.get("model_type")),
+        str(model_json.get("model_type")),
         tokens.get("model_max_length"),
-        _positions(described),
+        _positions(model_json),
     )
     return Loaded(network, TextEncoder(tokenizer, limit))
 
@@ -122,17 +122,17 @@ def _tokenizer(config: ModelConfig) -> Any:
         ) from error
 
 
-def _pad_id(described: Mapping[str, Any], tokens: Mapping[str, Any], tokenizer: Any) -> int:
+def _pad_id(model_json: Mapping[str, Any], tokens: Mapping[str, Any], tokenizer: Any) -> int:
     named: str | Mapping[str, str] = tokens.get("pad_token") or ""
     token = named if isinstance(named, str) else named["content"]
     number = tokenizer.token_to_id(token)
-    return number if number is not None else described.get("pad_token_id") or 0
+    return number if number is not None else model_json.get("pad_token_id") or 0
 
 
-def _positions(described: Mapping[str, Any]) -> int | None:
-    positions = described.get("max_position_embeddings")
-    if positions and described.get("model_type") in _COUNT_FROM_PADDING:
-        return positions - (described.get("pad_token_id") or 0) - 1
+def _positions(model_json: Mapping[str, Any]) -> int | None:
+    positions = model_json.get("max_position_embeddings")
+    if positions and model_json.get("model_type") in _COUNT_FROM_PADDING:
+        return positions - (model_json.get("pad_token_id") or 0) - 1
     return positions
 
 
@@ -200,20 +200,20 @@ def _may_overflow() -> bool:
 
 
 def _check_export(
-    said: Mapping[str, str],
-    described: Mapping[str, Any],
+    metadata: Mapping[str, str],
+    model_json: Mapping[str, Any],
     config: ModelConfig,
     kind: Kind,
     layer: int | None,
 ) -> None:
-    made_for = said.get(KIND, kind)
+    made_for = metadata.get(KIND, kind)
     if made_for != kind:
         raise ConfigurationError(
             f"{config.name!r} was exported for {made_for}, not for {kind}; export it again with"
             f" `resay models export MODEL FOLDER --kind {kind}`"
         )
-    last = described.get("num_hidden_layers")
-    has, wanted = int(said.get(LAYER) or last or 0), layer or last or 0
+    last = model_json.get("num_hidden_layers")
+    has, wanted = int(metadata.get(LAYER) or last or 0), layer or last or 0
     if kind == "embedding" and has != wanted:
         raise ConfigurationError(
             f"{config.name!r} returns the output of layer {has or 'unknown'}, not of {wanted};"
@@ -235,7 +235,7 @@ class OnnxNetwork:
         path: The model's file.
         config: The model's settings.
         kind: The network's output.
-        described: The model's config.json.
+        model_json: The model's config.json.
         pad_id: The id of the tokenizer's padding token.
 
     Attributes:
@@ -252,7 +252,7 @@ class OnnxNetwork:
         path: Path,
         config: ModelConfig,
         kind: Kind,
-        described: Mapping[str, Any],
+        model_json: Mapping[str, Any],
         pad_id: int,
     ) -> None:
         self._session = session
@@ -262,7 +262,7 @@ class OnnxNetwork:
         by_batch = is_quantised_by_batch(path)
         self.precision = precision_of(config, path, by_batch=by_batch)
         self.traits = Traits(
-            labels=_labels(config, kind, described, output.width),
+            labels=_labels(config, kind, model_json, output.width),
             pad_id=pad_id,
             device=f"cuda:{_number(config)}" if _CUDA in session.get_providers() else "cpu",
             alone=by_batch,
@@ -301,14 +301,14 @@ def _output(session: Any, config: ModelConfig, kind: Kind) -> _Output:
 
 
 def _labels(
-    config: ModelConfig, kind: Kind, described: Mapping[str, Any], width: int | None
+    config: ModelConfig, kind: Kind, model_json: Mapping[str, Any], width: int | None
 ) -> tuple[str, ...]:
     if kind == "first_token":
         return tuple(FIRST_TOKENS)
     if kind not in ("classification", "token_classification"):
         return ()
     # transformers omits names that it would generate itself.
-    names: Mapping[Any, str] = described.get("id2label") or {
+    names: Mapping[Any, str] = model_json.get("id2label") or {
         number: f"LABEL_{number}" for number in range(width or 2)
     }
     labels = labels_of(config, {int(number): name for number, name in names.items()})

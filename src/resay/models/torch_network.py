@@ -169,7 +169,9 @@ def _check_device(device: str, torch: Any) -> None:
         "mps": torch.backends.mps.is_available(),
     }
     if not there[kind]:
-        raise ConfigurationError(f"there is no device {device!r} here; use 'auto' or 'cpu'")
+        raise ConfigurationError(
+            f"device {device!r} is not available on this machine; use 'auto' or 'cpu'"
+        )
 
 
 def _dtype(config: ModelConfig, device: str, torch: Any) -> Any:

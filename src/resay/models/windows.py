@@ -11,12 +11,12 @@ from resay.models.base import Measure
 _TOKENS_A_CHARACTER = 4
 
 
-async def windows(passage: Passage, room: int, measure: Measure) -> list[str]:
+async def windows(passage: Passage, max_tokens: int, measure: Measure) -> list[str]:
     """Split a passage into windows of whole sentences.
 
     Args:
         passage: The passage.
-        room: The maximum number of tokens in a window, at least 4.
+        max_tokens: The maximum number of tokens in a window, at least 4.
         measure: Counts tokens.
 
     Returns:
@@ -24,36 +24,36 @@ async def windows(passage: Passage, room: int, measure: Measure) -> list[str]:
         too long by itself is split between words.
     """
     whole = passage.text.strip()
-    if (await measure.lengths([whole]))[0] <= room:
+    if (await measure.lengths([whole]))[0] <= max_tokens:
         return [whole]
     pieces = [piece.text for piece in passage.pieces]
     parts: list[str] = []
     for piece, length in zip(pieces, await measure.lengths(pieces), strict=True):
-        parts += [piece] if length <= room else await _words(piece, room, measure)
-    return await _packed(parts, room, measure)
+        parts += [piece] if length <= max_tokens else await _words(piece, max_tokens, measure)
+    return await _packed(parts, max_tokens, measure)
 
 
-async def cut(text: str, room: int, measure: Measure) -> list[str]:
+async def cut(text: str, max_tokens: int, measure: Measure) -> list[str]:
     """Split a text between words.
 
     Args:
         text: The text.
-        room: The maximum number of tokens in a part, at least 4.
+        max_tokens: The maximum number of tokens in a part, at least 4.
         measure: Counts tokens.
 
     Returns:
         Parts that fit. Only a word that is too long by itself is split.
     """
-    return await _packed(await _words(text, room, measure), room, measure)
+    return await _packed(await _words(text, max_tokens, measure), max_tokens, measure)
 
 
-async def _words(text: str, room: int, measure: Measure) -> list[str]:
+async def _words(text: str, max_tokens: int, measure: Measure) -> list[str]:
     # Including the preceding space, which some tokenizers count.
     words = [f" {word}" for word in text.split()]
-    short = max(room // _TOKENS_A_CHARACTER - 1, 1)
+    short = max(max_tokens // _TOKENS_A_CHARACTER - 1, 1)
     parts: list[str] = []
     for word, length in zip(words, await measure.lengths(words), strict=True):
-        parts += [word] if length < room else _slices(word, short)
+        parts += [word] if length < max_tokens else _slices(word, short)
     return parts
 
 
@@ -61,17 +61,17 @@ def _slices(word: str, size: int) -> Iterable[str]:
     return (word[start : start + size] for start in range(0, len(word), size))
 
 
-async def _packed(parts: Sequence[str], room: int, measure: Measure) -> list[str]:
+async def _packed(parts: Sequence[str], max_tokens: int, measure: Measure) -> list[str]:
     # At the start of a text, a word may be tokenized differently than after a space.
     first = await measure.lengths([part.strip() for part in parts])
     sizes = list(map(max, first, await measure.lengths(parts)))
-    return [text for text in map(str.strip, _pack(parts, sizes, room)) if text]
+    return [text for text in map(str.strip, _pack(parts, sizes, max_tokens)) if text]
 
 
-def _pack(parts: Sequence[str], sizes: Sequence[int], room: int) -> Iterator[str]:
+def _pack(parts: Sequence[str], sizes: Sequence[int], max_tokens: int) -> Iterator[str]:
     text, used = "", 0
     for part, size in zip(parts, sizes, strict=True):
-        if text and used + size > room:
+        if text and used + size > max_tokens:
             yield text
             text, used = "", 0
         text += part

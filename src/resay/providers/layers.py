@@ -175,12 +175,12 @@ class Traced(Layer):
     def __init__(self, inner: Provider, name: str) -> None:
         super().__init__(inner)
         self._name = name
-        self._place = current_trace_context()
+        self._parent = current_trace_context()
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request."""
         asked = {"gen_ai.request.model": query.model, "gen_ai.request.choice.count": n}
-        with span(self._name, asked, parent=self._place) as around:
+        with span(self._name, asked, parent=self._parent) as around:
             completions = await self.inner.complete(query, n=n)
             usage = completions.usage
             around.set(
@@ -198,8 +198,8 @@ async def draw(
     provider: Provider,
     query: Query,
     count: int,
-    land: Callable[[Completion], None],
-    fail: Callable[[Exception], None],
+    on_answer: Callable[[Completion], None],
+    on_failure: Callable[[Exception], None],
 ) -> Usage:
     """Request `count` answers and pass on each as it arrives.
 
@@ -212,8 +212,8 @@ async def draw(
         provider: The provider.
         query: The query.
         count: Number of answers to request, at least 0.
-        land: Called with each answer, in order of arrival.
-        fail: Called with the error of each request that failed for good.
+        on_answer: Called with each answer, in order of arrival.
+        on_failure: Called with the error of each request that failed for good.
 
     Returns:
         The tokens and cost of the requests that succeeded.
@@ -224,7 +224,7 @@ async def draw(
         answers = await provider.complete(replace(query, index=query.index + first), n=n)
         spent.append(answers.usage)
         for completion in answers.items[:n]:
-            land(completion)
+            on_answer(completion)
         return answers
 
     async def ask_for_one(place: int) -> None:
@@ -232,14 +232,14 @@ async def draw(
             await ask(place, 1)
         # A provider's error, of any type, costs this answer only and never the user's own.
         except Exception as error:
-            fail(error)
+            on_failure(error)
 
     landed = 0
     if count > 1 and await provider.takes_n(query):
-        landed, failures = await _together(ask, count)
+        landed, failures = await _ask_together(ask, count)
         lasting = [error for error in failures if not refuses_n(error)]
         for error in lasting:
-            fail(error)
+            on_failure(error)
         if lasting:
             return sum(spent, Usage())
     async with anyio.create_task_group() as tasks:
@@ -248,7 +248,7 @@ async def draw(
     return sum(spent, Usage())
 
 
-async def _together(
+async def _ask_together(
     ask: Callable[[int, int], Awaitable[Completions]], count: int
 ) -> tuple[int, tuple[Exception, ...]]:
     """Request all answers at once; return how many arrived, and why the others did not."""

@@ -106,9 +106,9 @@ class Budget:
         """Why the next request would be refused; None if it would not. Holds no content."""
         used = self._used
         if self._calls is not None and used.calls >= self._calls:
-            return self._told("calls", self._calls)
+            return self._spent_message("calls", self._calls)
         if self._tokens is not None and used.tokens >= self._tokens:
-            return self._told("tokens", self._tokens)
+            return self._spent_message("tokens", self._tokens)
         if self._cost_usd is None:
             return None
         if self._unpriced is not None:
@@ -120,7 +120,7 @@ class Budget:
             return f"the check has used its ${self._cost_usd:g}; raise `limits.cost_usd`"
         return None
 
-    def _told(self, name: str, limit: int) -> str:
+    def _spent_message(self, name: str, limit: int) -> str:
         what = self._what.get(name)
         told = f"{limit} {name}" if what is None else f"{limit} {name} for {what}"
         return f"the check has used its {told}; raise `limits.{name}`"
@@ -177,7 +177,7 @@ class Budgeted(Layer):
     Args:
         inner: The wrapped provider.
         budget: The budget.
-        places: Entered after the call was reserved and before it is sent, such as `ProcessLimits`.
+        slots: Entered after the call was reserved and before it is sent, such as `ProcessLimits`.
             A request cancelled while waiting uses none of the budget, and an exhausted budget
             refuses requests without waiting.
     """
@@ -186,11 +186,11 @@ class Budgeted(Layer):
         self,
         inner: Provider,
         budget: Budget,
-        places: AbstractAsyncContextManager[object] | None = None,
+        slots: AbstractAsyncContextManager[object] | None = None,
     ) -> None:
         super().__init__(inner)
         self._budget = budget
-        self._places = nullcontext() if places is None else places
+        self._slots = nullcontext() if slots is None else slots
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request if the budget allows it.
@@ -199,7 +199,7 @@ class Budgeted(Layer):
             BudgetExceededError: The budget is used up; nothing was sent.
         """
         with self._budget.reserving() as call:
-            async with self._places:
+            async with self._slots:
                 call.sent = True
                 completions = await self.inner.complete(query, n=n)
         self._budget.spend(completions.usage, query.model)
@@ -213,7 +213,7 @@ class Budgeted(Layer):
             BudgetExceededError: The budget is used up; nothing was sent.
         """
         with self._budget.reserving() as call:
-            async with self._places:
+            async with self._slots:
                 call.sent = True
                 async with (
                     open_stream(self.inner, query) as chunks,
@@ -288,17 +288,17 @@ class Slots:
         traceback: TracebackType | None,
     ) -> None:
         with self._lock:
-            self._hand_on()
+            self._wake_next()
 
     def _leave(self, waiter: _Waiter) -> None:
         with self._lock:
             if waiter.served:
                 # Cancelled between being assigned a slot and taking it.
-                self._hand_on()
+                self._wake_next()
             elif waiter in self._queue:
                 self._queue.remove(waiter)
 
-    def _hand_on(self) -> None:
+    def _wake_next(self) -> None:
         while self._queue:
             waiter = self._queue.popleft()
             try:

@@ -200,7 +200,7 @@ class Metered(Layer):
         super().__init__(inner)
         self._usage = Usage()
         self._answered = 0
-        self._under_way = 0
+        self._in_flight = 0
         self._cancelled = 0
 
     @property
@@ -210,7 +210,7 @@ class Metered(Layer):
         Calls in flight count as cancelled, which they are once nobody waits for their answers. The
         cost of such a call is not reported; it is taken to be the average of the answered calls.
         """
-        lost = self._cancelled + self._under_way
+        lost = self._cancelled + self._in_flight
         cost = self._usage.cost_usd
         if lost and cost is not None:
             cost = cost * (1 + lost / self._answered) if self._answered else None
@@ -220,14 +220,14 @@ class Metered(Layer):
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request and count it."""
         self._usage += Usage(calls=1)
-        self._under_way += 1
+        self._in_flight += 1
         try:
             completions = await self.inner.complete(query, n=n)
         except anyio.get_cancelled_exc_class():
             self._cancelled += 1
             raise
         finally:
-            self._under_way -= 1
+            self._in_flight -= 1
         self._answered += 1
         self._add(completions.usage)
         return completions

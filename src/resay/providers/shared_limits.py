@@ -150,7 +150,7 @@ class SharedState:
         self.config = config
         self._members: PerLoop[Member] = PerLoop(lambda: Member(self), _close)
         self._last_notes: Mapping[str, int] = {}
-        self._away = False
+        self._unreachable = False
 
     def __repr__(self) -> str:
         parts = urlsplit(self.config.url)
@@ -167,7 +167,7 @@ class SharedState:
     @property
     def degraded(self) -> bool:
         """Whether Redis was unreachable at the last attempt."""
-        return self._away
+        return self._unreachable
 
     @property
     def members(self) -> int:
@@ -183,15 +183,15 @@ class SharedState:
         """Return a key. All share one hash tag, so that Redis Cluster stores them together."""
         return ":".join((f"{{{self.config.prefix}}}", *names))
 
-    def saw(self, notes: Sequence[bytes]) -> None:
+    def record_notes(self, notes: Sequence[bytes]) -> None:
         """Record the notes of the members that are alive."""
         self._last_notes = Counter(note.decode(errors="replace") for note in notes)
 
-    def reached(self, reached: bool, error: str = "") -> None:
+    def record_reachable(self, reached: bool, error: str = "") -> None:
         """Record whether Redis answers, and log changes."""
-        if reached != self._away:
+        if reached != self._unreachable:
             return
-        self._away = not reached
+        self._unreachable = not reached
         if reached:
             logger.warning("Redis answers again: limits are shared")
         else:
@@ -235,7 +235,7 @@ class Member:
             retry=_load("redis.asyncio.retry").Retry(_load("redis.backoff").NoBackoff(), 1),
         )
         self._scripts = {text: self._client.register_script(text) for text in (_ENTER, _BEAT, _ADD)}
-        self._beating = asyncio.get_running_loop().create_task(self._beat())
+        self._heartbeats = asyncio.get_running_loop().create_task(self._send_heartbeats())
 
     def new_lease(self) -> str:
         """Return a unique lease name."""
@@ -283,12 +283,12 @@ class Member:
         if isinstance(error, (TimeoutError, OSError, _load("redis").RedisError)):
             self._retry_at = time.monotonic() + _RETRY_S
             self._has_missed = True
-            self._state.reached(False, type(error).__name__)
+            self._state.record_reachable(False, type(error).__name__)
             # The pool's other connections are dead too, and each would fail once more.
             with suppress(Exception):
                 await self._client.connection_pool.disconnect(inuse_connections=False)
             return None
-        self._state.reached(True)
+        self._state.record_reachable(True)
         return asking.result()
 
     async def is_settling(self) -> bool:
@@ -298,10 +298,10 @@ class Member:
         own at once, the others with their next beat.
         """
         if self._has_missed:
-            await self.beat()
+            await self.send_heartbeat()
         return time.monotonic() < self._settles_at
 
-    async def beat(self) -> None:
+    async def send_heartbeat(self) -> None:
         """Report that this member is alive, and renew its leases."""
         leases = {key: tuple(held) for key, held in self._leases.items() if held}
         state = self._state
@@ -315,18 +315,18 @@ class Member:
                 self._has_missed = False
                 self._settles_at = time.monotonic() + _RETRY_S + _BEAT_S
             if time.monotonic() >= self._settles_at:
-                state.saw(notes)
+                state.record_notes(notes)
 
-    async def _beat(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while True:
-            await self.beat()
+            await self.send_heartbeat()
             await asyncio.sleep(_BEAT_S)
 
     async def aclose(self) -> None:
         """Leave, and release all leases."""
-        self._beating.cancel()
+        self._heartbeats.cancel()
         with suppress(asyncio.CancelledError):
-            await self._beating
+            await self._heartbeats
         for key, held in self._leases.items():
             if held:
                 names = tuple(held)
@@ -497,7 +497,7 @@ class SharedTotals:
     async def add(self, amounts: Mapping[str, float]) -> None:
         """Add to today's totals. Amounts that cannot reach Redis now are sent later."""
         with self._lock:
-            self._turn_page()
+            self._reset_daily()
             for field, amount in amounts.items():
                 self._pending[field] += amount
         await self._exchange()
@@ -509,7 +509,7 @@ class SharedTotals:
         this one has added since.
         """
         with self._lock:
-            self._turn_page()
+            self._reset_daily()
         reached = await self._exchange()
         members = 1 if self._state is None or reached else self._state.members
         with self._lock:
@@ -519,7 +519,7 @@ class SharedTotals:
     def idle(self) -> bool:
         """Whether no amount added today is still waiting to be sent."""
         with self._lock:
-            self._turn_page()
+            self._reset_daily()
             return not any(self._pending.values())
 
     @property
@@ -527,7 +527,7 @@ class SharedTotals:
         """Seconds until today ends, in whole seconds, at least 1."""
         return max(1, math.ceil(86_400 - self._clock() % 86_400))
 
-    def _turn_page(self) -> None:
+    def _reset_daily(self) -> None:
         day = time.strftime("%Y-%m-%d", time.gmtime(self._clock()))
         if day != self._day:
             self._day = day

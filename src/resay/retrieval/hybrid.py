@@ -79,7 +79,7 @@ class Reranker:
 
     def __init__(self, model: str | Mapping[str, Any] | ModelConfig) -> None:
         config = config_of(model)
-        self.called = config.called
+        self.called = config.display_name
         self._model = pair_classifier(config)
 
     async def prepare(self) -> None:
@@ -114,7 +114,7 @@ class Reranker:
         return [max(next(rest) for _ in of_text) for of_text in parts]
 
     async def _parts(self, query: str, texts: Sequence[str]) -> list[list[str]]:
-        room = await self._model.room()
+        room = await self._model.max_input_tokens()
         if room is None:
             return [[text] for text in texts]
         asked, *lengths = await self._model.lengths([query, *texts])

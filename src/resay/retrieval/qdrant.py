@@ -491,7 +491,7 @@ def _embedding_model(
     """Return the embedding model's name for messages, and the model."""
     if model is not None and embedding is None:
         config = config_of(model)
-        return config.called, sentence_embedder(config)
+        return config.display_name, sentence_embedder(config)
     if embedding is not None and model is None:
         asked = LiteLLMEmbedder(embedding) if isinstance(embedding, str) else embedding
         return asked.model, asked

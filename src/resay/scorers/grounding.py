@@ -201,7 +201,7 @@ class _Words:
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         return None
 
 
@@ -292,7 +292,7 @@ class _ByClaim:
 
     async def _room(self) -> int | None:
         """Return how many tokens a chunk and a claim may have in total."""
-        room = await self._model.room()
+        room = await self._model.max_input_tokens()
         if room is None:
             return None
         frame = (await self._model.lengths([self._form.joined("", "")]))[0]
@@ -381,7 +381,7 @@ class _ByToken:
 
     async def _tokens(self, passage: Passage, evidence: Evidence) -> list[_Token]:
         room = self._most - 3
-        reads = await self._model.room()
+        reads = await self._model.max_input_tokens()
         room = room if reads is None else min(room, reads)
         stretches = await self._stretches(passage, room // 2)
         sizes = await self._model.lengths([text for _, text in stretches])
@@ -542,6 +542,6 @@ def _format_of(model: ModelConfig) -> Format:
     if kind in ("classification", "first_token"):
         return "minicheck"
     raise ConfigurationError(
-        f"`grounding` cannot use {model.called!r}, which classifies neither texts nor tokens; use"
-        " a model from docs/models.md"
+        f"`grounding` cannot use {model.display_name!r}, which classifies neither texts nor tokens;"
+        " use a model from docs/models.md"
     )

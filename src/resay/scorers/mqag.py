@@ -186,7 +186,7 @@ async def _prompts(
     """
     heads = [f"{question} {_SEPARATOR} {answer} {_SEPARATOR} " for _, question, answer in asked]
     context = cleaned(passage)
-    room = await model.room()
+    room = await model.max_input_tokens()
     if room is None:
         return list(asked), [head + context.text for head in heads]
     kept: list[_Asked] = []
@@ -313,7 +313,7 @@ class Examinee:
 
     async def exam(self, questions: Sequence[Question]) -> Exam:
         """Return the questions with the room they leave for a text."""
-        limits = [await self.chooser.room(), await self.judge.room()]
+        limits = [await self.chooser.max_input_tokens(), await self.judge.max_input_tokens()]
         known = [limit for limit in limits if limit is not None]
         if not known:
             return Exam(tuple(questions), None)
@@ -400,7 +400,7 @@ class _Longer:
         counts = zip(await self.one.lengths(texts), await self.other.lengths(texts), strict=True)
         return [max(pair) for pair in counts]
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         """Return None, because the room depends on the question."""
         return None
 

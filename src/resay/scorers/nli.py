@@ -247,7 +247,7 @@ class Nli(SampleScorer):
 
     async def _plan(self, wanted: Sequence[tuple[str, Passage]]) -> list[_Parts]:
         """Divide sentences and premises that exceed the model's input."""
-        room = await self._model.room()
+        room = await self._model.max_input_tokens()
         if room is None:
             return [{sentence: [premise.text.strip()]} for sentence, premise in wanted]
         texts = list(dict.fromkeys(t for s, p in wanted for t in (s, p.text.strip())))
@@ -272,7 +272,7 @@ class Nli(SampleScorer):
         }
 
     async def _fitting(self, texts: Sequence[str], sentence: str) -> list[str]:
-        room = await self._model.room()
+        room = await self._model.max_input_tokens()
         if room is None:
             return list(texts)
         *lengths, length = await self._model.lengths([*texts, sentence])
@@ -309,9 +309,9 @@ class Nli(SampleScorer):
         found = [_place(labels, _ENTAILMENT), _place(labels, _CONTRADICTION)]
         if -1 in found:
             raise ConfigurationError(
-                f"{config_of(self.config.model).called!r} has the labels {', '.join(labels)!r};"
-                " `nli` needs entailment and contradiction; use another model, or set the names"
-                " with `labels` in the model's settings"
+                f"{config_of(self.config.model).display_name!r} has the labels"
+                f" {', '.join(labels)!r}; `nli` needs entailment and contradiction; use another"
+                " model, or set the names with `labels` in the model's settings"
             )
         return found
 

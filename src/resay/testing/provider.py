@@ -385,7 +385,7 @@ class ChatRequest(BaseModel):
         return [_text_of(m) for m in self.messages if m.get("role") == "user"]
 
     @property
-    def told(self) -> str:
+    def context(self) -> str:
         """The text given to the model, apart from one-line requests and its own messages."""
         texts = [(m.get("role"), _text_of(m)) for m in self.messages]
         given = [(role, text) for role, text in texts if role != "assistant"]
@@ -606,7 +606,7 @@ class SimulatedProvider(LoopbackServer):
         if task is not None:
             return task.answer(self._world, rng)
         *before, question = request.said_by_user or [""]
-        return self._world.answer(question, rng, before=before, told=request.told).text
+        return self._world.answer(question, rng, before=before, context=request.context).text
 
     def _generator(self, request: ChatRequest, index: int, *, same: bool) -> random.Random:
         """Return the generator for one answer, independent of other conversations."""

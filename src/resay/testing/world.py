@@ -209,17 +209,17 @@ class Subject:
         """The facts, each with all its wordings."""
         return tuple((fact,) if isinstance(fact, str) else tuple(fact) for fact in self.facts)
 
-    def describe(self, rng: random.Random, told: Sequence[str] = ()) -> Reply:
+    def describe(self, rng: random.Random, context: Sequence[str] = ()) -> Reply:
         """State the facts, each in one of its wordings, and make up the rest.
 
-        Wordings and inventions are drawn from `rng`. If a sentence in `told` is about the same as
-        an invention, it is used instead.
+        Wordings and inventions are drawn from `rng`. If a sentence in `context` is about the same
+        as an invention, it is used instead.
         """
         known = [fact if isinstance(fact, str) else rng.choice(fact) for fact in self.facts]
         statements = [Statement(text, invented=False) for text in known]
         room = min(len(self.inventions), max(1, _LONGEST_ANSWER - len(known)))
         for invention in rng.sample(self.inventions, rng.randint(min(room, 2), room)):
-            evidence = invention.told_in(told)
+            evidence = invention.told_in(context)
             said = Statement(evidence or invention.say(rng), invented=evidence is None)
             # The first fact names the subject, which the pronouns of later sentences refer to.
             statements.insert(rng.randint(min(1, len(known)), len(statements)), said)
@@ -264,7 +264,7 @@ class World:
         return next((s for s in self.subjects if best and s.name == best[0][0]), None)
 
     def answer(
-        self, question: str, rng: random.Random, *, before: Sequence[str] = (), told: str = ""
+        self, question: str, rng: random.Random, *, before: Sequence[str] = (), context: str = ""
     ) -> Reply:
         """Answer as a language model would: partly from knowledge, partly made up.
 
@@ -272,11 +272,11 @@ class World:
             question: The user's question.
             rng: The source of wordings and inventions; the same state gives the same text.
             before: Earlier user messages, searched from the last if the question names no subject.
-            told: Text the model was given, such as documents; see `Subject.describe`.
+            context: Text the model was given, such as documents; see `Subject.describe`.
         """
         asked = (question, *reversed(before))
         subject = next((found for text in asked if (found := self.find(text))), None)
-        sentences = [_LIST_MARK.sub("", s).strip() for s in _SENTENCE_END.split(told)]
+        sentences = [_LIST_MARK.sub("", s).strip() for s in _SENTENCE_END.split(context)]
         evidence = [s for s in sentences if s.endswith((".", "!"))]
         return (subject or stranger(question)).describe(rng, evidence)
 

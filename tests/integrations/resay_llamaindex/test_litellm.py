@@ -113,7 +113,7 @@ async def test_a_message_that_cannot_be_carried_over_is_sampled_natively(plain, 
     blocks = [TextBlock(text=QUESTION), AudioBlock(audio=b"UklGRg==", format="wav")]
     guarded = GuardedLLM(plain(), AUTO)
     response = await guarded.achat([ChatMessage(role="user", blocks=blocks)])
-    await guarded._answers.asking._sampler._aclient.close()
+    await guarded._responder.queries._sampler._aclient.close()
     assert (verdict_of(response).via, verdict_of(response).samples) == ("native", N)
     kinds = [[part["type"] for part in b["messages"][0]["content"]] for b in sent(provider)]
     assert kinds == [["text", "input_audio"]] * (1 + N)
@@ -207,7 +207,7 @@ def test_llms_are_mapped_with_all_that_is_sent(monkeypatch, make, model, params)
     guarded = GuardedLLM(make(), LITELLM)
     from resay_llamaindex._requests import Chat
 
-    query = guarded._answers.asking.query(Chat(ask(), {}))
+    query = guarded._responder.queries.query(Chat(ask(), {}))
     assert query.model == model
     assert {k: v for k, v in query.params.items() if k != "allowed_openai_params"} == params
 

@@ -386,7 +386,7 @@ async def test_what_cannot_work_is_refused_at_once(llm, wrong, policy, problem):
 
 async def test_an_llm_without_functions_says_so():
     guarded = GuardedLLM(MockLLM(), UNJUDGED)
-    with pytest.raises(ConfigurationError, match="MockLLM calls no functions"):
+    with pytest.raises(ConfigurationError, match="MockLLM does not support function calling"):
         guarded.chat_with_tools([TOOL], user_msg=MADE_UP)
 
 

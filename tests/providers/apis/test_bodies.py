@@ -198,7 +198,7 @@ def test_a_request_is_never_changed(spoken: Spoken):
     request = spoken.api.read(body)
 
     spoken.api.sample(request, request.query.for_sampling(temperature=0.7), 1)
-    spoken.api.asking_logprobs(body, 5)
+    spoken.api.with_logprobs(body, 5)
 
     assert in_words([Event(body)]) == before
 
@@ -215,7 +215,7 @@ def test_requests_with_anything_in_them_are_read(spoken: Spoken, data: st.DataOb
     query = request.query.for_sampling(temperature=0.7, params={"max_tokens": 5})
     spoken.api.sample(request, query, 1)
     spoken.api.fresh(body, query)
-    spoken.api.asking_logprobs(body, 2)
+    spoken.api.with_logprobs(body, 2)
     assert request.query.has_side_effects in (True, False)
     assert request.query.wants_object in (True, False)
 

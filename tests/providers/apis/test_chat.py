@@ -58,7 +58,7 @@ def test_a_judge_is_asked_for_itself():
 
 
 def test_log_probabilities_are_asked_for_and_taken_out():
-    assert CHAT_COMPLETIONS.asking_logprobs(request_of(top_logprobs=5), 2) == request_of(
+    assert CHAT_COMPLETIONS.with_logprobs(request_of(top_logprobs=5), 2) == request_of(
         top_logprobs=5, logprobs=True
     )
     response = {"choices": [choice(0, "A", logprobs=TOKENS)]}
@@ -113,10 +113,10 @@ def test_events_of_several_answers_are_told_apart():
     (said,) = event.body["choices"]
     both = Event({**event.body, "choices": [said, {**said, "index": 1}]})
 
-    apart = CHAT_COMPLETIONS.apart(both)
+    apart = CHAT_COMPLETIONS.split(both)
 
     assert apart == [(0, event), (1, event)]
-    assert CHAT_COMPLETIONS.together(event, 1).body["choices"] == [{**said, "index": 1}]
+    assert CHAT_COMPLETIONS.with_index(event, 1).body["choices"] == [{**said, "index": 1}]
 
 
 def test_the_end_of_each_of_several_answers_has_its_verdict():
@@ -159,16 +159,16 @@ def test_text_is_no_word_beside_the_text(extra: dict[str, Any]):
     delta = {"role": "assistant", "content": "A", **extra}
     event = Event({"id": "c", "choices": [{"index": 0, "delta": delta}]})
 
-    assert not CHAT_COMPLETIONS.tells_more(event)
-    assert CHAT_COMPLETIONS.framed(event) is event
+    assert not CHAT_COMPLETIONS.has_other_words(event)
+    assert CHAT_COMPLETIONS.opening_frame(event) is event
 
 
 def test_a_thought_is_and_leaves_no_word_in_the_frame():
     delta = {"role": "assistant", "reasoning_content": "Zorblatt"}
     event = Event({"id": "c", "choices": [{"index": 0, "delta": delta}]})
-    frame = CHAT_COMPLETIONS.framed(event)
+    frame = CHAT_COMPLETIONS.opening_frame(event)
 
-    assert CHAT_COMPLETIONS.tells_more(event)
+    assert CHAT_COMPLETIONS.has_other_words(event)
     assert frame.body["id"] == "c"
     assert frame.body["choices"][0]["delta"] == {"role": "assistant"}
 
@@ -200,5 +200,5 @@ def test_the_words_of_a_piece_may_be_in_parts() -> None:
     event = Event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     ((index, chunk),) = CHAT_COMPLETIONS.chunks(event)
     assert (index, chunk.text) == (0, "It is so. It was then.")
-    silent = CHAT_COMPLETIONS.silent(event)
+    silent = CHAT_COMPLETIONS.without_text(event)
     assert silent is None or "It was then." not in json.dumps(silent.body)

@@ -122,7 +122,7 @@ def test_anything_else_does_not(asked: Any):
 def test_log_probabilities_are_asked_for(top: int, own: Any, asked: int):
     body = request_of() if own is None else request_of(logprobs=own)
 
-    assert COMPLETIONS.asking_logprobs(body, top) == {**body, "logprobs": asked}
+    assert COMPLETIONS.with_logprobs(body, top) == {**body, "logprobs": asked}
 
 
 def test_a_sample_is_asked_for_natively_with_the_same_prompt():
@@ -189,7 +189,7 @@ def test_a_conversation_is_written_down():
 def test_a_request_with_anything_in_it_is_read(body: Any):
     if isinstance(body, dict):
         request = COMPLETIONS.read(body)
-        COMPLETIONS.asking_logprobs(body, 3)
+        COMPLETIONS.with_logprobs(body, 3)
         COMPLETIONS.sample(request, request.query.for_sampling(), 2)
         COMPLETIONS.fresh(body, request.query)
 
@@ -324,10 +324,10 @@ def test_what_a_stream_cost_is_told_behind_it():
 def test_answers_that_come_together_are_told_apart():
     both = Event({"choices": [{"index": i, "text": said} for i, said in enumerate("ab")]})
 
-    apart = COMPLETIONS.apart(both)
+    apart = COMPLETIONS.split(both)
 
     assert [(place, read(COMPLETIONS, [own]).text) for place, own in apart] == [(0, "a"), (1, "b")]
-    again = COMPLETIONS.together(apart[1][1], 1)
+    again = COMPLETIONS.with_index(apart[1][1], 1)
     assert [index for index, _ in COMPLETIONS.chunks(again)] == [1]
 
 
@@ -341,11 +341,11 @@ def test_events_with_anything_in_them_are_read(data: st.DataObject):
     for event in events:
         COMPLETIONS.chunks(event)
         COMPLETIONS.usage(event.body)
-        COMPLETIONS.framed(event)
-        COMPLETIONS.tells_more(event)
+        COMPLETIONS.opening_frame(event)
+        COMPLETIONS.has_other_words(event)
         COMPLETIONS.without_logprobs(event.body)
-        for _, own in COMPLETIONS.apart(event):
-            COMPLETIONS.together(own, 1)
+        for _, own in COMPLETIONS.split(event):
+            COMPLETIONS.with_index(own, 1)
     for outcome in (PASSED, BLOCKED, REWRITTEN):
         after(COMPLETIONS, events, outcome)
         hold(COMPLETIONS, events, ["x"], outcome)

@@ -277,7 +277,7 @@ def test_there_are_no_log_probabilities():
     body = request_of()
 
     assert not MESSAGES.gives_logprobs
-    assert MESSAGES.asking_logprobs(body, 5) is body
+    assert MESSAGES.with_logprobs(body, 5) is body
     assert MESSAGES.without_logprobs(body) is body
 
 
@@ -321,7 +321,7 @@ def test_a_text_that_a_block_begins_with_counts():
     events[place] = Event({**begun.body, "content_block": block}, begun.name)
 
     assert read(MESSAGES, events).text == ">ab"
-    quiet = MESSAGES.silent(events[place])
+    quiet = MESSAGES.without_text(events[place])
     assert quiet is not None
     assert quiet.body["content_block"] == {"type": "text", "text": ""}
 
@@ -348,4 +348,4 @@ def test_what_is_withheld_in_one_piece_says_nothing_of_why_it_stopped():
     ],
 )
 def test_words_that_are_no_text_are_told_apart(data: dict[str, Any], words: bool):
-    assert MESSAGES.tells_more(Event(data)) is words
+    assert MESSAGES.has_other_words(Event(data)) is words

@@ -270,11 +270,11 @@ def test_what_is_asked_beside_may_go_on_from_a_response():
 def test_log_probabilities_are_asked_for_beside_what_is():
     body = request_of(include=["reasoning.encrypted_content"], top_logprobs=5)
 
-    assert RESPONSES.asking_logprobs(body, 2) == {
+    assert RESPONSES.with_logprobs(body, 2) == {
         **body,
         "include": ["reasoning.encrypted_content", "message.output_text.logprobs"],
     }
-    assert RESPONSES.asking_logprobs(request_of(), 0) == request_of(
+    assert RESPONSES.with_logprobs(request_of(), 0) == request_of(
         include=["message.output_text.logprobs"]
     )
 
@@ -379,7 +379,7 @@ def test_a_text_that_a_part_begins_with_counts():
     events[place] = Event({**begun.body, "part": part(">", [])}, begun.name)
 
     assert read(RESPONSES, events).text == ">ab"
-    quiet = RESPONSES.silent(events[place])
+    quiet = RESPONSES.without_text(events[place])
     assert quiet is not None
     assert quiet.body["part"] == part("", [])
 
@@ -401,10 +401,10 @@ def test_a_text_that_a_part_begins_with_counts():
     ],
 )
 def test_words_that_are_no_text_are_told_apart(data: dict[str, Any], words: bool):
-    assert RESPONSES.tells_more(Event(data)) is words
+    assert RESPONSES.has_other_words(Event(data)) is words
 
 
 def test_events_without_numbers_are_given_none():
     event = Event({"type": "response.created"})
 
-    assert RESPONSES.placed(event, 4) is event
+    assert RESPONSES.numbered(event, 4) is event

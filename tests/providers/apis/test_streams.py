@@ -118,9 +118,9 @@ def test_a_message_after_the_answer_follows_it(spoken: Spoken):
 def test_one_of_one_is_itself(spoken: Spoken, blocks: Blocks, others: Blocks, called: bool):
     api = spoken.api
     for event in spoken.stream(blocks, "hm", called):
-        for place, own in api.apart(event):
+        for place, own in api.split(event):
             assert place == 0
-            assert read(api, [api.together(own, 0)]) == read(api, [event])
+            assert read(api, [api.with_index(own, 0)]) == read(api, [event])
 
 
 @every_api
@@ -136,8 +136,8 @@ def test_events_with_anything_in_them_are_read(spoken: Spoken, data: st.DataObje
     for event in events:
         spoken.api.chunks(event)
         spoken.api.usage(event.body)
-        spoken.api.apart(event)
-        spoken.api.together(event, 1)
+        spoken.api.split(event)
+        spoken.api.with_index(event, 1)
         spoken.api.without_logprobs(event.body)
     for outcome in (PASSED, BLOCKED):
         after(spoken.api, events, outcome)

@@ -499,7 +499,7 @@ async def test_who_still_waits_when_it_is_closed_is_told(tmp_path: Path) -> None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(close)
             (error,) = await ask_all(provider, query(server, OPENAI, "Kea"))
-        assert "run again to go on" in str(error)
+        assert "the batch provider was closed; run again" in str(error)
         server.hold = False
         assert await answers(tmp_path, server, OPENAI, "Kea") == ["About: Kea"]
     assert server.created() == 1

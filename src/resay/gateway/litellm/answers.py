@@ -6,7 +6,7 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import Any, cast
 
-from resay.adapters.shaping import Unended
+from resay.adapters.shaping import UnfinishedChoices
 from resay.gateway.calls import Call, Headers
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamError, UpstreamResponse
@@ -333,7 +333,7 @@ async def _completions(
     pieces: AsyncIterator[Any], request: Body, name: str
 ) -> AsyncGenerator[Event]:
     counts = mapping(request.get("stream_options")).get("include_usage") is True
-    unended, usage, frame = Unended(), dict[str, Any](), dict[str, Any]()
+    unended, usage, frame = UnfinishedChoices(), dict[str, Any](), dict[str, Any]()
     async for piece in pieces:
         data = plain(piece)
         frame = frame or _frame(data, name)

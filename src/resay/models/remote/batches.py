@@ -37,7 +37,7 @@ class Part:
 
 async def cut(
     texts: Sequence[str],
-    room: int | None,
+    max_tokens: int | None,
     lengths: Callable[[Sequence[str]], Awaitable[Sequence[int]]],
 ) -> list[list[Part]]:
     """Split each text into as few parts of similar length as the server can read.
@@ -47,7 +47,7 @@ async def cut(
 
     Args:
         texts: Any number of texts.
-        room: The server's maximum input length, without special tokens; None = no limit.
+        max_tokens: The server's maximum input length, without special tokens; None = no limit.
         lengths: Counts tokens.
 
     Returns:
@@ -56,30 +56,34 @@ async def cut(
     Raises:
         ScorerError: No part of a text is short enough.
     """
-    if room is None:
+    if max_tokens is None:
         return [[Part(text)] for text in texts]
-    long = [text for text in dict.fromkeys(texts) if len(text.encode()) > room]
-    pieces = await asyncio.gather(*(_cut(text, room, lengths) for text in long))
+    long = [text for text in dict.fromkeys(texts) if len(text.encode()) > max_tokens]
+    pieces = await asyncio.gather(*(_cut(text, max_tokens, lengths) for text in long))
     parts = dict(zip(long, pieces, strict=True))
     return [parts.get(text) or [Part(text)] for text in texts]
 
 
 async def _cut(
-    text: str, room: int, lengths: Callable[[Sequence[str]], Awaitable[Sequence[int]]]
+    text: str, max_tokens: int, lengths: Callable[[Sequence[str]], Awaitable[Sequence[int]]]
 ) -> list[Part]:
-    if room < 1:
-        raise ScorerError(f"the server reads {room!r} tokens besides special ones; it needs room")
-    pieces = _pieces(text, math.ceil(len(text) / (room * _CHARACTERS_PER_TOKEN)))
+    if max_tokens < 1:
+        raise ScorerError(
+            f"the server reads {max_tokens!r} tokens besides special ones; it must read at least 1"
+        )
+    pieces = _pieces(text, math.ceil(len(text) / (max_tokens * _CHARACTERS_PER_TOKEN)))
     while True:
         counts = await lengths(pieces)
-        if max(counts) <= room:
+        if max(counts) <= max_tokens:
             return [Part(p, max(n, 1)) for p, n in zip(pieces, counts, strict=True)]
-        if any(n > room and len(p) < 2 for p, n in zip(pieces, counts, strict=True)):
-            raise ScorerError(f"one character has more than the {room!r} tokens the server reads")
+        if any(n > max_tokens and len(p) < 2 for p, n in zip(pieces, counts, strict=True)):
+            raise ScorerError(
+                f"one character has more than the {max_tokens!r} tokens the server reads"
+            )
         pieces = [
             shorter
             for piece, count in zip(pieces, counts, strict=True)
-            for shorter in _pieces(piece, math.ceil(count / room))
+            for shorter in _pieces(piece, math.ceil(count / max_tokens))
         ]
 
 
@@ -114,7 +118,7 @@ def regroup(results: Sequence[T], parts: Sequence[Sequence[Part]]) -> list[list[
     return [[next(rest) for _ in of_text] for of_text in parts]
 
 
-def without_halves(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace unpaired surrogates, which no server accepts, with U+FFFD."""
     if text.isascii():
         return text
@@ -127,7 +131,7 @@ Outcomes: TypeAlias = list[R | ResayError]
 """For each item its result, or the error."""
 
 
-class Kept(Generic[K, R]):
+class ResultCache(Generic[K, R]):
     """A cache of results that evicts the least recently used. Threads may share it.
 
     Args:
@@ -177,7 +181,7 @@ class _Batch(Generic[K, R]):
 
 
 @dataclass(eq=False, slots=True)
-class _Gathering(Generic[K, R]):
+class _LoopJobs(Generic[K, R]):
     """The pending jobs of one event loop."""
 
     jobs: dict[K, _Job[K, R]] = field(default_factory=dict[K, _Job[K, R]])
@@ -185,32 +189,32 @@ class _Gathering(Generic[K, R]):
     tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
 
-class Together(Generic[K, R]):
+class RequestBatcher(Generic[K, R]):
     """Batches items of concurrent callers into requests, and sends equal items once.
 
     An item waits briefly for those of other callers in its event loop. Cancelling a caller does not
     affect the others; items that no caller waits for any more are not sent.
 
     Args:
-        send: Sends a request with at most `most` items.
-        most: Returns the maximum number of items in a request.
+        send: Sends a request with at most `max_items` items.
+        max_items: Returns the maximum number of items in a request.
         window_s: How long the first item waits for others, in seconds.
-        kept: The cache for results; None = no cache.
+        cache: The cache for results; None = no cache.
     """
 
     def __init__(
         self,
         send: Callable[[Sequence[K]], Awaitable[Outcomes[R]]],
         *,
-        most: Callable[[], Awaitable[int]],
+        max_items: Callable[[], Awaitable[int]],
         window_s: float,
-        kept: Kept[K, R] | None = None,
+        cache: ResultCache[K, R] | None = None,
     ) -> None:
         self._send = send
-        self._most = most
+        self._max_items = max_items
         self._window_s = window_s
-        self._kept = kept
-        self._gatherings: PerLoop[_Gathering[K, R]] = PerLoop(_Gathering[K, R], _abandon)
+        self._cache = cache
+        self._loops: PerLoop[_LoopJobs[K, R]] = PerLoop(_LoopJobs[K, R], _abandon)
 
     async def map(self, items: Sequence[K]) -> list[R]:
         """Return the result of each item.
@@ -219,16 +223,16 @@ class Together(Generic[K, R]):
             ResayError: An item failed.
         """
         distinct = dict.fromkeys(items)
-        found = self._kept.find(distinct) if self._kept else {}
+        found = self._cache.find(distinct) if self._cache else {}
         missing = [item for item in distinct if item not in found]
         if missing:
             found |= await self._ask(missing)
         return [found[item] for item in items]
 
     async def _ask(self, items: Sequence[K]) -> dict[K, R]:
-        most = await self._most()
-        gathering = await self._gatherings.get()
-        jobs = [self._enter(gathering, item, most) for item in items]
+        most = await self._max_items()
+        loop_jobs = await self._loops.get()
+        jobs = [self._enter(loop_jobs, item, most) for item in items]
         try:
             waited = [job.result for job in jobs]
             await asyncio.wait(waited, return_when=asyncio.FIRST_EXCEPTION)
@@ -238,32 +242,32 @@ class Together(Generic[K, R]):
                     raise error
             return {job.item: job.result.result() for job in jobs}
         finally:
-            _leave(gathering, jobs)
+            _leave(loop_jobs, jobs)
 
-    def _enter(self, gathering: _Gathering[K, R], item: K, most: int) -> _Job[K, R]:
-        job = gathering.jobs.get(item)
+    def _enter(self, loop_jobs: _LoopJobs[K, R], item: K, most: int) -> _Job[K, R]:
+        job = loop_jobs.jobs.get(item)
         if job is None:
             loop = asyncio.get_running_loop()
-            job = gathering.jobs[item] = _Job(item, loop.create_future())
-            if not gathering.queue:
-                loop.call_later(self._window_s, self._start, gathering, most)
-            gathering.queue.append(job)
+            job = loop_jobs.jobs[item] = _Job(item, loop.create_future())
+            if not loop_jobs.queue:
+                loop.call_later(self._window_s, self._start, loop_jobs, most)
+            loop_jobs.queue.append(job)
         job.callers += 1
         return job
 
-    def _start(self, gathering: _Gathering[K, R], most: int) -> None:
-        jobs = [job for job in gathering.queue if not job.result.done()]
-        gathering.queue = []
+    def _start(self, loop_jobs: _LoopJobs[K, R], most: int) -> None:
+        jobs = [job for job in loop_jobs.queue if not job.result.done()]
+        loop_jobs.queue = []
         for start in range(0, len(jobs), most):
             part = jobs[start : start + most]
             batch = _Batch(part, wanted=len(part))
             for job in part:
                 job.batch = batch
-            batch.task = asyncio.get_running_loop().create_task(self._do(gathering, batch))
-            gathering.tasks.add(batch.task)
-            batch.task.add_done_callback(gathering.tasks.discard)
+            batch.task = asyncio.get_running_loop().create_task(self._do(loop_jobs, batch))
+            loop_jobs.tasks.add(batch.task)
+            batch.task.add_done_callback(loop_jobs.tasks.discard)
 
-    async def _do(self, gathering: _Gathering[K, R], batch: _Batch[K, R]) -> None:
+    async def _do(self, loop_jobs: _LoopJobs[K, R], batch: _Batch[K, R]) -> None:
         try:
             outcomes = await self._send([job.item for job in batch.jobs])
             for job, outcome in zip(batch.jobs, outcomes, strict=True):
@@ -274,11 +278,11 @@ class Together(Generic[K, R]):
                 self._finish(job, error)
         finally:
             for job in batch.jobs:
-                _forget(gathering, job)
+                _forget(loop_jobs, job)
 
     def _finish(self, job: _Job[K, R], outcome: R | Exception) -> None:
-        if not isinstance(outcome, Exception) and self._kept:
-            self._kept.add(job.item, outcome)
+        if not isinstance(outcome, Exception) and self._cache:
+            self._cache.add(job.item, outcome)
         if job.result.done():
             return
         if isinstance(outcome, Exception):
@@ -289,30 +293,30 @@ class Together(Generic[K, R]):
             job.result.set_result(outcome)
 
 
-def _leave(gathering: _Gathering[K, R], jobs: Iterable[_Job[K, R]]) -> None:
+def _leave(loop_jobs: _LoopJobs[K, R], jobs: Iterable[_Job[K, R]]) -> None:
     for job in jobs:
         job.callers -= 1
         if job.callers or job.result.done():
             continue
-        _forget(gathering, job)
+        _forget(loop_jobs, job)
         if job.batch is not None:
             job.batch.wanted -= 1
             if not job.batch.wanted and job.batch.task:
                 job.batch.task.cancel()
 
 
-def _forget(gathering: _Gathering[K, R], job: _Job[K, R]) -> None:
-    if gathering.jobs.get(job.item) is job:
-        del gathering.jobs[job.item]
+def _forget(loop_jobs: _LoopJobs[K, R], job: _Job[K, R]) -> None:
+    if loop_jobs.jobs.get(job.item) is job:
+        del loop_jobs.jobs[job.item]
     job.result.cancel()
 
 
-async def _abandon(gathering: _Gathering[K, R]) -> None:
-    for task in gathering.tasks:
+async def _abandon(loop_jobs: _LoopJobs[K, R]) -> None:
+    for task in loop_jobs.tasks:
         task.cancel()
 
 
-class Once(Generic[R]):
+class CachedRequest(Generic[R]):
     """A value that is requested once and remembered, for all callers and event loops.
 
     Args:
@@ -322,7 +326,9 @@ class Once(Generic[R]):
     def __init__(self, ask: Callable[[], Awaitable[R]]) -> None:
         self._ask = ask
         self._answer: R | None = None
-        self._together: Together[None, R] = Together(self._send, most=_one, window_s=0.0)
+        self._batcher: RequestBatcher[None, R] = RequestBatcher(
+            self._send, max_items=_one, window_s=0.0
+        )
 
     async def get(self) -> R:
         """Return the value.
@@ -331,10 +337,10 @@ class Once(Generic[R]):
             ResayError: The request failed; the next caller tries again.
         """
         if self._answer is None:
-            (self._answer,) = await self._together.map([None])
+            (self._answer,) = await self._batcher.map([None])
         return self._answer
 
-    async def again(self) -> R:
+    async def refresh(self) -> R:
         """Request the value again."""
         self._answer = None
         return await self.get()

@@ -109,7 +109,7 @@ class Server:
         self._too_large = too_large
         url = _url(config.url or "")
         # Not the URL as given, which may include a password.
-        self.called = f"{product} at {url.netloc.decode()!r}"
+        self.display_name = f"{product} at {url.netloc.decode()!r}"
         self._url = str(url).rstrip("/").removesuffix(suffix).rstrip("/")
         self._connections = _pool(self._url, config.api_key, config.concurrency)
 
@@ -166,24 +166,24 @@ class Server:
                 response = await client.request(method, self._url + path, content=content)
         except TimeoutError:
             raise ServerError(
-                f"{self.called} did not answer {path} within {limit:g} s; raise `timeout_s`",
+                f"{self.display_name} did not answer {path} within {limit:g} s; raise `timeout_s`",
                 retryable=True,
             ) from None
         except httpx.HTTPError as error:
             raise ServerError(
-                f"{self.called} cannot be reached ({type(error).__name__}); see that it runs, and"
-                " check `url`",
+                f"{self.display_name} cannot be reached ({type(error).__name__}); see that it runs,"
+                " and check `url`",
                 retryable=True,
             ) from error
         if response.is_success:
             return response
-        raise self._refusal(response, path)
+        raise self._error_for(response, path)
 
-    def _refusal(self, response: httpx.Response, path: str) -> ResayError:
+    def _error_for(self, response: httpx.Response, path: str) -> ResayError:
         status = response.status_code
         fix = _FIXES.get(status, "see the server's log")
         # Without the server's own message, which may repeat the text or the key.
-        message = f"{self.called} answered {path} with HTTP {status}; {fix}"
+        message = f"{self.display_name} answered {path} with HTTP {status}; {fix}"
         if status in _MISCONFIGURED:
             return ConfigurationError(message)
         if status in self._too_large:
@@ -201,8 +201,8 @@ class Server:
             name = type(error).__name__
         # Without the cause, which holds the unreadable response.
         raise ScorerError(
-            f"{self.called} answered {path} in a form that cannot be read ({name}); check `url` and"
-            " `backend`"
+            f"{self.display_name} answered {path} in a form that cannot be read ({name}); check"
+            " `url` and `backend`"
         )
 
 

@@ -15,17 +15,17 @@ from resay.errors import ConfigurationError, ResayError, ScorerError
 from resay.models.arrays import doubles, floats, join, means, softmax, stack, units
 from resay.models.files import labels_of
 from resay.models.remote.batches import (
-    Kept,
-    Once,
+    CachedRequest,
     Outcomes,
     Part,
-    Together,
+    RequestBatcher,
+    ResultCache,
     by_size,
     cut,
     flat,
     regroup,
+    replace_surrogates,
     weights,
-    without_halves,
 )
 from resay.models.remote.http import Reply, Server, TooLargeError
 
@@ -106,20 +106,20 @@ class TeiServer:
     def __init__(self, config: ModelConfig, wanted: Literal["classifier", "embedding"]) -> None:
         self.config = config
         self.server = Server(config, _PRODUCT)
-        self.info = Once(self._ask_info)
-        self.edges = Once(self._ask_edges)
+        self.info = CachedRequest(self._ask_info)
+        self.edges = CachedRequest(self._ask_edges)
         self._wanted = wanted
-        self._lengths: Together[str, int] = self.together(
+        self._lengths: RequestBatcher[str, int] = self.batcher(
             self._ask_lengths, size=lambda text, _: len(text)
         )
 
-    def together(
+    def batcher(
         self,
         send: Callable[[Sequence[K]], Any],
         *,
         size: Callable[[K, R], int],
         most: int | None = None,
-    ) -> Together[K, R]:
+    ) -> RequestBatcher[K, R]:
         """Batch items of concurrent callers, and split requests that are too large."""
 
         async def limit() -> int:
@@ -127,32 +127,34 @@ class TeiServer:
             return min(known, most or known)
 
         async def fresh_limit() -> int:
-            return (await self.info.again()).max_items
+            return (await self.info.refresh()).max_items
 
         async def split(items: Sequence[K]) -> Outcomes[R]:
             outcomes: Outcomes[R] = await by_size(items, send, fresh_limit)
             return [await self._explained(outcome) for outcome in outcomes]
 
-        kept: Kept[K, R] = Kept(self.config.cache_mb * 1e6, size)
-        return Together(split, most=limit, window_s=self.config.window_ms / 1000, kept=kept)
+        kept: ResultCache[K, R] = ResultCache(self.config.cache_mb * 1e6, size)
+        return RequestBatcher(
+            split, max_items=limit, window_s=self.config.window_ms / 1000, cache=kept
+        )
 
     async def _explained(self, outcome: R | ResayError) -> R | ResayError:
         if not isinstance(outcome, TooLargeError):
             return outcome
         limit = (await self.info.get()).max_tokens
         return ScorerError(
-            f"{self.server.called} was sent a text, or a pair, longer than the {limit!r} tokens"
-            " that its model reads at once; shorten it, or serve a model that reads more"
+            f"{self.server.display_name} was sent a text, or a pair, longer than the {limit!r}"
+            " tokens that its model reads at once; shorten it, or serve a model that reads more"
         )
 
-    async def room(self, edges: int) -> int:
+    async def max_input_tokens(self, edges: int) -> int:
         """Return the number of tokens that fit beside the given number of special tokens."""
         limit = (await self.info.get()).max_tokens
         return max(min(limit, self.config.max_tokens or limit) - edges, 0)
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens in each text, without special tokens."""
-        sound = [without_halves(text) for text in texts]
+        sound = [replace_surrogates(text) for text in texts]
         # The server refuses an empty text.
         counts = await self._lengths.map([text for text in sound if text])
         rest = iter(counts)
@@ -161,20 +163,22 @@ class TeiServer:
     async def cut(self, texts: Sequence[str]) -> list[list[Part]]:
         """Split texts into parts that the model can read."""
         # The server refuses empty texts. For most tokenizers, a blank is no token.
-        sound = [without_halves(text) or " " for text in texts]
-        return await cut(sound, await self.room((await self.edges.get()).count), self.lengths)
+        sound = [replace_surrogates(text) or " " for text in texts]
+        return await cut(
+            sound, await self.max_input_tokens((await self.edges.get()).count), self.lengths
+        )
 
     async def _ask_info(self) -> Info:
         info = await self.server.get("/info", _read_info)
         classifies = info.kind in ("classifier", "reranker")
         if classifies != (self._wanted == "classifier"):
             raise ConfigurationError(
-                f"{self.server.called} serves a model of the type {info.kind!r}, and"
+                f"{self.server.display_name} serves a model of the type {info.kind!r}, and"
                 f" {self._wanted!r} is needed; set `url` to a server with such a model"
             )
         if classifies and (not info.labels or len(set(info.labels)) < len(info.labels)):
             raise ConfigurationError(
-                f"{self.server.called} serves a model whose labels cannot be distinguished,"
+                f"{self.server.display_name} serves a model whose labels cannot be distinguished,"
                 f" {info.labels!r}; name each of them differently in its config.json (`id2label`)"
             )
         return info
@@ -219,7 +223,8 @@ class TeiClassifier:
     magnitude instead of the greatest one, which overflows for strongly negative scores. TEI sorts
     the labels by score; they are put back into the order of the model's outputs by name.
 
-    `max_tokens` only affects `room`; `classify` refuses only pairs that the server refuses.
+    `max_tokens` only affects `max_input_tokens`; `classify` refuses only pairs that the server
+    refuses.
 
     Args:
         config: The server's settings. `labels` renames the model's labels, in the order of its
@@ -228,8 +233,10 @@ class TeiClassifier:
 
     def __init__(self, config: ModelConfig) -> None:
         self._tei = TeiServer(config, "classifier")
-        self._rows: Together[_Texts, Doubles] = self._tei.together(self._predict, size=_bytes_of)
-        self._edges = Once(self._ask_edges)
+        self._rows: RequestBatcher[_Texts, Doubles] = self._tei.batcher(
+            self._predict, size=_bytes_of
+        )
+        self._edges = CachedRequest(self._ask_edges)
 
     async def prepare(self) -> None:
         """Check that the server responds, and serves a classifier.
@@ -251,14 +258,14 @@ class TeiClassifier:
         """Return the number of tokens in each text, without special tokens."""
         return await self._tei.lengths(texts)
 
-    async def room(self) -> int:
+    async def max_input_tokens(self) -> int:
         """Return the maximum number of tokens in a pair of texts.
 
         The number of special tokens in a pair is derived from the token count that TEI reports for
         one. If it reports none, twice that of a single text is used, the most that any known
         tokenizer adds.
         """
-        return await self._tei.room(await self._edges.get())
+        return await self._tei.max_input_tokens(await self._edges.get())
 
     async def classify(self, pairs: Sequence[Pair]) -> Doubles:
         """Classify pairs; see `PairClassifier`."""
@@ -268,7 +275,7 @@ class TeiClassifier:
     async def logits(self, pairs: Sequence[Pair]) -> Doubles:
         """Score pairs; see `PairScorer`."""
         width = len((await self._tei.info.get()).labels)
-        sound = [(without_halves(a), without_halves(b)) for a, b in pairs]
+        sound = [(replace_surrogates(a), replace_surrogates(b)) for a, b in pairs]
         # The server refuses a pair of two empty texts.
         rows = await self._rows.map([pair if any(pair) else (" ", " ") for pair in sound])
         return stack(rows, width)
@@ -278,12 +285,12 @@ class TeiClassifier:
         await self.labels()
         width = len((await self._tei.info.get()).labels)
         return stack(
-            await self._rows.map([(without_halves(text) or " ",) for text in texts]), width
+            await self._rows.map([(replace_surrogates(text) or " ",) for text in texts]), width
         )
 
-    async def text_room(self) -> int:
+    async def max_text_tokens(self) -> int:
         """Return the maximum number of tokens in a single text."""
-        return await self._tei.room((await self._tei.edges.get()).count)
+        return await self._tei.max_input_tokens((await self._tei.edges.get()).count)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -336,9 +343,9 @@ class TeiTextClassifier:
         """Return the number of tokens in each text, without special tokens."""
         return await self._of_pairs.lengths(texts)
 
-    async def room(self) -> int:
+    async def max_input_tokens(self) -> int:
         """Return the maximum number of tokens in a text."""
-        return await self._of_pairs.text_room()
+        return await self._of_pairs.max_text_tokens()
 
     async def classify(self, texts: Sequence[str]) -> Doubles:
         """Classify texts; see `TextClassifier`."""
@@ -372,7 +379,7 @@ class TeiSentenceEmbedder:
 
     def __init__(self, config: ModelConfig) -> None:
         self._tei = TeiServer(config, "embedding")
-        self._rows: Together[str, Floats] = self._tei.together(self._embed, size=_text_bytes)
+        self._rows: RequestBatcher[str, Floats] = self._tei.batcher(self._embed, size=_text_bytes)
 
     async def prepare(self) -> None:
         """Check that the server responds, and serves an embedder.
@@ -417,8 +424,8 @@ class TeiTokenEmbedder:
 
     def __init__(self, config: ModelConfig) -> None:
         self._tei = TeiServer(config, "embedding")
-        self._edges = Once(self._ask_edges)
-        self._tokens: Together[str, Floats] = self._tei.together(
+        self._edges = CachedRequest(self._ask_edges)
+        self._tokens: RequestBatcher[str, Floats] = self._tei.batcher(
             self._embed, size=_text_bytes, most=_TEXTS_OF_TOKENS
         )
 
@@ -461,8 +468,9 @@ class TeiTokenEmbedder:
         if rows == tokens:
             return Edges(0, 0)
         raise ConfigurationError(
-            f"{self._tei.server.called} answered with {rows!r} embeddings for a text of {tokens!r}"
-            f" tokens and {edges.count!r} special ones; start it without a default prompt"
+            f"{self._tei.server.display_name} answered with {rows!r} embeddings for a text of"
+            f" {tokens!r} tokens and {edges.count!r} special ones; start it without a default"
+            " prompt"
         )
 
 
@@ -486,7 +494,7 @@ class RerankClassifier:
     def __init__(self, config: ModelConfig) -> None:
         self._config = config
         self._server = Server(config, "the rerank server", suffix="/rerank")
-        self._works = Once(self._try)
+        self._works = CachedRequest(self._try)
 
     async def prepare(self) -> None:
         """Check that the service responds, with one request.
@@ -505,12 +513,14 @@ class RerankClassifier:
         """Return 0 for each text: the service does not count tokens."""
         return [0] * len(texts)
 
-    async def room(self) -> None:
+    async def max_input_tokens(self) -> None:
         """Return None: texts may have any length."""
 
     async def classify(self, pairs: Sequence[Pair]) -> Doubles:
         """Return the relevance of the second texts to the first, of shape (pairs, 1)."""
-        sound = [(without_halves(query), without_halves(text) or " ") for query, text in pairs]
+        sound = [
+            (replace_surrogates(query), replace_surrogates(text) or " ") for query, text in pairs
+        ]
         asked: dict[str, dict[str, None]] = {}
         for query, text in sound:
             asked.setdefault(query, {})[text] = None

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from resay.errors import ConfigurationError, ResayError, ScorerError
 from resay.models.arrays import are_probabilities, doubles, floats, means, stack, units
 from resay.models.remote.batches import (
-    Kept,
-    Once,
+    CachedRequest,
     Outcomes,
     Part,
-    Together,
+    RequestBatcher,
+    ResultCache,
     by_size,
     cut,
     flat,
     regroup,
+    replace_surrogates,
     weights,
-    without_halves,
 )
 from resay.models.remote.http import Reply, Server, TooLargeError
 
@@ -50,19 +50,19 @@ class _Vllm:
         self.config = config
         # vLLM itself returns 400 for a text that is too long; 413 comes from a proxy before it.
         self.server = Server(config, _PRODUCT, suffix="/v1", too_large=frozenset({400, 413}))
-        self.served = Once(self._ask_served)
+        self.served = CachedRequest(self._ask_served)
         # `/tokenize` accepts one text per request.
-        self._lengths: Together[str, int] = self.together(
+        self._lengths: RequestBatcher[str, int] = self.batcher(
             self._ask_length, size=lambda text, _: len(text), most=1
         )
 
-    def together(
+    def batcher(
         self,
         send: Callable[[Sequence[K]], Any],
         *,
         size: Callable[[K, R], int],
         most: int = _MOST_TEXTS,
-    ) -> Together[K, R]:
+    ) -> RequestBatcher[K, R]:
         """Batch items of concurrent callers, and split requests that are too large."""
 
         async def limit() -> int:
@@ -72,17 +72,19 @@ class _Vllm:
             outcomes: Outcomes[R] = await by_size(items, send, limit)
             return [await self._explained(outcome) for outcome in outcomes]
 
-        kept: Kept[K, R] = Kept(self.config.cache_mb * 1e6, size)
-        return Together(split, most=limit, window_s=self.config.window_ms / 1000, kept=kept)
+        kept: ResultCache[K, R] = ResultCache(self.config.cache_mb * 1e6, size)
+        return RequestBatcher(
+            split, max_items=limit, window_s=self.config.window_ms / 1000, cache=kept
+        )
 
     async def _explained(self, outcome: R | ResayError) -> R | ResayError:
         if not isinstance(outcome, TooLargeError):
             return outcome
         limit = (await self.served.get()).max_tokens
         return ScorerError(
-            f"{self.server.called} refused a text, or a pair, most likely because it is longer than"
-            f" the {limit!r} tokens that its model reads at once; shorten it, or serve a model that"
-            " reads more"
+            f"{self.server.display_name} refused a text, or a pair, most likely because it is"
+            f" longer than the {limit!r} tokens that its model reads at once; shorten it, or serve"
+            " a model that reads more"
         )
 
     async def tokens(self, text: str, *, special: bool) -> int:
@@ -90,14 +92,14 @@ class _Vllm:
         body = {"model": self.config.name, "prompt": text, "add_special_tokens": special}
         return await self.server.post("/tokenize", body, lambda r: int(r.body["count"]))
 
-    async def room(self, edges: int) -> int | None:
+    async def max_input_tokens(self, edges: int) -> int | None:
         """Return the number of tokens that fit beside the given number of special tokens."""
         limits = [(await self.served.get()).max_tokens, self.config.max_tokens]
         known = [limit for limit in limits if limit is not None]
         return max(min(known) - edges, 0) if known else None
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        sound = [without_halves(text) for text in texts]
+        sound = [replace_surrogates(text) for text in texts]
         counts = await self._lengths.map([text for text in sound if text])
         rest = iter(counts)
         return [next(rest) if text else 0 for text in sound]
@@ -110,8 +112,8 @@ class _Vllm:
         served = models.get(self.config.name or "")
         if served is None:
             raise ConfigurationError(
-                f"{self.server.called} serves {sorted(models)!r}, not {self.config.name!r}; set"
-                " `name` to a model that it serves"
+                f"{self.server.display_name} serves {sorted(models)!r}, not {self.config.name!r};"
+                " set `name` to a model that it serves"
             )
         return served
 
@@ -148,7 +150,8 @@ class VllmClassifier:
     label. If the policy has that label at another position, the policy is wrong and is refused.
     Probabilities are vLLM's own.
 
-    `max_tokens` only affects `room`; `classify` refuses only pairs that the server refuses.
+    `max_tokens` only affects `max_input_tokens`; `classify` refuses only pairs that the server
+    refuses.
 
     Args:
         config: The server's settings, with the label names in the order of the model's outputs.
@@ -166,12 +169,12 @@ class VllmClassifier:
         self._labels = tuple(name.lower() for name in config.labels)
         self._separator = config.separator
         self._vllm = _Vllm(config)
-        self._works = Once(self._try)
-        self._edges = Once(self._ask_edges)
-        self._text_edges = Once(self._ask_text_edges)
-        self._gives_logits = Once(self._try_logits)
-        self._rows: Together[str, Doubles] = self._vllm.together(self._classify, size=_bytes)
-        self._raw: Together[str, Doubles] = self._vllm.together(self._ask_logits, size=_bytes)
+        self._works = CachedRequest(self._try)
+        self._edges = CachedRequest(self._ask_edges)
+        self._text_edges = CachedRequest(self._ask_text_edges)
+        self._gives_logits = CachedRequest(self._try_logits)
+        self._rows: RequestBatcher[str, Doubles] = self._vllm.batcher(self._classify, size=_bytes)
+        self._raw: RequestBatcher[str, Doubles] = self._vllm.batcher(self._ask_logits, size=_bytes)
 
     async def prepare(self) -> None:
         """Check that the server responds, and classifies with the labels of the policy.
@@ -190,9 +193,9 @@ class VllmClassifier:
         """Return the number of tokens in each text, without special ones; one request per text."""
         return await self._vllm.lengths(texts)
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a pair of texts; None = no limit."""
-        return await self._vllm.room(await self._edges.get())
+        return await self._vllm.max_input_tokens(await self._edges.get())
 
     async def classify(self, pairs: Sequence[Pair]) -> Doubles:
         """Classify pairs; see `PairClassifier`."""
@@ -205,12 +208,12 @@ class VllmClassifier:
         """Classify single texts; see `TextClassifier`."""
         if texts:
             await self._works.get()
-        rows = await self._rows.map([without_halves(text) or " " for text in texts])
+        rows = await self._rows.map([replace_surrogates(text) or " " for text in texts])
         return stack(rows, len(self._labels))
 
-    async def text_room(self) -> int | None:
+    async def max_text_tokens(self) -> int | None:
         """Return the maximum number of tokens in a single text; None = no limit."""
-        return await self._vllm.room(await self._text_edges.get())
+        return await self._vllm.max_input_tokens(await self._text_edges.get())
 
     async def logits(self, pairs: Sequence[Pair]) -> Doubles:
         """Score pairs; see `PairScorer`.
@@ -229,7 +232,7 @@ class VllmClassifier:
         await self._vllm.server.aclose()
 
     def _joined(self, pair: Pair) -> str:
-        return self._separator.join(self._clean(without_halves(text)) for text in pair)
+        return self._separator.join(self._clean(replace_surrogates(text)) for text in pair)
 
     def _clean(self, text: str) -> str:
         return text if self._separator.isspace() else text.replace(self._separator, " ")
@@ -239,9 +242,9 @@ class VllmClassifier:
         for probabilities, label in rows:
             if not are_probabilities(probabilities):
                 raise ScorerError(
-                    f"{self._vllm.server.called} gave numbers that are no probabilities of labels"
-                    " that exclude each other; serve a model with one label a text, and leave its"
-                    " activation on"
+                    f"{self._vllm.server.display_name} gave numbers that are no probabilities of"
+                    " labels that exclude each other; serve a model with one label a text, and"
+                    " leave its activation on"
                 )
             self._check_order(label, probabilities)
         return [probabilities for probabilities, _ in rows]
@@ -257,7 +260,7 @@ class VllmClassifier:
         widths = {len(numbers) for numbers, _ in rows} - {len(self._labels)}
         if widths:
             raise ConfigurationError(
-                f"{self._vllm.server.called} serves a model with {widths.pop()!r} labels, and"
+                f"{self._vllm.server.display_name} serves a model with {widths.pop()!r} labels, and"
                 f" `labels` names {self._labels!r}; name each, in the order of `id2label` in its"
                 " config.json"
             )
@@ -270,8 +273,8 @@ class VllmClassifier:
         if probabilities[place] < probabilities.max():
             raise ConfigurationError(
                 f"`labels` has {self._labels[int(probabilities.argmax())]!r} where"
-                f" {self._vllm.server.called} has {likeliest!r}; put `labels` into the order of"
-                " `id2label` in the model's config.json"
+                f" {self._vllm.server.display_name} has {likeliest!r}; put `labels` into the order"
+                " of `id2label` in the model's config.json"
             )
 
     async def _try(self) -> bool:
@@ -280,8 +283,8 @@ class VllmClassifier:
             await self._classify([self._joined((_PROBE, _PROBE))])
         except TooLargeError as error:
             raise ConfigurationError(
-                f"{self._vllm.server.called} serves {self._vllm.config.name!r}, which does not"
-                " classify; start it with a classifier, `--runner pooling`"
+                f"{self._vllm.server.display_name} serves {self._vllm.config.name!r}, which does"
+                " not classify; start it with a classifier, `--runner pooling`"
             ) from error
         return True
 
@@ -291,8 +294,8 @@ class VllmClassifier:
         (probabilities,), (logits,) = await self._classify([text]), await self._ask_logits([text])
         if (probabilities == logits).all():
             raise ConfigurationError(
-                f"{self._vllm.server.called} returns probabilities where logits are needed: it does"
-                " not know `use_activation`; update it, or use the backend 'tei'"
+                f"{self._vllm.server.display_name} returns probabilities where logits are needed:"
+                " it does not know `use_activation`; update it, or use the backend 'tei'"
             )
         return True
 
@@ -335,9 +338,9 @@ class VllmTextClassifier:
         """Return the number of tokens in each text, without special ones; one request per text."""
         return await self._of_pairs.lengths(texts)
 
-    async def room(self) -> int | None:
+    async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a text; None = no limit."""
-        return await self._of_pairs.text_room()
+        return await self._of_pairs.max_text_tokens()
 
     async def classify(self, texts: Sequence[str]) -> Doubles:
         """Classify texts; see `TextClassifier`."""
@@ -360,9 +363,9 @@ class VllmSentenceEmbedder:
 
     def __init__(self, config: ModelConfig) -> None:
         self._vllm = _Vllm(config)
-        self._works = Once(self._try)
-        self._edges = Once(self._ask_edges)
-        self._rows: Together[str, Floats] = self._vllm.together(self._embed, size=_bytes)
+        self._works = CachedRequest(self._try)
+        self._edges = CachedRequest(self._ask_edges)
+        self._rows: RequestBatcher[str, Floats] = self._vllm.batcher(self._embed, size=_bytes)
 
     async def prepare(self) -> None:
         """Check that the server responds, and serves an embedder.
@@ -386,8 +389,8 @@ class VllmSentenceEmbedder:
         await self._vllm.server.aclose()
 
     async def _cut(self, texts: Sequence[str]) -> list[list[Part]]:
-        sound = [without_halves(text) or " " for text in texts]
-        room = await self._vllm.room(await self._edges.get())
+        sound = [replace_surrogates(text) or " " for text in texts]
+        room = await self._vllm.max_input_tokens(await self._edges.get())
         return await cut(sound, room, self._vllm.lengths)
 
     async def _embed(self, texts: Sequence[str]) -> list[Floats]:
@@ -400,8 +403,8 @@ class VllmSentenceEmbedder:
             await self._embed([_PROBE])
         except TooLargeError as error:
             raise ConfigurationError(
-                f"{self._vllm.server.called} serves {self._vllm.config.name!r}, which does not"
-                " embed; start it with an embedder, `--runner pooling`"
+                f"{self._vllm.server.display_name} serves {self._vllm.config.name!r}, which does"
+                " not embed; start it with an embedder, `--runner pooling`"
             ) from error
         return True
 

@@ -209,7 +209,7 @@ def object_tools(names: Sequence[str], choice: object, forced: Collection[str]) 
     return (names[0],) if len(names) == 1 and names[0] and choice in forced else ()
 
 
-def tools_of_old(body: Body, query: Query, none: object) -> dict[str, Any]:
+def tools_for_continuation(body: Body, query: Query, none: object) -> dict[str, Any]:
     """Return the parameters a query needs to continue a conversation with tool calls.
 
     Some providers refuse such a conversation without its tools. No tool may be called again.
@@ -231,19 +231,19 @@ class Names:
     Attributes:
         paths: The path of a parameter, by its chat completions name, if it differs from that name.
         unknown: Parameters of chat completions without a counterpart.
-        turned: Functions that convert a parameter's value for the API.
+        converters: Functions that convert a parameter's value for the API.
     """
 
     paths: Mapping[str, tuple[str, ...]]
     unknown: frozenset[str]
-    turned: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict[str, Any])
+    converters: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict[str, Any])
 
     def applied(self, body: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
         """Return a body with chat completions parameters applied; None removes one."""
         applied = dict(body)
         for name, value in params.items():
             if value is None or name not in self.unknown:
-                turned = value if value is None else self.turned.get(name, _same)(value)
+                turned = value if value is None else self.converters.get(name, _same)(value)
                 applied = _put(applied, self.paths.get(name, (name,)), turned)
         return applied
 
@@ -376,7 +376,7 @@ class Api(Protocol):
         """Parse a request."""
         ...
 
-    def asking_logprobs(self, body: Body, top: int) -> Body:
+    def with_logprobs(self, body: Body, top: int) -> Body:
         """Return the request with log-probabilities enabled, with `top` alternatives each."""
         ...
 
@@ -432,11 +432,11 @@ class Api(Protocol):
         """Return whether an event ends an answer, and so has to wait for the verdict."""
         ...
 
-    def tells_more(self, event: Event) -> bool:
+    def has_other_words(self, event: Event) -> bool:
         """Return whether an event has words outside the answer's text, such as reasoning."""
         ...
 
-    def framed(self, event: Event) -> Event | None:
+    def opening_frame(self, event: Event) -> Event | None:
         """Return the event that opens a stream, with no words of the answer.
 
         Returns:
@@ -444,7 +444,7 @@ class Api(Protocol):
         """
         ...
 
-    def silent(self, event: Event) -> Event | None:
+    def without_text(self, event: Event) -> Event | None:
         """Return an event without the text it adds; None if nothing remains of it."""
         ...
 
@@ -482,7 +482,7 @@ class Api(Protocol):
         """
         ...
 
-    def apart(self, event: Event) -> list[tuple[int, Event]]:
+    def split(self, event: Event) -> list[tuple[int, Event]]:
         """Split an event by answer, each part as if that answer were the only one.
 
         Returns:
@@ -490,11 +490,11 @@ class Api(Protocol):
         """
         ...
 
-    def together(self, event: Event, place: int) -> Event:
+    def with_index(self, event: Event, place: int) -> Event:
         """Turn an event of a sole answer into one of the answer at a position among several."""
         ...
 
-    def placed(self, event: Event, position: int) -> Event:
+    def numbered(self, event: Event, position: int) -> Event:
         """Return an event with its position in the stream, from 0."""
         ...
 
@@ -508,13 +508,13 @@ class _Events(Protocol):
 
     def ends_answer(self, event: Event) -> bool: ...
 
-    def tells_more(self, event: Event) -> bool: ...
+    def has_other_words(self, event: Event) -> bool: ...
 
-    def silent_event(self, event: Event) -> Event | None: ...
+    def event_without_text(self, event: Event) -> Event | None: ...
 
-    def saying_events(self, seen: Sequence[Event], said: str) -> list[Event]: ...
+    def text_events(self, seen: Sequence[Event], said: str) -> list[Event]: ...
 
-    def noting_events(self, seen: Sequence[Event], said: str) -> list[Event]: ...
+    def notice_events(self, seen: Sequence[Event], said: str) -> list[Event]: ...
 
     def ending_events(self, held: Sequence[Event], outcome: Outcome | None) -> list[Event]: ...
 
@@ -552,21 +552,21 @@ class OneAnswerApi(ABC):
         """Return whether an event ends the answer."""
         return self._events.ends_answer(event)
 
-    def tells_more(self, event: Event) -> bool:
+    def has_other_words(self, event: Event) -> bool:
         """Return whether an event has words outside the answer's text."""
-        return self._events.tells_more(event)
+        return self._events.has_other_words(event)
 
-    def framed(self, event: Event) -> Event | None:
+    def opening_frame(self, event: Event) -> Event | None:
         """Return the event if it opens a stream, with no words of the answer."""
         return event if self._events.opens_answer(event) else None
 
-    def silent(self, event: Event) -> Event | None:
+    def without_text(self, event: Event) -> Event | None:
         """Return an event without the text it adds; None if nothing remains of it."""
-        return self._events.silent_event(event)
+        return self._events.event_without_text(event)
 
     def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
         """Return events that add a text to the answer."""
-        say = self._events.noting_events if whole else self._events.saying_events
+        say = self._events.notice_events if whole else self._events.text_events
         return say(seen, text)
 
     def ending(self, held: Iterable[Event], outcomes: Mapping[int, Outcome]) -> list[Event]:
@@ -577,16 +577,16 @@ class OneAnswerApi(ABC):
         """Return the events that close a stream whose answer, or the end of it, is replaced."""
         return self._events.closing_events(seen, shown, outcome)
 
-    def apart(self, event: Event) -> list[tuple[int, Event]]:
+    def split(self, event: Event) -> list[tuple[int, Event]]:
         """Return the event, which belongs to the only answer."""
         return [(0, event)]
 
-    def together(self, event: Event, place: int) -> Event:
+    def with_index(self, event: Event, place: int) -> Event:
         """Return the event, which belongs to the only answer."""
         del place
         return event
 
-    def placed(self, event: Event, position: int) -> Event:
+    def numbered(self, event: Event, position: int) -> Event:
         """Return the event: only some APIs number theirs."""
         del position
         return event

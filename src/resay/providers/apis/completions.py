@@ -26,7 +26,7 @@ from resay.providers.apis.base import (
     number,
     object_tools,
     text,
-    tools_of_old,
+    tools_for_continuation,
 )
 from resay.providers.base import Chunk, Completion, ToolCall
 
@@ -96,11 +96,11 @@ class SeveralAnswersApi(ABC):
         """Return a stream choice without any words."""
 
     @abstractmethod
-    def _tells(self, choice: Choice) -> bool:
+    def _has_other_words(self, choice: Choice) -> bool:
         """Return whether a choice from `_quiet` still says anything."""
 
     @abstractmethod
-    def tells_more(self, event: Event) -> bool:
+    def has_other_words(self, event: Event) -> bool:
         """Return whether an event has words outside the answer's text."""
 
     def without_logprobs(self, data: Body) -> Body:
@@ -168,21 +168,23 @@ class SeveralAnswersApi(ABC):
         """Return whether an event ends an answer."""
         return event.data == _DONE or any(c.get("finish_reason") for c in _choices(event.body))
 
-    def framed(self, event: Event) -> Event | None:
+    def opening_frame(self, event: Event) -> Event | None:
         """Return the event if it opens a stream, with no words of the answer."""
         if any(chunk.unread for _, chunk in self.chunks(event)):
             return None
         choices = _choices(event.body)
         frames = [self._framed(choice) for choice in choices]
-        return _bared(event, frames if self.tells_more(event) else choices)
+        return _bared(event, frames if self.has_other_words(event) else choices)
 
-    def silent(self, event: Event) -> Event | None:
+    def without_text(self, event: Event) -> Event | None:
         """Return an event without the text it adds; None if nothing remains of it."""
         choices = _choices(event.body)
         if not any(self._said(choice) for choice in choices):
             return event
         quiet = [self._quiet(choice) for choice in choices]
-        if not any(self._tells(choice) for choice in quiet) and not event.body.get("usage"):
+        if not any(self._has_other_words(choice) for choice in quiet) and not event.body.get(
+            "usage"
+        ):
             return None
         return Event({**event.body, "choices": quiet}, event.name)
 
@@ -208,7 +210,7 @@ class SeveralAnswersApi(ABC):
         after = [e for e in seen if e.data == _DONE or _is_usage(e)]
         return closing + [_bared(event, _choices(event.body)) for event in after]
 
-    def apart(self, event: Event) -> list[tuple[int, Event]]:
+    def split(self, event: Event) -> list[tuple[int, Event]]:
         """Split an event by answer, each part as if that answer were the only one."""
         choices = _choices(event.body)
         # Most events are about one answer only, and need no splitting.
@@ -216,12 +218,12 @@ class SeveralAnswersApi(ABC):
             return [(0, event)]
         return [(count(c.get("index")), _with_choice(event, {**c, "index": 0})) for c in choices]
 
-    def together(self, event: Event, place: int) -> Event:
+    def with_index(self, event: Event, place: int) -> Event:
         """Turn an event of a sole answer into one of the answer at a position among several."""
         choices = _choices(event.body)
         return _with_choice(event, {**choices[0], "index": place}) if choices and place else event
 
-    def placed(self, event: Event, position: int) -> Event:
+    def numbered(self, event: Event, position: int) -> Event:
         """Return the event: these APIs do not number theirs."""
         del position
         return event
@@ -332,7 +334,7 @@ class _ChatCompletions(SeveralAnswersApi):
         streams = is_yes(body.get("stream"))
         return Request(body, query, answers_wanted(body), streams, _unrepeatable(body))
 
-    def asking_logprobs(self, body: Body, top: int) -> Body:
+    def with_logprobs(self, body: Body, top: int) -> Body:
         wanted = max(top, number(body.get("top_logprobs")))
         return {**body, "logprobs": True, **({"top_logprobs": wanted} if wanted else {})}
 
@@ -343,9 +345,9 @@ class _ChatCompletions(SeveralAnswersApi):
     def fresh(self, body: Body, query: Query) -> Body:
         asked = {"model": body.get("model"), "messages": [dict(m) for m in query.messages]}
         params = {k: v for k, v in query.params.items() if k not in _KEPT_ELSEWHERE}
-        return {**asked, **tools_of_old(body, query, "none"), **params}
+        return {**asked, **tools_for_continuation(body, query, "none"), **params}
 
-    def tells_more(self, event: Event) -> bool:
+    def has_other_words(self, event: Event) -> bool:
         deltas = [mapping(choice.get("delta")) for choice in mappings(event.body.get("choices"))]
         return any(v for delta in deltas for k, v in delta.items() if k not in _PLAIN)
 
@@ -395,7 +397,7 @@ class _ChatCompletions(SeveralAnswersApi):
         index = number(choice.get("index"))
         return {"index": index, "delta": {"role": role}, "finish_reason": None}
 
-    def _tells(self, choice: Choice) -> bool:
+    def _has_other_words(self, choice: Choice) -> bool:
         return bool(choice.get("finish_reason") or mapping(choice.get("delta")))
 
 
@@ -508,7 +510,7 @@ class _Completions(SeveralAnswersApi):
         n = answers_wanted(body) * max(len(prompts), 1)
         return Request(body, query, n, is_yes(body.get("stream")), reason)
 
-    def asking_logprobs(self, body: Body, top: int) -> Body:
+    def with_logprobs(self, body: Body, top: int) -> Body:
         return {**body, "logprobs": max(min(top, _MOST_ALTERNATIVES), _alternatives(body) or 0)}
 
     def sample(self, request: Request, query: Query, n: int) -> Body:
@@ -521,7 +523,7 @@ class _Completions(SeveralAnswersApi):
         params = _own(query.params)
         return {**asked, **{k: v for k, v in params.items() if k not in _OF_THE_PROMPT}}
 
-    def tells_more(self, event: Event) -> bool:
+    def has_other_words(self, event: Event) -> bool:
         del event
         return False
 
@@ -561,7 +563,7 @@ class _Completions(SeveralAnswersApi):
     def _framed(self, choice: Choice) -> dict[str, Any]:
         return {**self._quiet(choice), "finish_reason": None}
 
-    def _tells(self, choice: Choice) -> bool:
+    def _has_other_words(self, choice: Choice) -> bool:
         return bool(choice.get("finish_reason"))
 
 

@@ -26,9 +26,15 @@ from resay.providers.apis.base import (
     number,
     object_tools,
     text,
-    tools_of_old,
+    tools_for_continuation,
 )
-from resay.providers.apis.messages_stream import KEY, made_up, prompt_tokens, stopped, unread_in
+from resay.providers.apis.messages_stream import (
+    KEY,
+    empty_message,
+    prompt_tokens,
+    stopped,
+    unread_in,
+)
 from resay.providers.base import Completion, ToolCall
 
 _TOLD = ("developer", "system")
@@ -214,7 +220,7 @@ def fresh_request(body: Body, query: Query) -> Body:
     made = {
         "model": body.get("model"),
         "max_tokens": max(number(body.get("max_tokens")), _MAX_TOKENS),
-        **tools_of_old(body, query, {"type": "none"}),
+        **tools_for_continuation(body, query, {"type": "none"}),
         **own_messages(query.messages),
     }
     params = {k: v for k, v in query.params.items() if k not in _RUNNING}
@@ -338,7 +344,7 @@ _NAMES = Names(
             "verbosity",
         }
     ),
-    turned={
+    converters={
         "response_format": _flat_format,
         "stop": _listed_stop,
         "tool_choice": _flat_choice,
@@ -358,7 +364,7 @@ class _Messages(OneAnswerApi):
     def read(self, body: Body) -> Request:
         return read_request(body)
 
-    def asking_logprobs(self, body: Body, top: int) -> Body:
+    def with_logprobs(self, body: Body, top: int) -> Body:
         del top
         return body
 
@@ -393,7 +399,7 @@ class _Messages(OneAnswerApi):
     def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
         # Built from scratch, as words can be anywhere in the old content: in calls, in thinking.
         return {
-            **made_up(),
+            **empty_message(),
             **{name: response[name] for name in _KEPT if name in response},
             "content": [{"type": "text", "text": message}],
             **stopped(outcome),

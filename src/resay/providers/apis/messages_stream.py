@@ -45,7 +45,7 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int:
     return sum(number(usage.get(name)) for name in _PROMPT)
 
 
-def made_up() -> dict[str, Any]:
+def empty_message() -> dict[str, Any]:
     """Return the beginning of a message of which nothing is known."""
     return {
         "id": "msg_0",
@@ -99,7 +99,7 @@ def ends_answer(event: Event) -> bool:
     return _kind(event) in _LAST
 
 
-def tells_more(event: Event) -> bool:
+def has_other_words(event: Event) -> bool:
     """Return whether an event has words outside the answer's text."""
     delta, block = mapping(event.body.get("delta")), mapping(event.body.get("content_block"))
     if _kind(event) == _DELTA:
@@ -109,7 +109,7 @@ def tells_more(event: Event) -> bool:
     return _kind(event) == _START and block.get("type") != "text"
 
 
-def silent_event(event: Event) -> Event | None:
+def event_without_text(event: Event) -> Event | None:
     """Return an event without the text it adds."""
     if not _text_in(event):
         return event
@@ -119,7 +119,7 @@ def silent_event(event: Event) -> Event | None:
     return Event({**event.body, "content_block": block}, event.name)
 
 
-def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
+def text_events(seen: Sequence[Event], said: str) -> list[Event]:
     """Return events that add a text if the client received what precedes the first text.
 
     All of it is in one block: that of the first text, or a new one if there is none.
@@ -131,7 +131,7 @@ def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
     return [*_opening(seen), _started(index), _delta(index, said)]
 
 
-def noting_events(seen: Sequence[Event], said: str) -> list[Event]:
+def notice_events(seen: Sequence[Event], said: str) -> list[Event]:
     """Return events that add a message, as a block, if the client received everything so far."""
     index = _next_index(seen)
     return [*_opening(seen), _started(index), _delta(index, said), _stopped(index)]
@@ -263,7 +263,7 @@ def _start_of(seen: Sequence[Event]) -> Event:
 
 
 def _message_start() -> Event:
-    return _made("message_start", message=made_up())
+    return _made("message_start", message=empty_message())
 
 
 def _started(index: int) -> Event:

@@ -24,7 +24,7 @@ from resay.providers.apis.base import (
     number,
     object_tools,
     text,
-    tools_of_old,
+    tools_for_continuation,
 )
 from resay.providers.apis.responses_answer import (
     KEY,
@@ -32,9 +32,9 @@ from resay.providers.apis.responses_answer import (
     event_without_logprobs,
     found_by_provider,
     item_status,
-    made_id,
+    local_id,
     message_item,
-    placed_event,
+    numbered_event,
     replaced_response,
     response_without_logprobs,
     said_calls,
@@ -200,7 +200,7 @@ def read_request(body: Body) -> Request:
     return Request(body, query, 1, streams, reason, brings_references=brings)
 
 
-def asking_logprobs(body: Body, top: int) -> dict[str, Any]:
+def with_logprobs(body: Body, top: int) -> dict[str, Any]:
     """Return the request with log-probabilities enabled."""
     others = [wanted for wanted in listed(body.get("include")) if wanted != _LOGPROBS]
     wanted = max(top, number(body.get("top_logprobs")))
@@ -230,13 +230,13 @@ def fresh_request(body: Body, query: Query) -> Body:
     """
     asked = {"model": body.get("model"), "input": own_items(query.messages)}
     params = {k: v for k, v in query.params.items() if k not in _LASTING}
-    made = _NAMES.applied({**asked, **tools_of_old(body, query, "none")}, params)
+    made = _NAMES.applied({**asked, **tools_for_continuation(body, query, "none")}, params)
     return _with_logprobs({**made, "store": False}, params)
 
 
 def _with_logprobs(body: Body, params: Mapping[str, Any]) -> Body:
     wanted = params.get("logprobs")
-    return asking_logprobs(body, number(params.get("top_logprobs"))) if wanted else body
+    return with_logprobs(body, number(params.get("top_logprobs"))) if wanted else body
 
 
 def _unrepeatable(body: Body) -> str | None:
@@ -368,7 +368,7 @@ _NAMES = Names(
             "top_logprobs",
         }
     ),
-    turned={
+    converters={
         "max_completion_tokens": _enough_tokens,
         "max_tokens": _enough_tokens,
         "response_format": _flat_format,
@@ -389,8 +389,8 @@ class _Responses(OneAnswerApi):
     def read(self, body: Body) -> Request:
         return read_request(body)
 
-    def asking_logprobs(self, body: Body, top: int) -> Body:
-        return asking_logprobs(body, top)
+    def with_logprobs(self, body: Body, top: int) -> Body:
+        return with_logprobs(body, top)
 
     def without_logprobs(self, data: Body) -> Body:
         return response_without_logprobs(event_without_logprobs(data))
@@ -424,11 +424,11 @@ class _Responses(OneAnswerApi):
         return usage_in(response) or Usage(1, cost_usd=None)
 
     def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
-        item = message_item(made_id(response, 0), item_status(outcome), [text_part(message)])
+        item = message_item(local_id(response, 0), item_status(outcome), [text_part(message)])
         return replaced_response(response, [item], outcome)
 
-    def placed(self, event: Event, position: int) -> Event:
-        return placed_event(event, position)
+    def numbered(self, event: Event, position: int) -> Event:
+        return numbered_event(event, position)
 
 
 RESPONSES: Api = _Responses()

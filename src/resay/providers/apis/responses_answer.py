@@ -205,7 +205,7 @@ def message_item(item_id: str, status: str, parts: list[dict[str, Any]]) -> dict
     return {"id": item_id, **who, "status": status, "content": parts}
 
 
-def made_id(response: Body, place: int) -> str:
+def local_id(response: Body, place: int) -> str:
     """Return an id for a message that the provider did not create.
 
     An application may send it back with the rest of the conversation. OpenAI refuses an id of its
@@ -219,7 +219,7 @@ def made_id(response: Body, place: int) -> str:
     return f"msg_resay_{hashlib.sha256(known).hexdigest()[:32]}"
 
 
-def made_up() -> dict[str, Any]:
+def empty_response() -> dict[str, Any]:
     """Return the beginning of a response of which nothing is known."""
     return {"id": "resp_0", "object": "response", "created_at": int(time.time()), "model": ""}
 
@@ -236,7 +236,7 @@ def replaced_response(
     """
     kept = {name: response[name] for name in _KEPT if name in response}
     return {
-        **made_up(),
+        **empty_response(),
         **kept,
         "status": item_status(outcome),
         "error": None,
@@ -350,7 +350,7 @@ def ends_answer(event: Event) -> bool:
     return _kind(event) in _LAST
 
 
-def tells_more(event: Event) -> bool:
+def has_other_words(event: Event) -> bool:
     """Return whether an event has words outside the answer's text."""
     item, part = mapping(event.body.get("item")), mapping(event.body.get("part"))
     if item.get("type") == "reasoning":
@@ -361,7 +361,7 @@ def tells_more(event: Event) -> bool:
     return _kind(event) not in _WORDLESS
 
 
-def silent_event(event: Event) -> Event | None:
+def event_without_text(event: Event) -> Event | None:
     """Return an event without the text it adds.
 
     Events that end a part or an item repeat its text but add none: they come once all of it was
@@ -386,7 +386,7 @@ def event_without_logprobs(data: Body) -> Body:
     return stripped
 
 
-def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
+def text_events(seen: Sequence[Event], said: str) -> list[Event]:
     """Return events that add a text if the client received what precedes the first text.
 
     All of it becomes the text of one part: that of the first text, or a new one if there is none.
@@ -398,7 +398,7 @@ def saying_events(seen: Sequence[Event], said: str) -> list[Event]:
     return [*_opening(seen), *_opened(place), _delta(place, said)]
 
 
-def noting_events(seen: Sequence[Event], said: str) -> list[Event]:
+def notice_events(seen: Sequence[Event], said: str) -> list[Event]:
     """Return events that add a message if the client received everything so far."""
     place = _next_place(seen)
     return [
@@ -427,17 +427,17 @@ def closing_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[
 def _response_in(seen: Sequence[Event]) -> Body:
     """Return what is known of the response."""
     known = [mapping(event.body.get("response")) for event in seen]
-    return next((response for response in reversed(known) if response), made_up())
+    return next((response for response in reversed(known) if response), empty_response())
 
 
 def _items_before(seen: Sequence[Event], place: _Place) -> list[Mapping[str, Any]]:
     """Return the items that were passed on before the text: reasoning without words."""
-    ended = [e for e in seen if _kind(e) == _ITEM_DONE and not tells_more(e)]
+    ended = [e for e in seen if _kind(e) == _ITEM_DONE and not has_other_words(e)]
     given = [e for e in ended if number(e.body.get("output_index")) < place.output_index]
     return [mapping(event.body.get("item")) for event in given]
 
 
-def placed_event(event: Event, position: int) -> Event:
+def numbered_event(event: Event, position: int) -> Event:
     """Return an event with its number in its stream."""
     if isinstance(event.data, str) or not _kind(event):
         return event
@@ -513,14 +513,14 @@ def _next_place(seen: Sequence[Event]) -> _Place:
     """Return the position of a new message, after everything else."""
     used = [number(e.body.get("output_index")) for e in seen if "output_index" in e.body]
     index = max(used, default=-1) + 1
-    return _Place(made_id(_response_in(seen), index), index)
+    return _Place(local_id(_response_in(seen), index), index)
 
 
 def _opening(seen: Sequence[Event]) -> list[Event]:
     """Return the events that open a stream, unless it is open already."""
     if any(_kind(event) == "response.created" for event in seen):
         return []
-    return [_begun(made_up())]
+    return [_begun(empty_response())]
 
 
 def _begun(response: Body) -> Event:
@@ -571,7 +571,7 @@ def _stopped(response: Body, outcome: Outcome) -> Mapping[str, Any]:
     """Return a response whose text was already passed on, and which is withheld at its end."""
     output = [*listed(response.get("output"))]
     said = outcome.message or ""
-    notice = message_item(made_id(response, len(output)), "completed", [text_part(said)])
+    notice = message_item(local_id(response, len(output)), "completed", [text_part(said)])
     return {
         **response,
         "status": item_status(outcome),

@@ -130,14 +130,14 @@ def _is_connection(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BatchStatus:
     """The progress of a batch.
 
     Attributes:
         ended: Whether it has ended.
         cancelled: Whether it was cancelled.
         problem: Why the provider refused it as a whole; None if it did not.
-        full: Whether it was refused because too many requests are pending already.
+        at_capacity: Whether it was refused because too many requests are pending already.
         files: The files with the results, for APIs that write files.
         retry_after_s: Seconds until the next poll, if the provider says.
     """
@@ -145,29 +145,29 @@ class Standing:
     ended: bool = False
     cancelled: bool = False
     problem: str | None = None
-    full: bool = False
+    at_capacity: bool = False
     files: tuple[str, ...] = ()
     retry_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class LostBatch:
     """A batch that may or may not have been created.
 
     Attributes:
         submission: Its name.
-        begun: When it was submitted, in seconds since the epoch.
+        started_at: When it was submitted, in seconds since the epoch.
         requests: Number of its requests.
         known: Ids of the known batches, which it cannot be.
     """
 
     submission: str
-    begun: float
+    started_at: float
     requests: int
     known: frozenset[str]
 
 
-Fate = Literal["answered", "failed", "refused", "cancelled"]
+ResultKind = Literal["answered", "failed", "refused", "cancelled"]
 """`failed` requests may succeed the next time, `refused` ones cannot."""
 
 
@@ -177,16 +177,16 @@ class Result:
 
     Attributes:
         request_id: The request.
-        fate: Its result.
+        kind: Its result.
         body: The response, if it was answered.
-        why: What went wrong, without the provider's own words: `HTTP 400 (invalid_value)`.
+        reason: What went wrong, without the provider's own words: `HTTP 400 (invalid_value)`.
         status: The HTTP status, if there was one.
     """
 
     request_id: str
-    fate: Fate
+    kind: ResultKind
     body: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-    why: str = ""
+    reason: str = ""
     status: int | None = None
 
 
@@ -219,15 +219,15 @@ class BatchApi(Protocol):
         """
         ...
 
-    async def find(self, sought: Sought) -> str | None:
+    async def find(self, lost: LostBatch) -> str | None:
         """Return the id of a batch that may have been created; None if it cannot be found."""
         ...
 
-    async def look(self, batch: str) -> Standing:
+    async def status(self, batch: str) -> BatchStatus:
         """Return the progress of a batch."""
         ...
 
-    def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:
+    def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:
         """Yield the results of the requests of a batch that has ended."""
         ...
 
@@ -250,7 +250,7 @@ def encoded(entry: Mapping[str, Any]) -> bytes:
         return json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError):
         raise ProviderRefusedError(
-            "a request holds what JSON does not know, and cannot go into a batch; look at the"
+            "a request holds a value that JSON cannot represent, so it cannot be batched; check the"
             " provider parameters"
         ) from None
 
@@ -271,7 +271,7 @@ def code_in(error: object) -> str:
     return code if code.replace("_", "").isalnum() and len(code) <= 64 else "no code"
 
 
-def may_pass(status: int) -> bool:
+def is_temporary(status: int) -> bool:
     """Return whether a request that failed with this status may succeed the next time."""
     return status in (408, 409, 429) or status >= 500
 
@@ -305,7 +305,7 @@ def translated(error: Exception, api: str, doing: str) -> ProviderError:
     if isinstance(status, int):
         hint = _HINTS.get(status, "see the error's __cause__")
         message = f"{what} with {name} (HTTP {status}); {hint}"
-        if not may_pass(status):
+        if not is_temporary(status):
             return ProviderRefusedError(message, status=status)
         headers = getattr(getattr(error, "response", None), "headers", None)
         after = retry_after_s(headers)
@@ -394,27 +394,27 @@ class FileBatches(ABC):
         except Exception as error:
             raise translated(error, self._destination.api, "submitting a batch") from error
 
-    async def look(self, batch: str) -> Standing:
+    async def status(self, batch: str) -> BatchStatus:
         """Return the progress of a batch."""
         try:
             found, after = await self._retrieve(batch)
         except Exception as error:
             raise translated(error, self._destination.api, f"looking at {batch!r}") from error
         if found.status not in _ENDED:
-            return Standing(retry_after_s=after)
+            return BatchStatus(retry_after_s=after)
         # litellm returns an empty string for a missing file.
         files = (found.output_file_id, found.error_file_id)
-        return Standing(
+        return BatchStatus(
             ended=True,
             cancelled=found.status == "cancelled",
             problem=_problem(found) if found.status == "failed" else None,
-            full=found.status == "failed" and any(code in _FULL for code in _codes(found)),
+            at_capacity=found.status == "failed" and any(code in _FULL for code in _codes(found)),
             files=tuple(file for file in files if file),
         )
 
-    async def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:
+    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:
         """Yield the results of the requests: those answered and those that failed."""
-        for file in standing.files:
+        for file in status.files:
             async with aclosing(self._content(file)) as lines:
                 try:
                     async for line in lines:
@@ -460,10 +460,12 @@ def _openai_result(line: Mapping[str, Any]) -> Result | None:
         if 200 <= status < 300:
             return Result(name, "answered", body)
         why = f"HTTP {status} ({code_in(body.get('error'))})"
-        return Result(name, "failed" if may_pass(status) else "refused", why=why, status=status)
+        return Result(
+            name, "failed" if is_temporary(status) else "refused", reason=why, status=status
+        )
     code = code_in(error)
     # All but cancelled requests may succeed the next time: `batch_expired`, for example.
-    return Result(name, "cancelled" if code == "batch_cancelled" else "failed", why=code)
+    return Result(name, "cancelled" if code == "batch_cancelled" else "failed", reason=code)
 
 
 class OpenAIBatches(FileBatches):
@@ -501,14 +503,14 @@ class OpenAIBatches(FileBatches):
         )
         return made.id
 
-    async def find(self, sought: Sought) -> str | None:
+    async def find(self, lost: LostBatch) -> str | None:
         """Return the id of the batch with the name, among the newest."""
         try:
             page = await self._client.batches.list(limit=_LOOKED_THROUGH)
         except Exception as error:
             raise translated(error, self._destination.api, "listing batches") from error
         names = {mapping(batch.metadata).get(_NAME): batch.id for batch in page.data}
-        return names.get(sought.submission)
+        return names.get(lost.submission)
 
     async def _retrieve(self, batch: str) -> tuple[Any, float | None]:
         raw = await self._client.batches.with_raw_response.retrieve(batch)
@@ -562,9 +564,9 @@ class LiteLLMBatches(FileBatches):
         )
         return made.id
 
-    async def find(self, sought: Sought) -> str | None:
+    async def find(self, lost: LostBatch) -> str | None:
         """Return None: it is unknown which providers retain a batch's name."""
-        del sought
+        del lost
         return None
 
     async def _retrieve(self, batch: str) -> tuple[Any, float | None]:
@@ -653,7 +655,7 @@ class AnthropicBatches:
             raise translated(error, self._destination.api, "submitting a batch") from error
         return made.id
 
-    async def find(self, sought: Sought) -> str | None:
+    async def find(self, lost: LostBatch) -> str | None:
         """Return the id of the one batch created at that time with as many requests.
 
         Anthropic's batches have no names. If it is another batch after all, its results lack the
@@ -666,13 +668,13 @@ class AnthropicBatches:
         fitting = [
             batch.id
             for batch in page.data
-            if batch.id not in sought.known
-            and -_SKEW_S <= batch.created_at.timestamp() - sought.begun <= _LATEST_S
-            and sum(getattr(batch.request_counts, name) for name in _COUNTS) == sought.requests
+            if batch.id not in lost.known
+            and -_SKEW_S <= batch.created_at.timestamp() - lost.started_at <= _LATEST_S
+            and sum(getattr(batch.request_counts, name) for name in _COUNTS) == lost.requests
         ]
         return fitting[0] if len(fitting) == 1 else None
 
-    async def look(self, batch: str) -> Standing:
+    async def status(self, batch: str) -> BatchStatus:
         """Return the progress of a batch."""
         try:
             raw = await self._client.messages.batches.with_raw_response.retrieve(batch)
@@ -680,12 +682,12 @@ class AnthropicBatches:
         except Exception as error:
             raise translated(error, self._destination.api, f"looking at {batch!r}") from error
         if found.processing_status != "ended":
-            return Standing(retry_after_s=retry_after_s(raw.headers))
-        return Standing(ended=True, files=(batch,))
+            return BatchStatus(retry_after_s=retry_after_s(raw.headers))
+        return BatchStatus(ended=True, files=(batch,))
 
-    async def results(self, batch: str, standing: Standing) -> AsyncIterator[Result]:
+    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:
         """Yield the results of the requests, in any order."""
-        del standing
+        del status
         batches = self._client.messages.batches.with_streaming_response
         try:
             async with (
@@ -721,11 +723,11 @@ def _anthropic_result(line: Mapping[str, Any]) -> Result | None:
     if kind == "succeeded":
         return Result(name, "answered", mapping(result.get("message")))
     if kind == "canceled":
-        return Result(name, "cancelled", why="canceled")
+        return Result(name, "cancelled", reason="canceled")
     if kind == "expired":
-        return Result(name, "failed", why="expired")
+        return Result(name, "failed", reason="expired")
     # The error is nested in a response of its own: {"type": "error", "error": {"type": ...}}.
     error = mapping(result.get("error"))
     code = code_in(mapping(error.get("error")) or error)
     fate = "refused" if code in _LASTING else "failed"
-    return Result(name, fate, why=code, status=_STATUS.get(code))
+    return Result(name, fate, reason=code, status=_STATUS.get(code))

@@ -39,12 +39,12 @@ from resay.providers.batching.formats import (
     MB,
     AnthropicBatches,
     BatchApi,
+    BatchStatus,
     Destination,
     LiteLLMBatches,
+    LostBatch,
     OpenAIBatches,
     Result,
-    Sought,
-    Standing,
     encoded,
     request_id,
 )
@@ -142,14 +142,14 @@ class Ledger:
         """Record the batch id that the provider returned."""
         await self._do(lambda c: c.execute(_NAME, (batch, submission)))
 
-    async def sought(self, submission: str) -> Sought:
+    async def lost_batch(self, submission: str) -> LostBatch:
         """Return what identifies a batch whose id was not recorded."""
 
-        def read(connection: sqlite3.Connection) -> Sought:
+        def read(connection: sqlite3.Connection) -> LostBatch:
             (begun,) = connection.execute(_BEGUN, (submission,)).fetchone()
             (count,) = connection.execute(_COUNT, (submission,)).fetchone()
             known = frozenset(batch for (batch,) in connection.execute(_KNOWN))
-            return Sought(submission, begun, count, known)
+            return LostBatch(submission, begun, count, known)
 
         return await self._do(read)
 
@@ -257,7 +257,9 @@ class BatchProvider:
 
     def __init__(self, config: BatchCallsConfig, *, sleep: Sleep = anyio.sleep) -> None:
         self._config = config
-        self._desks: PerLoop[_Desk] = PerLoop(partial(_Desk, config, sleep), _Desk.aclose)
+        self._loops: PerLoop[_LoopBatches] = PerLoop(
+            partial(_LoopBatches, config, sleep), _LoopBatches.aclose
+        )
 
     def __repr__(self) -> str:
         return f"BatchProvider(state={self._config.state!r})"
@@ -284,8 +286,8 @@ class BatchProvider:
         """
         if n != 1:
             raise ProviderRefusedError("a request of a batch gives one answer", status=400)
-        desk = await self._desks.get()
-        return await desk.answer(query)
+        batches = await self._loops.get()
+        return await batches.answer(query)
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
         """Refuse: answers of a batch cannot be streamed.
@@ -301,7 +303,7 @@ class BatchProvider:
 
     async def aclose(self) -> None:
         """Stop waiting in the running event loop. A later run finds submitted requests again."""
-        await self._desks.aclose()
+        await self._loops.aclose()
 
 
 @dataclass(eq=False, slots=True)
@@ -312,14 +314,14 @@ class _Request:
     line: bytes
     key: str
     api: BatchApi
-    landed: anyio.Event = field(default_factory=anyio.Event)
+    done: anyio.Event = field(default_factory=anyio.Event)
     outcome: Mapping[str, Any] | ProviderError | None = None
-    readers: int = 0
+    waiters: int = 0
     failures: int = 0
 
 
 @dataclass(eq=False, slots=True)
-class _Pile:
+class _PendingBatch:
     """The requests collected for one destination and not submitted yet."""
 
     key: str
@@ -330,7 +332,7 @@ class _Pile:
 
 
 @dataclass(eq=False, slots=True)
-class _Watch:
+class _SubmittedBatch:
     """A submitted batch whose results are pending."""
 
     submission: str
@@ -358,7 +360,7 @@ def open_batches(config: BatchCallsConfig) -> BatchProvider:
         return _opened.setdefault(config, BatchProvider(config))
 
 
-class _Desk:
+class _LoopBatches:
     """The requests collected and pending in one event loop."""
 
     def __init__(self, config: BatchCallsConfig, sleep: Sleep) -> None:
@@ -368,8 +370,8 @@ class _Desk:
         self._apis: dict[str, BatchApi] = {}
         self._making = anyio.Lock()
         self._requests: dict[str, _Request] = {}
-        self._piles: dict[str, _Pile] = {}
-        self._watches: dict[str, _Watch] = {}
+        self._pending: dict[str, _PendingBatch] = {}
+        self._by_submission: dict[str, _SubmittedBatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def aclose(self) -> None:
@@ -378,8 +380,8 @@ class _Desk:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        stopped = ProviderError("nobody waits for batches any more; run again to go on")
-        self._land_all(self._requests.values(), stopped)
+        stopped = ProviderError("the batch provider was closed; run again to continue waiting")
+        self._complete_all(self._requests.values(), stopped)
         for api in self._apis.values():
             # A client that fails to close must not keep the others open.
             with suppress(Exception):
@@ -393,12 +395,12 @@ class _Desk:
         try:
             request = await self._collected(query)
         except (ConfigurationError, ProviderError) as error:
-            raise _told(error) from error
-        request.readers += 1
+            raise _as_provider_error(error) from error
+        request.waiters += 1
         try:
-            await request.landed.wait()
+            await request.done.wait()
         finally:
-            request.readers -= 1
+            request.waiters -= 1
             self._leave(request)
         if isinstance(request.outcome, ProviderError):
             raise request.outcome
@@ -410,8 +412,8 @@ class _Desk:
         name = request_id(query)
         if name is None:
             raise ProviderRefusedError(
-                "a provider parameter holds what JSON does not know, and cannot go into a batch;"
-                " give texts, numbers, lists and mappings"
+                "a provider parameter holds a value that JSON cannot represent, so it cannot be"
+                " batched; give texts, numbers, lists and mappings"
             )
         key = destination.key
         if key not in self._apis:
@@ -438,17 +440,17 @@ class _Desk:
 
     def _leave(self, request: _Request) -> None:
         """Withdraw a request that nobody waits for any more, unless it is submitted."""
-        pile = self._piles.get(request.key)
-        if request.readers or pile is None or pile.requests.get(request.name) is not request:
+        pending = self._pending.get(request.key)
+        if request.waiters or pending is None or pending.requests.get(request.name) is not request:
             return
-        del pile.requests[request.name], self._requests[request.name]
-        pile.size -= len(request.line) + 1
+        del pending.requests[request.name], self._requests[request.name]
+        pending.size -= len(request.line) + 1
 
-    def _land(self, request: _Request, outcome: Mapping[str, Any] | ProviderError) -> None:
+    def _complete(self, request: _Request, outcome: Mapping[str, Any] | ProviderError) -> None:
         if self._requests.get(request.name) is request:
             del self._requests[request.name]
         request.outcome = outcome
-        request.landed.set()
+        request.done.set()
 
     # Collecting
 
@@ -457,88 +459,90 @@ class _Desk:
 
     def _add(self, request: _Request) -> None:
         size = len(request.line) + 1
-        pile = self._piles.get(request.key)
-        if pile is not None and pile.size + size > self._most_bytes(request.api):
-            self._close_pile(pile)
-            pile = None
-        if pile is None:
-            pile = self._piles[request.key] = _Pile(request.key, request.api)
-            self._start(pile.requests, self._collect(pile))
-        pile.requests[request.name] = request
-        pile.size += size
-        pile.added += 1
-        if len(pile.requests) >= min(self._config.max_requests, request.api.max_requests):
-            self._close_pile(pile)
+        pending = self._pending.get(request.key)
+        if pending is not None and pending.size + size > self._most_bytes(request.api):
+            self._close_pending(pending)
+            pending = None
+        if pending is None:
+            pending = self._pending[request.key] = _PendingBatch(request.key, request.api)
+            self._start(pending.requests, self._collect(pending))
+        pending.requests[request.name] = request
+        pending.size += size
+        pending.added += 1
+        if len(pending.requests) >= min(self._config.max_requests, request.api.max_requests):
+            self._close_pending(pending)
 
-    async def _collect(self, pile: _Pile) -> None:
-        """Submit a pile once no more requests arrive."""
+    async def _collect(self, pending: _PendingBatch) -> None:
+        """Submit the requests once no more requests arrive."""
         seen = -1
-        while seen != pile.added:
-            seen = pile.added
+        while seen != pending.added:
+            seen = pending.added
             await self._sleep(self._config.wait_s)
-            if self._piles.get(pile.key) is not pile:
+            if self._pending.get(pending.key) is not pending:
                 return
-        self._close_pile(pile)
+        self._close_pending(pending)
 
-    def _close_pile(self, pile: _Pile) -> None:
-        del self._piles[pile.key]
-        if pile.requests:
-            self._start(pile.requests, self._flush(pile))
+    def _close_pending(self, pending: _PendingBatch) -> None:
+        del self._pending[pending.key]
+        if pending.requests:
+            self._start(pending.requests, self._flush(pending))
 
     # Submitting
 
-    async def _flush(self, pile: _Pile) -> None:
+    async def _flush(self, pending: _PendingBatch) -> None:
         """Resume requests that were submitted before, and submit the rest."""
-        known = await self._ledger.look_up(list(pile.requests))
-        new = {name: r for name, r in pile.requests.items() if name not in known}
+        known = await self._ledger.look_up(list(pending.requests))
+        new = {name: r for name, r in pending.requests.items() if name not in known}
         # By submission, each with its batch id if known.
         old: dict[tuple[str, str | None], dict[str, _Request]] = {}
         for name, found in known.items():
-            request = pile.requests[name]
+            request = pending.requests[name]
             if found.body is not None:
-                self._land(request, found.body)
+                self._complete(request, found.body)
             else:
                 old.setdefault((found.submission, found.batch), {})[name] = request
         for (submission, batch), requests in old.items():
             if batch is None:
                 # The earlier process ended between submitting the batch and recording its id.
-                sought = await self._ledger.sought(submission)
-                batch = await self._again(partial(pile.api.find, sought))
+                lost = await self._ledger.lost_batch(submission)
+                batch = await self._with_retries(partial(pending.api.find, lost))
                 if batch is None:
                     await self._ledger.close_batch(submission)
                     new |= requests
                     continue
                 await self._ledger.submitted(submission, batch)
-            self._resume(submission, batch, pile, requests)
+            self._resume(submission, batch, pending, requests)
         if new:
             # In its own task: if it fails, the others still wait for their existing batches.
-            self._start(new, self._submit(pile, new))
+            self._start(new, self._submit(pending, new))
 
     def _resume(
-        self, submission: str, batch: str, pile: _Pile, requests: dict[str, _Request]
+        self, submission: str, batch: str, pending: _PendingBatch, requests: dict[str, _Request]
     ) -> None:
-        watch = self._watches.get(submission)
-        if watch is not None:
-            watch.requests |= requests
+        submitted = self._by_submission.get(submission)
+        if submitted is not None:
+            submitted.requests |= requests
             return
         _log.info("waiting for batch %r of an earlier run", batch)
-        watch = _Watch(submission, batch, pile.api, pile.key, requests)
-        self._begin(watch, new=False)
+        submitted = _SubmittedBatch(submission, batch, pending.api, pending.key, requests)
+        self._begin(submitted, new=False)
 
-    async def _submit(self, pile: _Pile, requests: dict[str, _Request]) -> None:
+    async def _submit(self, pending: _PendingBatch, requests: dict[str, _Request]) -> None:
         submission = uuid4().hex
         await self._ledger.intend(submission, requests)
         lines = [request.line for request in requests.values()]
         try:
-            batch = await self._submitted(pile.api, lines, submission)
+            batch = await self._submit_with_retries(pending.api, lines, submission)
         except Exception:
             await self._ledger.close_batch(submission)
             raise
         await self._ledger.submitted(submission, batch)
         _log.info("submitted %d requests as batch %r", len(requests), batch)
-        self._begin(_Watch(submission, batch, pile.api, pile.key, requests), new=True)
+        self._begin(
+            _SubmittedBatch(submission, batch, pending.api, pending.key, requests), new=True
+        )
 
-    async def _submitted(self, api: BatchApi, lines: list[bytes], submission: str) -> str:
+    async def _submit_with_retries(self, api: BatchApi, lines: list[bytes], submission: str) -> str:
         tried = 0
         while True:
             try:
@@ -548,7 +552,7 @@ class _Desk:
                 # Without an answer, the batch may have been created all the same.
                 if error.retryable and (error.status is None or error.status >= 500):
                     with suppress(ProviderError):
-                        found = await api.find(await self._ledger.sought(submission))
+                        found = await api.find(await self._ledger.lost_batch(submission))
                         if found is not None:
                             return found
                 if not error.retryable or tried > self._config.retries:
@@ -556,7 +560,7 @@ class _Desk:
                 pause = error.retry_after_s
             await self._sleep(_pause(pause, self._config.poll_s))
 
-    async def _again(self, ask: Callable[[], Awaitable[str | None]]) -> str | None:
+    async def _with_retries(self, ask: Callable[[], Awaitable[str | None]]) -> str | None:
         """Retry until there is an answer, or no point in retrying."""
         tried = 0
         while True:
@@ -571,142 +575,150 @@ class _Desk:
 
     # Waiting
 
-    def _begin(self, watch: _Watch, *, new: bool) -> None:
-        self._watches[watch.submission] = watch
-        self._start(watch.requests, self._follow(watch, new=new))
+    def _begin(self, submitted: _SubmittedBatch, *, new: bool) -> None:
+        self._by_submission[submitted.submission] = submitted
+        self._start(submitted.requests, self._follow(submitted, new=new))
 
-    async def _follow(self, watch: _Watch, *, new: bool) -> None:
+    async def _follow(self, submitted: _SubmittedBatch, *, new: bool) -> None:
         try:
-            await self._wait(watch, new=new)
+            await self._wait(submitted, new=new)
         finally:
-            self._watches.pop(watch.submission, None)
-            watch.ended.set()
+            self._by_submission.pop(submitted.submission, None)
+            submitted.ended.set()
 
-    async def _wait(self, watch: _Watch, *, new: bool) -> None:
+    async def _wait(self, submitted: _SubmittedBatch, *, new: bool) -> None:
         wait, failures = self._config.poll_s, 0
         if new:
             await self._sleep(wait)
         while True:
             try:
-                standing = await watch.api.look(watch.batch)
-                if standing.ended:
-                    return await self._finish(watch, standing)
-                failures, pause = 0, standing.retry_after_s
+                status = await submitted.api.status(submitted.batch)
+                if status.ended:
+                    return await self._finish(submitted, status)
+                failures, pause = 0, status.retry_after_s
             except ProviderError as error:
                 failures += 1
                 if error.status == 404:
-                    return await self._gone(watch)
+                    return await self._gone(submitted)
                 if not error.retryable or failures > _PATIENCE:
                     raise
                 pause = error.retry_after_s
             wait = min(wait * _GROWTH, self._config.longest_poll_s)
             await self._sleep(_pause(pause, wait))
 
-    async def _gone(self, watch: _Watch) -> None:
+    async def _gone(self, submitted: _SubmittedBatch) -> None:
         _log.warning(
             "batch %r is not known to the provider any more; its requests are sent again",
-            watch.batch,
+            submitted.batch,
         )
-        await self._ledger.close_batch(watch.submission)
-        self._fail_each(watch, "the batch is gone")
+        await self._ledger.close_batch(submitted.submission)
+        self._fail_each(submitted, "the batch is gone")
 
-    async def _finish(self, watch: _Watch, standing: Standing) -> None:
+    async def _finish(self, submitted: _SubmittedBatch, status: BatchStatus) -> None:
         """Deliver the results of a batch, and resend requests that may succeed."""
-        if standing.problem is not None:
-            return await self._refused(watch, standing)
+        if status.problem is not None:
+            return await self._refused(submitted, status)
         others: dict[str, Result] = {}
         kept: dict[str, Mapping[str, Any]] = {}
-        async for result in watch.api.results(watch.batch, standing):
-            if result.fate == "answered":
+        async for result in submitted.api.results(submitted.batch, status):
+            if result.kind == "answered":
                 kept[result.request_id] = result.body
             else:
                 others[result.request_id] = result
             if len(kept) >= _WRITTEN:
-                await self._keep(watch, kept)
+                await self._keep(submitted, kept)
                 kept = {}
-        await self._keep(watch, kept)
+        await self._keep(submitted, kept)
         # No more requests can join; those that joined during the reading may have missed theirs.
-        self._watches.pop(watch.submission, None)
-        known = await self._ledger.look_up([r.name for r in _waited(watch)])
+        self._by_submission.pop(submitted.submission, None)
+        known = await self._ledger.look_up([r.name for r in _unanswered(submitted)])
         for name, found in known.items():
             if found.body is not None:
-                self._land(watch.requests[name], found.body)
-        await self._ledger.close_batch(watch.submission)
-        for request in _waited(watch):
-            self._fail(request, others.get(request.name), watch, standing)
-        _log.info("batch %r has ended", watch.batch)
+                self._complete(submitted.requests[name], found.body)
+        await self._ledger.close_batch(submitted.submission)
+        for request in _unanswered(submitted):
+            self._fail(request, others.get(request.name), submitted, status)
+        _log.info("batch %r has ended", submitted.batch)
         return None
 
-    async def _keep(self, watch: _Watch, bodies: Mapping[str, Mapping[str, Any]]) -> None:
+    async def _keep(
+        self, submitted: _SubmittedBatch, bodies: Mapping[str, Mapping[str, Any]]
+    ) -> None:
         if bodies:
             await self._ledger.keep(bodies)
         for name, body in bodies.items():
-            request = watch.requests.get(name)
+            request = submitted.requests.get(name)
             if request is not None:
-                self._land(request, body)
+                self._complete(request, body)
 
-    async def _refused(self, watch: _Watch, standing: Standing) -> None:
-        await self._ledger.close_batch(watch.submission)
-        self._watches.pop(watch.submission, None)
-        if not standing.full:
-            self._land_all(
-                _waited(watch),
+    async def _refused(self, submitted: _SubmittedBatch, status: BatchStatus) -> None:
+        await self._ledger.close_batch(submitted.submission)
+        self._by_submission.pop(submitted.submission, None)
+        if not status.at_capacity:
+            self._complete_all(
+                _unanswered(submitted),
                 ProviderRefusedError(
-                    f"the batch {watch.batch!r} was refused as a whole: {standing.problem}; see the"
-                    " provider's page of batches"
+                    f"the batch {submitted.batch!r} was refused as a whole: {status.problem}; see"
+                    " the provider's page of batches"
                 ),
             )
             return
         # Providers limit pending batches. Our own make room when they end.
-        ahead = next((w for w in self._watches.values() if w.key == watch.key), None)
+        ahead = next((w for w in self._by_submission.values() if w.key == submitted.key), None)
         if ahead is None:
             await self._sleep(self._config.longest_poll_s)
-            self._fail_each(watch, f"{standing.problem}: lower `calls.max_requests`")
+            self._fail_each(submitted, f"{status.problem}: lower `calls.max_requests`")
             return
         _log.info(
             "batch %r is too much for the provider now; it is sent again when %r has ended",
-            *(watch.batch, ahead.batch),
+            *(submitted.batch, ahead.batch),
         )
         await ahead.ended.wait()
-        for request in _waited(watch):
+        for request in _unanswered(submitted):
             self._add_again(request)
 
     def _fail(
-        self, request: _Request, result: Result | None, watch: _Watch, standing: Standing
+        self,
+        request: _Request,
+        result: Result | None,
+        submitted: _SubmittedBatch,
+        status: BatchStatus,
     ) -> None:
         """Handle a request without an answer: fail it, or send it again."""
-        if standing.cancelled if result is None else result.fate == "cancelled":
-            told = f"the batch {watch.batch!r} was cancelled at the provider; run again to send it"
-            self._land(request, ProviderRefusedError(told))
-        elif result is not None and result.fate == "refused":
-            told = f"a request of the batch {watch.batch!r} was refused: {result.why}"
-            self._land(request, ProviderRefusedError(told, status=result.status))
+        if status.cancelled if result is None else result.kind == "cancelled":
+            message = (
+                f"the batch {submitted.batch!r} was cancelled at the provider; run again to send it"
+            )
+            self._complete(request, ProviderRefusedError(message))
+        elif result is not None and result.kind == "refused":
+            message = f"a request of the batch {submitted.batch!r} was refused: {result.reason}"
+            self._complete(request, ProviderRefusedError(message, status=result.status))
         else:
-            self._fail_once(request, "no answer" if result is None else result.why)
+            self._fail_once(request, "no answer" if result is None else result.reason)
 
-    def _fail_each(self, watch: _Watch, why: str) -> None:
-        for request in _waited(watch):
+    def _fail_each(self, submitted: _SubmittedBatch, why: str) -> None:
+        for request in _unanswered(submitted):
             self._fail_once(request, why)
 
     def _fail_once(self, request: _Request, why: str) -> None:
         request.failures += 1
         if request.failures > self._config.retries:
-            told = f"{request.failures} batches gave no answer to a request; the last: {why}"
-            self._land(request, ProviderError(told))
+            message = f"{request.failures} batches gave no answer to a request; the last: {why}"
+            self._complete(request, ProviderError(message))
         else:
             self._add_again(request)
 
     def _add_again(self, request: _Request) -> None:
-        if request.readers:
+        if request.waiters:
             self._add(request)
         elif self._requests.get(request.name) is request:
             del self._requests[request.name]
 
     # Tasks
 
-    def _land_all(self, requests: Iterable[_Request], error: ProviderError) -> None:
+    def _complete_all(self, requests: Iterable[_Request], error: ProviderError) -> None:
         for request in list(requests):
-            self._land(request, error)
+            self._complete(request, error)
 
     def _start(self, requests: Mapping[str, _Request], work: Coroutine[Any, Any, None]) -> None:
         """Run work in the background; if it fails, its waiting requests get the error."""
@@ -716,8 +728,8 @@ class _Desk:
                 await work
             # Waiters must get an error of any type, or they would wait forever.
             except Exception as error:
-                waiting = [r for r in requests.values() if not r.landed.is_set()]
-                self._land_all(waiting, _told(error))
+                waiting = [r for r in requests.values() if not r.done.is_set()]
+                self._complete_all(waiting, _as_provider_error(error))
 
         # An empty context: neither the span nor the deadline of the first caller applies to it.
         task = contextvars.Context().run(asyncio.get_running_loop().create_task, run())
@@ -730,8 +742,8 @@ def _pause(asked: float | None, otherwise: float) -> float:
     return otherwise if asked is None else min(max(asked, 0.0), _LONGEST_WAIT_S)
 
 
-def _waited(watch: _Watch) -> list[_Request]:
-    return [request for request in watch.requests.values() if not request.landed.is_set()]
+def _unanswered(submitted: _SubmittedBatch) -> list[_Request]:
+    return [request for request in submitted.requests.values() if not request.done.is_set()]
 
 
 def _api(destination: Destination) -> BatchApi:
@@ -742,7 +754,7 @@ def _api(destination: Destination) -> BatchApi:
     return OpenAIBatches(destination)
 
 
-def _told(error: Exception) -> ProviderError:
+def _as_provider_error(error: Exception) -> ProviderError:
     """Return an error as a ProviderError, the only kind that callers have to handle."""
     if isinstance(error, ProviderError):
         return error

@@ -36,31 +36,31 @@ Outcome = Completion | Exception | None
 """An answer; an error instead; or None, and the waiter must send the request itself."""
 
 
-class Flight:
+class InFlight:
     """One answer that is being requested."""
 
     def __init__(self) -> None:
         # Created by the first waiter: usually there is none.
-        self._landed: anyio.Event | None = None
-        self._has_landed = False
+        self._done: anyio.Event | None = None
+        self._is_done = False
         self._outcome: Outcome = None
 
-    def land(self, outcome: Outcome) -> None:
+    def set_outcome(self, outcome: Outcome) -> None:
         """Set the outcome and wake all waiters."""
         self._outcome = outcome
-        self._has_landed = True
-        if self._landed is not None:
-            self._landed.set()
+        self._is_done = True
+        if self._done is not None:
+            self._done.set()
 
     async def wait(self) -> Outcome:
         """Wait for the outcome and return it."""
-        if not self._has_landed:
-            self._landed = self._landed or anyio.Event()
-            await self._landed.wait()
+        if not self._is_done:
+            self._done = self._done or anyio.Event()
+            await self._done.wait()
         return self._outcome
 
 
-class Flights:
+class RequestsInFlight:
     """Requests in flight, separately for each event loop.
 
     Not shared across loops: a blocking call stops its loop, and a request in another loop that
@@ -69,27 +69,27 @@ class Flights:
     """
 
     def __init__(self) -> None:
-        self._under_way: dict[tuple[asyncio.AbstractEventLoop, str], Flight] = {}
+        self._entries: dict[tuple[asyncio.AbstractEventLoop, str], InFlight] = {}
 
-    def claim(self, keys: Sequence[str]) -> tuple[list[str], dict[str, Flight]]:
-        """Claim the keys that are not in flight; the caller must land each, even on failure.
+    def claim(self, keys: Sequence[str]) -> tuple[list[str], dict[str, InFlight]]:
+        """Claim the keys that are not in flight; the caller must complete each, even on failure.
 
         Args:
             keys: The keys of the answers.
 
         Returns:
-            The keys that the caller must now request, and the flights of the others.
+            The keys that the caller must now request, and the in-flight requests for the others.
         """
         loop = asyncio.get_running_loop()
         # Only this loop's own thread changes this loop's entries.
-        followed = {k: self._under_way[loop, k] for k in keys if (loop, k) in self._under_way}
-        led = [key for key in keys if key not in followed]
-        self._under_way.update({(loop, key): Flight() for key in led})
-        return led, followed
+        others = {k: self._entries[loop, k] for k in keys if (loop, k) in self._entries}
+        claimed = [key for key in keys if key not in others]
+        self._entries.update({(loop, key): InFlight() for key in claimed})
+        return claimed, others
 
-    def land(self, key: str, outcome: Outcome) -> None:
+    def complete(self, key: str, outcome: Outcome) -> None:
         """Set the outcome of a claimed key and wake all waiters."""
-        self._under_way.pop((asyncio.get_running_loop(), key)).land(outcome)
+        self._entries.pop((asyncio.get_running_loop(), key)).set_outcome(outcome)
 
 
 # Increment it whenever keys or records are computed differently.
@@ -313,14 +313,14 @@ class Cache:
 
     Attributes:
         store: The store.
-        flights: The requests in flight.
+        in_flight: The requests in flight.
     """
 
     def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.store = store
-        self.flights = Flights()
+        self.in_flight = RequestsInFlight()
         self._clock = clock
-        self._rests_until = float("-inf")
+        self._paused_until = float("-inf")
         self._has_warned = False
 
     def __repr__(self) -> str:
@@ -344,18 +344,18 @@ class Cache:
         await self.store.aclose()
 
     async def _attempt(self, work: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        if self._clock() < self._rests_until:
+        if self._clock() < self._paused_until:
             return otherwise
         try:
             with anyio.fail_after(_PATIENCE_S):
                 return await work()
         # A store's error, of any type, costs its answers only, never the check.
         except Exception as error:
-            self._rest(error)
+            self._pause(error)
             return otherwise
 
-    def _rest(self, error: Exception) -> None:
-        self._rests_until = self._clock() + _REST_S
+    def _pause(self, error: Exception) -> None:
+        self._paused_until = self._clock() + _REST_S
         level = logging.DEBUG if self._has_warned else logging.WARNING
         self._has_warned = True
         # Only our own errors are known to hold neither content nor a password.
@@ -428,16 +428,16 @@ class _Request:
     async def run(self) -> Completions:
         wanted = list(self._keys)
         while wanted:
-            # Our own keys land before we wait for others, or two requests could deadlock.
-            led, followed = self._cache.flights.claim(wanted)
-            await self._lead(led)
-            outcomes = {key: await flight.wait() for key, flight in followed.items()}
+            # Our own keys are completed before we wait for others, or two requests could deadlock.
+            claimed, others = self._cache.in_flight.claim(wanted)
+            await self._fetch(claimed)
+            outcomes = {key: await request.wait() for key, request in others.items()}
             for key, outcome in outcomes.items():
-                self._take(key, outcome)
+                self._add(key, outcome)
             wanted = [key for key, outcome in outcomes.items() if outcome is None]
         return self._result()
 
-    async def _lead(self, keys: list[str]) -> None:
+    async def _fetch(self, keys: list[str]) -> None:
         error: Exception | None = None
         try:
             self._answers.update(await self._cache.get(keys) if keys else {})
@@ -449,7 +449,7 @@ class _Request:
                 answer = self._answers.get(key)
                 if answer is not None and answer.raw is not None:
                     answer = replace(answer, raw=None)
-                self._cache.flights.land(key, error if answer is None else answer)
+                self._cache.in_flight.complete(key, error if answer is None else answer)
 
     async def _ask(self, keys: list[str]) -> Exception | None:
         """Request answers; return an error if it applies to all of their waiters."""
@@ -466,7 +466,7 @@ class _Request:
         await self._cache.put(fresh)
         return None
 
-    def _take(self, key: str, outcome: Outcome) -> None:
+    def _add(self, key: str, outcome: Outcome) -> None:
         if isinstance(outcome, Completion):
             self._answers[key] = outcome
         elif outcome is not None and outcome not in self._failures:

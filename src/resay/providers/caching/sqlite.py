@@ -93,12 +93,12 @@ class SqliteStore:
     def begin(self) -> None:
         """Reset to nothing open and nothing pending: on creation, and in a forked process."""
         self._lock = threading.Lock()
-        self._waiting: dict[str, tuple[bytes, float]] = {}
-        self._trouble: StoreError | None = None
+        self._unwritten: dict[str, tuple[bytes, float]] = {}
+        self._pending_error: StoreError | None = None
         self._loops = 0
         self._users: PerLoop[None] = PerLoop(self._enter, self._leave)
-        self._reading = _Desk(self._path)
-        self._writing = _Desk(self._path)
+        self._reading = _Worker(self._path)
+        self._writing = _Worker(self._path)
 
     def __repr__(self) -> str:
         return f"SqliteStore({str(self._path)!r})"
@@ -110,10 +110,10 @@ class SqliteStore:
             StoreError: The file cannot be read.
         """
         await self._users.get()
-        self._complain()
+        self._raise_pending_error()
         now = self._clock()
         with self._lock:
-            waiting = {key: self._waiting[key] for key in keys if key in self._waiting}
+            waiting = {key: self._unwritten[key] for key in keys if key in self._unwritten}
         fresh = {key: data for key, (data, expires) in waiting.items() if expires > now}
         rest = [key for key in keys if key not in waiting]
         if not rest:
@@ -134,10 +134,10 @@ class SqliteStore:
             rows = [(key, data, expires) for key, data in entries.items()]
             await self._writing.do(lambda connection: self._write(connection, rows))
             return
-        self._complain()
+        self._raise_pending_error()
         with self._lock:
-            idle = not self._waiting
-            self._waiting.update({key: (data, expires) for key, data in entries.items()})
+            idle = not self._unwritten
+            self._unwritten.update({key: (data, expires) for key, data in entries.items()})
         # If answers are waiting already, the drain that writes them takes these too.
         if idle:
             self._writing.submit(self._drain).add_done_callback(self._drained)
@@ -159,7 +159,7 @@ class SqliteStore:
                 await asyncio.wrap_future(closed)
 
     def _close(self) -> list[Future[None]]:
-        # They finish pending jobs first: a desk runs its jobs in order.
+        # They finish pending jobs first: a worker runs its jobs in order.
         return [self._writing.close(), self._reading.close()]
 
     @property
@@ -173,24 +173,24 @@ class SqliteStore:
             with suppress(Exception):
                 closed.result(_LAST_CHANCE_S)
 
-    def _complain(self) -> None:
+    def _raise_pending_error(self) -> None:
         """Raise the error of a deferred write since the last call, once."""
-        trouble, self._trouble = self._trouble, None
-        if trouble is not None:
-            raise trouble
+        error, self._pending_error = self._pending_error, None
+        if error is not None:
+            raise error
 
     def _drain(self, connection: sqlite3.Connection) -> None:
         while True:
             with self._lock:
-                batch = dict(self._waiting)
+                batch = dict(self._unwritten)
             if not batch:
                 return
             self._write(connection, [(key, *kept) for key, kept in batch.items()])
             with self._lock:
                 for key, kept in batch.items():
                     # Newer data may have been set in the meantime.
-                    if self._waiting[key] is kept:
-                        del self._waiting[key]
+                    if self._unwritten[key] is kept:
+                        del self._unwritten[key]
 
     def _drained(self, drain: Future[None]) -> None:
         error = drain.exception()
@@ -198,8 +198,8 @@ class SqliteStore:
             return
         # Answers that could not be written are dropped and requested again.
         with self._lock:
-            self._waiting.clear()
-            self._trouble = StoreError(_reason(error))
+            self._unwritten.clear()
+            self._pending_error = StoreError(_reason(error))
 
     def _write(
         self, connection: sqlite3.Connection, rows: Sequence[tuple[str, bytes, float]]
@@ -220,7 +220,7 @@ class SqliteStore:
         return total
 
 
-class _Desk:
+class _Worker:
     """A connection with a thread of its own.
 
     The thread is a daemon, unlike those of an executor: it does not keep the process alive, and

@@ -150,7 +150,10 @@ def test_without_keys_litellm_looks_for_one() -> None:
                 reason="this version of langchain-litellm knows no Responses API",
             ),
         ),
-        ({"api_key": None, "openai_api_key": "k", "model": "gpt-4o"}, "which is the model's"),
+        (
+            {"api_key": None, "openai_api_key": "k", "model": "gpt-4o"},
+            "model 'gpt-4o' names no provider",
+        ),
     ],
 )
 def test_a_model_is_unmapped(fields: dict[str, Any], reason: str) -> None:
