@@ -146,4 +146,4 @@ def test_a_row_of_another_shape_is_named(data, name):
 def test_a_model_that_is_for_no_method_is_refused(data):
     result = invoke("aggrefact", "--data", data, "--methods", "facts", "--model", "mine")
     assert result.exit_code == 2
-    assert "none of the methods with a model" in " ".join(result.output.replace("│", "").split())
+    assert "none of the methods has a model" in " ".join(result.output.replace("│", "").split())

@@ -154,7 +154,7 @@ def test_a_database_of_something_else_is_left_alone(folder: Path, tmp_path: Path
     connection.close()
     before = index.read_bytes()
     for use in (lambda: index_folder(folder, index), lambda: find(folder, "tower", index)):
-        with pytest.raises(ConfigurationError, match="something else; name another"):
+        with pytest.raises(ConfigurationError, match="another kind of database; name another"):
             use()
     assert index.read_bytes() == before
 

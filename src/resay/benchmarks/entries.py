@@ -148,8 +148,10 @@ def _assigned(text: str, takers: Sequence[str]) -> tuple[str, str | ModelConfig]
     named = bool(sign) and method in registry()
     if named and method in takers:
         return method, _model(model)
+    if not takers:
+        raise ConfigurationError(f"none of the methods has a model, so {text!r} is not used")
     if named or len(takers) != 1:
-        known = ", ".join(takers) or "none"
+        known = ", ".join(takers)
         raise ConfigurationError(
             f"{text!r} matches no method that has a model; pass METHOD=MODEL with one of: {known}"
         )
