@@ -48,8 +48,6 @@ def test_the_language_is_that_of_the_most_common_words(language: str, text: str)
     [
         "",
         "Sydney 1932",
-        # Common words of several languages alone.
-        "in",
         "橋は1932年に開通した。",
         # Languages without rules are not taken for their neighbours.
         "El pont és al nord i va ser construït per la ciutat.",
@@ -60,6 +58,22 @@ def test_the_language_is_that_of_the_most_common_words(language: str, text: str)
 )
 def test_no_language(text: str) -> None:
     assert guessed(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Die Brücke misst 1.500 m.", "de"),
+        ("Kostet der Bus etwas?", "de"),
+        ("La tour mesure 1.500 m.", "fr"),
+        ("El Teide mide 3.718 m.", "es"),
+        ("in", "en"),
+    ],
+)
+def test_of_equally_likely_languages_the_first_is_taken(text: str, language: str) -> None:
+    words = re.findall(r"\w+", text.lower())
+    assert guess_language(words) == language
+    assert guess_language(words, unique=True) is None
 
 
 def test_a_text_may_be_too_short() -> None:

@@ -185,10 +185,21 @@ async def test_leases_are_counted_from_the_moment_redis_returns(
         redis.start()
         assert [await limit.try_enter() for limit in limits] == [float("inf")] * 2
         assert not one.degraded
-        await limits[0].leave()
-        assert [await limit.try_enter() for limit in limits] == [0, float("inf")]
+        for _ in range(2):
+            await limits[0].leave()
+        waits = await asyncio.gather(*(limits[0].try_enter() for _ in range(6)))
+        assert sorted(waits) == [0] * 2 + [float("inf")] * 4
         for state in (one, other):
             await state.aclose()
+
+
+async def test_a_process_never_exceeds_the_limit_whatever_redis_forgot(redis: RedisServer) -> None:
+    state, _ = states(redis, "forgotten")
+    limit = SharedLimits(state, "x", concurrency=2)
+    assert [await limit.try_enter() for _ in range(2)] == [0, 0]
+    redis.forget()
+    assert await limit.try_enter() == float("inf")
+    await state.aclose()
 
 
 async def test_a_busy_event_loop_is_not_mistaken_for_a_silent_redis(

@@ -52,6 +52,11 @@ class RedisServer:
             self._process.wait()
             self._process = None
 
+    def forget(self) -> None:
+        """Delete everything."""
+        with redis.Redis(port=self.port) as client:
+            client.flushall()
+
     def found(self) -> set[str]:
         """Return all keys."""
         with redis.Redis(port=self.port, decode_responses=True) as client:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias, TypeGuard
+from typing import Final, Literal, TypeAlias, get_args
 
 Language: TypeAlias = Literal["en", "de", "fr", "es", "it", "pt", "nl"]
 """The languages with rules and wordings of their own."""
@@ -96,7 +96,9 @@ _KNOWN: Final = frozenset(_LANGUAGES_BY_WORD)
 _WORD: Final = 2_520
 
 
-def guess_language(words: Iterable[str], *, fewest: int = 1) -> Language | None:
+def guess_language(
+    words: Iterable[str], *, fewest: int = 1, unique: bool = False
+) -> Language | None:
     """Return the language that a text is most likely written in.
 
     Each different common word counts once. A word that several languages share counts for each of
@@ -105,10 +107,12 @@ def guess_language(words: Iterable[str], *, fewest: int = 1) -> Language | None:
     Args:
         words: The words of the text, in lower case.
         fewest: How many different common words of the language the text must contain.
+        unique: Whether to return None if several languages are equally likely; otherwise, the first
+            of them in `STOP_WORDS`.
 
     Returns:
-        The language, or None if the text has too few common words, two languages are equally
-        likely, or the most likely language is none of `STOP_WORDS`.
+        The language, or None if the text has too few common words, or the most likely language is
+        none of `STOP_WORDS`.
     """
     weights: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -117,11 +121,11 @@ def guess_language(words: Iterable[str], *, fewest: int = 1) -> Language | None:
         counts.update(languages)
         for language in languages:
             weights[language] += _WORD // len(languages)
-    (best, most), (_, second) = [*weights.most_common(2), ("", 0), ("", 0)][:2]
-    if most == second or counts[best] < fewest:
+    most = max(weights.values(), default=0)
+    likely = [language for language, weight in weights.items() if weight == most]
+    if unique and len(likely) > 1:
         return None
-    return best if _has_rules(best) else None
-
-
-def _has_rules(language: str) -> TypeGuard[Language]:
-    return language in STOP_WORDS
+    for language in get_args(Language):
+        if language in likely and counts[language] >= fewest:
+            return language
+    return None

@@ -295,7 +295,8 @@ class Member:
         """Return whether Redis may not know all leases yet, since it answers again.
 
         It does not know those taken without it, or any if it was restarted. This member reports its
-        own at once, the others with their next beat.
+        own at once, the others with their next heartbeat. A restart that no call noticed is made up
+        for by the next heartbeats.
         """
         if self._has_missed:
             await self.send_heartbeat()
@@ -313,7 +314,8 @@ class Member:
         if notes is not None:
             if self._has_missed:
                 self._has_missed = False
-                self._settles_at = time.monotonic() + _RETRY_S + _BEAT_S
+                # The others try again within this time, and then send a heartbeat.
+                self._settles_at = time.monotonic() + _RETRY_S + _BEAT_S + _PATIENCE_S
             if time.monotonic() >= self._settles_at:
                 state.record_notes(notes)
 
@@ -366,6 +368,7 @@ class SharedLimits:
         self._turn = Slots(1)
         self._lock = threading.Lock()
         self._inside = 0
+        self._reserved = 0
         self._begun: deque[float] = deque()
         if state is not None:
             self._leases, self._window = state.key("leases", name), state.key("window", name)
@@ -409,18 +412,24 @@ class SharedLimits:
         if self._state is None:
             return self._enter_alone(1)
         member = await self._state.member()
-        if await member.is_settling() and not self._is_below_share(self._state.members):
+        settling = await member.is_settling()
+        if not self._reserve(self._state.members if settling else 1):
             return math.inf
         lease = member.new_lease()
         life_ms = round(_LEASE_S * 1000)
         args = (self._most or 0, self._rate or 0, lease, life_ms)
-        answer = await member.script(_ENTER, (self._leases, self._window), args)
+        try:
+            answer = await member.script(_ENTER, (self._leases, self._window), args)
+        finally:
+            with self._lock:
+                self._reserved -= 1
         if answer is None:
             wait_s = self._enter_alone(self._state.members)
         else:
             wait_s = math.inf if answer == _FULL else answer / 1000
             if not wait_s:
-                self._enter()
+                with self._lock:
+                    self._enter()
         # A lease taken without Redis counts for the other members once Redis is back.
         if not wait_s and self._most is not None:
             member.hold(self._leases, lease)
@@ -442,21 +451,27 @@ class SharedLimits:
         if self._state is not None and self._most is not None:
             await (await self._state.member()).drop(self._leases)
 
-    def _enter(self) -> None:
+    def _reserve(self, members: int) -> bool:
+        """Count an attempt, unless all that are under way would exceed a member's share."""
         with self._lock:
-            self._inside += 1
-            if self._rate is not None:
-                self._begun.append(time.monotonic())
-                while self._begun[0] < self._begun[-1] - _MINUTE_S:
-                    self._begun.popleft()
+            has_room = self._has_room(self._inside + self._reserved, members)
+            self._reserved += has_room
+            return has_room
 
-    def _is_below_share(self, members: int) -> bool:
-        return self._most is None or self._inside < max(1, self._most // members)
+    def _has_room(self, count: int, members: int) -> bool:
+        return self._most is None or count < max(1, self._most // members)
+
+    def _enter(self) -> None:
+        self._inside += 1
+        if self._rate is not None:
+            self._begun.append(time.monotonic())
+            while self._begun[0] < self._begun[-1] - _MINUTE_S:
+                self._begun.popleft()
 
     def _enter_alone(self, members: int) -> float:
         """Enter within this process's share of the limit."""
         with self._lock:
-            if not self._is_below_share(members):
+            if not self._has_room(self._inside, members):
                 return math.inf
             if self._rate is not None:
                 now, share = time.monotonic(), max(1, self._rate // members)
@@ -464,7 +479,7 @@ class SharedLimits:
                     self._begun.popleft()
                 if len(self._begun) >= share:
                     return self._begun[-share] + _MINUTE_S - now
-        self._enter()
+            self._enter()
         return 0.0
 
 

@@ -754,7 +754,9 @@ class _Update:
 
     def _language_of(self, words: Sequence[Sequence[str]]) -> str | None:
         if self._language == "auto":
-            return guess_language(islice(chain.from_iterable(words[:3]), _GUESSED_FROM))
+            return guess_language(
+                islice(chain.from_iterable(words[:3]), _GUESSED_FROM), unique=True
+            )
         return None if self._language == "none" else self._language
 
     def _flush(self) -> None:

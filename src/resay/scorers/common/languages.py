@@ -260,4 +260,4 @@ def _language_of(text: str) -> str | None:
     if 2 * (ideographs + kana) > letters:
         # A Japanese name or a quotation does not make a Chinese text Japanese.
         return "ja" if 4 * kana > ideographs else "zh"
-    return guess_language(_LATIN.findall(text.lower()), fewest=_FEWEST)
+    return guess_language(_LATIN.findall(text.lower()), fewest=_FEWEST, unique=True)
