@@ -448,6 +448,9 @@ async def test_an_answer_that_is_not_flagged_is_left_alone() -> None:
         (QUESTION, "REMOVE", "The documents do not say this."),
         # With words that are common in Portuguese.
         ("Do you know a designer for Kessel Bridge?", "REMOVE", "The documents do not say this."),
+        # They name nothing that the documents would have to mention.
+        ("How do I get a refund?", "REMOVE", "The documents do not say this."),
+        ("Wie bekomme ich eine Rückerstattung?", "REMOVE", "Die Dokumente sagen dazu nichts."),
         ("Wer hat die Kessel Bridge entworfen?", "REMOVE", "Die Dokumente sagen dazu nichts."),
         (
             "Who designed the Kessel 2 Bridge?",

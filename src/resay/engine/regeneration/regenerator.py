@@ -586,7 +586,8 @@ class _DocumentRepair(Repair):
             # Pages about the subject may contain none of the question's words.
             queries = tuple(dict.fromkeys([*queries, *subjects[:_MAX_SUBJECTS]]))
             found = await self._document_search.search(queries, subjects)
-        self._is_about_it = not subjects or _names_any(found, subjects)
+        # A question that names nothing, such as "How do I get a refund?", is about the documents.
+        self._is_about_it = not topic.is_named or _names_any(found, subjects)
         if found.note:
             self._notes.append(found.note)
         self._documents |= {document.id: document for document in found.documents}

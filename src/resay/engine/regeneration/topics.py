@@ -234,11 +234,13 @@ class Topic:
         names: The names in it, each to be added to sentences without it.
         focus: What it asks about, in its own words; added to sentences with hardly any content.
         compares: Whether it asks about several things, of which a sentence may name one.
+        is_named: Whether `names` are proper names or the entity, and not the focus for want of any.
     """
 
     names: tuple[str, ...]
     focus: str = ""
     compares: bool = False
+    is_named: bool = False
 
     @property
     def longest(self) -> int:
@@ -301,10 +303,13 @@ def topic_of(question: str, entity: str | None = None) -> Topic:
     phrases = [phrase for phrase in map(_phrase, asked) if phrase]
     focus = shortened(phrases[0], _SUBJECT_CHARS) if phrases else ""
     if entity and has_words(entity):
-        return Topic((shortened(plain(entity), _SUBJECT_CHARS),), focus)
+        return Topic((shortened(plain(entity), _SUBJECT_CHARS),), focus, is_named=True)
     compares = any(COMPARING.search(part) for part in asked)
-    names = _distinct_names(_names_in(asked, others, apart=compares))
-    return Topic(tuple(names) or ((focus,) if focus else ()), focus, compares)
+    names = tuple(_distinct_names(_names_in(asked, others, apart=compares)))
+    # A single German noun, always capitalised, may be any noun.
+    is_german = guess_language(re.findall(r"\w+", question.lower())) == "de"
+    is_named = any(not is_german or " " in name or re.search(r"\d", name) for name in names)
+    return Topic(names or ((focus,) if focus else ()), focus, compares, is_named)
 
 
 def questions_in(text: str) -> list[str]:
