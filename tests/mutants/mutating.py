@@ -37,7 +37,7 @@ _NOT_RUN = ("annotation", "returns", "decorator_list", "bases")
 # What says only how much work there is, so whether it is worth a thread or a turn for others.
 _HINTS = frozenset(
     (
-        *("chars", "_AT_ONCE", "_AVERAGING", "_COMPARING", "_DECISION_COST"),
+        *("chars", "_AVERAGING", "_BATCH_SIZE", "_COMPARING", "_DECISION_COST"),
         *("_FLAG_COST", "_JOIN_COST", "_SEARCH_COST"),
     )
 )
