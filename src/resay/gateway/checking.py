@@ -254,7 +254,7 @@ _Words = Annotated[str, Field(max_length=200_000), AfterValidator(_with_words)]
 
 
 class CheckReference(Strict):
-    """A trusted text."""
+    """A trusted text to compare the answer with."""
 
     text: _Words = Field(description="The text.")
     source: str | None = Field(
@@ -273,7 +273,7 @@ _Document = Annotated[
 
 
 class CheckRequest(Strict):
-    """The answer to check, with what to check it against."""
+    """An answer to check, and the evidence to check it against."""
 
     response: _Text = Field(description="The answer to check.")
     question: _Words | None = Field(default=None, description="The question that it answers.")
@@ -281,24 +281,24 @@ class CheckRequest(Strict):
         default=None,
         min_length=1,
         max_length=1_000,
-        description="The conversation that it answers, in the format of OpenAI's chat"
-        " completions; instead of `question`.",
+        description="The conversation that it answers, as messages of OpenAI's chat completions;"
+        " an alternative to `question`.",
     )
     samples: list[_Text] | None = Field(
         default=None,
         max_length=100,
-        description="Other answers to the same question; null = draw them from `model`.",
+        description="Other answers to the same question; if null, they are drawn from `model`.",
     )
     references: list[_Document] | None = Field(
         default=None,
         max_length=200,
-        description="Trusted texts, or objects that contain one, for policies that compare with"
-        " references. They are joined into one text.",
+        description="Trusted texts to compare the answer with, if the policy uses references. Steps"
+        " with `evidence: references` compare with all of them joined into one text.",
     )
     logprobs: list[dict[str, Any]] | None = Field(
         default=None,
         max_length=100_000,
-        description="The answer's tokens with their probabilities, as in OpenAI's"
+        description="The answer's tokens with their log probabilities, as in OpenAI's"
         " `logprobs.content`, for policies that use them.",
     )
     model: str | None = Field(
@@ -316,8 +316,8 @@ class CheckRequest(Strict):
     )
     params: dict[str, Any] = Field(
         default_factory=dict[str, Any],
-        description="Parameters of chat completions for drawing samples from `model`, such as"
-        " `temperature`.",
+        description="Parameters for drawing samples from `model`, such as `temperature`, as in"
+        " OpenAI's chat completions.",
     )
 
     @field_validator("messages")
@@ -359,7 +359,7 @@ class CheckResponse(BaseModel):
         description="The action that was taken."
     )
     hallucination: dict[str, Any] = Field(
-        description="The verdict and the action, as for guarded answers; without the text of a"
+        description="The verdict and the action, as for guarded answers; contains no text of a"
         " withheld answer."
     )
 
@@ -520,8 +520,8 @@ class FeedbackRequest(Strict):
     id: str = Field(
         min_length=1,
         max_length=128,
-        description="The id of the request, as in the response header `x-resay-request-id`, or"
-        " that of the journal's entry.",
+        description="The id of the request, from the response header `x-resay-request-id`, or the"
+        " id of the journal entry.",
     )
     rating: Literal["right", "wrong", "unsure", "up", "down"] = Field(
         description="`right`, `wrong` or `unsure`: a reviewer's rating of the verdict. `up` or"
@@ -530,10 +530,12 @@ class FeedbackRequest(Strict):
     claim: int | None = Field(
         default=None,
         ge=0,
-        description="The index of the claim that is meant among the verdict's `claims`, or of the"
-        " sentence if it has no claims; null = the whole.",
+        description="The index of the rated claim in the verdict's `claims`, or of the sentence if"
+        " the verdict has no claims; null to rate the whole.",
     )
-    note: str | None = Field(default=None, max_length=2_000, description="Why.")
+    note: str | None = Field(
+        default=None, max_length=2_000, description="The reason for the rating."
+    )
     rater: str = Field(
         default="",
         max_length=128,
@@ -546,14 +548,14 @@ class FeedbackResponse(BaseModel):
     """The recorded rating."""
 
     object: Literal["hallucination.feedback"] = "hallucination.feedback"
-    id: str = Field(description="The id of the journal's entry.")
+    id: str = Field(description="The id of the journal entry.")
     request_id: str | None = Field(description="The id of the request.")
     rating: Literal["right", "wrong", "unsure"] = Field(description="The recorded rating.")
     about: Literal["verdict", "answer"] = Field(
         description="Whether the verdict or the answer was rated."
     )
-    claim: int | None = Field(description="The index of the claim; null = the whole.")
-    rater: str = Field(description="The rater's name as recorded.")
+    claim: int | None = Field(description="The index of the rated claim; null for the whole.")
+    rater: str = Field(description="The recorded name of the rater.")
 
 
 async def rate(call: Call, client: str | None, body: Body, shared: Shared) -> Body:

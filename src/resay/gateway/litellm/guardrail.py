@@ -64,7 +64,7 @@ class GuardrailRequest(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, hide_input_in_errors=True)
 
     input_type: Literal["request", "response"] = Field(
-        description="Whether the texts are those of a request or of a response."
+        description="Whether the texts are from a request or a response."
     )
     texts: list[str] | None = Field(
         default=None, description="The texts of the request or response."
@@ -77,7 +77,7 @@ class GuardrailRequest(BaseModel):
     )
     model: str | None = Field(default=None, description="LiteLLM's name of the model.")
     litellm_call_id: str | None = Field(
-        default=None, description="LiteLLM's id of the call, the same for its request and response."
+        default=None, description="LiteLLM's id of the call; its request and response share it."
     )
     request_data: dict[str, Any] | None = Field(
         default=None, description="Data about the call, such as the hash of its LiteLLM key."
@@ -98,7 +98,7 @@ class GuardrailRequest(BaseModel):
 
 
 class GuardrailResponse(BaseModel):
-    """The instruction to LiteLLM."""
+    """The action for LiteLLM to take, and the verdicts."""
 
     action: Literal["BLOCKED", "NONE", "GUARDRAIL_INTERVENED"] = Field(
         description="What LiteLLM should do: return the response unchanged (`NONE`), return `texts`"
