@@ -218,7 +218,7 @@ class Scores:
         lost: The indexes of sentences without a score because calls failed or answers could not be
             parsed; None for all without a score if there are failures. Excludes sentences about
             which the method has no opinion.
-        undetermined: Number of judge's answers that could not be parsed.
+        undetermined: Number of judge answers that could not be parsed.
         inconclusive: Why these scores support no decision; None if they do.
         grounds: Per sentence, the references that mention it; empty if the method has none.
         contradictions: Per sentence, the contradicting statement, if the method knows it; or empty.
@@ -437,7 +437,7 @@ class StepRecord:
             every time in the verdict's usage.
         elapsed_s: Wall-clock seconds, including the wait for samples.
         failures: Kinds of failed calls, with their counts.
-        undetermined: Number of judge's answers that could not be parsed.
+        undetermined: Number of judge answers that could not be parsed.
         note: Why the step's scores were not used, or None.
         why: A one-line explanation of a passage score, or None. Contains words of the response.
         skipped: Why the step was skipped, by its `when` or because it had nothing to do; or None.
