@@ -312,6 +312,9 @@ async def test_a_page_about_a_product_with_a_like_name_supports_nothing(
         (NGRAM, {"question": "Who?"}, "needs samples"),
         (NGRAM, {"samples": "one text"}, "samples must be a list"),
         (NGRAM, {"samples": iter(["a"])}, "samples must be a list of strings, not of type"),
+        (NGRAM, {"samples": [1, 2, 3]}, "samples must be a list of strings, but one is of type in"),
+        (NGRAM, {"samples": [None] * 3}, "samples must be a list of strings, but one is of type N"),
+        (NGRAM, {"references": [None]}, "references must be a list of strings, but one is of type"),
         (NGRAM, {"samples": ["a"], "question": 5}, "question must be a text, a list of messages"),
         (None, {"samples": ["a"]}, "method 'prompt' needs a judge; pass `model`"),
         (

@@ -621,7 +621,6 @@ def guard_client(
     Args:
         client: A client of Anthropic's SDK: `Anthropic`, `AsyncAnthropic`, those for Bedrock,
             Vertex AI and Foundry, or of your own subclass.
-            Vertex AI and Foundry, or one of a class of your own.
         policy: As for `HallucinationMiddleware`. It replaces the policy of an already guarded
             client.
         retriever: As for `HallucinationMiddleware`.

@@ -146,14 +146,7 @@ class Requirements:
 
     def check_references(self, references: Sequence[str]) -> None:
         """Refuse references that are missing, malformed or used by no step of the chain."""
-        if isinstance(references, str):
-            raise ConfigurationError("references must be a list of strings, not one string")
-        other = next((r for r in references if not isinstance(cast("object", r), str)), None)
-        if other is not None:
-            kind = type(other).__name__
-            raise ConfigurationError(
-                f"references must be a list of strings, but one is of type {kind}"
-            )
+        _check_texts("references", references)
         if not references:
             self.refuse({"references": "; pass `references`"})
         elif not (self._chain.needing("references") or self._chain.grounds):
@@ -170,12 +163,12 @@ class Requirements:
 
     def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
         """Refuse malformed samples, and missing ones that cannot be drawn."""
-        if isinstance(samples, str):
-            raise ConfigurationError("samples must be a list of strings, not one string")
-        if samples is not None and not isinstance(cast("object", samples), Sequence):
-            kind = type(samples).__name__
-            raise ConfigurationError(f"samples must be a list of strings, not of type {kind}")
-        if samples is None and not self.can_draw(query):
+        if samples is not None:
+            if not isinstance(cast("object", samples), Sequence):
+                kind = type(samples).__name__
+                raise ConfigurationError(f"samples must be a list of strings, not of type {kind}")
+            _check_texts("samples", samples)
+        elif not self.can_draw(query):
             rest = "; pass `samples`, or the question and the `model` to draw them from"
             self.refuse({"samples": rest})
 
@@ -206,6 +199,16 @@ def resolve_mode(policy: Policy, mode: StreamMode | None) -> StreamMode:
             "mode 'after' shows an answer before it can be regenerated; use 'hold' or 'buffer'"
         )
     return chosen
+
+
+def _check_texts(name: str, texts: Iterable[object]) -> None:
+    """Refuse a single string, and texts of which one is not a string."""
+    if isinstance(texts, str):
+        raise ConfigurationError(f"{name} must be a list of strings, not one string")
+    for text in texts:
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise ConfigurationError(f"{name} must be a list of strings, but one is of type {kind}")
 
 
 def _check_single(query: Query) -> None:

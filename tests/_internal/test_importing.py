@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from resay import ConfigurationError, Guard
+
 SEARCH = """
 def search(query):
     return ["a document"]
@@ -61,6 +63,38 @@ def test_modules_that_import_each_other_may_share_a_retriever(tmp_path: Path) ->
     other = "print('running')\n" + MAKES.replace("app:", "search:")
     done = run(tmp_path, "app.py", app=other, search=f"{SEARCH}import app\n{other}")
     assert (done.returncode, done.stdout.split()[-1]) == (0, "made"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        (
+            "from resay.scorers import Nothing",
+            "failed with ImportError: cannot import name 'Nothing' from 'resay.scorers'",
+        ),
+        ("import no_such.thing", "failed with ModuleNotFoundError: No module named 'no_such'"),
+        ("raise ImportError('secret')", "failed with ImportError"),
+        ("raise ModuleNotFoundError('secret')", "failed with ModuleNotFoundError"),
+        ("raise ValueError('secret')", "failed with ValueError"),
+        ("def", "failed with SyntaxError"),
+    ],
+)
+def test_a_module_that_fails_is_not_called_missing(
+    source: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing_module.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigurationError) as raised:
+        Guard({"chain": [{"method": "failing_module:Scorer"}]})
+    said = f"cannot import 'failing_module:Scorer': importing 'failing_module' {why}"
+    assert str(raised.value).endswith(said)
+
+
+@pytest.mark.parametrize("module", ["no_such_module", "no_such.module", "json.no_such"])
+def test_a_module_that_is_missing_is_called_so(module: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        Guard({"chain": [{"method": f"{module}:Scorer"}]})
+    assert f"ModuleNotFoundError in {module!r}; check that it is installed" in str(raised.value)
 
 
 def test_a_text_that_is_executed_is_no_program(tmp_path: Path) -> None:

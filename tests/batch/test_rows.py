@@ -189,6 +189,24 @@ def test_inputs_that_cannot_be(tmp_path: Path, source: object) -> None:
         run_batch(Guard(NGRAM), given, tmp_path / "out.jsonl")
 
 
+@pytest.mark.parametrize("url", ["file://{}", "https://me:secret@x.test{}", "s3://bucket{}"])
+@pytest.mark.parametrize("ending", ["jsonl", "ndjson", "csv", "TSV"])
+def test_only_parquet_may_be_a_url(tmp_path: Path, url: str, ending: str) -> None:
+    source = tmp_path / f"in.{ending}"
+    source.write_text(json.dumps(ROWS[0]))
+    with pytest.raises(ConfigurationError) as raised:
+        run_batch(Guard(NGRAM), url.format(source), tmp_path / "out.jsonl")
+    assert "only Parquet (.parquet) can be read from a URL" in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_parquet_from_a_url(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.Table.from_pylist(ROWS), tmp_path / "in.parquet")
+    found = scored(tmp_path, f"file://{tmp_path}/in.parquet")
+    assert [row["decision"] for row in found][:3] == ["flagged", "consistent", "consistent"]
+
+
 def test_parquet_needs_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
     with pytest.raises(MissingDependencyError, match=r"resay\[batch\]"):

@@ -79,6 +79,13 @@ def test_an_output_must_be_named(folder: Path) -> None:
     assert "--out" in done.stderr
 
 
+def test_a_url_of_json_lines_is_refused(folder: Path) -> None:
+    url = f"file://{folder}/in.jsonl"
+    done = resay_here("batch", url, "--out", "out.jsonl", "--method", "ngram", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "only Parquet (.parquet) can be read from a URL" in done.stderr
+
+
 def test_a_page_of_the_results(folder: Path) -> None:
     rows = made_rows(9)
     rows[0]["response"] += " <b>"

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from resay.cli.app import app
 from resay.errors import ConfigurationError, PolicyError
 from simulation import Hang, SimulatedProvider
+from support.cli import resay_here
 from support.gateway import CHAT, POLICY
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"
@@ -290,6 +291,13 @@ def refused(*words: str) -> BaseException:
     done = CliRunner().invoke(app, ["serve", *words])
     assert done.exception is not None
     return done.exception
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "99999"])
+def test_a_port_that_does_not_exist_is_refused(port: str) -> None:
+    done = resay_here("serve", "--port", port)
+    assert done.returncode == 2
+    assert "Invalid value for '--port'" in done.stderr
 
 
 def test_what_it_cannot_do_is_said_at_once(tmp_path: Path, policy: Path) -> None:

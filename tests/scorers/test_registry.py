@@ -35,6 +35,12 @@ class Coin:
 class Misnamed(Coin):
     pass
 
+class WrongNeeds(Coin):
+    needs = frozenset({"sample"})
+
+    class Config(ScorerConfig):
+        method: Literal["wrong_needs"] = "wrong_needs"
+
 class Ngram(Coin):
     """Must not take the place of a built-in method."""
 '''
@@ -42,6 +48,7 @@ POINTS = """\
 [resay.scorers]
 coin = coin_plugin:Coin
 wrong_name = coin_plugin:Misnamed
+wrong_needs = coin_plugin:WrongNeeds
 no_config = builtins:dict
 missing = no_such_module:Scorer
 ngram = coin_plugin:Ngram
@@ -83,7 +90,7 @@ def test_what_is_broken_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.WARNING, logger="resay"):
         found = {n for n, s in registry().items() if not s.__module__.startswith("resay.")}
         assert found == {"coin"}
-    assert {word for r in caplog.records for word in ("wrong_name", "no_config", "missing")} <= {
+    assert {"wrong_name", "wrong_needs", "no_config", "missing"} <= {
         str(r.args[0]) for r in caplog.records if isinstance(r.args, tuple)
     }
 
@@ -130,6 +137,28 @@ class Nameless(Coin):
 
 class NoNeeds(Coin):
     needs = None
+
+class UnknownNeeds(Coin):
+    needs = frozenset({"sample", "judge"})
+
+class UnknownLater(Coin):
+    name = "unknown"
+
+    def __init__(self, config):
+        self.needs = frozenset({"sample"})
+
+class Returns(Coin):
+    name = "returns"
+    value = None
+
+    async def score(self, passage, evidence):
+        return self.value
+
+class ReturnsList(Returns):
+    value = [0.9]
+
+class ReturnsText(Returns):
+    value = "It has 6 lanes."
 
 class NeedsLater(NoConfig):
     name = "later"
@@ -186,6 +215,20 @@ def test_a_verdict_shows_the_name_of_ones_own_scorer(own: str) -> None:
     assert verdict.flagged
 
 
+@pytest.mark.parametrize(
+    ("scorer", "kind"), [("Returns", "NoneType"), ("ReturnsList", "list"), ("ReturnsText", "str")]
+)
+def test_what_is_not_scores_costs_only_the_scores(own: str, scorer: str, kind: str) -> None:
+    chain = [{"method": f"{own}:{scorer}"}, {"method": "ngram"}]
+    samples = [f"It has {n}." for n in "345"]
+    verdict = Guard({"chain": chain}).check("It has 6 lanes.", samples=samples)
+    assert verdict.steps[0].note == f"it returned a {kind}, not Scores"
+    assert verdict.flagged
+    alone = Guard({"chain": chain[:1]}).check("It has 6 lanes.")
+    assert alone.inconclusive
+    assert alone.reason == f"returns: it returned a {kind}, not Scores"
+
+
 def test_a_part_may_be_ones_own_scorer(own: str) -> None:
     parts = [{"scorer": {"method": f"{own}:Coin", "side": "tails"}}]
     verdict = Guard(policy_of("ensemble", parts=parts)).check("It has 6 lanes.")
@@ -210,6 +253,10 @@ def test_a_part_may_be_ones_own_scorer(own: str) -> None:
         ("{own}:Taken", "has the same name as another method, 'ngram'; rename it"),
         ("{own}:Nameless", "needs a `name` for verdicts"),
         ("{own}:NoNeeds", "must have a frozenset as `needs`"),
+        (
+            "{own}:UnknownNeeds",
+            "has an unknown value in `needs`: 'sample'; allowed are 'samples', 'judge', ",
+        ),
         ("{own}:", "must be package.module:Class"),
         (":Coin", "must be package.module:Class"),
         ("../{own}:Coin", "must be package.module:Class"),
@@ -239,6 +286,8 @@ def test_settings_of_ones_own_scorer_are_checked_like_any(own: str) -> None:
         policy_of(f"{own}:Corrects")
     with pytest.raises(ConfigurationError, match="'later' has no `needs`"):
         Guard(policy_of(f"{own}:NeedsLater")).check("It has 6 lanes.")
+    with pytest.raises(ConfigurationError, match="'unknown' has an unknown value in `needs`"):
+        Guard(policy_of(f"{own}:UnknownLater"))
 
 
 def test_editors_take_ones_own_scorer_with_any_settings() -> None:

@@ -16,6 +16,12 @@ from resay.errors import ConfigurationError, MissingDependencyError
 
 _IMPORT_PATH = re.compile(r"[\w-]+(\.[\w-]+)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
+# The beginning of Python's own messages; the rest may be a path of this machine.
+_NOT_IMPORTED = re.compile(
+    r"cannot import name '[\w.]+'( from (partially initialized module )?'[\w.]+')?"
+    r"|No module named '[\w.]+'"
+)
+
 
 def is_import_path(text: str) -> bool:
     """Return whether a text has the form `package.module:name`; nothing is imported."""
@@ -72,9 +78,13 @@ def import_named(path: str) -> Any:
     try:
         found = _import_module(module)
     except Exception as error:
+        if _is_missing(module, error):
+            raise ConfigurationError(
+                f"cannot import {path!r}: {type(error).__name__} in {module!r}; check that it is"
+                " installed or on PYTHONPATH"
+            ) from error
         raise ConfigurationError(
-            f"cannot import {path!r}: {type(error).__name__} in {module!r}; check that it is"
-            " installed or on PYTHONPATH"
+            f"cannot import {path!r}: importing {module!r} failed with {_described(error)}"
         ) from error
     try:
         return attrgetter(name)(found)
@@ -86,6 +96,22 @@ def import_named(path: str) -> Any:
                 " defining it; define it first, or in another module"
             ) from error
         raise ConfigurationError(f"cannot import {path!r}: {module!r} has no {name!r}") from error
+
+
+def _is_missing(module: str, error: Exception) -> bool:
+    """Return whether an error says that a module, or a package that it is in, does not exist."""
+    return (
+        isinstance(error, ModuleNotFoundError)
+        and error.name is not None
+        and f"{module}.".startswith(f"{error.name}.")
+    )
+
+
+def _described(error: Exception) -> str:
+    """Return an error's type, and which name it could not import; other messages may be private."""
+    name = type(error).__name__
+    said = _NOT_IMPORTED.match(str(error)) if isinstance(error, ImportError) else None
+    return f"{name}: {said[0]}" if said else name
 
 
 def _import_module(module: str) -> Any:

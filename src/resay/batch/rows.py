@@ -167,9 +167,16 @@ def open_rows(source: object) -> Rows:
 
 
 def _open_file(path: str) -> Rows:
-    if "://" not in path and not Path(path).is_file():
-        raise ConfigurationError(f"cannot read {path!r}: no such file")
     ending = path.rpartition(".")[2].lower()
+    if "://" not in path:
+        if not Path(path).is_file():
+            raise ConfigurationError(f"cannot read {path!r}: no such file")
+    elif ending in ("jsonl", "ndjson", "csv", "tsv"):
+        # Without the URL, which may contain credentials.
+        raise ConfigurationError(
+            f"only Parquet (.parquet) can be read from a URL; pass the path of a local .{ending}"
+            " file"
+        )
     if ending in ("jsonl", "ndjson"):
         return _JsonLines(Path(path))
     if ending in ("csv", "tsv"):

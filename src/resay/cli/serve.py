@@ -69,7 +69,9 @@ def serve(
     ] = _Format.TEXT,
     log_level: Annotated[_Level, typer.Option(help="The lowest level to log.")] = _Level.INFO,
     host: Annotated[str, typer.Option(help="The address to serve on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port, or 0 for a free one.")] = 8100,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port, or 0 for a free one.")
+    ] = 8100,
     workers: Annotated[
         int, typer.Option(min=1, help="The number of processes, about one per core (Linux).")
     ] = 1,

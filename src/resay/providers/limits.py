@@ -399,7 +399,6 @@ def process_limiter(
     Args:
         concurrency: Maximum number of concurrent requests, at least 1; None = no limit.
         calls_per_minute: How many requests may begin within any 60 s, at least 1; None = no limit.
-        calls_per_minute: How many requests may begin within any 60 s, at least 1; None = no limit.
 
     Raises:
         ConfigurationError: A limit is below 1.

@@ -196,7 +196,6 @@ class Facts:
 
         Returns:
             Scores in [0, 1] with a column for each sample; none without samples.
-            Scores in [0, 1] with a column for each sample; none without samples.
         """
         await evidence.samples.all()
         return await self.look(passage, evidence)

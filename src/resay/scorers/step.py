@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast, get_args
 
 from pydantic import ConfigDict, Field, create_model
 
@@ -108,6 +108,7 @@ def _check(scorer: type[Any], name: str) -> None:
     _check_config(scorer, name)
     if scorer.Config.model_fields["method"].default != name:
         raise ConfigurationError(f"Config.method of scorer {name!r} must default to {name!r}")
+    _check_needs(scorer, name)
 
 
 def _check_config(scorer: type[Any], name: str) -> None:
@@ -197,8 +198,25 @@ def _check_attributes(scorer: type[Any], path: str) -> None:
         raise ConfigurationError(
             f"{path!r} has the same name as another method, {name!r}; rename it"
         )
-    if not isinstance(getattr(scorer, "needs", frozenset[str]()), frozenset):
-        raise ConfigurationError(f"{path!r} must have a frozenset as `needs`")
+    _check_needs(scorer, path)
+
+
+def _check_needs(scorer: type[Any], name: str) -> None:
+    """Check the needs of a scorer's class; an instance may also set them itself."""
+    needs: object = getattr(scorer, "needs", frozenset[str]())
+    if not isinstance(needs, frozenset):
+        raise ConfigurationError(f"{name!r} must have a frozenset as `needs`")
+    _check_known(cast("frozenset[object]", needs), name)
+
+
+def _check_known(needs: frozenset[object], name: str) -> None:
+    allowed = get_args(Need)
+    unknown = sorted(repr(need) for need in needs if need not in allowed)
+    if unknown:
+        raise ConfigurationError(
+            f"{name!r} has an unknown value in `needs`: {', '.join(unknown)}; allowed are"
+            f" {', '.join(map(repr, allowed))}"
+        )
 
 
 IMPORTED = Imported(ImportedConfig, imported_config)
@@ -231,13 +249,15 @@ def build(config: ScorerConfig) -> Scorer:
 
     Raises:
         ConfigurationError: No registered scorer has this configuration, or the scorer does not
-            declare its needs.
+            declare its needs or declares an unknown one.
     """
     scorer = scorer_class(config)(config)
-    if not isinstance(getattr(scorer, "needs", None), frozenset):
+    needs: object = getattr(scorer, "needs", None)
+    if not isinstance(needs, frozenset):
         raise ConfigurationError(
             f"scorer {config.method_name!r} has no `needs`; give it a frozenset"
         )
+    _check_known(cast("frozenset[object]", needs), config.method_name)
     return scorer
 
 
@@ -380,13 +400,17 @@ class Step:
             evidence: The evidence as this step sees it.
 
         Returns:
-            The scores; if the scorer failed, empty ones with the reason in `inconclusive`.
+            The scores; if the scorer failed or returned anything else, empty ones with the reason
+            in `inconclusive`.
         """
         try:
             scores = await self.scorer.score(passage, evidence)
         # A method that fails, third-party ones included, must not cost the user the answer.
         except Exception as error:
             return Scores(inconclusive=f"it failed ({_describe(error)})")
+        if not isinstance(cast("object", scores), Scores):
+            # Only the type: the value might quote the response.
+            return Scores(inconclusive=f"it returned a {type(scores).__name__}, not Scores")
         if scores.sentences and len(scores.sentences) != len(passage.sentences):
             return Scores(inconclusive="it returned the wrong number of scores")
         return scores
