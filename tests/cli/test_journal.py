@@ -183,7 +183,7 @@ def left(file: Path) -> int:
 
 def test_prune(file: Path) -> None:
     assert "pass --retention-days" in said("prune", "-j", file, code=2)
-    assert said("prune", "-j", file, "--max-entries", "2") == "1 entries deleted\n"
+    assert said("prune", "-j", file, "--max-entries", "2") == "1 entry deleted\n"
     assert left(file) == 2
     assert said("prune", "-j", file, "--retention-days", "30") == "2 entries deleted\n"
     assert "greater than or equal to 1" in said("prune", "-j", file, "--max-entries", "0", code=2)
@@ -192,7 +192,7 @@ def test_prune(file: Path) -> None:
 def test_forget(file: Path) -> None:
     assert "--tenant or --request" in said("forget", "-j", file, code=2)
     assert said("forget", "-j", file, "--tenant", "acme") == "2 entries deleted\n"
-    assert said("forget", "-j", file, "--request", "req/1") == "1 entries deleted\n"
+    assert said("forget", "-j", file, "--request", "req/1") == "1 entry deleted\n"
     assert left(file) == 0
 
 

@@ -82,6 +82,6 @@ def create_files(folder: Path) -> None:
     (folder / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "ngram.yaml").write_text("chain: [{method: ngram}]\n")
     scored = RowScorer(Guard(folder / "ngram.yaml")).fill(rows)
-    (folder / "checked.jsonl").write_text("".join(json.dumps(row) + "\n" for row in scored))
+    (folder / "scored.jsonl").write_text("".join(json.dumps(row) + "\n" for row in scored))
     for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
         (folder / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")

@@ -373,7 +373,7 @@ def export(
         typer.echo(exported("jsonl", entries), nl=False)
     else:
         write_entries(out, kind, entries)
-        typer.echo(f"{out}: {len(entries)} entries")
+        typer.echo(f"{out}: {_count(len(entries))}")
 
 
 @app.command()
@@ -454,7 +454,7 @@ def prune(
     async def work(opened: Journal) -> int:
         return await opened.prune()
 
-    typer.echo(f"{with_journal(config, work)} entries deleted")
+    typer.echo(f"{_count(with_journal(config, work))} deleted")
 
 
 @app.command()
@@ -471,4 +471,9 @@ def forget(
     async def work(opened: Journal) -> int:
         return await opened.forget(tenant=tenant, request_id=request)
 
-    typer.echo(f"{with_journal(journal_config(journal, policy_file), work)} entries deleted")
+    deleted = with_journal(journal_config(journal, policy_file), work)
+    typer.echo(f"{_count(deleted)} deleted")
+
+
+def _count(entries: int) -> str:
+    return "1 entry" if entries == 1 else f"{entries} entries"
