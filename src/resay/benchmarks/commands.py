@@ -57,14 +57,14 @@ _ConcurrencyOption = Annotated[
 _RecordedOption = Annotated[
     str,
     typer.Option(
-        help="The recorded judge: recorded:NAME. The bench repeats the same questions many times."
+        help="A recorded judge: recorded:NAME. The benchmark asks the same questions many times."
     ),
 ]
 _MaxOption = Annotated[
     int, typer.Option("--max", min=2, max=100, help="The maximum number of samples.")
 ]
 _ConfidenceOption = Annotated[
-    float, typer.Option(help="Stop sampling when a decision is this certain; above 0.5.")
+    float, typer.Option(help="Stop sampling once the decision is at least this certain; above 0.5.")
 ]
 
 _ROWS = re.compile(r"(-?\d+)?:(-?\d+)?")
@@ -194,7 +194,9 @@ def ensemble(
     judge: _JudgeOption = None,
     api_base: _ApiBaseOption = None,
     concurrency: _ConcurrencyOption = 16,
-    folds: Annotated[int, typer.Option(min=2, help="The number of folds of the passages.")] = 5,
+    folds: Annotated[
+        int, typer.Option(min=2, help="The number of folds into which the passages are split.")
+    ] = 5,
     assignments: Annotated[
         int, typer.Option(min=0, help="The number of random splits into folds.")
     ] = 20,
@@ -299,7 +301,9 @@ def retrieval(
     rows: slice,
     methods: Annotated[
         str,
-        typer.Option(help="The methods that flag, separated by commas, named as for `wikibio`."),
+        typer.Option(
+            help="The methods that flag sentences, separated by commas, named as for `wikibio`."
+        ),
     ] = "ngram:maximum-1",
     judge: _JudgeOption = None,
     api_base: _ApiBaseOption = None,
@@ -308,7 +312,7 @@ def retrieval(
     ] = 0.5,
     k: Annotated[int, typer.Option("--k", min=1, help="The number of documents per search.")] = 3,
     instructions: Annotated[
-        bool, typer.Option("--instructions", help="Put instructions around each question.")
+        bool, typer.Option("--instructions", help="Wrap each question in instructions.")
     ] = False,
     concurrency: _ConcurrencyOption = 16,
 ) -> _Job:
@@ -388,13 +392,13 @@ def phd(
     ] = "reverse_validation",
     match: Annotated[
         _Match,
-        typer.Option(help="How reverse_validation compares names; exact is the paper's way."),
+        typer.Option(help="How reverse_validation compares names; exact = as in the paper."),
     ] = _Match.names,
     judge: Annotated[
         str | None,
         typer.Option(
-            help="The judge: a model as litellm names it, or recorded:chatgpt, the default where"
-            " answers were recorded."
+            help="The judge: a model as litellm names it, or recorded:chatgpt, the default if"
+            " recorded answers exist."
         ),
     ] = None,
     api_base: _ApiBaseOption = None,
@@ -557,7 +561,7 @@ def mushroom(
     concurrency: _ConcurrencyOption = 16,
     split: Annotated[_Split, typer.Option(help="The test or the validation set.")] = _Split.tst,
     languages: Annotated[
-        str, typer.Option(help="Only these, separated by commas, such as en,zh.")
+        str, typer.Option(help="Only these languages, separated by commas, such as en,zh.")
     ] = "",
 ) -> _Job:
     """Mark hallucinated spans in answers in 14 languages (SemEval-2025 task 3, Mu-SHROOM)."""

@@ -48,13 +48,13 @@ PolicyOption = Annotated[
 ]
 MethodOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--method", help="Use a chain of this method instead of a policy file. Repeatable."
-    ),
+    typer.Option("--method", help="Check with this method instead of a policy file. Repeatable."),
 ]
 ModelOption = Annotated[
     str | None,
-    typer.Option("--model", "-m", help="The model, as litellm names it: openai/gpt-4.1-mini."),
+    typer.Option(
+        "--model", "-m", help="The model as litellm names it, such as openai/gpt-4.1-mini."
+    ),
 ]
 EntityOption = Annotated[
     str | None,

@@ -50,7 +50,7 @@ def batch(
         int | None,
         typer.Option(
             min=1,
-            help="Rows checked at once when checks wait for calls or a model.",
+            help="Rows checked at once if the checks wait for calls or a neural model.",
             show_default="16, or 64 for neural methods",
         ),
     ] = None,

@@ -69,8 +69,8 @@ def calibrate(
     policy_name: Annotated[
         str | None,
         typer.Option(
-            help="With --from-journal: the name under which the policy's entries are recorded, if"
-            " there is feedback on those of several."
+            help="With --from-journal: the policy's name in the journal, if it has feedback on"
+            " several policies."
         ),
     ] = None,
     rater: Annotated[
@@ -111,16 +111,16 @@ def calibrate(
         ),
     ] = _Kind.probable,
     confidence: Annotated[
-        float, typer.Option(help="The confidence of a probable or jeffreys guarantee.")
+        float, typer.Option(help="The confidence level of a probable or jeffreys guarantee.")
     ] = 0.9,
     no_weights: Annotated[
-        bool, typer.Option("--no-weights", help="Keep the weights of composites.")
+        bool, typer.Option("--no-weights", help="Leave the weights of composite methods unchanged.")
     ] = False,
     settle_error: Annotated[
         float | None,
         typer.Option(
-            help="Fit the `settle` bands: at most this share of settled sentences may get another"
-            " decision than from the last step.",
+            help="Fit the `settle` bands so that at most this share of the settled sentences get a"
+            " different decision than the last step would give them.",
             show_default=False,
         ),
     ] = None,

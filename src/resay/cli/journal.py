@@ -60,10 +60,12 @@ PolicyFileOption = Annotated[
 ]
 SinceOption = Annotated[
     str | None,
-    typer.Option(help="Only entries since then: 24h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC)."),
+    typer.Option(
+        help="Only entries since this time: 24h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC)."
+    ),
 ]
 UntilOption = Annotated[
-    str | None, typer.Option(help="Only entries before then, written as for --since.")
+    str | None, typer.Option(help="Only entries before this time, in the same formats as --since.")
 ]
 PolicyOption = Annotated[str | None, typer.Option(help="Only entries of this policy.")]
 ModelOption = Annotated[str | None, typer.Option(help="Only entries of this model.")]

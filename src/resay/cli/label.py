@@ -83,17 +83,18 @@ def label(
     ] = None,
     policy_file: PolicyFileOption = None,
     draw: Annotated[
-        int | None, typer.Option(min=1, help="First draw this many entries to be labelled.")
+        int | None, typer.Option(min=1, help="First draw this many entries to label.")
     ] = None,
     by: Annotated[
         _By,
         typer.Option(
-            help="How to draw: at random, which is what a guarantee needs, or rather near the"
-            " policy's thresholds."
+            help="How to draw: at random, as a guarantee requires, or preferably near the policy's"
+            " thresholds."
         ),
     ] = _By.random,
     rater: Annotated[
-        str | None, typer.Option(help="Who labels.", show_default="your user name")
+        str | None,
+        typer.Option(help="The name of the person who labels.", show_default="your user name"),
     ] = None,
     since: SinceOption = None,
     until: UntilOption = None,
@@ -108,11 +109,12 @@ def label(
     csv_out: Annotated[
         Path | None,
         typer.Option(
-            help="Write what was drawn to this CSV file instead of asking.", show_default=False
+            help="Write the drawn entries to this CSV file instead of asking.", show_default=False
         ),
     ] = None,
     agreement: Annotated[
-        bool, typer.Option("--agreement", help="Print how far raters agree instead of asking.")
+        bool,
+        typer.Option("--agreement", help="Print the agreement between raters instead of asking."),
     ] = False,
     seed: Annotated[
         int | None,

@@ -60,12 +60,12 @@ def serve(
     state: Annotated[
         str | None,
         typer.Option(
-            help="The Redis through which gateways share quotas: redis://HOST:6379/0.",
+            help="The Redis server through which gateways share quotas: redis://HOST:6379/0.",
             show_default=False,
         ),
     ] = None,
     log_format: Annotated[
-        _Format, typer.Option(help="The format of log lines: text, or one JSON object each.")
+        _Format, typer.Option(help="The log format: text, or one JSON object per line.")
     ] = _Format.TEXT,
     log_level: Annotated[_Level, typer.Option(help="The lowest level to log.")] = _Level.INFO,
     host: Annotated[str, typer.Option(help="The address to serve on.")] = "127.0.0.1",

@@ -192,8 +192,8 @@ class GatewayLimits(Strict):
     )
     body_s: _Seconds = Field(
         default=60.0,
-        description="Seconds to receive the body of a guarded request, or without data from one"
-        " that is only passed on.",
+        description="Seconds to receive the body of a guarded request; for a request that is only"
+        " passed on, seconds without data.",
     )
     answer_bytes: int = Field(
         default=67_108_864, ge=1024, description="Bytes of one answer of the upstream."
@@ -202,11 +202,13 @@ class GatewayLimits(Strict):
         default=60.0, description="Seconds that a client may pause reading its answer."
     )
     concurrency: int = Field(default=256, ge=1, description="Concurrent guarded requests.")
-    queue: int = Field(
-        default=256, ge=0, description="The most requests that wait for a free place."
+    queue: int = Field(default=256, ge=0, description="The maximum number of waiting requests.")
+    queue_s: _Seconds = Field(
+        default=10.0, description="The maximum number of seconds that a request waits."
     )
-    queue_s: _Seconds = Field(default=10.0, description="The most seconds that a request waits.")
-    connections: int = Field(default=4096, ge=1, description="The most open client connections.")
+    connections: int = Field(
+        default=4096, ge=1, description="The maximum number of open client connections."
+    )
     shutdown_delay_s: float = Field(
         default=0.0,
         ge=0,
@@ -215,7 +217,7 @@ class GatewayLimits(Strict):
         " that a load balancer sends no more.",
     )
     drain_s: _Seconds = Field(
-        default=30.0, description="Seconds to finish running answers after that."
+        default=30.0, description="Seconds to finish answers in progress after that."
     )
 
 
@@ -301,8 +303,8 @@ class GatewayConfig(Strict):
     )
     state: SharedStateConfig | None = Field(
         default=None,
-        description="Where several gateways share their quotas and state; needs resay[redis]."
-        " null = each process has its own.",
+        description="The Redis server through which several gateways share their quotas and state;"
+        " needs resay[redis]. null = each process has its own.",
     )
     overload: Literal["refuse", "unguarded"] = Field(
         default="refuse",
@@ -313,7 +315,8 @@ class GatewayConfig(Strict):
         default=2.0, description="Seconds between checks of the policy files for changes."
     )
     heartbeat_s: _Seconds = Field(
-        default=15.0, description="Seconds of silence before a stream gets a comment."
+        default=15.0,
+        description="Seconds of silence before a comment is sent to keep a stream alive.",
     )
 
     @model_validator(mode="after")

@@ -53,7 +53,7 @@ class ModelConfig(BaseModel):
     max_tokens: int | None = Field(
         default=None,
         ge=16,
-        description="The most tokens per input; null = the model's own maximum.",
+        description="The maximum number of tokens per input; null = the model's own maximum.",
     )
     batch_tokens: int | None = Field(
         default=None,
@@ -69,7 +69,8 @@ class ModelConfig(BaseModel):
     queue_tokens: int = Field(
         default=1_000_000,
         ge=16,
-        description="The most tokens in the queue; when it is full, further callers wait.",
+        description="The maximum number of tokens in the queue; when it is full, further callers"
+        " wait.",
     )
     window_ms: float = Field(
         default=2.0,

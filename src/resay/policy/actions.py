@@ -77,13 +77,13 @@ class Regenerate(Strict):
 
     do: Literal["regenerate"] = Field(
         default="regenerate",
-        description="Repair a flagged response, with retrieved documents or by the samples.",
+        description="Repair a flagged response, with retrieved documents or with the samples.",
     )
     from_: Literal["documents", "samples"] = Field(
         default="documents",
         alias="from",
-        description="What the new answer is written from: documents that a retriever finds, or"
-        " the samples that were compared with, for those who have no documents.",
+        description="The source of the new answer: documents that a retriever finds or, if you have"
+        " no documents, the samples that the response was compared with.",
     )
     retriever: (
         Annotated[
@@ -104,9 +104,9 @@ class Regenerate(Strict):
     mode: Mode = Field(
         default="repair",
         description="Replace or remove only the flagged sentences (repair), or rewrite the whole"
-        " answer (rewrite). With `from: samples`: replace flagged sentences by what the samples say"
-        " (repair), by short answers to questions about them (verify), or drop what is flagged and"
-        " hedge what is doubtful (consistent).",
+        " answer (rewrite). With `from: samples`: correct flagged sentences from the samples"
+        " (repair) or from short answers to questions about them (verify), or drop flagged claims"
+        " and hedge doubtful ones (consistent).",
     )
     attempts: int = Field(default=2, ge=1, le=5, description="The number of attempts.")
     otherwise: Annotated[
@@ -118,12 +118,12 @@ class Regenerate(Strict):
     )
     k: int = Field(default=3, ge=1, le=50, description="Documents per search.")
     max_documents: int = Field(
-        default=6, ge=1, le=50, description="The most documents that the model reads."
+        default=6, ge=1, le=50, description="The maximum number of documents that the model reads."
     )
     max_chars: int = Field(
         default=12_000,
         ge=500,
-        description="The most characters of documents that the model reads.",
+        description="The maximum number of characters of documents that the model reads.",
     )
     timeout_s: Seconds = Field(default=10.0, description="Seconds for one search.")
     writer: str | None = Field(
@@ -140,9 +140,9 @@ class Regenerate(Strict):
         | None
     ) = Field(
         default=None,
-        description="The methods that compare the new answer with the documents; null = the"
-        " methods of `chain` that compare with samples, given the documents instead, or `prompt`"
-        " if there are none.",
+        description="The methods that compare the new answer with the documents; null = the methods"
+        " of `chain` that compare with samples, given the documents instead, or `references` if"
+        " the chain has none.",
     )
     resample: bool = Field(
         default=False,
@@ -157,8 +157,8 @@ class Regenerate(Strict):
     )
     max_removed: Unit = Field(
         default=0.75,
-        description="The largest share of the answer's characters to remove because nothing"
-        " confirms them; beyond it, `otherwise` applies.",
+        description="The largest share of the answer's characters that may be removed as"
+        " unconfirmed; beyond it, `otherwise` applies.",
     )
     abstention: str | None = Field(
         default="auto",

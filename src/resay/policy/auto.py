@@ -33,8 +33,8 @@ class ChainBudget(Strict):
     calls_per_answer: int | None = Field(
         default=10,
         ge=1,
-        description="Samples and judge's answers of the chain per answer, at most; null = no limit."
-        " Calls that are repeated because they fail or cannot be read come on top.",
+        description="The maximum number of samples and judge calls per answer; null = no limit."
+        " Retries of failed calls and of unreadable answers are not counted.",
     )
     latency_s: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
@@ -43,12 +43,12 @@ class ChainBudget(Strict):
     )
     free_only: bool = Field(
         default=False,
-        description="Only chains that ask no judge. Samples are still drawn.",
+        description="Choose only among chains without a judge. Samples are still drawn.",
     )
     answers: Literal["any", "long", "short"] = Field(
         default="any",
-        description="By which answers chains are compared: of several sentences (long: WikiBio), of"
-        " one (short: SAC3), or the mean of both.",
+        description="The answers on which chains are compared: several sentences long (long:"
+        " WikiBio), one sentence long (short: SAC3), or the mean of both (any).",
     )
 
 

@@ -313,11 +313,11 @@ class Limits(Strict):
     retries: int = Field(default=2, ge=0, le=10, description="Retries of a failed call.")
     process: ProcessLimits = Field(
         default=ProcessLimits(),
-        description="Limits for all checks of this process together.",
+        description="Combined limits for all checks of this process.",
     )
     shared: SharedLimitsConfig | None = Field(
         default=None,
-        description="Limits for the checks of several processes and machines together, shared"
+        description="Combined limits for the checks of several processes and machines, shared"
         " through Redis; needs resay[redis]. null = each process has its own limits.",
     )
 
@@ -368,12 +368,12 @@ class Policy(Strict):
     )
     budget: ChainBudget | None = Field(
         default=None,
-        description="What the chain may take, with `chain: auto`; null = the defaults.",
+        description="The budget for `chain: auto`; null = the defaults.",
     )
     second: Annotated[Second | None, _Short("model")] = Field(
         default=None,
-        description="Another model that is asked for a second opinion once the chain has run;"
-        " a string is short for the model of that name, null = none.",
+        description="Another model to ask for a second opinion after the chain has run; a string is"
+        " short for the model of that name, null = none.",
     )
     threshold: Threshold = Field(
         default=Threshold(),
@@ -431,8 +431,8 @@ class Policy(Strict):
     )
     unscored: Literal["allow", "annotate", "block"] = Field(
         default="annotate",
-        description="The action for an answer that is not flagged, but of which a part was not"
-        " scored, such as code or a formula; block withholds every answer with such a part.",
+        description="The action for an answer that is not flagged but has an unscored part, such as"
+        " code or a formula; block withholds every such answer.",
     )
     claims: Literal["none", "rules", "model"] = Field(
         default="rules",

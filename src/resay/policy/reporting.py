@@ -40,8 +40,8 @@ class JournalConfig(Strict):
         default=1000,
         ge=1,
         le=100_000,
-        description="The number of entries per event loop that may wait to be written; any more"
-        " are lost.",
+        description="The number of entries per event loop that may wait to be written; further"
+        " entries are dropped.",
     )
 
     redact: Annotated[str, Field(pattern=_IMPORT_PATH)] | None = Field(
@@ -101,7 +101,8 @@ class ObserverConfig(Strict):
         default=1000,
         ge=1,
         le=100_000,
-        description="The number of verdicts that may wait to be pushed; any more are lost.",
+        description="The number of verdicts that may wait to be pushed; further verdicts are"
+        " dropped.",
     )
 
     @field_validator("to")

@@ -33,8 +33,8 @@ _DATED = re.compile(r"(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8})")
 class Price(Strict):
     """The price of one model."""
 
-    input: float = Field(ge=0, description="Dollars for a million tokens that are read.")
-    output: float = Field(ge=0, description="Dollars for a million tokens that are written.")
+    input: float = Field(ge=0, description="Dollars per million input tokens.")
+    output: float = Field(ge=0, description="Dollars per million output tokens.")
 
 
 _Listed = Mapping[Annotated[str, Field(min_length=1)], Price]

@@ -113,8 +113,9 @@ class SharedStateConfig(RedisAddress):
         default=1,
         ge=1,
         le=10_000,
-        description="How many processes share it, at least: where Redis cannot be reached, each"
-        " keeps to this part of every limit, or to a smaller one if more were seen.",
+        description="The minimum number of processes that share the state. While Redis cannot be"
+        " reached, each process takes its part of every limit: the limit divided by this number,"
+        " or by the number of processes last seen if that is greater.",
     )
 
 
@@ -122,10 +123,10 @@ class SharedLimitsConfig(SharedStateConfig):
     """Limits shared by the checks of all processes with the same shared state."""
 
     concurrency: int | None = Field(
-        default=None, ge=1, le=100_000, description="Calls at the same time; null = no limit."
+        default=None, ge=1, le=100_000, description="Concurrent calls; null = no limit."
     )
     calls_per_minute: int | None = Field(
-        default=None, ge=1, le=100_000, description="Calls within any minute; null = no limit."
+        default=None, ge=1, le=100_000, description="Calls per minute (sliding); null = no limit."
     )
 
 

@@ -77,8 +77,8 @@ class FolderConfig(Strict):
     )
     filter: MetadataFilter = Field(
         default={},
-        description="Find only files whose metadata (at the top of the file) matches: for each"
-        " key a value, or a list of which any matches.",
+        description="Find only files whose metadata (at the top of the file) matches: for each key,"
+        " a value or a list of allowed values.",
     )
 
 
@@ -102,7 +102,9 @@ class EmbeddingConfig(Strict):
         ge=1,
         description="The dimensions of an embedding; null = the model's default.",
     )
-    batch: int = Field(default=64, ge=1, le=2048, description="The most texts per request.")
+    batch: int = Field(
+        default=64, ge=1, le=2048, description="The maximum number of texts per request."
+    )
     timeout_s: float = Field(default=30.0, gt=0, description="Seconds for one request.")
     retries: int = Field(default=2, ge=0, le=10, description="Retries of a failed request.")
     concurrency: int = Field(
@@ -149,8 +151,8 @@ class QdrantConfig(Strict):
     )
     filter: MetadataFilter = Field(
         default={},
-        description="Find only points whose payload matches: for each key a value, or a list of"
-        " which any matches.",
+        description="Find only points whose payload matches: for each key, a value or a list of"
+        " allowed values.",
     )
 
     @model_validator(mode="after")

@@ -29,8 +29,8 @@ class Settle(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    below: Unit | None = Field(default=None, description="Scores under this are settled.")
-    above: Unit | None = Field(default=None, description="Scores over this are settled.")
+    below: Unit | None = Field(default=None, description="Scores below this are settled.")
+    above: Unit | None = Field(default=None, description="Scores above this are settled.")
 
     @model_validator(mode="after")
     def _must_leave_a_band(self) -> Settle:
@@ -64,11 +64,12 @@ class ScorerConfig(BaseModel):
 
     settle: Settle | None = Field(
         default=None,
-        description="Which sentences this step settles; the others go on to the next step.",
+        description="The scores that this step settles; sentences with other scores go on to the"
+        " next step.",
     )
 
     when: When | None = Field(
-        default=None, description="What this step is worth its price for; null = everything."
+        default=None, description="The responses that justify the cost of this step; null = all."
     )
 
     @property
@@ -92,9 +93,9 @@ class SampleConfig(ScorerConfig):
 
     evidence: Literal["auto", "samples", "references"] = Field(
         default="auto",
-        description="What the passage is compared with: the references of the request first, where"
-        " it has any, and the model's own samples for what they leave open (auto); samples alone;"
-        " or the references in the place of samples (SelfCheckGPT, section 7.3).",
+        description="The texts to compare the passage with: first the request's references, if any,"
+        " then the model's own samples for claims that the references leave open (auto); only the"
+        " samples; or the references in place of samples (SelfCheckGPT, section 7.3).",
     )
 
 

@@ -93,7 +93,7 @@ class Bertscore(SampleScorer):
         layer: int | None = Field(
             default=None,
             ge=1,
-            description="After which layer the embeddings are taken; null = the published one for"
+            description="The layer whose output gives the embeddings; null = the published one for"
             " models that have one, else the last.",
         )
         rescale: bool | float = Field(

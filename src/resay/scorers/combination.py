@@ -70,14 +70,16 @@ class Standard(Protocol):
 class StandardisedPart(Part):
     """A method with the distribution of its values."""
 
-    mean: float = Field(description="The mean of its values over sentences like those to check.")
+    mean: float = Field(
+        description="The mean of the method's values over sentences like those to be checked."
+    )
     deviation: Annotated[float, Field(gt=0)] = Field(
-        description="The standard deviation of its values over the same sentences."
+        description="The standard deviation of the method's values over the same sentences."
     )
     scale: Scale = Field(
         default="raw",
-        description="Which value is meant: the method's own unbounded one where it has one (else"
-        " its score), or the log-odds of its score.",
+        description="The value to use: the method's own unbounded value if it has one, else its"
+        " score (raw); or the log-odds of its score (log_odds).",
     )
 
 
@@ -93,12 +95,12 @@ class Combination:
         intercept: float = Field(
             default=0.0,
             allow_inf_nan=False,
-            description="Added to the sum; at 0 a sentence that is average in everything scores"
-            " 0.5.",
+            description="A constant added to the sum; at 0, a sentence whose values are all average"
+            " scores 0.5.",
         )
         lean: Annotated[float, Field(ge=0, lt=1)] = Field(
             default=0.0,
-            description="How far each sentence leans on the mean of its passage; 0 = not at all.",
+            description="The weight of the passage's mean in each sentence's score; 0 = none.",
         )
 
         @field_validator("parts")

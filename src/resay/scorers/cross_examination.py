@@ -82,7 +82,7 @@ class CrossExamination:
 
         method: Literal["cross_examination"] = "cross_examination"
         turns: int = Field(
-            default=3, ge=1, le=20, description="How many sets of questions may be asked."
+            default=3, ge=1, le=20, description="The maximum number of sets of questions."
         )
 
     def __init__(self, config: Config | None = None) -> None:

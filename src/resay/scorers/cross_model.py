@@ -102,9 +102,11 @@ _PLACES = frozenset({"api_base", "base_url", "custom_llm_provider"})
 class Doubtful(Strict):
     """The scores between which a claim is in doubt."""
 
-    above: Unit = Field(default=0.15, description="Up to here a claim is confident.")
+    above: Unit = Field(default=0.15, description="Claims with scores up to this are not in doubt.")
     below: Unit = Field(
-        default=0.85, description="From here on it is contradicted, whatever others say."
+        default=0.85,
+        description="Claims with scores from this on are contradicted, whatever the second"
+        " model says.",
     )
 
     @model_validator(mode="after")
@@ -121,38 +123,39 @@ class Second(Strict):
 
     model: str = Field(
         min_length=1,
-        description="The model, in litellm's notation; not the one that writes the answers.",
+        description="The model as litellm names it; not the one that writes the answers.",
     )
     params: dict[str, Any] = Field(
         default_factory=dict,
         repr=False,  # may contain a key
-        description="What its provider takes: api_base, api_key, temperature, max_tokens, …",
+        description="Provider parameters: api_base, api_key, temperature, max_tokens, …",
     )
     ask: Literal["verification", "samples"] = Field(
         default="verification",
-        description="What it is asked: whether the claims are right, in one call; or the same"
-        " question as the first model, for samples that the chain's own method compares with.",
+        description="What to ask the model: whether the claims are right, in one call"
+        " (verification); or the same question as the first model, for samples that the chain's"
+        " own method compares with (samples).",
     )
     samples: int = Field(
-        default=1, ge=1, le=20, description="With `ask: samples`: how many samples it gives."
+        default=1, ge=1, le=20, description="With `ask: samples`: the number of samples to draw."
     )
     share: Unit = Field(
         default=1.0,
-        description="The share of the confident answers that it is asked about, drawn by a hash of"
-        " the conversation; 0 = only about answers in doubt.",
+        description="The share of the answers without doubtful claims to ask about too, selected by"
+        " a hash of the conversation; 0 = ask only about answers in doubt.",
     )
     doubtful: Doubtful = Field(
-        default=Doubtful(), description="Which scores of the chain are doubtful."
+        default=Doubtful(), description="The range of scores in which a claim is in doubt."
     )
     weight: Unit = Field(
         default=0.5,
-        description="The share of the doubt that its support takes away; 1 = its word alone"
-        " decides.",
+        description="The share of a claim's score that the model's support removes; 1 = its verdict"
+        " alone decides.",
     )
     restate: bool = Field(
         default=True,
-        description="Whether an answer that cannot be read is asked for once more, with the format"
-        " restated.",
+        description="Whether to ask once more, with the format restated, if an answer cannot be"
+        " parsed.",
     )
 
     def is_model(self, other: str | None) -> bool:

@@ -150,29 +150,32 @@ class Dinco:
         method: Literal["dinco"] = "dinco"
         asked: str | None = Field(
             default=None,
-            description="The model whose confidence is asked for; null = the one that wrote the"
+            description="The model to ask for its confidence; null = the model that wrote the"
             " response.",
         )
         distractors: int = Field(
-            default=5, ge=0, le=20, description="How many alternatives to each claim are drawn."
+            default=5, ge=0, le=20, description="The number of alternatives to draw for each claim."
         )
         consistency: bool = Field(
-            default=True, description="Whether the samples' support of the claim counts for half."
+            default=True,
+            description="Whether the samples' support for a claim makes up half of its confidence.",
         )
         confidence: By = Field(
             default="auto",
-            description="By the probabilities of the answer's tokens (logprobs), by the shares of"
-            " several answers (votes), or by the former where the provider returns them (auto).",
+            description="How to measure the confidence: by the probabilities of the answer's tokens"
+            " (logprobs), by the shares of several answers (votes), or by probabilities if the"
+            " provider returns them, else by votes (auto).",
         )
         votes: int = Field(
-            default=5, ge=1, le=100, description="How many answers, where shares are taken."
+            default=5, ge=1, le=100, description="The number of answers, if measured by votes."
         )
         max_calls: int = Field(
             default=20,
             ge=1,
             le=10_000,
-            description="The most calls for a claim and its alternatives, without the comparisons;"
-            " alternatives beyond it are left out. At least `distractors` + `votes`.",
+            description="The maximum number of calls for a claim and its alternatives, not counting"
+            " the comparisons; alternatives beyond it are left out. At least `distractors` +"
+            " `votes`.",
         )
 
         @model_validator(mode="after")

@@ -179,8 +179,8 @@ class Facts:
         )
         disagreement: Unit = Field(
             default=0.1,
-            description="The weight, in each sentence's score, of how far the samples disagree"
-            " among themselves: who tells it otherwise each time does not know the matter.",
+            description="The weight, in each sentence's score, of the disagreement among the"
+            " samples: a model that answers differently each time does not know the answer.",
         )
 
     def __init__(self, config: Config | None = None) -> None:

@@ -555,7 +555,7 @@ class Fibe:
             default=5,
             ge=1,
             le=len(STUDENTS),
-            description="How many times the exam is answered.",
+            description="The number of times that the exam is answered.",
         )
         temperature: float | None = Field(
             default=None,

@@ -117,8 +117,8 @@ class When(Strict):
 
     min_chars: Count | None = Field(
         default=None,
-        description="Check only responses with at least this many characters, white space around "
-        "them not counted.",
+        description="Check only responses with at least this many characters, not counting"
+        " surrounding white space.",
     )
     max_chars: Count | None = Field(
         default=None, description="Check only responses with at most this many characters."
@@ -139,8 +139,8 @@ class When(Strict):
     )
     call: Function = Field(
         default=None,
-        description="A function, package.module:name, that is given the query and the response's "
-        "text and returns whether to check it. It may be async.",
+        description="A function, package.module:name, that takes the query and the response's text"
+        " and returns whether to check it. It may be async.",
     )
 
     @model_validator(mode="after")

@@ -95,7 +95,7 @@ class Grounding:
         # The settings are frozen, so narrowing the allowed values is safe.
         evidence: Literal["references"] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
             default="references",
-            description="What the answer is compared with: always the references.",
+            description="The texts to compare the answer with: always the references.",
         )
         model: ModelField = Field(
             default="lytang/MiniCheck-Flan-T5-Large",
@@ -104,14 +104,14 @@ class Grounding:
         )
         format: Literal["auto", "minicheck", "hhem", "lettucedetect"] = Field(
             default="auto",
-            description="How the model is asked; auto = by what the model is.",
+            description="The model's input format; auto = detect it from the model.",
         )
         chunk: int | None = Field(
             default=None,
             ge=16,
-            description="How many tokens of a document are read at once; null = as published: 400"
-            " for MiniCheck, or 500 words for its T5; for HHEM as many as it reads; for"
-            " LettuceDetect 4,096 with question and answer.",
+            description="The number of tokens of a document to read at once; null = as published:"
+            " 400 for MiniCheck, or 500 words for its T5; the model's maximum for HHEM; 4,096 for"
+            " LettuceDetect, including question and answer.",
         )
 
     def __init__(self, config: Config | None = None) -> None:

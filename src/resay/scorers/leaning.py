@@ -47,7 +47,7 @@ class Leaning:
         method: Literal["leaning"] = "leaning"
         lean: Annotated[float, Field(ge=0, lt=1)] = Field(
             default=0.15,
-            description="How far each sentence leans on the mean of its passage; 0 = not at all.",
+            description="The weight of the passage's mean in each sentence's score; 0 = none.",
         )
 
     def __init__(self, config: Config | None = None) -> None:

@@ -286,20 +286,20 @@ class UncertaintyConfig(ScorerConfig):
 
     measure: Literal["probability", "entropy"] = Field(
         default="probability",
-        description="What is measured of each token: how improbable it was, or how open the choice"
-        " of it was.",
+        description="What to measure for each token: how improbable it was (probability), or how"
+        " open the choice was (entropy).",
     )
     pool: Literal["average", "maximum"] = Field(
         default="average",
-        description="How a sentence's tokens are pooled. The maximum is over 0.5 as soon as one"
-        " token was less probable than not; set `threshold` with it.",
+        description="How to pool a sentence's tokens. The maximum exceeds 0.5 as soon as one token"
+        " has a probability below 0.5, so adjust `threshold` with it.",
     )
     top: int = Field(
         default=5,
         ge=2,
         le=1000,
-        description="For entropy, over how many of the most probable tokens it is taken where the"
-        " whole distribution is not known. OpenAI's chat models give 20 at most, others 5.",
+        description="For entropy: the number of most probable tokens to compute it over if the"
+        " whole distribution is not known. OpenAI's chat models return at most 20, others 5.",
     )
 
     @property

@@ -432,27 +432,28 @@ class Mqag:
         method: Literal["mqag"] = "mqag"
         question: ModelField = Field(
             default="potsawee/t5-large-generation-squad-QuestionAnswer",
-            description="Writes question and answer from a sentence.",
+            description="The model that writes a question and its answer from a sentence.",
         )
         distractor: ModelField = Field(
             default="potsawee/t5-large-generation-race-Distractor",
-            description="Writes the other options, from question, answer and response.",
+            description="The model that writes the other options from question, answer and"
+            " response.",
         )
         answering: ModelField = Field(
             default="potsawee/longformer-large-4096-answering-race",
-            description="Chooses among the options.",
+            description="The model that answers a question by choosing among the options.",
         )
         answerability: ModelField = Field(
             default="potsawee/longformer-large-4096-answerable-squad2",
-            description="Says whether a text answers a question at all.",
+            description="The model that estimates whether a text answers a question at all.",
         )
         questions: int = Field(
-            default=5, ge=1, le=50, description="How many questions to try for each sentence."
+            default=5, ge=1, le=50, description="The number of questions to try for each sentence."
         )
         scoring: Scoring = Field(
             default="bayes_alpha",
-            description="How answers become a score: Eq. 21 (the best as published), Eq. 19, or"
-            " the share of answers that differ.",
+            description="How to compute a score from the answers: Eq. 21 (bayes_alpha, the best as"
+            " published), Eq. 19 (bayes), or the share of answers that differ (counting).",
         )
         beta1: float = Field(
             default=0.8,
@@ -470,9 +471,10 @@ class Mqag:
             default=0.5,
             ge=0,
             le=1,
-            description="For counting and bayes: an answerability under this does not count.",
+            description="For counting and bayes: ignore answers with a lower answerability than"
+            " this.",
         )
-        seed: int = Field(default=0, ge=0, description="Which questions are drawn.")
+        seed: int = Field(default=0, ge=0, description="The random seed for generating questions.")
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()

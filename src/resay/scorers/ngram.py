@@ -158,14 +158,15 @@ class Ngram:
         """Settings of `ngram`."""
 
         method: Literal["ngram"] = "ngram"
-        n: int = Field(default=1, ge=1, le=5, description="Tokens in an n-gram.")
+        n: int = Field(default=1, ge=1, le=5, description="The number of tokens in an n-gram.")
         pool: Literal["maximum", "average"] = Field(
-            default="maximum", description="How a sentence's tokens are pooled: Eq. 8 or Eq. 7."
+            default="maximum",
+            description="How to pool a sentence's tokens: Eq. 8 (maximum) or Eq. 7 (average).",
         )
         counted: Literal["sentence", "response"] = Field(
             default="sentence",
-            description="What is counted beside the samples: the sentence alone, so that an answer"
-            " gains nothing by repeating itself, or the whole response, as published.",
+            description="What to count in addition to the samples: the sentence alone, so that an"
+            " answer gains nothing by repeating itself, or the whole response, as published.",
         )
 
     def __init__(self, config: Config | None = None) -> None:

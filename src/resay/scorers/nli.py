@@ -135,11 +135,14 @@ class Nli(SampleScorer):
         )
         premise: Literal["passage", "sentences"] = Field(
             default="passage",
-            description="What a sentence is compared with: the whole sample, as published, or its"
-            " nearest sentences, which is several times faster.",
+            description="The text to compare a sentence with: the whole sample, as published, or"
+            " its nearest sentences, which is several times faster.",
         )
         nearest: int = Field(
-            default=1, ge=1, le=20, description="For `premise: sentences`, how many of them."
+            default=1,
+            ge=1,
+            le=20,
+            description="With `premise: sentences`: the number of nearest sentences.",
         )
         order: Literal["auto", "premise_first", "sentence_first"] = Field(
             default="auto",
@@ -365,7 +368,8 @@ class EntailingConfig(ScorerConfig):
 
     by: Literal["nli", "judge"] = Field(
         default="nli",
-        description="Who says whether a text entails another: a classifier, or an LLM.",
+        description="How to determine whether a text entails another: with a classifier, or with an"
+        " LLM.",
     )
     model: ModelField = Field(
         default=_PUBLISHED,
@@ -375,24 +379,24 @@ class EntailingConfig(ScorerConfig):
     )
     judge: str | JudgeConfig | None = Field(
         default=None,
-        description="With `by: judge`: who is asked; null = the model that wrote the response.",
+        description="With `by: judge`: the model to ask; null = the model that wrote the response.",
     )
     form: Literal["together", "published"] = Field(
         default="together",
-        description="With `by: judge`: one call for each premise, about all texts that are held"
-        " against it, in the words of the method `prompt`; or the published question about each"
+        description="With `by: judge`: one call for each premise, about all texts that are compared"
+        " with it, with the prompt of the method `prompt`; or the published question about each"
         " pair.",
     )
     restate: bool = Field(
         default=True,
-        description="Whether an answer that cannot be read is asked for once more, with the format"
-        " restated.",
+        description="Whether to ask once more, with the format restated, if an answer cannot be"
+        " parsed.",
     )
     conversation_chars: int = Field(
         default=4000,
         ge=0,
-        description="With `by: judge` and `form: together`: how much of the conversation the judge"
-        " reads, from its end; 0 = nothing of it.",
+        description="With `by: judge` and `form: together`: the number of characters that the judge"
+        " reads from the end of the conversation; 0 = none.",
     )
 
     @property

@@ -90,22 +90,24 @@ class PTrue:
         method: Literal["p_true"] = "p_true"
         of: Literal["claims", "response"] = Field(
             default="claims",
-            description="What is the possible answer: each sentence or claim, or the response.",
+            description="What to present as the possible answer: each sentence or claim, or the"
+            " response.",
         )
         ideas: int = Field(
             default=0,
             ge=0,
             le=20,
-            description="How many samples are shown as brainstormed ideas, as in the paper's"
-            " section 4; 0 = none, and no samples are drawn for it.",
+            description="The number of samples to show as brainstormed ideas, as in the paper's"
+            " section 4; 0 = none, and no samples are drawn for this method.",
         )
         by: By = Field(
             default="auto",
-            description="By the probabilities of the answer's tokens (logprobs), by the shares of"
-            " several answers (votes), or by the former where the provider returns them (auto).",
+            description="How to compute P(True): from the probabilities of the answer's tokens"
+            " (logprobs), from the shares of several answers (votes), or from probabilities if the"
+            " provider returns them, else from votes (auto).",
         )
         votes: int = Field(
-            default=5, ge=1, le=100, description="How many answers, where shares are taken."
+            default=5, ge=1, le=100, description="The number of answers, if computed from votes."
         )
 
     def __init__(self, config: Config | None = None) -> None:

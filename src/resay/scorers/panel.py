@@ -117,25 +117,25 @@ class Panel:
         judges: Annotated[
             tuple[str | JudgeConfig, ...],
             Field(min_length=2, max_length=20, strict=False),
-        ] = Field(description="The judges, best of different families.")
+        ] = Field(description="The judges, preferably of different model families.")
         pool: Literal["mean", "majority", "any", "all"] = Field(
-            default="mean", description="How their verdicts become one."
+            default="mean", description="How to combine the judges' verdicts."
         )
         form: Literal["together", "published"] = Field(
             default="together",
-            description="One call for each judge about all claims, or the published question about"
+            description="One call to each judge about all claims, or the published question about"
             " each claim.",
         )
         restate: bool = Field(
             default=True,
-            description="Whether an answer that cannot be read is asked for once more, with the"
-            " format restated.",
+            description="Whether to ask once more, with the format restated, if an answer cannot be"
+            " parsed.",
         )
         conversation_chars: int = Field(
             default=4000,
             ge=0,
-            description="With `form: together`: how much of the conversation the judges read, from"
-            " its end; 0 = nothing of it.",
+            description="With `form: together`: the number of characters that the judges read from"
+            " the end of the conversation; 0 = none.",
         )
 
         @field_validator("judges")

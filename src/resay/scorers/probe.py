@@ -164,22 +164,25 @@ class Probe:
 
         method: Literal["probe"] = "probe"
         questions: int = Field(
-            default=3, ge=1, le=8, description="How many questions are written at once."
+            default=3, ge=1, le=8, description="The number of questions to write in one call."
         )
         draws: int = Field(
-            default=1, ge=1, le=10, description="How often they are written; in the paper twice."
+            default=1,
+            ge=1,
+            le=10,
+            description="The number of calls to write questions; 2 in the paper.",
         )
         answers: int = Field(
-            default=3, ge=1, le=20, description="How many answers there are to each question."
+            default=3, ge=1, le=20, description="The number of answers to draw for each question."
         )
         equivalence: Equivalence = Field(
             default="lax",
-            description="Which answers mean the same: as for the method `semantic`; the paper has"
-            " lax.",
+            description="Which answers mean the same, as for the method `semantic`; lax in the"
+            " paper.",
         )
         writer: str | None = Field(
             default=None,
-            description="The model that writes the questions; null = the one that wrote the"
+            description="The model that writes the questions; null = the model that wrote the"
             " response.",
         )
 

@@ -345,12 +345,12 @@ class Between(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     least: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
-        default=0.15, description="Where `facts` scores the claim 0."
+        default=0.15, description="The weight if `facts` scores the claim 0."
     )
     most: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
         default=0.7,
-        description="Where it scores the claim 1; and for the items of lists and tables, which"
-        " samples leave out where they do not agree.",
+        description="The weight if `facts` scores the claim 1, and for the items of lists and"
+        " tables, which samples leave out when they do not agree.",
     )
 
     @model_validator(mode="after")
@@ -368,12 +368,14 @@ class Weights(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     contradicted: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
-        default=1.0, description="A sample says something else about the same matter."
+        default=1.0,
+        description="The weight of a sample that says something else about the same subject.",
     )
     not_mentioned: Annotated[float, Field(ge=0.0, le=1.0)] | Between = Field(
         default=0.6,
-        description="A sample does not speak of the matter, or the judge says only that it does"
-        " not support the claim. With `least` and `most`, by the score of `facts`.",
+        description="The weight of a sample that does not mention the subject, or of which the"
+        " judge says only that it does not support the claim. With `least` and `most`, it depends"
+        " on the score of `facts`.",
     )
 
     @model_validator(mode="after")
@@ -408,9 +410,9 @@ class Prompt(SampleScorer):
         method: Literal["prompt"] = "prompt"
         form: Literal["claims", "published"] = Field(
             default="claims",
-            description="What the judge is asked: whether the sample supports, contradicts or does"
-            " not mention a claim of the conversation it is shown; or the published question about"
-            " a bare sentence, which is asked of pairs.",
+            description="What to ask the judge: whether the sample supports, contradicts or does"
+            " not mention a claim, shown with its conversation; or the published question about a"
+            " sentence without context, for each pair.",
         )
         mode: Literal["per_pair", "per_sample"] = Field(
             default="per_pair", description="One call per claim and sample, or one per sample."
@@ -423,32 +425,32 @@ class Prompt(SampleScorer):
         conversation_chars: int = Field(
             default=4000,
             ge=0,
-            description="With `form: claims`: how much of the conversation the judge reads, from"
-            " its end; 0 = nothing of it.",
+            description="With `form: claims`: the number of characters that the judge reads from"
+            " the end of the conversation; 0 = none.",
         )
         probe: int = Field(
             default=0,
             ge=0,
             le=20,
-            description="How many short answers to a question about it are drawn for each claim"
-            " that is still open, from the model that wrote the response and as samples are; 0 ="
-            " none.",
+            description="The number of short answers to draw, for each claim that is still open, to"
+            " a question about it; from the model that wrote the response, in the same way as"
+            " samples. 0 = none.",
         )
         probe_above: float = Field(
             default=0.5,
             ge=0,
             lt=1,
-            description="With `probe`: a claim is open when more than this share of the samples"
-            " does not mention it.",
+            description="With `probe`: a claim is open if more than this share of the samples does"
+            " not mention it.",
         )
         order: Literal["arrival", "nearest"] = Field(
             default="arrival",
             description="Which samples the judge sees first: those that arrive first, or those that"
-            " share most words with the sentence, which takes far fewer calls.",
+            " share the most words with the sentence, which takes far fewer calls.",
         )
         estimate: Estimate = Field(
             default=Estimate(),
-            description="With `order: nearest`: how the answers not asked for are estimated.",
+            description="With `order: nearest`: how to estimate answers that are not requested.",
         )
         task: Task | None = Field(
             default=None,
@@ -456,7 +458,10 @@ class Prompt(SampleScorer):
             " against its source (the question) and target (the references) instead.",
         )
         votes: int = Field(
-            default=5, ge=1, le=100, description="With `task`: how often the judge is asked."
+            default=5,
+            ge=1,
+            le=100,
+            description="With `task`: the number of times that the judge is asked.",
         )
         term: str | None = Field(
             default=None,

@@ -71,18 +71,18 @@ class ProxyLogprobs:
         model: ModelField
         api: Literal["echo", "prompt_logprobs"] = Field(
             default="echo",
-            description="For a model behind a `url`: how its server is asked for the probabilities"
-            " of a prompt, by OpenAI's `echo` or by vLLM's `prompt_logprobs`.",
+            description="For a model behind a `url`: how to request the probabilities of a prompt"
+            " from its server, with OpenAI's `echo` or vLLM's `prompt_logprobs`.",
         )
         context: Literal["question", "none"] = Field(
             default="question",
-            description="What the model reads before the response: the question, or nothing, as in"
-            " the paper.",
+            description="The text that the model reads before the response: the question, or"
+            " nothing, as in the paper.",
         )
         template: str = Field(
             default="{question}\n\n",
-            description="The text in front of the response; {question} stands for the question. For"
-            " a model trained to chat, write what its chat template would.",
+            description="The text before the response; {question} stands for the question. For a"
+            " chat model, write the text that its chat template would produce.",
         )
 
         @field_validator("template")

@@ -125,23 +125,25 @@ class References:
         method: Literal["references"] = "references"
         by: Literal["judge", "words"] = Field(
             default="judge",
-            description="Who compares: a judge, in one call for an answer, or a comparison of"
-            " numbers, names and words.",
+            description="How to compare: with a judge, in one call per answer, or by numbers, names"
+            " and words.",
         )
         unmentioned: Unit | None = Field(
             default=1.0,
-            description="What a claim scores that no reference mentions; null = nothing, so that"
-            " the next step looks at it.",
+            description="The score of a claim that no reference mentions; null = none, so that the"
+            " next step scores it.",
         )
         max_chars: int = Field(
             default=24_000,
             ge=1_000,
-            description="How much of the references the judge reads: what bears on the claims.",
+            description="The maximum number of characters that the judge reads of the references:"
+            " the passages closest to the claims.",
         )
         conversation_chars: int = Field(
             default=4_000,
             ge=0,
-            description="How much of the conversation the judge reads, from its end.",
+            description="The number of characters that the judge reads from the end of the"
+            " conversation.",
         )
 
         @property

@@ -312,49 +312,49 @@ class Semantic:
         method: Literal["semantic"] = "semantic"
         measure: Measure = Field(
             default="entailment",
-            description="What is measured. Of claims: entailment, closeness, luq_atomic; of"
-            " sentences: luq; of the whole response: entropy, sets, eigenvalues, degree,"
+            description="What to measure. For claims: entailment, closeness, luq_atomic; for"
+            " sentences: luq; for the whole response: entropy, sets, eigenvalues, degree,"
             " eccentricity, kernel, density.",
         )
         weighted: bool = Field(
             default=False,
-            description="For entropy and density: whether texts weigh by the probabilities of"
+            description="For entropy and density: whether to weight texts by the probabilities of"
             " their tokens, which the provider must return for the samples too.",
         )
         equivalence: Equivalence = Field(
             default="both",
-            description="For entropy and sets: which texts mean the same: those that entail each"
-            " other, those of which one entails the other and none contradicts it (lax), or those"
-            " of which one entails the other (either).",
+            description="For entropy and sets: which texts mean the same: two that entail each"
+            " other (both), two of which one entails the other and neither contradicts the other"
+            " (lax), or two of which one entails the other (either).",
         )
         affinity: Affinity = Field(
             default="entailment",
-            description="For eigenvalues, degree and eccentricity: how alike texts are: the"
-            " probability of entailment, or 1 - that of contradiction.",
+            description="For eigenvalues, degree and eccentricity: the similarity of two texts: the"
+            " probability of entailment, or 1 minus that of contradiction.",
         )
         cutoff: float = Field(
             default=0.9,
             gt=0,
             le=2,
-            description="For eccentricity: eigenvectors with eigenvalues under this count.",
+            description="For eccentricity: use only eigenvectors with eigenvalues below this.",
         )
         heat: float = Field(default=0.3, gt=0, description="For kernel: t of the heat kernel.")
         edge: float = Field(
             default=0.5,
             gt=0,
             le=1,
-            description="For closeness: how probable the entailment of a"
-            " claim must be for an edge.",
+            description="For closeness: the minimum probability of entailment for an edge between a"
+            " text and a claim.",
         )
         units: Literal["all", "response"] = Field(
             default="all",
-            description="For luq, luq_atomic and closeness: whether what the samples say is held"
-            " against all texts too, as published, or only what the response says.",
+            description="For luq, luq_atomic and closeness: compare the statements of the samples"
+            " with all texts too, as published (all), or only those of the response (response).",
         )
         question: bool = Field(
             default=True,
-            description="With `by: nli`, for the measures of whole texts: whether the question"
-            " comes before each text, as published.",
+            description="With `by: nli`, for the measures of whole texts: whether to put the"
+            " question before each text, as published.",
         )
 
         @model_validator(mode="after")

@@ -51,20 +51,20 @@ class Similarity(SampleScorer):
         method: Literal["similarity"] = "similarity"
         evidence: Literal["auto", "samples", "references"] = Field(
             default="references",
-            description="What the passage is compared with: the references supplied with the"
+            description="The texts to compare the passage with: the references supplied with the"
             " check, as published, or the model's own samples.",
         )
         model: ModelField = Field(
             default="sentence-transformers/paraphrase-MiniLM-L6-v2",
-            description="An embedder of sentences: a folder or a model on the Hugging Face hub, or"
-            " a mapping with settings.",
+            description="A sentence embedding model: a folder or a model on the Hugging Face hub,"
+            " or a mapping with settings.",
         )
         delta: float = Field(
             default=0.6,
             gt=-1,
             lt=1,
-            description="The similarity under which a text is a hallucination: where the score"
-            " is 0.5.",
+            description="The similarity below which a text counts as a hallucination; it"
+            " corresponds to a score of 0.5.",
         )
 
     def __init__(self, config: Config | None = None) -> None:

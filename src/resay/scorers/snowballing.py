@@ -51,8 +51,8 @@ class Snowballing:
         method: Literal["snowballing"] = "snowballing"
         theta: Annotated[float, Field(ge=0)] = Field(
             default=0.1,
-            description="How much doubt before a sentence is forgiven: the sum of the scores"
-            " before it counts only above this.",
+            description="How much earlier doubt to ignore: of the sum of the scores before a"
+            " sentence, only the excess over this counts.",
         )
         normalise: bool = Field(
             default=False,

@@ -133,7 +133,7 @@ class ImportedConfig(ScorerConfig):
     scorer: ClassVar[type[Any]]
     method: str = Field(
         pattern=r"^[\w.-]+:[\w.]+$",
-        description="Where your own scorer's class is, as `package.module:Class`; the other"
+        description="The import path of your own scorer's class, `package.module:Class`; the other"
         " settings are those of its `Config`.",
     )
 

@@ -14,7 +14,7 @@ class LiveCallsConfig(Strict):
     """Send each request at once, and wait for its answer."""
 
     via: Literal["live"] = Field(
-        default="live", description="Ask at once, and wait for each answer."
+        default="live", description="Send each request at once, and wait for its answer."
     )
 
 
@@ -23,53 +23,54 @@ class BatchCallsConfig(Strict):
 
     via: Literal["batch"] = Field(
         default="batch",
-        description="Collect the requests of all checks, and ask through the provider's Batch API:"
-        " at half the price, within a day. For recorded answers only.",
+        description="Collect the requests of all checks, and send them through the provider's Batch"
+        " API: at half the price, answered within a day. For recorded answers only.",
     )
     state: str = Field(
         min_length=1,
-        description="The file, on a local disk, that remembers which batch has which requests, and"
-        " their answers; made where it is missing, and readable to its owner only. With it, a run"
-        " that is started again finds the batches of the one before.",
+        description="The file, on a local disk, that records the requests of each batch and their"
+        " answers; created if missing, readable only by its owner. With it, a restarted run finds"
+        " the batches of the previous one.",
     )
     wait_s: float = Field(
         default=5.0,
         ge=0,
         le=3600,
-        description="Submit what was collected once nothing new came for this many seconds.",
+        description="Submit the collected requests after this many seconds without a new one.",
     )
     max_requests: int = Field(
         default=50_000,
         ge=1,
-        description="Submit at the latest with this many requests; the API's own limit counts where"
-        " it is lower.",
+        description="The maximum number of requests in a batch, or the API's own limit if that is"
+        " lower.",
     )
     max_mb: float = Field(
         default=100.0,
         gt=0,
-        description="Submit at the latest with this many megabytes (10^6 bytes); the API's own"
-        " limit counts where it is lower. They are in memory while they are sent.",
+        description="The maximum size of a batch in megabytes (10^6 bytes), or the API's own limit"
+        " if that is lower. A batch is in memory while it is sent.",
     )
     poll_s: float = Field(
         default=30.0,
         ge=0,
-        description="Look after this many seconds whether a batch has ended, then at growing"
-        " intervals, or when the provider says.",
+        description="Seconds before the first check whether a batch has ended; later checks follow"
+        " at growing intervals, or when the provider says.",
     )
     longest_poll_s: float = Field(
-        default=300.0, ge=0, description="Look at least this often, in seconds."
+        default=300.0, ge=0, description="The longest interval between these checks, in seconds."
     )
     retries: int = Field(
         default=2,
         ge=0,
         le=10,
-        description="How often a request that failed or expired is sent again, in the next batch.",
+        description="The number of times that a failed or expired request is sent again, in the"
+        " next batch.",
     )
     ttl_s: float = Field(
         default=2_419_200.0,
         gt=0,
-        description="Seconds until a batch and its answers are forgotten; by default 28 days,"
-        " because Anthropic keeps results for 29.",
+        description="Seconds until a batch and its answers are deleted from the file; by default 28"
+        " days, because Anthropic keeps results for 29.",
     )
 
 

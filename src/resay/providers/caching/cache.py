@@ -498,7 +498,9 @@ class MemoryCacheConfig(Strict):
     """Keep answers in this process."""
 
     store: Literal["memory"] = Field(default="memory", description="Cache answers in this process.")
-    max_entries: int = Field(default=10_000, ge=1, description="The most answers to keep.")
+    max_entries: int = Field(
+        default=10_000, ge=1, description="The maximum number of answers to keep."
+    )
     max_mb: float = Field(default=64.0, gt=0, description="Megabytes (10^6 bytes) for all answers.")
     ttl_s: _Ttl = Field(default=3600.0, description="Seconds to keep an answer.")
 

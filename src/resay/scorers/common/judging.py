@@ -268,12 +268,13 @@ class JudgeConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str | None = Field(
-        default=None, description="In litellm's notation; null = the model that wrote the response."
+        default=None,
+        description="The model as litellm names it; null = the model that wrote the response.",
     )
     params: dict[str, Any] = Field(
         default_factory=dict,
         repr=False,  # may contain a key
-        description="What the provider takes: api_base, api_key, temperature, max_tokens, …",
+        description="Provider parameters: api_base, api_key, temperature, max_tokens, …",
     )
 
 
@@ -281,12 +282,12 @@ class JudgedConfig(ScorerConfig):
     """Base class of the settings of methods that ask a judge."""
 
     judge: str | JudgeConfig | None = Field(
-        default=None, description="Who is asked; null = the model that wrote the response."
+        default=None, description="The model to ask; null = the model that wrote the response."
     )
     restate: bool = Field(
         default=True,
-        description="Whether an answer that cannot be read is asked for once more, with the format"
-        " restated.",
+        description="Whether to ask once more, with the format restated, if an answer cannot be"
+        " parsed.",
     )
 
     @property

@@ -28,7 +28,7 @@ class AskedInConfig(JudgedConfig):
     language: Literal["auto"] | Language = Field(
         default="en",
         description="The language of the judge's prompt; auto = that of the answer, or of the"
-        " question where the answer is too short to tell, and English where it is none of these.",
+        " question if the answer is too short to tell, or English if it is none of these.",
     )
 
 

@@ -64,15 +64,18 @@ class Estimate(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     intercept: float = Field(default=5.9, description="a: the log-odds of no support at overlap 0.")
-    overlap: float = Field(default=-5.5, description="b: what the overlap with the sample adds.")
+    overlap: float = Field(
+        default=-5.5, description="b: the coefficient of the overlap with the sample."
+    )
     mean_overlap: float = Field(
-        default=-3.4, description="c: what the mean overlap with all samples adds."
+        default=-3.4, description="c: the coefficient of the mean overlap with all samples."
     )
     spread: float = Field(
         default=1.5,
         ge=0,
-        description="s: the deviation, from sentence to sentence, of what the words do not tell."
-        " The greater, the more the answers known count against the words.",
+        description="s: the standard deviation, between sentences, of the part of the log-odds that"
+        " the words do not explain. The greater it is, the more the known answers outweigh the"
+        " words.",
     )
 
     def log_odds(self, overlaps: Sequence[float]) -> list[float]:

@@ -44,9 +44,9 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     scorer: Annotated[ScorerConfig, OneOf("method", "method", _methods, imported=_IMPORTED)] = (
-        Field(description="The method with its settings, as a step of the chain has them.")
+        Field(description="The method with its settings, written like a step of the chain.")
     )
-    weight: float = Field(default=1.0, description="What its scores are multiplied by.")
+    weight: float = Field(default=1.0, description="The factor by which its scores are multiplied.")
 
     @field_validator("scorer")
     @classmethod
@@ -65,7 +65,7 @@ class CompositeConfig(ScorerConfig, Generic[PartT]):
     """Base class of the settings of methods that combine others."""
 
     parts: tuple[PartT, ...] = Field(
-        min_length=1, strict=False, description="The methods this one is made of."
+        min_length=1, strict=False, description="The methods to combine."
     )
 
     @property

@@ -152,25 +152,26 @@ class ReverseValidation:
         method: Literal["reverse_validation"] = "reverse_validation"
         variant: Variant = Field(
             default="matching",
-            description="Search by a question, or by a list of requirements of which the share met"
-            " is told, which is more accurate.",
+            description="Search by a question, or by a list of requirements, for which the judge"
+            " also gives the share that is met; this is more accurate.",
         )
         entity: Name | None = Field(
             default=None,
-            description="What the responses are about, where the query does not say; null = the"
-            " judge is asked.",
+            description="The subject of the responses, if the query does not say; null = ask the"
+            " judge.",
         )
         aliases: tuple[Name, ...] = Field(
-            default=(), strict=False, description="What else the entity is called."
+            default=(), strict=False, description="Other names of the entity."
         )
         match: Literal["names", "exact"] = Field(
             default="names",
-            description="Compare names as people do, or as strings, as in the paper.",
+            description="Compare names as people do (names), or as strings, as in the paper"
+            " (exact).",
         )
         share: Annotated[float, Field(ge=0, le=100)] = Field(
             default=80.0,
-            description="With `variant: matching`: the percentage of requirements that must be met"
-            " at least.",
+            description="With `variant: matching`: the minimum percentage of requirements that must"
+            " be met.",
         )
 
     def __init__(self, config: Config | None = None) -> None:
