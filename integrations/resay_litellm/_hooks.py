@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
@@ -45,6 +44,7 @@ from resay.providers.apis import (
 )
 from resay.providers.apis import RESPONSES as API
 from resay.providers.base import Completions
+from resay_litellm._router import deployment_of, groups_of, has_deployment, proxy_router
 
 HIDDEN = "_hidden_params"
 """The attribute in which LiteLLM keeps metadata of a response for the proxy's headers."""
@@ -374,15 +374,6 @@ def _sent(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return cast("Mapping[str, Any]", body) if isinstance(body, Mapping) else None
 
 
-_PROXY = "litellm.proxy.proxy_server"
-
-
-def proxy_router() -> Any:
-    """Return the router of the proxy that this process runs, or None outside a proxy."""
-    # Not imported: a running proxy has loaded the module already.
-    return getattr(sys.modules.get(_PROXY), "llm_router", None)
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
     """The deployment that answered, for further requests to it.
@@ -408,7 +399,9 @@ class Target:
         """
         router = proxy_router()
         for candidate in _ids(data, response):
-            if isinstance(candidate, str) and router is not None and router.has_model_id(candidate):
+            if router is None or not isinstance(candidate, str):
+                continue
+            if has_deployment(router, candidate):
                 return cls(router, candidate)
         return cls(router, data.get("model"))
 
@@ -416,14 +409,14 @@ class Target:
         """Return whether the router has a deployment, or a group, of this name."""
         if self.router is None:
             return False
-        return self.router.has_model_id(model) or model in self.router.get_model_names()
+        return has_deployment(self.router, model) or model in groups_of(self.router)
 
     @property
     def litellm_model(self) -> str | None:
         """The deployment's model as litellm names it, or None if unknown."""
         if self.router is None:
             return self.model
-        deployment = self.router.get_deployment(self.model)
+        deployment = deployment_of(self.router, self.model)
         return field_of(field_of(deployment, "litellm_params"), "model")
 
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BLOCK", "JUDGED", "RAISE", "STRICT", "N", "as_sent", "ask"]
+__all__ = [
+    "BLOCK",
+    "JUDGED",
+    "RAISE",
+    "STRICT",
+    "N",
+    "as_sent",
+    "ask",
+    "deployments_in",
+    "retire",
+]
 
 N = 3
 JUDGED = {"chain": [{"method": "prompt", "mode": "per_sample"}], "sampling": {"max": N}}
@@ -33,3 +43,17 @@ def as_sent(body: dict[str, Any]) -> dict[str, Any]:
         "secret_fields": {"raw_headers": {}},
         "_litellm_strip_stream_usage": True,
     }
+
+
+def deployments_in(router: Any) -> list[Any]:
+    """Return a router's deployments, to be changed in place."""
+    # litellm 1.110 deprecates `model_list` and `discard`, the only names in 1.106 and before.
+    return router.registry().all() if hasattr(router, "registry") else router.model_list
+
+
+def retire(router: Any) -> None:
+    """Remove a router's callbacks from litellm."""
+    if hasattr(router, "retire"):
+        router.retire()
+    else:
+        router.discard()

@@ -11,6 +11,7 @@ import pytest
 
 from simulation import SimulatedProvider
 from support.known_world import WORLD
+from support.litellm import retire
 
 
 @pytest.fixture
@@ -21,9 +22,15 @@ def provider() -> Iterator[SimulatedProvider]:
 
 @pytest.fixture
 async def router(
-    litellm: Any, provider: SimulatedProvider, monkeypatch: pytest.MonkeyPatch
+    litellm: Any,
+    provider: SimulatedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> AsyncIterator[Any]:
-    """A router with two deployments of one model group, where the proxy has its own."""
+    """A router with two deployments of one model group, where the proxy has its own.
+
+    An indirect parameter is a mapping of further arguments of the router.
+    """
     monkeypatch.setattr(litellm, "callbacks", [])
     # litellm's own keeps a session for each event loop.
     monkeypatch.setattr(litellm, "disable_aiohttp_transport", True)
@@ -44,12 +51,13 @@ async def router(
         ],
         disable_cooldowns=True,
         num_retries=0,
+        **getattr(request, "param", {}),
     )
     proxy: Any = ModuleType("litellm.proxy.proxy_server")
     proxy.llm_router = router
     monkeypatch.setitem(sys.modules, proxy.__name__, proxy)
     yield router
-    router.discard()
+    retire(router)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from resay.errors import ConfigurationError
 from resay_litellm import HallucinationCallback, verdict_of
 from simulation import Refused, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
-from support.litellm import BLOCK, JUDGED, STRICT, N, ask
+from support.litellm import BLOCK, JUDGED, STRICT, N, ask, retire
 
 pytestmark = pytest.mark.anyio
 
@@ -83,7 +83,7 @@ async def test_a_router_is_covered_too(guarded, provider):
     response = await router.acompletion(**ask(MADE_UP))
 
     assert verdict_of(response).flagged
-    router.discard()
+    retire(router)
 
 
 async def test_what_it_does_not_see_stays_as_it_is(guarded, provider):

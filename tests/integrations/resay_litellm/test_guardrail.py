@@ -14,7 +14,7 @@ from resay.errors import ConfigurationError, PolicyError
 from resay_litellm import VERDICT_KEY, ResayGuardrail, verdict_of
 from simulation import IgnoreN, ServerError, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
-from support.litellm import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask
+from support.litellm import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask, deployments_in
 
 pytestmark = pytest.mark.anyio
 
@@ -102,8 +102,8 @@ async def test_what_litellm_notes_beside_a_request_is_not_sent(make_guardrail, r
     assert all(b.keys() <= {"model", "messages", "max_tokens", "n"} for b in sent(provider))
 
 
+@pytest.mark.parametrize("router", [{"fallbacks": [{"*": ["judge-group"]}]}], indirect=True)
 async def test_samples_fall_back_to_no_other_model(make_guardrail, router, provider):
-    router.fallbacks = [{"*": ["judge-group"]}]
     provider.set_faults(ServerError(after=1))
     policy = {**STRICT, "limits": {"retries": 0}}
     response = await checked(make_guardrail(policy), router, ask(MADE_UP))
@@ -301,7 +301,7 @@ async def test_a_guard_that_breaks_does_not_lose_the_answer(
 
 
 async def test_what_samples_cost_is_counted(make_guardrail, router):
-    for deployment in router.model_list:
+    for deployment in deployments_in(router):
         price = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.001}
         deployment["litellm_params"] |= price
     response = await checked(make_guardrail(STRICT), router, ask(MADE_UP))
