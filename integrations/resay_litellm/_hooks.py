@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
@@ -44,7 +45,6 @@ from resay.providers.apis import (
 )
 from resay.providers.apis import RESPONSES as API
 from resay.providers.base import Completions
-from resay_litellm._router import deployment_of, groups_of, has_deployment, proxy_router
 
 HIDDEN = "_hidden_params"
 """The attribute in which LiteLLM keeps metadata of a response for the proxy's headers."""
@@ -374,6 +374,23 @@ def _sent(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return cast("Mapping[str, Any]", body) if isinstance(body, Mapping) else None
 
 
+def proxy_router() -> Any:
+    """Return the router of the proxy that this process runs, or None outside a proxy."""
+    # Not imported: a running proxy has loaded the module already.
+    return getattr(sys.modules.get("litellm.proxy.proxy_server"), "llm_router", None)
+
+
+def _look_up(router: Any, name: str, old_name: str, *args: object) -> Any:
+    """Ask a router, if there is one; litellm 1.110 deprecates the old names of its methods."""
+    if hasattr(router, "registry"):
+        return getattr(router.registry(), name)(*args)
+    return None if router is None else getattr(router, old_name)(*args)
+
+
+def _has_deployment(router: Any, name: str) -> bool:
+    return bool(_look_up(router, "has_deployment", "has_model_id", name))
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The deployment that answered, for further requests to it.
@@ -399,24 +416,21 @@ class Target:
         """
         router = proxy_router()
         for candidate in _ids(data, response):
-            if router is None or not isinstance(candidate, str):
-                continue
-            if has_deployment(router, candidate):
+            if isinstance(candidate, str) and _has_deployment(router, candidate):
                 return cls(router, candidate)
         return cls(router, data.get("model"))
 
     def knows(self, model: str) -> bool:
         """Return whether the router has a deployment, or a group, of this name."""
-        if self.router is None:
-            return False
-        return has_deployment(self.router, model) or model in groups_of(self.router)
+        known = _has_deployment(self.router, model)
+        return known or model in (_look_up(self.router, "names", "get_model_names") or ())
 
     @property
     def litellm_model(self) -> str | None:
         """The deployment's model as litellm names it, or None if unknown."""
         if self.router is None:
             return self.model
-        deployment = deployment_of(self.router, self.model)
+        deployment = _look_up(self.router, "deployment", "get_deployment", self.model)
         return field_of(field_of(deployment, "litellm_params"), "model")
 
 
@@ -428,12 +442,8 @@ def _ids(data: Mapping[str, Any], response: object) -> Iterator[object]:
 
 
 # A cached answer is no sample, and the guard does the retries.
-_PER_CALL: Mapping[str, Any] = {
-    "cache": {"no-cache": True, "no-store": True},
-    "caching": False,
-    "num_retries": 0,
-    "stream": False,
-}
+_FRESH = {"no-cache": True, "no-store": True}
+_PER_CALL: dict[str, Any] = {"cache": _FRESH, "caching": False, "num_retries": 0, "stream": False}
 
 
 def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
