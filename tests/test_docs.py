@@ -21,7 +21,7 @@ import pytest
 from resay import Policy
 from simulation import SimulatedInference, SimulatedProvider
 from support.cli import resay_here
-from support.docs import ROOT, answered_by, create_files, snippets
+from support.docs import ROOT, answered_by, create_files, remove_output, snippets
 from support.otel import forget_providers
 from website.links import problems
 
@@ -128,9 +128,7 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_in_the_pages_run(command: str) -> None:
     words = shlex.split(command)[1:]
-    if "--out" in words:
-        # Other commands read it, and an existing output is not replaced.
-        Path(words[words.index("--out") + 1]).unlink(missing_ok=True)
+    remove_output(Path(), words)
     done = resay_here(*words)
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout.strip()

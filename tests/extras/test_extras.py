@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from simulation import SimulatedInference, SimulatedProvider
-from support.docs import ROOT, Snippet, answered_by, create_files, snippets
+from support.docs import ROOT, Snippet, answered_by, create_files, remove_output, snippets
 from support.extras import BARE, EXTRAS, Environment, Environments
 from support.tiny_models import make_deberta
 
@@ -122,4 +122,5 @@ def test_a_command_runs_with_what_its_page_installs(
 ) -> None:
     made = environments.begin(command.installed).result()
     words = ["-m", "resay", *shlex.split(command.text)]
+    remove_output(folder, words)
     assert run(made, folder, simulated, *words).strip()

@@ -13,7 +13,7 @@ from resay import Guard, Verdict
 from resay.batch import RowScorer
 from simulation import SimulatedProvider
 
-__all__ = ["PAGES", "ROOT", "Snippet", "answered_by", "create_files", "snippets"]
+__all__ = ["PAGES", "ROOT", "Snippet", "answered_by", "create_files", "remove_output", "snippets"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
@@ -85,3 +85,9 @@ def create_files(folder: Path) -> None:
     (folder / "scored.jsonl").write_text("".join(json.dumps(row) + "\n" for row in scored))
     for name, lamps in (("a", 11), ("b", 22), ("c", 33)):
         (folder / f"{name}.txt").write_text(f"The bridge opened in 1932. It has {lamps} lamps.")
+
+
+def remove_output(folder: Path, words: list[str]) -> None:
+    """Remove the file that a command writes: others read it, and a batch replaces no output."""
+    if "--out" in words:
+        (folder / words[words.index("--out") + 1]).unlink(missing_ok=True)
