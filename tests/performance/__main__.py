@@ -127,13 +127,14 @@ def batch(
         int, typer.Option(min=1_000, help="And with checks that are really made.")
     ] = 50_000,
     file_mb: Annotated[int, typer.Option(min=1, help="Size of the file, in MB.")] = 500,
+    ray_rows: Annotated[int, typer.Option(min=1_000, help="How many with Ray.")] = 50_000,
     calls: Annotated[int, typer.Option(min=16, help="How many to wait for.")] = 1_600,
     as_json: JsonOption = False,
     as_markdown: MarkdownOption = False,
 ) -> None:
     """Measure `resay batch` beside a bare pool, behind slow calls, and over many rows."""
     form = form_of(as_json, as_markdown)
-    print_result(batch_bench.run(rows, memory_rows, checked_rows, calls, file_mb), form)
+    print_result(batch_bench.run(rows, memory_rows, checked_rows, calls, file_mb, ray_rows), form)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,9 @@ _NOTES = (
 )
 
 
-def run(rows: int, memory_rows: int, checked_rows: int, calls: int, file_mb: int) -> ResultTable:
+def run(
+    rows: int, memory_rows: int, checked_rows: int, calls: int, file_mb: int, ray_rows: int
+) -> ResultTable:
     """Measure everything.
 
     Args:
@@ -66,6 +68,7 @@ def run(rows: int, memory_rows: int, checked_rows: int, calls: int, file_mb: int
         checked_rows: How many with the local engine.
         calls: How many calls are waited for.
         file_mb: The size of the file that the memory is measured over, in MB.
+        ray_rows: How many rows the memory is measured over with Ray.
     """
     parts = [
         row_of(
@@ -80,6 +83,7 @@ def run(rows: int, memory_rows: int, checked_rows: int, calls: int, file_mb: int
     file = Part("file", "memory over a file / over a tenth of it", "x", most=1.1)
     neural = Part("neural", "pairs a second of 64 rows at once / one by one", "x")
     ray = Part("ray", "seconds with Ray / with local processes", "x")
+    ray_memory = Part("ray memory", "the memory of the checks, with Ray", "x", most=1.1)
     parts += [
         row_of(waiting, partial(_waiting, calls)),
         row_of(memory, partial(_memory, "unchecked", memory_rows)),
@@ -87,6 +91,7 @@ def run(rows: int, memory_rows: int, checked_rows: int, calls: int, file_mb: int
         row_of(file, partial(_memory, "file", file_mb * 1_000_000 // _FILE_ROW_BYTES)),
         row_of(neural, partial(_neural, max(rows // 20, 10))),
         row_of(ray, partial(_ray, rows)),
+        row_of(ray_memory, partial(_ray_memory, ray_rows)),
     ]
     return ResultTable("batch", COLUMNS, tuple[Row, ...](parts), _NOTES)
 
@@ -232,11 +237,20 @@ def _neural(count: int) -> Reading:
     return Reading(together / each, f"{together:,.0f} pairs/s, {each:,.0f} one by one", figures)
 
 
-def _ray(count: int) -> Reading:
+def _require_ray() -> None:
     try:
         import ray  # noqa: F401  # pyright: ignore[reportUnusedImport, reportMissingImports]
     except ImportError:
         raise SkippedError("Ray is not installed") from None
+
+
+def _ray_memory(count: int) -> Reading:
+    _require_ray()
+    return _memory("ray", count)
+
+
+def _ray(count: int) -> Reading:
+    _require_ray()
     with TemporaryDirectory() as folder:
         source = _written(Path(folder), rows_of(count))
         local_cpu, local_s = _timed("ours", "ngram", source, Path(folder) / "local.jsonl")
@@ -289,7 +303,7 @@ def _unchecked(_: RowScorer, rows: Iterator[ScorerRow]) -> Iterator[list[Scored]
 
 def _peak(kind: str, count: int) -> None:
     guard = Guard({"chain": [{"method": "ngram"}]})
-    engine = Local() if kind == "checked" else _unchecked
+    engine = {"checked": Local(), "ray": Ray()}.get(kind, _unchecked)
     with TemporaryDirectory() as folder:
         out = Path(folder) / "out.jsonl"
         rows = rows_of(count, sentences=1)

@@ -12,12 +12,21 @@ KEYS = {"part", "what", "unit", "target", "value", "met", "remark", "details", "
 
 def test_each_part_is_measured():
     words = ["batch", "--rows", "100", "--calls", "32", "--json"]
-    words += ["--memory-rows", "2000", "--checked-rows", "1000", "--file-mb", "5"]
+    words += [
+        "--memory-rows",
+        "2000",
+        "--checked-rows",
+        "1000",
+        "--file-mb",
+        "5",
+        "--ray-rows",
+        "1000",
+    ]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     rows = {row["part"]: row for row in json.loads(result.stdout)["rows"]}
-    measured = ["ngram", "facts", "waiting", "memory", "checked memory", "file", "neural", "ray"]
-    assert list(rows) == measured
+    measured = ["ngram", "facts", "waiting", "memory", "checked memory", "file", "neural"]
+    assert list(rows) == [*measured, "ray", "ray memory"]
     assert all(set(row) == KEYS for row in rows.values())
     for part in ("ngram", "facts"):
         details = rows[part]["details"]
@@ -31,4 +40,5 @@ def test_each_part_is_measured():
         assert rows[part]["value"] > 0
     assert 4_500_000 < rows["file"]["details"]["bytes"] < 5_500_000
     assert rows["file"]["value"] > 0
-    assert (rows["ray"]["skipped"] is None) == (find_spec("ray") is not None)
+    for part in ("ray", "ray memory"):
+        assert (rows[part]["skipped"] is None) == (find_spec("ray") is not None)
