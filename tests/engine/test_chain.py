@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import anyio
 import pytest
@@ -391,7 +392,14 @@ class Odd:
             return Scores(sentences=(0.1, None), failures=("ProviderError",), lost=lost)
         if self.mood == "silent":
             return Scores(sentences=(None, None))
+        if self.mood == "talkative":
+            return Scores(sentences=(0.1, 0.9))
         return Scores(passage=0.9)
+
+    async def contradiction(
+        self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
+    ) -> Any:
+        return "no contradiction, but a text" if self.mood == "talkative" else None
 
 
 @pytest.fixture
@@ -416,6 +424,16 @@ def odd(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_scorer_that_breaks_costs_no_answer(mood: str, reason: str) -> None:
     verdict = await run({"method": "odd", "mood": mood})
     assert (verdict.decision, verdict.reason) == ("inconclusive", reason)
+
+
+@pytest.mark.usefixtures("odd")
+async def test_a_contradiction_that_is_none_costs_no_answer() -> None:
+    verdict = await run({"method": "odd", "mood": "talkative"})
+    assert [sentence.flagged for sentence in verdict.sentences] == [False, True]
+    # Words are compared instead.
+    contradiction = verdict.sentences[1].contradicted_by
+    assert contradiction is not None
+    assert contradiction.text == "Its painter was Mary Doyle."
 
 
 @pytest.mark.usefixtures("odd")

@@ -436,10 +436,10 @@ class Step:
         try:
             scorer = cast("Contradicts", self.scorer)
             found = await scorer.contradiction(sentence, self.view(evidence, None), scores)
+            return found and replace(found, source=self.source)
         # The verdict does not depend on it; without it, words are compared instead.
         except Exception:
             return None
-        return found and replace(found, source=self.source)
 
     @property
     def _uses_references(self) -> bool:
