@@ -200,7 +200,7 @@ def test_forget(file: Path) -> None:
     ("words", "message"),
     [
         (["list", "-j", "nowhere.db"], "no journal at 'nowhere.db'"),
-        (["list", "-j", "mysql://secret@here/db"], "must be sqlite:///FILE"),
+        (["list", "-j", "mysql://secret@here/db"], "url: must be sqlite:///FILE"),
         (["list", "-j", ".", "--since", "soon"], "--since must be a date"),
         (["export", "out.txt", "-j", "."], "the file must end in .jsonl, .csv or .parquet"),
     ],

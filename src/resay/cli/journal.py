@@ -168,7 +168,7 @@ def _config(**values: Any) -> JournalConfig:
         return JournalConfig.model_validate(values)
     except ValidationError as error:
         problems = [
-            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+            f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}"
             for one in error.errors(include_input=False, include_url=False)
         ]
     # Raised outside the handler: the chained exception could reveal a password.

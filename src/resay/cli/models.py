@@ -149,7 +149,8 @@ def _config(
         return ModelConfig.model_validate({**given, **chosen})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        raise ConfigurationError(f"invalid value {first['input']!r}: {first['msg']}") from error
+        message = first["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(f"invalid value {first['input']!r}: {message}") from error
 
 
 def _load(config: ModelConfig, kind: Kind, layer: int | None) -> Loaded:
