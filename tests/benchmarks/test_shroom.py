@@ -205,7 +205,7 @@ def test_markdown_and_table(data):
                 " model"
             ),
         ),
-        (["--embedder", "x"], "'similarity=x' matches no method that has a model"),
+        (["--embedder", "x"], "none of the methods has a model, so 'similarity=x' is not"),
         (["--track", "all"], "'all' is not one of"),
         (["--rows", "x"], "'x' must have the form A:B"),
         (["--rows", "9:"], "no row is left of the 4"),
