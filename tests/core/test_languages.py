@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.languages import STOP_WORDS, guess_language
-
-
-def guessed(text: str) -> str | None:
-    return guess_language(re.findall(r"\w+", text.lower()))
+from resay.core.languages import STOP_WORDS, guess_language, guess_language_of
 
 
 @pytest.mark.parametrize(
@@ -40,7 +36,7 @@ def guessed(text: str) -> str | None:
     ],
 )
 def test_the_language_is_that_of_the_most_common_words(language: str, text: str) -> None:
-    assert guessed(text) == language
+    assert guess_language_of(text) == language
 
 
 @pytest.mark.parametrize(
@@ -57,7 +53,7 @@ def test_the_language_is_that_of_the_most_common_words(language: str, text: str)
     ],
 )
 def test_no_language(text: str) -> None:
-    assert guessed(text) is None
+    assert guess_language_of(text) is None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -90,10 +91,15 @@ def _languages_by_word() -> dict[str, list[str]]:
 
 
 _LANGUAGES_BY_WORD: Final = _languages_by_word()
-_KNOWN: Final = frozenset(_LANGUAGES_BY_WORD)
-# The least common multiple of 1 to 10: shares of a word stay whole numbers, so that sums of equal
-# shares are equal in any order.
-_WORD: Final = 2_520
+_WORDS: Final = re.compile(r"\w+")
+# The weight of a word: the least common multiple of 1 to 10, so that its shares are whole numbers,
+# whose sums are the same in any order.
+_WEIGHT: Final = 2_520
+
+
+def guess_language_of(text: str) -> Language | None:
+    """Return the language that a text is most likely written in, as `guess_language` does."""
+    return guess_language(_WORDS.findall(text.lower()))
 
 
 def guess_language(
@@ -116,11 +122,11 @@ def guess_language(
     """
     weights: Counter[str] = Counter()
     counts: Counter[str] = Counter()
-    for word in _KNOWN.intersection(words):
+    for word in _LANGUAGES_BY_WORD.keys() & words:
         languages = _LANGUAGES_BY_WORD[word]
         counts.update(languages)
         for language in languages:
-            weights[language] += _WORD // len(languages)
+            weights[language] += _WEIGHT // len(languages)
     most = max(weights.values(), default=0)
     likely = [language for language, weight in weights.items() if weight == most]
     if unique and len(likely) > 1:

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from resay._internal.telemetry import span
-from resay.core.languages import Language, guess_language
+from resay.core.languages import Language, guess_language_of
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.query import Query
@@ -498,7 +498,7 @@ def _hedge(sentence: str) -> str:
 
 
 def _hedges_for(text: str) -> tuple[str, str]:
-    return _HEDGES[guess_language(re.findall(r"\w+", text.lower())) or "en"]
+    return _HEDGES[guess_language_of(text) or "en"]
 
 
 def _question(query: Query | None) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from resay.core.languages import Language, guess_language
+from resay.core.languages import Language, guess_language_of
 from resay.core.passage import Passage
 from resay.core.query import MAIN_CALL_ONLY, Message, Query
 from resay.core.references import Document, edition_of
@@ -206,7 +206,7 @@ def abstention(question: str, part: str | None = None) -> str:
         question: The question.
         part: The one of several questions that is meant; None for everything that was asked.
     """
-    language = guess_language(re.findall(r"\w+", question.lower())) or "en"
+    language = guess_language_of(question) or "en"
     whole, one = _ABSTENTIONS[language]
     return whole if part is None else one.format(part.strip(" ?？¿"))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import unescape
 from itertools import dropwhile
 
-from resay.core.languages import guess_language
+from resay.core.languages import guess_language, guess_language_of
 from resay.core.passage import Passage
 from resay.core.segmentation.sentences import ORDINAL_MONTHS
 from resay.scorers.reverse_validation.words import Word, join, split_words
@@ -307,7 +307,7 @@ def topic_of(question: str, entity: str | None = None) -> Topic:
     compares = any(COMPARING.search(part) for part in asked)
     names = tuple(_distinct_names(_names_in(asked, others, apart=compares)))
     # A single German noun, always capitalised, may be any noun.
-    is_german = guess_language(re.findall(r"\w+", question.lower())) == "de"
+    is_german = guess_language_of(question) == "de"
     is_named = any(not is_german or " " in name or re.search(r"\d", name) for name in names)
     return Topic(names or ((focus,) if focus else ()), focus, compares, is_named)
 
