@@ -47,6 +47,14 @@ def states(redis: RedisServer, prefix: str, members: int = 1) -> tuple[SharedSta
     return SharedState(config), SharedState(config)
 
 
+async def acquainted(redis: RedisServer, prefix: str) -> tuple[SharedState, SharedState]:
+    """Two that share, each of which knows of the other."""
+    one, other = states(redis, prefix)
+    for state in (one, other, one):
+        await (await state.member()).send_heartbeat()
+    return one, other
+
+
 async def most_inside(limits: list[SharedLimits], count: int = 20) -> int:
     inside = most = 0
 
@@ -142,9 +150,7 @@ async def test_without_redis_each_keeps_to_its_share(
 ) -> None:
     monkeypatch.setattr(shared_limits, "_RETRY_S", 0.0)
     with redis_server() as redis:
-        one, other = states(redis, "share")
-        for state in (one, other, one):
-            await (await state.member()).send_heartbeat()
+        one, other = await acquainted(redis, "share")
         limits = [SharedLimits(state, "x", concurrency=6) for state in (one, other)]
         held = [await limits[n % 2].try_enter() for n in range(2)]
         assert held == [0, 0]
@@ -173,9 +179,7 @@ async def test_leases_are_counted_from_the_moment_redis_returns(
     monkeypatch.setattr(shared_limits, "_RETRY_S", 0.0)
     monkeypatch.setattr(shared_limits, "_BEAT_S", 3600.0)
     with redis_server() as redis:
-        one, other = states(redis, "returns")
-        for state in (one, other, one):
-            await (await state.member()).send_heartbeat()
+        one, other = await acquainted(redis, "returns")
         limits = [SharedLimits(state, "x", concurrency=6) for state in (one, other)]
         assert [await limit.try_enter() for limit in limits] == [0, 0]
         redis.stop()
