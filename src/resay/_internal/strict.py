@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import (
     CoreSchema,
+    ErrorDetails,
     InitErrorDetails,
     PydanticCustomError,
     PydanticKnownError,
@@ -24,6 +25,11 @@ from pydantic_core import (
 )
 
 from resay.errors import ConfigurationError
+
+
+def message_of(details: ErrorDetails) -> str:
+    """Return the message of a validation error, without pydantic's prefix for a `ValueError`."""
+    return details["msg"].removeprefix("Value error, ")
 
 
 class Strict(BaseModel):

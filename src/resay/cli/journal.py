@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from resay._internal.strict import message_of
 from resay.cli.app import JsonOption, print_json
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
@@ -168,7 +169,7 @@ def _config(**values: Any) -> JournalConfig:
         return JournalConfig.model_validate(values)
     except ValidationError as error:
         problems = [
-            f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}"
+            f"{'.'.join(map(str, one['loc']))}: {message_of(one)}"
             for one in error.errors(include_input=False, include_url=False)
         ]
     # Raised outside the handler: the chained exception could reveal a password.

@@ -11,6 +11,7 @@ import typer
 from pydantic import ValidationError
 
 from resay._internal.importing import require_optional
+from resay._internal.strict import message_of
 from resay.errors import ConfigurationError
 from resay.models.config import ModelConfig
 from resay.models.files import kind_of
@@ -149,8 +150,9 @@ def _config(
         return ModelConfig.model_validate({**given, **chosen})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        message = first["msg"].removeprefix("Value error, ")
-        raise ConfigurationError(f"invalid value {first['input']!r}: {message}") from error
+        raise ConfigurationError(
+            f"invalid value {first['input']!r}: {message_of(first)}"
+        ) from error
 
 
 def _load(config: ModelConfig, kind: Kind, layer: int | None) -> Loaded:

@@ -29,7 +29,7 @@ from pydantic import (
 )
 
 from resay._internal.event_loops import compute
-from resay._internal.strict import Strict
+from resay._internal.strict import Strict, message_of
 from resay.adapters.policies import failed_check, verdict_data
 from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, litellm_provider
@@ -188,7 +188,7 @@ def read_as(model: type[M], body: Body) -> M:
 def _problems(error: ValidationError) -> Iterator[str]:
     for details in error.errors(include_url=False, include_input=False):
         place = ".".join(one_line(str(step), _LONGEST_NAME) for step in details["loc"])
-        message = details["msg"].removeprefix("Value error, ")
+        message = message_of(details)
         if details["type"] == "missing":
             message = "required, but missing"
         if details["type"] == "extra_forbidden":
