@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -177,7 +178,7 @@ def test_those_that_have_connected_may_ask_after_the_listeners_are_closed(
         for _ in range(2):
             process.wait_for("taken for another 2 s")
         while is_served(process.url):
-            pass
+            time.sleep(0.02)
         answer = client.post("/v1/chat/completions", json=CHAT)
         assert answer.headers["x-resay-action"] == "annotate"
         assert process.running.wait(20) == 0

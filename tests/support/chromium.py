@@ -17,11 +17,9 @@ from typing import Any
 
 __all__ = ["BROWSER", "Chromium", "Tab", "chromium"]
 
-BROWSER = (
-    next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
-    if sys.platform != "win32"
-    else None
-)
+# With the headless shell the tests take less than half of the processor time.
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = next(filter(None, map(shutil.which, _NAMES)), None) if sys.platform != "win32" else None
 _PATIENCE_S = 30
 _DOMAINS = ("Page", "Runtime", "Log", "Network", "Audits")
 # A promise that resolves as soon as a condition holds on the page.
