@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from resay import (
+    ClaimVerdict,
     Document,
     Guard,
     HallucinationBlocked,
@@ -193,6 +194,24 @@ def test_what_the_policy_leaves_alone_on_purpose_is_not_withheld() -> None:
     skipped = Verdict("skipped", None, "a greeting", unscored=(SILENT,))
     assert strict.apply(RESPONSE, skipped).action == "allow"
     assert guard().apply(RESPONSE, skipped).action == "allow"
+
+
+def test_a_name_in_code_is_marked_below_its_own_block() -> None:
+    block = "```python\nimport requestz\n```"
+    text = f"{block}\n\n{block}"
+    starts = 0, len(block) + 2
+    name = text.rindex("requestz")
+    verdict = Verdict(
+        "flagged",
+        0.9,
+        "why",
+        claims=(
+            ClaimVerdict("x", name, name + 8, unit="code", score=0.9, flagged=True, sentence=-1),
+        ),
+        unscored=tuple(Unscored(block, start, start + len(block), "code") for start in starts),
+    )
+    answer = guard(unscored="allow").apply(text, verdict)
+    assert answer.annotated(unscored="") == f"{text}\n\n`requestz` [unsupported]"
 
 
 def test_what_was_not_scored_is_marked() -> None:

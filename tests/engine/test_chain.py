@@ -553,6 +553,16 @@ async def test_no_more_samples_are_compared_than_the_decisions_need() -> None:
     )
     assert [s.flagged for s in verdict.sentences] == [False, True]
     assert verdict.steps[0].usage.calls == sum(provider.asked.values()) < 2 * len(MANY)
+    # What a second model will say is not known from more samples either.
+    both = Count(SENTENCES[1])
+    await run(
+        {"method": "prompt", "form": "published"},
+        samples=MANY,
+        asked=both,
+        threshold=threshold,
+        second="other/wise",
+    )
+    assert [both.asked[s] for s in SENTENCES] == [provider.asked[s] for s in SENTENCES]
     everything = Count(SENTENCES[1])
     sampling = {"confidence": None, "max": 10}
     await run(

@@ -203,7 +203,9 @@ class Writer:
         yield parts()
 
 
-def streamed(answer: str, others: Sequence[str], **policy: Any) -> tuple[str, Verdict, Writer]:
+def streamed(
+    answer: str, others: Sequence[str], question: str = "How?", **policy: Any
+) -> tuple[str, Verdict, Writer]:
     """Return what is shown of a held answer, and its verdict."""
     writer = Writer(answer, others)
     sampling = {"max": 3, "min": 3, "confidence": None}
@@ -211,7 +213,7 @@ def streamed(answer: str, others: Sequence[str], **policy: Any) -> tuple[str, Ve
     guard = Guard({**settings, "cache": {"store": "none"}}, provider=writer)
 
     async def run() -> tuple[str, Verdict, Writer]:
-        async with guard.astream("How?", model="m", mode="hold") as stream:
+        async with guard.astream(question, model="m", mode="hold") as stream:
             shown = [part.text async for part in stream if not part.notice]
         return "".join(shown), stream.answer.verdict, writer
 
@@ -243,6 +245,13 @@ def test_code_with_an_invented_name_is_withheld_before_any_of_it_is_shown() -> N
     fine, verdict, _ = streamed(python(GET), samples(GET, GET, GET), action={"do": "block"})
     assert fine == python(GET)
     assert verdict.decision == "consistent"
+
+
+def test_what_the_question_names_is_not_compared_in_a_stream() -> None:
+    answer = python("import requestz\nrequestz.fetch(url)")
+    for question, names in (("How?", {"requestz", "fetch"}), ("How with requestz?", {"fetch"})):
+        _, verdict, _ = streamed(answer, samples(GET, GET, GET), question)
+        assert {answer[c.start : c.end] for c in verdict.claims if c.unit == "code"} == names
 
 
 def test_names_take_no_calls_but_the_samples_that_are_drawn_anyway() -> None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
+import anyio
 import pytest
 from pydantic import Field
 
@@ -175,11 +176,18 @@ async def test_what_was_settled_flags_alone_what_a_failed_step_left_open() -> No
     assert (verdict.decision, verdict.reason) == ("inconclusive", "told: it failed")
     verdict = await decided(*steps, threshold=only | {"passage": 0.49})
     assert verdict.reason == "passage 0.50 > 0.49; 1 of 2 sentences could not be scored"
+    # Beside it, a sentence that is surely right adds nothing.
+    verdict = await decided(step(0.0, None, lost=(B,)), threshold={"passage": 0.2})
+    assert (verdict.decision, verdict.reason) == (
+        "inconclusive",
+        "1 of 2 sentences could not be scored",
+    )
 
 
 async def test_a_lost_sentence_is_in_doubt_unless_an_earlier_step_scored_it() -> None:
     lost = step(0.1, None, lost=(B,))
-    assert (await decided(lost)).reason == "1 of 2 sentences could not be scored"
+    reason = "1 of 2 sentences could not be scored"
+    assert (await decided(lost)).reason == (await streamed(lost))[1].reason == reason
     verdict = await decided(step(0.2, 0.3), lost)
     assert (verdict.decision, scores(verdict)) == ("consistent", [0.1, 0.3])
 
@@ -287,6 +295,27 @@ async def test_a_method_may_know_better_what_contradicts_a_flagged_sentence() ->
     )
     assert six.contradicted_by is not None
     assert six.contradicted_by.text in SAMPLES
+
+
+async def test_contradictions_that_take_time_are_looked_for_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, both = list[str](), anyio.Event()
+
+    async def contradiction(
+        self: Told, sentence: str, evidence: Evidence, scores: Any
+    ) -> Contradiction:
+        asked.append(sentence)
+        if len(asked) == 2:
+            both.set()
+        await both.wait()
+        return Contradiction("sample", 0, f"Not so: {sentence}")
+
+    monkeypatch.setattr(Told, "contradiction", contradiction)
+    with anyio.fail_after(20):
+        verdict = await decided(step(0.9, 0.9))
+    found = [sentence.contradicted_by for sentence in verdict.sentences]
+    assert [said and said.text for said in found] == [f"Not so: {A}", f"Not so: {B}"]
 
 
 async def test_what_corrections_make_of_a_passage_is_foreseen_of_each_sentence_once() -> None:
@@ -481,3 +510,12 @@ async def test_fields_are_called_so_and_may_repeat() -> None:
     ):
         verdict = await chain.run(passage_of({"lamps": 1}), Evidence(Samples(samples)), math.inf)
         assert (verdict.reason, verdict.sentences[0].by) == (reason, "fields")
+
+
+@pytest.mark.parametrize("value", ["It is red, and it opened in 1932.", "I hope this helps!"])
+async def test_a_field_is_one_claim_whatever_its_words(value: str) -> None:
+    chain = Chain.of_fields(Policy.of({"chain": [NGRAM]}))
+    others = Samples([rendered({"note": word}) for word in ("one", "two", "three")])
+    verdict = await chain.run(passage_of({"note": value}), Evidence(others), math.inf)
+    assert (verdict.decision, scores(verdict)) == ("flagged", [1.0])
+    assert verdict.steps[0].sentences == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import anyio.lowlevel
 import pytest
@@ -15,11 +16,16 @@ from resay.providers.base import Completion, Completions
 pytestmark = pytest.mark.anyio
 
 ANSWER = (
-    "The bridge, opened in 1932, is red. It was painted, in secret, by Ada Moor. I hope this helps!"
+    "The bridge, opened in 1932, is grey. It was painted, in secret, by Ada Moor. I hope this"
+    " helps!"
 )
 SAMPLES = ["The bridge opened in 1932. It was painted by Ada Moor."] * 3
 OPENED = {"sentence": 1, "claim": "The bridge opened in 1932.", "quote": "opened in 1932"}
-RED = {"sentence": 1, "claim": "The bridge is red.", "quote": "The bridge, opened in 1932, is red."}
+GREY = {
+    "sentence": 1,
+    "claim": "The bridge is grey.",
+    "quote": "The bridge, opened in 1932, is grey.",
+}
 PAINTED = {
     "sentence": 2,
     "claim": "Ada Moor painted it in secret.",
@@ -43,11 +49,17 @@ class Splitter:
         return Completions((Completion(self._answers.pop(0)),))
 
 
-async def checked(*answers: object, claims: str = "model") -> tuple[Verdict, Splitter]:
+async def checked(
+    *answers: object,
+    claims: str = "model",
+    text: str = ANSWER,
+    question: str = "Tell me about it.",
+    **evidence: Any,
+) -> tuple[Verdict, Splitter]:
     splitter = Splitter(*(a if isinstance(a, str) else json.dumps({"claims": a}) for a in answers))
     policy = {"chain": [{"method": "ngram"}], "claims": claims, "threshold": {"passage": None}}
     guard = Guard(policy, provider=splitter, model="m")
-    verdict = await guard.acheck(ANSWER, question="Tell me about it.", samples=SAMPLES)
+    verdict = await guard.acheck(text, question=question, **({"samples": SAMPLES} | evidence))
     return verdict, splitter
 
 
@@ -56,16 +68,21 @@ def texts(verdict: Verdict) -> list[str]:
 
 
 async def test_a_model_takes_sentences_apart() -> None:
-    verdict, splitter = await checked([RED, PAINTED, OPENED])
-    assert texts(verdict) == [RED["claim"], OPENED["claim"], PAINTED["claim"], "I hope this helps!"]
-    for claim, quote in zip(verdict.claims, (RED, OPENED, PAINTED), strict=False):
+    verdict, splitter = await checked([GREY, PAINTED, OPENED])
+    assert texts(verdict) == [
+        GREY["claim"],
+        OPENED["claim"],
+        PAINTED["claim"],
+        "I hope this helps!",
+    ]
+    for claim, quote in zip(verdict.claims, (GREY, OPENED, PAINTED), strict=False):
         assert ANSWER[claim.start : claim.end] == quote["quote"]
     assert [claim.sentence for claim in verdict.claims] == [0, 0, 1, 2]
     assert verdict.usage.calls == len(splitter.asked) == 1
 
 
 async def test_what_it_reads_is_fenced_and_only_what_claims() -> None:
-    _, splitter = await checked([RED, OPENED, PAINTED])
+    _, splitter = await checked([GREY, OPENED, PAINTED])
     prompt = splitter.asked[0].question
     code = re.search("<sentences-([0-9a-f]{16})>", prompt)
     assert code is not None
@@ -75,11 +92,46 @@ async def test_what_it_reads_is_fenced_and_only_what_claims() -> None:
     assert "hope" not in prompt
 
 
+async def test_of_a_long_conversation_it_reads_the_end() -> None:
+    _, splitter = await checked([GREY, OPENED, PAINTED], question=f"{'x' * 4_000}{'y' * 3_999}?")
+    said = re.search(r"<conversation-\w+>\n(.*)\n</conversation", splitter.asked[0].question)
+    assert said is not None
+    assert said[1] == f"[…] {'y' * 3_999}?"
+
+
+async def test_references_are_reason_enough_to_ask_it() -> None:
+    found = [GREY, OPENED, PAINTED]
+    verdict, _ = await checked(found, samples=[], references=SAMPLES[:1])
+    assert OPENED["claim"] in texts(verdict)
+    # Without them and without samples nothing is decided, whatever it finds.
+    verdict, splitter = await checked(found, samples=[])
+    assert (verdict.decision, splitter.asked) == ("inconclusive", [])
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        {"I don't know who built it": "refusal", "it opened in spring": "fact"},
+        {"It opened in spring": "fact", "I don't know who built it": "refusal"},
+    ],
+)
+async def test_a_clause_claims_as_much_as_it_does_by_the_rules(clauses: dict[str, str]) -> None:
+    parts = [{"sentence": 1, "claim": clause, "quote": clause} for clause in clauses]
+    text = f"{', but '.join(clauses)}."
+    verdict, splitter = await checked(parts, text=text)
+    assert len(splitter.asked) == 1
+    assert {claim.text: claim.kind for claim in verdict.claims} == clauses
+    assert {claim.kind for claim in verdict.claims if claim.score is not None} == {"fact"}
+    # Of a sentence that claims something, what is cut across its clauses is scored.
+    verdict, _ = await checked([{"sentence": 1, "claim": text, "quote": text}], text=text)
+    assert [claim.kind for claim in verdict.claims] == ["fact"]
+
+
 async def test_bad_json_is_asked_for_again_once() -> None:
     verdict, splitter = await checked(
-        "Sure!", f"```json\n{json.dumps({'claims': [RED, OPENED, PAINTED]})}\n```"
+        "Sure!", f"```json\n{json.dumps({'claims': [GREY, OPENED, PAINTED]})}\n```"
     )
-    assert texts(verdict)[0] == RED["claim"]
+    assert texts(verdict)[0] == GREY["claim"]
     assert len(splitter.asked) == 2
     verdict, splitter = await checked("Sure!", "[1, 2]")
     assert verdict.claims == (await checked(claims="rules"))[0].claims
@@ -91,12 +143,12 @@ async def test_bad_json_is_asked_for_again_once() -> None:
     [
         [],
         # Words that are not there; a number that is left out; most of the sentence left out.
-        [{**RED, "quote": "opened in 1933"}, PAINTED],
-        [{**RED, "quote": "is red"}, PAINTED],
-        [{**RED, "quote": "The bridge, opened in"}, PAINTED],
+        [{**GREY, "quote": "opened in 1933"}, PAINTED],
+        [{**GREY, "quote": "is grey"}, PAINTED],
+        [{**GREY, "quote": "The bridge, opened in"}, PAINTED],
         [{**OPENED, "quote": "1932"}, PAINTED],
-        [{**RED, "sentence": 7}, PAINTED],
-        [{**RED, "claim": " "}, PAINTED],
+        [{**GREY, "sentence": 7}, PAINTED],
+        [{**GREY, "claim": " "}, PAINTED],
     ],
 )
 async def test_a_sentence_it_does_not_cover_has_the_claims_of_the_rules(
@@ -108,6 +160,12 @@ async def test_a_sentence_it_does_not_cover_has_the_claims_of_the_rules(
         c for c in by_rules.claims if not c.sentence
     ]
     assert (PAINTED["claim"] in texts(verdict)) is (PAINTED in found)
+
+
+async def test_half_of_a_sentence_is_enough_if_no_number_is_left_out() -> None:
+    half = {**OPENED, "quote": "opened in 1932, is"}
+    assert 2 * len(half["quote"]) == len(GREY["quote"])
+    assert half["claim"] in texts((await checked([half, PAINTED]))[0])
 
 
 async def test_where_nobody_can_be_asked_there_are_rules() -> None:

@@ -16,6 +16,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "engine/test_decide.py",
         "engine/test_chain.py",
         "engine/test_stream_gate.py",
+        "scorers/test_cross_model.py",
     ),
     "resay.engine.chain": (
         *(
@@ -30,6 +31,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
             "engine/test_code_names.py",
         ),
         "_internal/telemetry/test_spans.py",
+        "scorers/test_cross_model.py",
+        "scorers/test_probe.py",
     ),
     "resay.engine.decide": (
         "engine/test_contradiction.py",
@@ -123,6 +126,16 @@ _APART = "It only tells one of two equal tokens from the other."
 
 # Faults that change nothing anyone can see, by name, with the reason.
 EQUIVALENT: Mapping[str, str] = {
+    "resay.engine.chain:_PARSE_COST: 20  ->  21": _TURNS,
+    "resay.engine.chain:_PARSE_COST: 20  ->  19": _TURNS,
+    "resay.engine.chain:Chain._contradictions.to_find: result.contradiction is None  ->  True": (
+        _TURNS
+    ),
+    "resay.engine.chain:Chain._contradictions.to_find: result.contradiction is None  ->  "
+    "result.contradiction is not None": _TURNS,
+    "resay.engine.chain:Chain._contradictions: not chars  ->  False": (
+        "Where nothing is flagged, nothing is found."
+    ),
     "resay.engine.chain:Chain._ask_for_contradictions: 1  ->  0": _TURNS,
     "resay.engine.chain:Chain._ask_for_contradictions: step is not None and step.contradicts  ->  "
     "step is not None": "A step whose method does not say it says None.",

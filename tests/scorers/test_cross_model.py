@@ -157,6 +157,15 @@ async def test_support_takes_some_of_the_doubt_away_and_a_contradiction_counts_i
     assert await score("1: wrong", doubtful={"above": 0.1, "below": own}) == own
 
 
+async def test_what_its_support_leaves_flagged_is_still_contradicted_by_samples() -> None:
+    samples = [SAID.replace("1801", "1750") if i else text for i, text in enumerate(SAMPLES)]
+    guard = guarded(Two("1: right\n2: right"), threshold={"passage": None, "sentence": 0.1})
+    verdict = await guard.acheck(SAID, question=QUESTION, samples=samples)
+    said = verdict.sentences[0].contradicted_by
+    assert said is not None
+    assert (said.source, said.text) == ("sample", "The Old Mill was built in 1750 by monks.")
+
+
 async def test_samples_of_the_second_model_are_compared_with() -> None:
     def other(query: Query) -> str:
         assert query.question == QUESTION

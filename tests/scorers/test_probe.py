@@ -121,7 +121,7 @@ async def test_the_score_is_the_mean_entropy_of_the_questions() -> None:
         " that year?': The bridge (x2), A tunnel (x1), The harbour (x1)"
     )
     assert verdict.steps[0].undetermined == 0
-    assert sum(model.asked.values()) == verdict.usage.calls
+    assert sum(model.asked.values()) == verdict.usage.calls == verdict.steps[0].usage.calls
 
 
 async def test_the_prompts_are_the_papers() -> None:

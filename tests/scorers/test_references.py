@@ -366,6 +366,10 @@ async def test_context_that_the_answer_need_not_be_from_binds_nobody() -> None:
     model = Model([OPENED], [said(1)], *["1: supported"] * 5)
     verdict = (await Guard(JUDGED, provider=model).aask(beside)).verdict
     assert (verdict.decision, verdict.claims[0].by) == ("consistent", "prompt")
+    # One that binds is enough to bind.
+    model = Model([OPENED], [said(1)])
+    verdict = (await Guard(JUDGED, provider=model).aask(beside, references=[TUNNEL])).verdict
+    assert (verdict.decision, verdict.claims[0].by) == ("flagged", "references")
 
 
 async def test_where_the_judge_fails_samples_decide() -> None:

@@ -218,8 +218,7 @@ class Chain:
                 claims = await claims_by_model(passage, claims, evidence)
         state = RunState.of(passage, (c for of_one in claims for c in of_one), kept)
         if self._compares_names:
-            question = rules.question
-            find = partial(names_in, passage, question)
+            find = partial(names_in, passage, rules.question)
             names = await compute(find, chars=len(passage.text) * _PARSE_COST)
             state.names = [(name, ClaimResult()) for name in names]
         return state
@@ -261,9 +260,8 @@ class Chain:
         """
         samples, least = evidence.samples, self._policy.sampling.min
         with anyio.CancelScope(deadline=deadline):
-            if names and self.needing("samples") is not None:
-                async for _ in samples.first(least):
-                    pass
+            async for _ in samples.first(least):
+                pass
             index = await samples.derive(index_samples, chars=_PARSE_COST * samples.chars)
             compare = partial(compare_names, names, index, before)
             results = await compute(compare, chars=_SEARCH_COST * len(names) * len(samples))
@@ -394,7 +392,7 @@ class Chain:
             await self._run_steps(steps, state, evidence)
             await self._ask_for_contradictions(state, evidence)
         names = [name for name, _ in state.names if isinstance(name, NameClaim)]
-        if names and not any(result.by or result.why for _, result in state.names):
+        if names and not any(result.why for _, result in state.names):
             state.names = await self.compare_names(names, evidence, deadline)
         return await self.conclude(state, evidence, deadline, budget)
 
@@ -758,15 +756,17 @@ def _located_claims(
     by_rules: Sequence[Claim], passage: Passage, place: int, found: Sequence[_FoundClaim]
 ) -> tuple[Claim, ...]:
     """Return the claims of a sentence in order; none if they are unreliable."""
-    sentence, kind = passage.sentences[place], by_rules[0].kind
+    sentence = passage.sentences[place]
     claims: list[Claim] = []
     for one in found:
         at = sentence.text.find(one.quote)
         if at < 0:
             # If a claim cannot be located, fall back to the rules, which cover the whole sentence.
             return ()
-        start = sentence.start + at
-        span = (start, start + len(one.quote))
+        span = (sentence.start + at, sentence.start + at + len(one.quote))
+        # "I don't know who built it, but it opened in 1932": only one of the two claims something.
+        same = [c for c in by_rules if c.start < span[1] and span[0] < c.end] or by_rules
+        kind = next((c.kind for c in same if c.claims), same[0].kind)
         claims.append(Claim(one.quote, *span, sentence.unit, kind, one.claim, (span,), place))
     claims.sort(key=lambda claim: claim.start)
     return tuple(claims) if _covers(claims, sentence) else ()
