@@ -214,6 +214,19 @@ def test_a_name_in_code_is_marked_below_its_own_block() -> None:
     assert answer.annotated(unscored="") == f"{text}\n\n`requestz` [unsupported]"
 
 
+def test_a_name_in_a_sentence_is_marked_with_it() -> None:
+    text = "Then you import `requestz` once."
+    verdict = Verdict(
+        "flagged",
+        0.9,
+        "why",
+        (SentenceVerdict(text, 0, len(text), 0.9, flagged=True),),
+        claims=(ClaimVerdict("x", 17, 25, unit="code", score=0.9, flagged=True),),
+        unscored=(Unscored(text, 0, len(text), "sentence"),),
+    )
+    assert guard().apply(text, verdict).annotated(unscored="") == f"{text} [unsupported]"
+
+
 def test_what_was_not_scored_is_marked() -> None:
     text = "It is grey. Yes.\n\n| a |\n|---|\n\nDone."
     at = text.index("|")

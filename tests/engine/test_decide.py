@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
@@ -379,8 +379,11 @@ class Writer:
         yield pieces()
 
 
-async def streamed(*steps: dict[str, Any], **policy: Any) -> tuple[list[str], Verdict]:
-    async with Guard({"chain": list(steps), **policy}, provider=Writer()).astream("?") as stream:
+async def streamed(
+    *steps: dict[str, Any], references: Sequence[str] = (), **policy: Any
+) -> tuple[list[str], Verdict]:
+    guard = Guard({"chain": list(steps), **policy}, provider=Writer())
+    async with guard.astream("?", references=references) as stream:
         parts = [part.text async for part in stream]
     return parts, stream.answer.verdict
 
@@ -394,6 +397,12 @@ async def test_what_was_settled_while_it_was_written_is_not_looked_at_in_the_end
     # Without a band the last step decides about all.
     _, verdict = await streamed(step(0.1, 0.5), step(0.9, 0.9, whole=True))
     assert scores(verdict) == [0.9, 0.9]
+
+
+async def test_what_references_settled_while_it_was_written_is_not_looked_at_in_the_end() -> None:
+    early, late = step(0.9, 0.9, columns={A: (1.0,) * 3}), step(0.9, 0.9, whole=True)
+    _, verdict = await streamed(early, late, references=[f"{A} {B}"])
+    assert (scores(verdict), len(verdict.steps)) == ([0.0, 0.0], 1)
 
 
 async def test_a_part_tells_which_of_its_sentences_have_no_score() -> None:

@@ -133,6 +133,8 @@ EQUIVALENT: Mapping[str, str] = {
     ),
     "resay.engine.chain:Chain._contradictions.to_find: result.contradiction is None  ->  "
     "result.contradiction is not None": _TURNS,
+    "resay.engine.chain:Chain._contradictions: await pool.derive(INDEX_BUILDERS[source], "
+    "chars=_SEARCH_COST * pool.chars)  ->  pass": _TURNS,
     "resay.engine.chain:Chain._contradictions: not chars  ->  False": (
         "Where nothing is flagged, nothing is found."
     ),

@@ -766,7 +766,7 @@ def _located_claims(
         span = (sentence.start + at, sentence.start + at + len(one.quote))
         # "I don't know who built it, but it opened in 1932": only one of the two claims something.
         same = [c for c in by_rules if c.start < span[1] and span[0] < c.end] or by_rules
-        kind = next((c.kind for c in same if c.claims), same[0].kind)
+        kind = next((c for c in same if c.claims), same[0]).kind
         claims.append(Claim(one.quote, *span, sentence.unit, kind, one.claim, (span,), place))
     claims.sort(key=lambda claim: claim.start)
     return tuple(claims) if _covers(claims, sentence) else ()

@@ -52,7 +52,7 @@ class ClaimResult:
     @property
     def is_grounded(self) -> bool:
         """Whether the references decided this claim."""
-        return self.step is not None and self.step.name == "references" and self.score is not None
+        return self.step is not None and self.step.name == "references"
 
     @property
     def against(self) -> frozenset[int] | None:
