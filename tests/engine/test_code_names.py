@@ -237,6 +237,35 @@ def test_a_held_stream_has_the_verdict_of_the_whole_answer() -> None:
     assert writer.drawn == 3
 
 
+def test_what_was_found_of_a_name_when_it_was_shown_stands_whatever_comes_later() -> None:
+    answer = INVENTED.removeprefix(BEFORE).strip()
+    shown = asyncio.Event()
+
+    class Late(Writer):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if query.index >= 2:
+                await shown.wait()
+            return Completions((Completion(self.others[query.index]),))
+
+    sampling = {"max": 4, "min": 2, "confidence": None}
+    policy = {"chain": [{"method": "facts"}], "code": "names", "sampling": sampling}
+    guard = Guard(
+        {**policy, "cache": {"store": "none"}},
+        provider=Late(answer, ["Ask for it.", "Use a library.", *samples(GET, GET)]),
+    )
+
+    async def run() -> Verdict:
+        async with guard.astream("How?", model="m", mode="hold") as stream:
+            async for part in stream:
+                if "getJSON" in part.text:
+                    shown.set()
+        return stream.answer.verdict
+
+    verdict = asyncio.run(asyncio.wait_for(run(), 20))
+    assert verdict.samples == 4
+    assert not verdict.flagged_names
+
+
 def test_code_with_an_invented_name_is_withheld_before_any_of_it_is_shown() -> None:
     answer = f"{INVENTED}\n\nMore follows here, and then some more."
     shown, verdict, _ = streamed(answer, samples(GET, GET, GET), action={"do": "block"})

@@ -68,7 +68,7 @@ def texts(verdict: Verdict) -> list[str]:
 
 
 async def test_a_model_takes_sentences_apart() -> None:
-    verdict, splitter = await checked([GREY, PAINTED, OPENED])
+    verdict, splitter = await checked([PAINTED, OPENED, GREY])
     assert texts(verdict) == [
         GREY["claim"],
         OPENED["claim"],
@@ -113,11 +113,12 @@ async def test_references_are_reason_enough_to_ask_it() -> None:
     [
         {"I don't know who built it": "refusal", "it opened in spring": "fact"},
         {"It opened in spring": "fact", "I don't know who built it": "refusal"},
+        {"It opened in spring": "fact", ", but I don't know who built it": "refusal"},
     ],
 )
 async def test_a_clause_claims_as_much_as_it_does_by_the_rules(clauses: dict[str, str]) -> None:
     parts = [{"sentence": 1, "claim": clause, "quote": clause} for clause in clauses]
-    text = f"{', but '.join(clauses)}."
+    text = f"{', but '.join(clause.removeprefix(', but ') for clause in clauses)}."
     verdict, splitter = await checked(parts, text=text)
     assert len(splitter.asked) == 1
     assert {claim.text: claim.kind for claim in verdict.claims} == clauses
