@@ -521,10 +521,12 @@ async def test_fields_are_called_so_and_may_repeat() -> None:
         assert (verdict.reason, verdict.sentences[0].by) == (reason, "fields")
 
 
-@pytest.mark.parametrize("value", ["It is red, and it opened in 1932.", "I hope this helps!"])
-async def test_a_field_is_one_claim_whatever_its_words(value: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"), [("note", "It is red, and it opened in 1932."), ("sorry", "I don't know.")]
+)
+async def test_a_field_is_one_claim_whatever_its_words(key: str, value: str) -> None:
     chain = Chain.of_fields(Policy.of({"chain": [NGRAM]}))
-    others = Samples([rendered({"note": word}) for word in ("one", "two", "three")])
-    verdict = await chain.run(passage_of({"note": value}), Evidence(others), math.inf)
+    others = Samples([rendered({key: word}) for word in ("one", "two", "three")])
+    verdict = await chain.run(passage_of({key: value}), Evidence(others), math.inf)
     assert (verdict.decision, scores(verdict)) == ("flagged", [1.0])
     assert verdict.steps[0].sentences == 1
