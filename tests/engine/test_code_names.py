@@ -118,6 +118,15 @@ def test_a_sentence_has_the_score_of_the_name_in_it() -> None:
     assert verdict.sentences[0].flagged
 
 
+def test_only_a_flagged_name_is_contradicted() -> None:
+    answer = python("import requests\nprint(requests.getJSON(url))")
+    used = "import requests\nr = requests.getJSON(url)"
+    verdict = check(answer, samples(GET, used, used))
+    (name,) = (claim for claim in verdict.claims if claim.text.endswith("requests.getJSON."))
+    assert (name.why or "").endswith("1 something else in its place: requests.get")
+    assert (name.flagged, name.contradicted_by) == (False, None)
+
+
 def test_samples_without_code_and_copies_say_nothing() -> None:
     answer = python("import requests\nrequests.getJSON(url)")
     words = ["Here is one way: ask for it.", "Try this.", "The following does it."]
@@ -266,12 +275,19 @@ def test_what_was_found_of_a_name_when_it_was_shown_stands_whatever_comes_later(
     assert not verdict.flagged_names
 
 
-def test_code_with_an_invented_name_is_withheld_before_any_of_it_is_shown() -> None:
+@pytest.mark.parametrize(
+    "action",
+    [{"do": "block"}, {"do": "regenerate", "from": "samples", "otherwise": "block"}],
+    ids=["block", "regenerate"],
+)
+def test_code_with_an_invented_name_is_withheld_before_any_of_it_is_shown(
+    action: dict[str, Any],
+) -> None:
     answer = f"{INVENTED}\n\nMore follows here, and then some more."
-    shown, verdict, _ = streamed(answer, samples(GET, GET, GET), action={"do": "block"})
+    shown, verdict, _ = streamed(answer, samples(GET, GET, GET), action=action)
     assert shown.strip() == BEFORE
     assert verdict.flagged_names
-    fine, verdict, _ = streamed(python(GET), samples(GET, GET, GET), action={"do": "block"})
+    fine, verdict, _ = streamed(python(GET), samples(GET, GET, GET), action=action)
     assert fine == python(GET)
     assert verdict.decision == "consistent"
 

@@ -184,6 +184,23 @@ async def test_what_was_settled_flags_alone_what_a_failed_step_left_open() -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "worst"),
+    [(0.1, 0.4, 1), (0.4, 0.1, 0), (0.1, 0.9, 1), (0.9, 0.1, 0), (None, 0.0, 1), (0.2, None, 0)],
+)
+async def test_a_sentence_is_as_bad_as_its_worst_claim(
+    first: float | None, second: float | None, worst: int
+) -> None:
+    claims = "It opened in 1932", "it has one lamp."
+    says = dict(zip(claims, (first, second), strict=True))
+    sentence = f"{claims[0]} and {claims[1]}"
+    verdict = await decided({"method": "told", "says": says, "why": True}, sentences=(sentence,))
+    assert [claim.score for claim in verdict.claims] == [first, second]
+    (whole,) = verdict.sentences
+    assert (whole.score, whole.why) == (says[claims[worst]], f"why {claims[worst]}")
+    assert whole.flagged is (0.9 in {first, second})
+
+
 async def test_a_lost_sentence_is_in_doubt_unless_an_earlier_step_scored_it() -> None:
     lost = step(0.1, None, lost=(B,))
     reason = "1 of 2 sentences could not be scored"
@@ -486,6 +503,62 @@ async def test_a_decision_says_how_many_samples_it_took() -> None:
         assert verdict.reason == f"passage 0.00 <= 0.50, every sentence <= 0.50 {basis} samples"
 
 
+class Second(Writer):
+    """Has an opinion about what another model wrote, or fails."""
+
+    def __init__(self, opinion: str | None) -> None:
+        self.opinion = opinion
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        if self.opinion is None:
+            raise ProviderError("not today")
+        return Completions((Completion(self.opinion),))
+
+
+async def doubted(opinion: str | None, *scores: float) -> Verdict:
+    policy = {"chain": [step(*scores)], "second": "other/wise", "limits": {"retries": 0}}
+    return await Guard(policy, provider=Second(opinion)).acheck(f"{A} {B}", question="?")
+
+
+async def test_what_is_flagged_needs_no_second_opinion_to_stay_so() -> None:
+    missing = "no second opinion: other/wise could not be asked (ProviderError x1)"
+    open_ = await doubted(None, 0.2, 0.3)
+    assert (open_.decision, open_.reason) == ("inconclusive", missing)
+    flagged = await doubted(None, 0.2, 0.7)
+    assert [s.band for s in flagged.sentences] == [None, "contradicted"]
+    assert flagged.reason == (
+        f"1 of 2 sentences > 0.50; 1 of 2 sentences could not be scored; {missing}"
+    )
+
+
+async def test_a_second_model_that_says_nothing_instead_is_not_quoted() -> None:
+    verdict = await doubted("1: right\n2: wrong", 0.2, 0.3)
+    assert [s.flagged for s in verdict.sentences] == [False, True]
+    assert verdict.sentences[1].contradicted_by is None
+
+
+MOOR, OPENED = "Ada Moor built the Garmo bridge.", "The Garmo bridge opened in 1932."
+
+
+@pytest.mark.parametrize("answer", [f"{MOOR} {OPENED}", f"{OPENED} {MOOR}"])
+async def test_a_decision_names_references_and_samples_where_both_have_decided(
+    answer: str,
+) -> None:
+    policy = {"chain": [NGRAM], "references": {"unmentioned": "samples"}}
+    samples = [MOOR, f"Yes. {MOOR}", f"So it is. {MOOR}"]
+    asked = {"question": "What about the Garmo bridge?", "references": [OPENED]}
+    verdict = await Guard(policy).acheck(answer, samples=samples, **asked)
+    assert {claim.by for claim in verdict.claims} == {"references", "ngram"}
+    assert verdict.reason.endswith(" by 1 reference with 3 samples")
+    # What the samples decide, they contradict.
+    samples = [sample.replace(MOOR, OPENED.replace("1932", "1940")) for sample in samples]
+    verdict = await Guard(policy).acheck(OPENED.replace("1932", "1950"), samples=samples, **asked)
+    (claim,) = verdict.claims
+    assert [(ground.reference, ground.supports) for ground in claim.grounds] == [(0, False)]
+    assert claim.contradicted_by is not None
+    assert (claim.by, claim.contradicted_by.source) == ("ngram", "sample")
+
+
 async def test_samples_that_failed_are_told_by_kind() -> None:
     policy = {"chain": [NGRAM], "cache": {"store": "none"}, "limits": {"retries": 0}}
     verdict = await Guard(policy, provider=Agreeing(fails=True)).acheck(A, question="?")
@@ -530,3 +603,16 @@ async def test_a_field_is_one_claim_whatever_its_words(key: str, value: str) -> 
     verdict = await chain.run(passage_of({key: value}), Evidence(others), math.inf)
     assert (verdict.decision, scores(verdict)) == ("flagged", [1.0])
     assert verdict.steps[0].sentences == 1
+
+
+async def test_a_field_no_sample_has_is_contradicted_by_words_of_another() -> None:
+    chain = Chain.of_fields(Policy.of({"chain": [NGRAM]}))
+    samples = [rendered({"text": f"{so}. 7 lamps are red."}) for so in ("It is", "So", "Yes")]
+    passage = passage_of({"lamps": "5 lamps are red."})
+    verdict = await chain.run(passage, Evidence(Samples(samples)), math.inf)
+    said = verdict.sentences[0].contradicted_by
+    assert said is not None
+    assert said.claimed is not None
+    assert said.said is not None
+    assert passage.text[slice(*said.claimed)] == "5"
+    assert said.text[slice(*said.said)] == "7"

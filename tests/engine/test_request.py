@@ -131,6 +131,10 @@ async def test_a_stream_is_allowed_what_its_sentences_take() -> None:
         assert [part.text async for part in stream]
     assert stream.answer.verdict.decision == "consistent"
     assert stream.answer.verdict.usage.calls == 5 * 41
+    async with guarded(Long(1, 20_000), sampling=ALL).astream(QUESTION, seed=1) as stream:
+        assert [part.text async for part in stream]
+    reason = r"its 60\d\d\d tokens for an answer of 1 claim; raise"
+    assert re.search(reason, stream.answer.verdict.reason)
 
 
 async def test_the_last_call_that_is_allowed_is_no_limit_hit() -> None:

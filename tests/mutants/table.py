@@ -41,6 +41,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
             "engine/test_chain.py",
             "engine/test_skipping.py",
             "engine/test_stream_gate.py",
+            "engine/test_code_names.py",
         ),
     ),
     "resay.engine.stream": (
@@ -48,6 +49,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "engine/test_decide.py",
         "engine/test_stream.py",
         "engine/regeneration/test_streams.py",
+        "engine/test_code_names.py",
+        "engine/test_request.py",
     ),
     "resay.engine.regeneration.from_samples": ("engine/regeneration/test_from_samples.py",),
     "resay.core.logprobs": ("core/test_logprobs.py",),
@@ -162,6 +165,12 @@ EQUIVALENT: Mapping[str, str] = {
     ),
     "resay.engine.state:RunState.joined: 0  ->  1 #2": "Nobody asks a joined state for its steps.",
     "resay.engine.decide:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": ("As good a tolerance."),
+    "resay.engine.decide:_Totals.__init__: super().__init__()  ->  pass": (
+        "A dictionary needs no setting up to be empty."
+    ),
+    "resay.engine.decide:Decider.undecided: claim.claims  ->  True": (
+        "What claims nothing has no score to decide by."
+    ),
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
     "resay.scorers.mqag:_sigmoid: x >= 0  ->  x > 0": "Both forms are right at 0.",
     "resay.scorers.common.comparing:_Comparison.scored: len(self.columns) * "
