@@ -157,6 +157,7 @@ def test_the_first_of_equally_near_ones_is_quoted_whatever_the_hash_seed() -> No
             "Ada Moor",
             "Hans Lindner",
         ),
+        ("Die Brücke ist von Ada Moor.", "Die Brücke ist von Stahl.", "other", "Ada Moor", "Stahl"),
     ],
 )
 def test_what_contradicts_says_in_which_words(

@@ -550,6 +550,7 @@ async def test_a_decision_names_references_and_samples_where_both_have_decided(
     verdict = await Guard(policy).acheck(answer, samples=samples, **asked)
     assert {claim.by for claim in verdict.claims} == {"references", "ngram"}
     assert verdict.reason.endswith(" by 1 reference with 3 samples")
+    assert [reference.text for reference in verdict.references] == [OPENED]
     # What the samples decide, they contradict.
     samples = [sample.replace(MOOR, OPENED.replace("1932", "1940")) for sample in samples]
     verdict = await Guard(policy).acheck(OPENED.replace("1932", "1950"), samples=samples, **asked)
@@ -608,7 +609,7 @@ async def test_a_field_is_one_claim_whatever_its_words(key: str, value: str) -> 
 async def test_a_field_no_sample_has_is_contradicted_by_words_of_another() -> None:
     chain = Chain.of_fields(Policy.of({"chain": [NGRAM]}))
     samples = [rendered({"text": f"{so}. 7 lamps are red."}) for so in ("It is", "So", "Yes")]
-    passage = passage_of({"lamps": "5 lamps are red."})
+    passage = passage_of({"lamps 9": "5 lamps are red."})
     verdict = await chain.run(passage, Evidence(Samples(samples)), math.inf)
     said = verdict.sentences[0].contradicted_by
     assert said is not None

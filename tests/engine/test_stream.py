@@ -341,9 +341,14 @@ def test_the_sync_twin() -> None:
 
 
 def test_the_sync_twin_can_be_left_early() -> None:
-    provider = Typist()
+    async def never_end(written: str) -> None:
+        if written.endswith("of"):
+            await anyio.sleep_forever()
+
+    provider = Typist(pause=never_end)
     with Guard(JUDGED, provider=provider).stream(QUESTION) as stream:
         assert next(stream).text == FIRST
+        assert not provider.closed
     assert provider.closed
 
 

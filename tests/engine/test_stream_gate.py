@@ -327,9 +327,10 @@ async def test_samples_are_drawn_until_a_sentence_is_settled_for_the_passage_too
 MARKDOWN = "Claim 0 is so.\n\nClaim 1 is so.\n\n```\na\nFinch = 1932\n```\n\nClaim 2 is so too."
 
 
+@pytest.mark.parametrize("text", [MARKDOWN, MARKDOWN.partition("\n\nClaim 2")[0]])
 @pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
-async def test_parts_carry_what_in_them_was_not_scored(mode: StreamMode) -> None:
-    guard = Guard(POLICY, provider=Doubting([0, 0, 0], MARKDOWN))
+async def test_parts_carry_what_in_them_was_not_scored(mode: StreamMode, text: str) -> None:
+    guard = Guard(POLICY, provider=Doubting([0, 0, 0], text))
     stream = guard.astream("What?", mode=mode, seed=1)
     parts = await read(stream)
     told = [stretch for part in parts for stretch in part.unscored]

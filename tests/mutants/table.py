@@ -148,6 +148,9 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.stream:StreamGate._joined_state.join: self._states.clear()  ->  pass": (
         "It only frees what is not read again."
     ),
+    "resay.engine.stream:AnswerStream.__anext__: True  ->  False": (
+        "After the last part there is nobody left to report anything."
+    ),
     "resay.engine.chain:Chain._score: judge is not None and self._cache is not None  ->  "
     "self._cache is not None": _NO_JUDGE,
     "resay.engine.chain:_Run.__init__: Metered(evidence.judge_provider) if evidence.judge_provider "
@@ -165,6 +168,7 @@ EQUIVALENT: Mapping[str, str] = {
     ),
     "resay.engine.state:RunState.joined: 0  ->  1 #2": "Nobody asks a joined state for its steps.",
     "resay.engine.decide:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": ("As good a tolerance."),
+    "resay.engine.decide:ContradictionIndex.search: -1  ->  1": "Nothing near has no place to read.",
     "resay.engine.decide:_Totals.__init__: super().__init__()  ->  pass": (
         "A dictionary needs no setting up to be empty."
     ),

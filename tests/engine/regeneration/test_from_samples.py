@@ -34,8 +34,10 @@ class Model:
         draft: str = DRAFT,
         sample: str | Callable[[int], str] = f"{RIGHT} {WHEEL}",
         answer: Callable[[str], str] = lambda prompt: "1801",
+        quiz: str = "1: In which year was the Old Mill built? | 1845",
     ) -> None:
         self.written = written
+        self.quiz = quiz
         self.draft = draft
         self.sample = sample
         self.answer = answer
@@ -60,14 +62,16 @@ class Model:
                 raise self.written
             return self.written
         if asked.startswith("Prepare a quiz"):
-            return "1: In which year was the Old Mill built? | 1845"
+            return self.quiz
         return self.answer(asked)
 
 
-async def repaired(model: Model, mode: str = "repair", **policy: Any) -> Answer:
+async def repaired(
+    model: Model, mode: str = "repair", *, question: str | Query = QUESTION, **policy: Any
+) -> Answer:
     action = {"do": "regenerate", "from": "samples", "mode": mode, **policy.pop("action", {})}
     basic = {"chain": [{"method": "facts"}], "limits": {"retries": 0}, "action": action}
-    return await Guard({**basic, **policy}, provider=model).aask(QUESTION)
+    return await Guard({**basic, **policy}, provider=model).aask(question)
 
 
 async def test_the_prompt_lists_the_facts_in_doubt_and_what_samples_say_instead() -> None:
@@ -77,6 +81,7 @@ async def test_the_prompt_lists_the_facts_in_doubt_and_what_samples_say_instead(
     assert (answer.action, answer.regenerated, answer.flagged) == ("regenerate", True, False)
     (prompt,) = model.prompts
     assert f"1. {WRONG}\n   in doubt: {WRONG}\n   other answers: {RIGHT} (x5)" in prompt
+    assert f">\n{QUESTION}\n</question-" in prompt
     told = answer.verdict.regeneration
     assert told is not None
     assert (told.by, told.mode, told.adopted, told.draft) == ("samples", "repair", 0, DRAFT)
@@ -89,6 +94,31 @@ async def test_the_prompt_lists_the_facts_in_doubt_and_what_samples_say_instead(
     assert (attempt.usage.calls, attempt.documents) == (1, ())
     # The check is not made anew: the same samples, and only what is new.
     assert answer.verdict.usage.calls == answer.verdict.samples + 1
+
+
+IN_PART = "The Old Mill was built in 1845, and its wheel measures 7 metres."
+BY_PASSAGE = {"threshold": {"passage": 0.2, "sentence": None}}
+
+
+@pytest.mark.parametrize(("policy", "count"), [({}, 1), (BY_PASSAGE, 2)])
+async def test_only_the_flagged_claims_of_a_sentence_are_in_doubt_if_there_are_any(
+    policy: dict[str, Any], count: int
+) -> None:
+    model = Model("1: The Old Mill was built in 1801.", draft=f"{IN_PART} {RIGHT}")
+    answer = await repaired(model, **policy)
+    assert answer.regenerated
+    (prompt,) = model.prompts
+    claims = [claim for line in prompt.split("\n") for claim in line.split("   in doubt: ")[1:]]
+    assert claims[0].startswith("The Old Mill was built in 1845")
+    assert len(claims) == count
+
+
+async def test_the_writer_reads_the_beginning_of_a_long_answer() -> None:
+    draft = f"{DRAFT} {' '.join(f'It has a room {i}.' for i in range(300))}"
+    model = Model(draft=draft, sample=draft.replace(WRONG, RIGHT))
+    answer = await repaired(model)
+    assert answer.text == draft.replace(WRONG, RIGHT)
+    assert f"\n{draft[:4000]} […]\n" in model.prompts[0]
 
 
 async def test_an_answer_that_is_no_better_is_not_given() -> None:
@@ -206,9 +236,26 @@ async def test_a_chain_of_verification_asks_without_the_answer_in_sight() -> Non
     assert len(questions) == 3
     assert not any(WRONG in prompt or "1845" in prompt for prompt in questions)
     assert last.startswith(CORRECTION)
-    assert "   asked: In which year was the Old Mill built?\n   answered: 1801 (x3)" in last
+    assert "   asked: In which year was the Old Mill built?\n   answered: 1801 (x3)\n" in last
     unknown = await repaired(Model(answer=lambda prompt: "I don't know."), "verify")
     assert unknown.text == f"{RIGHT} {WHEEL}"
+    # Without an answer nothing is written.
+    model = Model(quiz="1: none")
+    unasked = await repaired(model, "verify", action={"attempts": 1})
+    assert (unasked.text, len(model.prompts)) == (DRAFT, 1)
+    told = unasked.verdict.regeneration
+    assert told is not None
+    assert told.attempts[0].note == "1 of 1 have no evidence; nothing could be written"
+
+
+async def test_questions_are_asked_with_the_end_of_the_conversation() -> None:
+    before = "".join(f"{i}," for i in range(2000))
+    turns = ({"role": "user", "content": before}, {"role": "user", "content": QUESTION})
+    model = Model()
+    answer = await repaired(model, "verify", question=Query(turns))
+    assert answer.text == f"{RIGHT} {WHEEL}"
+    end = before[len(f"user: {QUESTION}") - 4000 :]
+    assert f"\n[…] {end}\nuser: {QUESTION}\n" in model.prompts[0]
 
 
 async def test_consistent_claims_are_kept_and_contradicted_ones_dropped_without_a_call() -> None:
@@ -219,15 +266,22 @@ async def test_consistent_claims_are_kept_and_contradicted_ones_dropped_without_
     told = answer.verdict.regeneration
     assert told is not None
     assert [(edit.before, edit.after) for edit in told.edits] == [(WRONG, "")]
+    # Where only the passage is flagged, the sentences over its threshold are.
+    model = Model(draft=f"{IN_PART} {RIGHT} {WHEEL}")
+    answer = await repaired(model, "consistent", **BY_PASSAGE)
+    assert (answer.text, model.prompts) == (f"{RIGHT} {WHEEL}", [])
 
 
-async def test_doubtful_claims_are_hedged_once() -> None:
+# Of the second nobody can tell the language.
+@pytest.mark.parametrize("wheel", [WHEEL, "Wheel: 7 metres."])
+async def test_doubtful_claims_are_hedged_once(wheel: str) -> None:
     def sample(index: int) -> str:
-        return f"{RIGHT} {WHEEL.replace('7', '9') if index < 2 else WHEEL}"
+        return f"{RIGHT} {wheel.replace('7', '9') if index < 2 else wheel}"
 
     policy = {"threshold": {"sentence": 0.6, "passage": None, "doubtful": 0.2}}
-    answer = await repaired(Model(sample=sample), "consistent", **policy)
-    assert answer.text == "Its wheel measures 7 metres (uncertain)."
+    model = Model(sample=sample, draft=f"{WRONG} {wheel}")
+    answer = await repaired(model, "consistent", **policy)
+    assert answer.text == f"{wheel[:-1]} (uncertain)."
     (hedged,) = answer.verdict.sentences
     assert hedged.band == "doubtful"
     told = answer.verdict.regeneration
@@ -250,7 +304,7 @@ async def test_a_hedge_is_put_before_whatever_closes_a_sentence() -> None:
 
 
 async def test_of_a_sentence_that_is_wrong_in_part_the_rest_is_kept() -> None:
-    draft = f"The Old Mill was built in 1845, and its wheel measures 7 metres. {RIGHT}"
+    draft = f"{IN_PART} {RIGHT}"
     model = Model("1: Its wheel measures 7 metres.", draft=draft)
     answer = await repaired(model, "consistent")
     assert answer.text == f"{WHEEL} {RIGHT}"
@@ -266,12 +320,17 @@ async def test_where_nothing_is_left_the_answer_says_so() -> None:
     answer = await repaired(Model(draft=WRONG), "consistent")
     assert answer.text == "I do not know this for certain."
     assert answer.verdict.skipped
+    assert answer.verdict.reason == "nothing that the answer said could be confirmed"
     told = answer.verdict.regeneration
     assert told is not None
     assert told.abstains
+    assert [attempt.decision for attempt in told.attempts] == ["skipped"]
     table = "| mill | x |\n|---|---|\n"
     answer = await repaired(Model(draft=f"{table}| {WRONG} | y |\n"), "consistent")
     assert answer.text == f"{table}| I do not know this for certain. | |\n"
+    own = {"abstention": "not known | not known"}
+    answer = await repaired(Model(draft=f"{table}| {WRONG} | y |\n"), "consistent", action=own)
+    assert answer.text == f"{table}| not known | not known |\n"
     silent = await repaired(Model(draft=WRONG), "consistent", action={"abstention": None})
     assert (silent.text, silent.flagged) == (WRONG, True)
 

@@ -324,7 +324,7 @@ class _SampleRepair(Repair):
                 is_hedged = f"({_hedges_for(target.text)[0]})" in target.text
                 if is_hedged:
                     continue
-                if not target.claims or target.claims[0].unit in _PROSE:
+                if target.claims[0].unit in _PROSE:
                     text = _hedge(target.text)
                     found[target.place] = Replacement(text)
                     hedged[text] = sentence
