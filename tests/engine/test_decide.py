@@ -531,10 +531,15 @@ async def test_what_is_flagged_needs_no_second_opinion_to_stay_so() -> None:
     )
 
 
-async def test_a_second_model_that_says_nothing_instead_is_not_quoted() -> None:
+async def test_a_second_model_is_quoted_only_with_its_own_words() -> None:
     verdict = await doubted("1: right\n2: wrong", 0.2, 0.3)
     assert [s.flagged for s in verdict.sentences] == [False, True]
     assert verdict.sentences[1].contradicted_by is None
+    guard = Guard({"chain": [NGRAM], "second": "other/wise"}, provider=Second("1: right"))
+    verdict = await guard.acheck(B, question="?", samples=SAMPLES)
+    said = verdict.sentences[0].contradicted_by
+    assert said is not None
+    assert (said.text, said.speaker) == (SAMPLES[0], "sample 1")
 
 
 MOOR, OPENED = "Ada Moor built the Garmo bridge.", "The Garmo bridge opened in 1932."

@@ -151,6 +151,9 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.stream:AnswerStream.__anext__: True  ->  False": (
         "After the last part there is nobody left to report anything."
     ),
+    "resay.engine.regeneration.from_samples:_question: shortened_question(standalone_question("
+    "query.messages)) if query else ''  ->  shortened_question(standalone_question("
+    "query.messages))": "What is repaired answers a question.",
     "resay.engine.chain:Chain._score: judge is not None and self._cache is not None  ->  "
     "self._cache is not None": _NO_JUDGE,
     "resay.engine.chain:_Run.__init__: Metered(evidence.judge_provider) if evidence.judge_provider "
@@ -168,7 +171,11 @@ EQUIVALENT: Mapping[str, str] = {
     ),
     "resay.engine.state:RunState.joined: 0  ->  1 #2": "Nobody asks a joined state for its steps.",
     "resay.engine.decide:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": ("As good a tolerance."),
-    "resay.engine.decide:ContradictionIndex.search: -1  ->  1": "Nothing near has no place to read.",
+    "resay.engine.decide:ContradictionIndex.search: -1  ->  1": (
+        "It is read only where something near was found."
+    ),
+    "resay.engine.decide:Decider.flags_names: self._compares and self._samples_problem(evidence)"
+    "  ->  self._samples_problem(evidence)": "A stream has no samples where nothing compares.",
     "resay.engine.decide:_Totals.__init__: super().__init__()  ->  pass": (
         "A dictionary needs no setting up to be empty."
     ),

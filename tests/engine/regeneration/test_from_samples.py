@@ -272,16 +272,23 @@ async def test_consistent_claims_are_kept_and_contradicted_ones_dropped_without_
     assert (answer.text, model.prompts) == (f"{RIGHT} {WHEEL}", [])
 
 
-# Of the second nobody can tell the language.
-@pytest.mark.parametrize("wheel", [WHEEL, "Wheel: 7 metres."])
-async def test_doubtful_claims_are_hedged_once(wheel: str) -> None:
+@pytest.mark.parametrize(
+    ("wheel", "hedge"),
+    [
+        (WHEEL, "uncertain"),
+        ("Das Rad der Mühle misst 7 Meter.", "unsicher"),
+        # Nobody can tell in which language this is.
+        ("Wheel: 7 metres.", "uncertain"),
+    ],
+)
+async def test_doubtful_claims_are_hedged_once(wheel: str, hedge: str) -> None:
     def sample(index: int) -> str:
         return f"{RIGHT} {wheel.replace('7', '9') if index < 2 else wheel}"
 
     policy = {"threshold": {"sentence": 0.6, "passage": None, "doubtful": 0.2}}
     model = Model(sample=sample, draft=f"{WRONG} {wheel}")
     answer = await repaired(model, "consistent", **policy)
-    assert answer.text == f"{wheel[:-1]} (uncertain)."
+    assert answer.text == f"{wheel[:-1]} ({hedge})."
     (hedged,) = answer.verdict.sentences
     assert hedged.band == "doubtful"
     told = answer.verdict.regeneration
