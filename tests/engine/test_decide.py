@@ -551,7 +551,7 @@ async def test_a_decision_names_references_and_samples_where_both_have_decided(
 ) -> None:
     policy = {"chain": [NGRAM], "references": {"unmentioned": "samples"}}
     samples = [MOOR, f"Yes. {MOOR}", f"So it is. {MOOR}"]
-    asked = {"question": "What about the Garmo bridge?", "references": [OPENED]}
+    asked: dict[str, Any] = {"question": "What of the Garmo bridge?", "references": [OPENED]}
     verdict = await Guard(policy).acheck(answer, samples=samples, **asked)
     assert {claim.by for claim in verdict.claims} == {"references", "ngram"}
     assert verdict.reason.endswith(" by 1 reference with 3 samples")

@@ -97,7 +97,7 @@ async def test_the_prompt_lists_the_facts_in_doubt_and_what_samples_say_instead(
 
 
 IN_PART = "The Old Mill was built in 1845, and its wheel measures 7 metres."
-BY_PASSAGE = {"threshold": {"passage": 0.2, "sentence": None}}
+BY_PASSAGE: dict[str, Any] = {"threshold": {"passage": 0.2, "sentence": None}}
 
 
 @pytest.mark.parametrize(("policy", "count"), [({}, 1), (BY_PASSAGE, 2)])
@@ -285,7 +285,7 @@ async def test_doubtful_claims_are_hedged_once(wheel: str, hedge: str) -> None:
     def sample(index: int) -> str:
         return f"{RIGHT} {wheel.replace('7', '9') if index < 2 else wheel}"
 
-    policy = {"threshold": {"sentence": 0.6, "passage": None, "doubtful": 0.2}}
+    policy: dict[str, Any] = {"threshold": {"sentence": 0.6, "passage": None, "doubtful": 0.2}}
     model = Model(sample=sample, draft=f"{WRONG} {wheel}")
     answer = await repaired(model, "consistent", **policy)
     assert answer.text == f"{wheel[:-1]} ({hedge})."
@@ -304,7 +304,7 @@ async def test_a_hedge_is_put_before_whatever_closes_a_sentence() -> None:
     def sample(index: int) -> str:
         return f"{RIGHT} {WHEEL.replace('7', '9') if index < 2 else WHEEL}"
 
-    policy = {"threshold": {"sentence": 0.6, "passage": None, "doubtful": 0.2}}
+    policy: dict[str, Any] = {"threshold": {"sentence": 0.6, "passage": None, "doubtful": 0.2}}
     model = Model(sample=sample, draft=f"{WRONG} {told}.*")
     answer = await repaired(model, "consistent", **policy)
     assert answer.text.endswith("_ (uncertain).*")
