@@ -515,8 +515,12 @@ class Second(Writer):
         return Completions((Completion(self.opinion),))
 
 
-async def doubted(opinion: str | None, *scores: float) -> Verdict:
-    policy = {"chain": [step(*scores)], "second": "other/wise", "limits": {"retries": 0}}
+async def doubted(opinion: str | None, *scores: float, **settings: Any) -> Verdict:
+    policy = {
+        "chain": [step(*scores, **settings)],
+        "second": "other/wise",
+        "limits": {"retries": 0},
+    }
     return await Guard(policy, provider=Second(opinion)).acheck(f"{A} {B}", question="?")
 
 
@@ -524,6 +528,9 @@ async def test_what_is_flagged_needs_no_second_opinion_to_stay_so() -> None:
     missing = "no second opinion: other/wise could not be asked (ProviderError x1)"
     open_ = await doubted(None, 0.2, 0.3)
     assert (open_.decision, open_.reason) == ("inconclusive", missing)
+    # So is what nobody else has looked at.
+    left_out = await doubted(None, 0.2, 0.3, when={"min_chars": 1000})
+    assert (left_out.decision, left_out.reason) == ("inconclusive", missing)
     flagged = await doubted(None, 0.2, 0.7)
     assert [s.band for s in flagged.sentences] == [None, "contradicted"]
     assert flagged.reason == (

@@ -148,6 +148,9 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.stream:StreamGate._joined_state.join: self._states.clear()  ->  pass": (
         "It only frees what is not read again."
     ),
+    "resay.engine.stream:StreamGate._compare_names: isinstance(n, NameClaim)  ->  True": (
+        "No other claim is compared like this."
+    ),
     "resay.engine.stream:AnswerStream.__anext__: True  ->  False": (
         "After the last part there is nobody left to report anything."
     ),
