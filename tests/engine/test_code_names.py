@@ -299,6 +299,12 @@ def test_what_the_question_names_is_not_compared_in_a_stream() -> None:
         assert {answer[c.start : c.end] for c in verdict.claims if c.unit == "code"} == names
 
 
+def test_code_that_breaks_off_is_compared_to_its_end() -> None:
+    answer = "```python\nimport requests\nrequests.getJSON"
+    _, verdict, _ = streamed(answer, samples(GET, GET, GET))
+    assert flagged(verdict, answer) == {"getJSON"}
+
+
 def test_names_take_no_calls_but_the_samples_that_are_drawn_anyway() -> None:
     for mode in ("names", "none"):
         _, verdict, _ = streamed(INVENTED, samples(GET, GET, GET), code=mode)

@@ -145,6 +145,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:Chain._ask_for_contradictions: step is not None and step.contradicts  ->  "
     "step is not None": "A step whose method does not say it says None.",
     "resay.engine.stream:StreamGate._score: 1  ->  2": _TURNS,
+    "resay.engine.stream:StreamGate._release: len(views) % _BATCH_SIZE == 0  ->  False": _TURNS,
     "resay.engine.stream:StreamGate._joined_state.join: self._states.clear()  ->  pass": (
         "It only frees what is not read again."
     ),
@@ -179,6 +180,8 @@ EQUIVALENT: Mapping[str, str] = {
     ),
     "resay.engine.decide:Decider.flags_names: self._compares and self._samples_problem(evidence)"
     "  ->  self._samples_problem(evidence)": "A stream has no samples where nothing compares.",
+    "resay.engine.decide:Decider._why_unconfirmed: 1  ->  0": "There is one second model.",
+    "resay.engine.decide:_severity: 1.0  ->  1.5": "Either is less than every score.",
     "resay.engine.decide:_Totals.__init__: super().__init__()  ->  pass": (
         "A dictionary needs no setting up to be empty."
     ),
