@@ -22,6 +22,7 @@ from resay import (
     ProviderError,
     Query,
     StreamUnfinishedError,
+    last_verdict,
 )
 from resay.providers import Chunk, Completion, Completions
 from simulation import SimulatedProvider
@@ -103,6 +104,7 @@ async def test_the_text_shown_is_the_text_judged(mode: Any) -> None:
     parts = await read(stream)
     answer = stream.answer
     assert shown(parts) == RESPONSE == answer.text == answer.response
+    assert last_verdict() is answer.verdict
     assert [s.flagged for s in answer.verdict.sentences] == [False, True, False]
     for sentence in answer.verdict.sentences:
         assert RESPONSE[sentence.start : sentence.end] == sentence.text
