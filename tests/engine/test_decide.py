@@ -563,6 +563,10 @@ async def test_a_decision_names_references_and_samples_where_both_have_decided(
     assert {claim.by for claim in verdict.claims} == {"references", "ngram"}
     assert verdict.reason.endswith(" by 1 reference with 3 samples")
     assert [reference.text for reference in verdict.references] == [OPENED]
+    # Samples may be too few where no claim is left to them.
+    verdict = await Guard(policy).acheck(OPENED, samples=samples[:1], **asked)
+    assert verdict.decision == "consistent"
+    assert verdict.reason.endswith(" by 1 reference")
     # What the samples decide, they contradict.
     samples = [sample.replace(MOOR, OPENED.replace("1932", "1940")) for sample in samples]
     verdict = await Guard(policy).acheck(OPENED.replace("1932", "1950"), samples=samples, **asked)
@@ -584,6 +588,12 @@ async def test_samples_that_are_too_few_without_a_failure_are_told_as_that() -> 
     few = Evidence(Samples(SAMPLES[:2]))
     verdict = await chain_of(NGRAM).run(Passage.of(A), few, math.inf)
     assert verdict.reason == "only 2 usable samples; `sampling.min` is 3"
+
+
+async def test_without_references_nothing_is_compared_with_them() -> None:
+    verdict = await decided(NGRAM | {"evidence": "references"})
+    assert verdict.inconclusive
+    assert verdict.reason == "no references found to compare with"
 
 
 async def test_where_every_step_is_left_out_the_first_says_why() -> None:
