@@ -194,8 +194,16 @@ EQUIVALENT: Mapping[str, str] = {
     "len(self.passage.sentences)  ->  len(self.columns) / len(self.passage.sentences)": _TURNS,
     "resay.scorers.common.comparing:_Comparison._compare_with: self.passage if everything else"
     " self.passage.only(pending)  ->  self.passage.only(pending)": "A copy of all is the same.",
+    "resay.scorers.leaning:_why: before is None or after is None or f'{before:.2f}' == "
+    "f'{after:.2f}'  ->  after is None or f'{before:.2f}' == f'{after:.2f}'": (
+        "What has no score has no corrected one."
+    ),
+    "resay.scorers.structured:PARSING: 5  ->  6": _TURNS,
+    "resay.scorers.structured:Fields: True  ->  False": _TURNS,
     "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
     "self._numbers[max(place - 1, 0):]": "A longer way to the same.",
+    "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
+    "self._numbers[:place + 1]": "A longer way to the same.",
     "resay.scorers.structured:_Values._shared: 1.0  ->  1.5": "All words weigh the same.",
     "resay.scorers.structured:_counted: counts[token] += 1  ->  counts[token] -= 1": _APART,
     "resay.scorers.structured:_counted: 1  ->  2": _APART,

@@ -47,7 +47,16 @@ class Told(SampleScorer):
             column.undetermined,
             here(column.raw),
             column.passage,
+            tuple(column.silent[i] for i in places) if column.silent else (),
         )
+
+
+class OfDocuments(Told):
+    """Takes what it is told for the columns of documents."""
+
+    @property
+    def any_of(self) -> bool:
+        return True
 
 
 async def scored(told: Told, rule: Stopping | None = None) -> Scores:
@@ -87,17 +96,31 @@ async def test_a_mean_of_unbounded_entries_is_clipped_once() -> None:
     assert (without.raw, without.sentences) == ((), (1.0, 0.4))
 
 
+async def test_of_documents_the_one_that_supports_best_counts() -> None:
+    told = OfDocuments(
+        Column((1.0, 0.2), raw=(1.5, 0.2), passage=0.6),
+        Column((0.0, 0.8), raw=(-0.5, 0.8), passage=0.4),
+    )
+    scores = await scored(told)
+    assert (scores.raw, scores.sentences) == ((-0.5, 0.2), (0.0, 0.2))
+    assert scores.passage == 0.4
+    assert scores.why == ("supported by 1 of 2 texts compared",) * 2
+
+
 def rule(least: int = 3, of: int = 5) -> Stopping:
     """Stops where no further entry in [0, 1] could change anything."""
     return Stopping(Decisions(((0.5,), (0.5,))), 1.0, least, of)
 
 
 async def test_only_what_is_open_is_compared_with_further_samples() -> None:
-    told = Told(*[Column((0.0, float(i % 2)), passage=0.3) for i in range(5)])
+    told = Told(
+        *[Column((0.0, float(i % 2)), passage=0.3, silent=(False, i == 3)) for i in range(5)]
+    )
     scores = await scored(told, rule())
     assert told.asked == [("One.", "Two.")] * 3 + [("Two.",)] * 2
     assert scores.sentences == (0.0, pytest.approx(0.4))
     assert scores.columns[3:] == ((None, 1.0), (None, 0.0))
+    assert scores.silent == ((), (3,))
     assert scores.inconclusive is None
     settled = Told(*[Column((0.0, 1.0))] * 5)
     await scored(settled, rule())

@@ -111,6 +111,22 @@ async def test_agreement_leaves_a_consistent_answer_as_it_is() -> None:
     assert "1. The Old Mill was built in 1801 by monks." in prompt
 
 
+async def test_it_reads_the_end_of_a_long_conversation() -> None:
+    provider = Two("1: right\n2: right")
+    long = "x" * 3_994  # with its role 4,000 characters
+    for question in (long, f"{long}y"):
+        await guarded(provider).aask(question)
+    whole, cut = [query.question for query in provider.asked]
+    assert f"\nuser: {long}\n" in whole
+    assert f"\n[…] ser: {long}y\n" in cut
+
+
+async def test_its_answer_about_a_single_claim_needs_no_number() -> None:
+    said = "The Old Mill was built in 1801 by monks."
+    verdict = await asked(Two("wrong | It was built in 1799.", said))
+    assert [sentence.score for sentence in verdict.sentences] == [1.0]
+
+
 @pytest.mark.parametrize(
     ("second", "said"),
     [
@@ -155,6 +171,12 @@ async def test_support_takes_some_of_the_doubt_away_and_a_contradiction_counts_i
     assert await score("1: wrong\n2: right") == 1.0
     # Out of the band it is not asked about.
     assert await score("1: wrong", doubtful={"above": 0.1, "below": own}) == own
+    # Nor are others if none is in it.
+    for doubtful in ({"above": 0.1, "below": own}, {"above": own, "below": 0.9}):
+        provider = Two("1: wrong")
+        guard = guarded(provider, {"model": SECOND, "share": 0.0, "doubtful": doubtful})
+        await guard.acheck(SAID, question=QUESTION, samples=samples)
+        assert provider.asked == []
 
 
 async def test_what_its_support_leaves_flagged_is_still_contradicted_by_samples() -> None:
@@ -222,12 +244,15 @@ async def test_a_sample_that_declines_to_answer_contradicts_nothing() -> None:
     verdict = await asked(Two("I'm sorry, but I can't help with that."), second)
     assert verdict.decision == "inconclusive"
     assert verdict.reason == f"no second opinion: {SECOND} declined to answer"
+    # The rest of one that declines in part counts.
+    partly = "I'm sorry, but I can't help with the wheel. The Old Mill was built in 1799 by monks."
+    assert (await asked(Two(partly), second)).flagged
 
 
 async def test_its_words_are_one_short_line() -> None:
-    verdict = await asked(Two(f"1: wrong | It was\x1b[31m {'x' * 1000}\n2: right"))
+    verdict = await asked(Two(f"1: wrong |It was\x1b[31m {'x' * 1000}\n2: right"))
     (said,) = [s.contradicted_by for s in verdict.sentences if s.contradicted_by]
-    assert len(said.text) <= 300
+    assert len(said.text) == 300
     assert said.text.isprintable()
 
 
@@ -257,6 +282,7 @@ async def test_a_model_is_no_second_opinion_about_itself() -> None:
     answer = await guarded(provider).aask(QUESTION, model=SECOND)
     assert answer.verdict.inconclusive
     assert answer.verdict.reason == f"no second opinion: {SECOND} wrote the response itself"
+    assert answer.verdict.steps[-1].undetermined == 0
 
 
 async def test_trusted_texts_are_not_doubted_and_objects_are_not_shown() -> None:
@@ -292,6 +318,11 @@ def test_a_policy_names_the_second_model() -> None:
     )
     assert short.named_models == (("second", SECOND),)
     assert Policy.of(short.model_dump()) == short
+    empty = Policy.parse(
+        "chain: [{method: facts}]\nsecond: {model: a/b, doubtful: {above: 0.5, below: 0.5}}"
+    )
+    assert empty.second is not None
+    assert empty.second.doubtful.above == empty.second.doubtful.below
     key = 'second: {model: a/b, params: {api_key: "${KEY}"}}'
     policy = Policy.parse(f"chain: [{{method: facts}}]\n{key}", env={"KEY": "hidden"})
     assert "hidden" not in repr(policy)

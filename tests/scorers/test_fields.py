@@ -50,6 +50,7 @@ async def compared(value: Any, *others: Any, ignore: tuple[str, ...] = ()) -> Sc
         ("x", ["x"], 1.0),
         ([1], [1, 2], 0.0),
         ([2], [1, 2], 0.0),
+        ([None], ["x", None], 0.0),
     ],
 )
 async def test_two_values_agree_or_not(value: Any, other: Any, entry: float) -> None:

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Verdict
+from resay.core.logprobs import TokenLogprob
 from resay.core.query import Query
 from resay.providers.base import Completion, Completions, ToolCall
-from resay.scorers.structured import fields_in, object_in, passage_of, rendered
+from resay.scorers.structured import Comparable, fields_in, object_in, passage_of, rendered
 from simulation import SimulatedProvider
 
 pytestmark = pytest.mark.anyio
@@ -23,6 +24,7 @@ POLICY: dict[str, Any] = {
     "sampling": {"max": 4, "min": 3, "confidence": None},
     "cache": {"store": "none"},
 }
+TOKENS = (TokenLogprob("Ada", -0.1),)
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(
     LEAVES, lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(), v, max_size=3)
@@ -42,9 +44,9 @@ def test_an_object_is_read_back_field_by_field(value: Any) -> None:
 
 
 def test_paths_say_where_a_value_stands() -> None:
-    value = {"name": "Ada", "tags": ["a", "b"], "at": {"city name": None}, "none": []}
+    value = {"name": "Zoë", "tags": ["a", "b"], "at": {"city name": None}, "none": []}
     assert rendered(value).split("\n") == [
-        'name: "Ada"',
+        'name: "Zoë"',
         'tags[0]: "a"',
         'tags[1]: "b"',
         'at["city name"]: null',
@@ -73,6 +75,12 @@ def test_an_object_is_found_where_it_stands(completion: Completion, expected: An
     assert object_in(completion, Query((), object_tools=("person",))) == expected
 
 
+def test_what_is_nested_too_deeply_is_no_object() -> None:
+    deep, too_deep = ("[" * depth + "]" * depth for depth in (100, 101))
+    assert object_in(Completion(deep), Query(())) == json.loads(deep)
+    assert object_in(Completion(too_deep), Query(())) is None
+
+
 class Recorded:
     """Answers with completions as they are."""
 
@@ -83,7 +91,17 @@ class Recorded:
         return False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        return Completions((next(self._completions),))
+        return Completions(tuple(next(self._completions) for _ in range(n)))
+
+
+@pytest.mark.parametrize(("compared", "kept"), [("Ada", TOKENS), ('name: "Ada"', ())])
+async def test_a_sample_keeps_its_tokens_only_if_its_text_stays(
+    compared: str, kept: tuple[TokenLogprob, ...]
+) -> None:
+    provider = Recorded(Completion("Ada", logprobs=TOKENS))
+    comparable = Comparable(provider, lambda _: compared, parses_objects=False)
+    (item,) = (await comparable.complete(Query.of("Who?"))).items
+    assert (item.text, item.logprobs) == (compared, kept)
 
 
 async def verdict_on(answers: Sequence[Any], **policy: Any) -> Verdict:

@@ -164,7 +164,7 @@ async def write_questions(
         if parts is not None
     ]
     asked, prompts = await _prompts(passage, sentences, asked, second)
-    others = [texts[0] for texts in await second.generate(prompts, seed=seed)]
+    others = [text for (text,) in await second.generate(prompts, seed=seed)]
     options = [parse_options(a, o) for (_, _, a), o in zip(asked, others, strict=True)]
     return [
         Question(place, question, choices)

@@ -199,7 +199,7 @@ def _widened(column: Column, compared: Iterable[int], count: int) -> Column:
         column.failures,
         column.undetermined,
         spread(column.raw),
-        silent=tuple(i in silent for i in range(count)) if column.silent else (),
+        silent=tuple(i in silent for i in range(count)),
     )
 
 
