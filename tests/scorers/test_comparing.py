@@ -105,6 +105,8 @@ async def test_of_documents_the_one_that_supports_best_counts() -> None:
     assert (scores.raw, scores.sentences) == ((-0.5, 0.2), (0.0, 0.2))
     assert scores.passage == 0.4
     assert scores.why == ("supported by 1 of 2 texts compared",) * 2
+    told = OfDocuments(Column((None, 0.2), silent=(False, True)), Column((0.4, 0.8)))
+    assert (await scored(told)).sentences == (0.4, 0.8)
 
 
 def rule(least: int = 3, of: int = 5) -> Stopping:

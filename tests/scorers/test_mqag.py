@@ -21,7 +21,7 @@ from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.mqag import Examinee, Mqag, Question, Scoring, parse_options, write_questions
 from support.known_models import DISTRACTORS, make_reader, make_writer
 from support.later import LazyImport
-from support.tiny_models import make_roberta, sentences
+from support.tiny_models import make_longformer, make_roberta, sentences
 
 torch: Any = LazyImport("torch")
 transformers: Any = LazyImport("transformers")
@@ -261,6 +261,29 @@ async def test_a_long_text_answers_from_its_most_telling_part(tiny: Tiny) -> Non
 
 
 @pytest.mark.anyio
+async def test_a_text_is_divided_so_that_both_models_can_read_it(tiny: Tiny) -> None:
+    chooser = choice_scorer(str(tiny(make_reader, choices=True)))
+    # It reads less, and sees more tokens in the same text.
+    name = str(tiny(make_longformer, choices=False))
+    judge = text_scorer(ModelConfig(name=name, max_tokens=100))
+    examinee = Examinee(chooser, judge)
+    exam = await examinee.exam([Question(0, "the bridge opened?", ("1932", "1871"))])
+    (answer,) = await examinee.answer(exam, Passage.of(" ".join(sentences(40, seed=7))))
+    assert 0 <= answer.answerability <= 1
+
+
+@pytest.mark.anyio
+async def test_a_question_that_leaves_hardly_any_room_is_asked(tiny: Tiny) -> None:
+    chooser = choice_scorer(str(tiny(make_reader, choices=True)))
+    name = str(tiny(make_reader, choices=False))
+    examinee = Examinee(chooser, text_scorer(ModelConfig(name=name, max_tokens=40)))
+    # With the marks around it, all but four tokens.
+    exam = await examinee.exam([Question(0, "king " * 32 + "?", ("1932", "1871"))])
+    (answer,) = await examinee.answer(exam, Passage.of(" ".join(sentences(9, seed=7))))
+    assert answer.answerability > 0.5
+
+
+@pytest.mark.anyio
 async def test_a_long_response_is_read_around_the_sentence(models: Models) -> None:
     config = models.config()
     long = Passage.of(" ".join(sentences(12, seed=9)))
@@ -276,6 +299,42 @@ async def test_a_long_response_is_read_around_the_sentence(models: Models) -> No
         ((written,),) = await second.generate([head + context])
         assert len(parts) > 1
         assert question.options == parse_options(question.options[0], written)
+
+
+@pytest.mark.anyio
+async def test_a_sentence_longer_than_the_room_is_read_from_its_beginning(models: Models) -> None:
+    config = models.config()
+    words = "the bridge was opened in 1932 and workers built it of steel in vienna and "
+    long = Passage.of(f"{words * 5}never finished.")
+    limited = ModelConfig(name=str(models.distractor), max_tokens=30, cache_mb=0)
+    first, second = text_generator(config.question), text_generator(limited)
+    (question,) = await write_questions(long, first, second, 1, 0)
+    head = f"{question.text} <sep> {question.options[0]} <sep> "
+    (length,) = await second.lengths([head])
+    parts = await windows(long, 28 - length, second)
+    options = [
+        parse_options(question.options[0], written)
+        for ((written,),) in [await second.generate([head + part]) for part in parts]
+    ]
+    assert question.options == options[0]
+    assert options[0] != options[-1]
+
+
+@pytest.mark.anyio
+async def test_a_question_that_leaves_no_room_for_the_response_is_left_out(models: Models) -> None:
+    config = models.config()
+    first, passage = text_generator(config.question), Passage.of("The bridge was opened in 1932.")
+
+    async def written(max_tokens: int) -> list[Question]:
+        limited = ModelConfig(name=str(models.distractor), max_tokens=max_tokens)
+        return await write_questions(passage, first, text_generator(limited), 1, 0)
+
+    (question,) = await written(64)
+    head = f"{question.text} <sep> {question.options[0]} <sep> "
+    (length,) = await text_generator(config.distractor).lengths([head])
+    # Two tokens begin and end the input.
+    assert await written(2 + length + 16) == [question]
+    assert await written(2 + length + 15) == []
 
 
 @pytest.mark.anyio
