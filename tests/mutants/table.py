@@ -190,7 +190,6 @@ EQUIVALENT: Mapping[str, str] = {
     ),
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",
     "resay.scorers.mqag:_sigmoid: x >= 0  ->  x > 0": "Both forms are right at 0.",
-    "resay.scorers.mqag:_SEAMS: 4  ->  3": "As good a margin.",
     "resay.scorers.mqag:Examinee._windows: 1  ->  0": "A longer way to the same.",
     "resay.scorers.common.comparing:_Comparison.scored: len(self.columns) * "
     "len(self.passage.sentences)  ->  len(self.columns) / len(self.passage.sentences)": _TURNS,

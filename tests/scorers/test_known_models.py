@@ -149,6 +149,31 @@ async def test_nli_takes_a_divided_sentence_for_as_contradicted_as_its_worst_par
     assert scores.sentences == pytest.approx((0.9, 0.3))
 
 
+async def test_nli_takes_a_divided_text_for_as_entailed_as_its_least_entailed_part(use) -> None:
+    premise, text = "Few words here.", "one two three four five six seven."
+    said = {
+        (premise, "one two three"): (0.8, 0.1),
+        (premise, "four five six"): (0.3, 0.2),
+        (premise, "seven."): (0.5, 0.4),
+        (premise, "A."): (0.7, 0.3),
+    }
+    use(Reader(said, room=6))
+    pairs = [(premise, text), (premise, "A.")]
+    divided, whole = [(await of_nli().entailed(pairs)).by_pair[pair] for pair in pairs]
+    assert divided is not None
+    assert whole is not None
+    read = [divided.entails, divided.neutral, divided.contradicts]
+    assert read == pytest.approx([0.3, 0.3, 0.4])
+    assert [whole.entails, whole.neutral, whole.contradicts] == pytest.approx([0.7, 0.0, 0.3])
+    # What two windows say of one text may exceed 1.
+    said |= {("One two.", "A b."): (0.9, 0.1), ("Three four.", "A b."): (0.0, 0.9)}
+    use(Reader(said, room=4))
+    pair = ("One two. Three four.", "A b.")
+    both = (await of_nli().entailed([pair])).by_pair[pair]
+    assert both is not None
+    assert [both.entails, both.neutral, both.contradicts] == pytest.approx([0.5, 0.0, 0.5])
+
+
 async def test_nli_can_read_the_nearest_sentences_alone(use) -> None:
     samples = ["The sky is blue. It has six lamps. Cats sleep."]
     for nearest, premise in ((1, "It has six lamps."), (2, "The sky is blue. It has six lamps.")):

@@ -246,7 +246,9 @@ async def test_a_long_text_answers_from_its_most_telling_part(tiny: Tiny) -> Non
     ]
     exam = await examinee.exam(questions)
     assert exam.token_limits is not None
-    assert 4 < exam.token_limits[1] < exam.token_limits[0] < 126
+    # Beside the question and an option, with four to spare where texts are joined.
+    asked = await chooser.lengths([f" <s> {question.text}" for question in questions])
+    assert exam.token_limits == tuple(124 - length - 1 - 4 for length in asked)
     long = Passage.of(" ".join(sentences(40, seed=7)))
     for place, (question, answer) in enumerate(
         zip(questions, await examinee.answer(exam, long), strict=True)
@@ -353,6 +355,9 @@ async def test_a_model_that_is_made_for_something_else_is_refused(
         await Mqag(models.config(answerability=classifier)).prepare()
     with pytest.raises(ConfigurationError, match="cannot be loaded"):
         await Mqag(models.config(answering=str(models.question))).prepare()
+    for name in ("question", "distractor"):
+        with pytest.raises(ConfigurationError, match="cannot be loaded"):
+            await Mqag(models.config(**{name: "/nowhere/at/all"})).prepare()
     with pytest.raises(ConfigurationError, match="cannot be loaded"):
         await score(models.config(question="/nowhere/at/all"), RESPONSE, SAMPLES)
 

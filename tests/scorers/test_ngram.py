@@ -140,6 +140,24 @@ async def test_a_sentence_that_begins_inside_another_begins_as_nobody_counted() 
 async def test_in_nothing_there_is_nothing_to_say() -> None:
     nothing = await Ngram().score(Passage.of("---"), Evidence(Samples(SAMPLES)))
     assert (nothing.sentences, nothing.passage_score) == ((), None)
+    for config in ({}, {"evidence": "references"}):
+        scores = await score(["\u200b"], SAMPLES, **config)
+        assert (scores.sentences, scores.passage_score) == ((None,), None)
+
+
+@pytest.mark.parametrize("counted", ["sentence", "response"])
+async def test_one_document_that_has_all_the_words_of_a_sentence_is_enough(counted: str) -> None:
+    config = {"evidence": "references", "counted": counted}
+    documents = [SAMPLES[0], "He was Harold Finch.", "A tunnel was dug."]
+    scores = await score([RESPONSE[0], "Its painter was Harold."], documents, **config)
+    each = [await score([RESPONSE[0], "Its painter was Harold."], [d], **config) for d in documents]
+    best = tuple(
+        min(row) for row in zip(*(alone.sentences for alone in each), strict=True) if None not in row
+    )
+    assert scores.sentences == best
+    assert scores.sentences[0] == 0.0
+    # The words of two documents make no support.
+    assert scores.sentences[1] == 1.0
 
 
 @given(text, st.lists(text, min_size=1, max_size=3), st.integers(1, 3), st.sampled_from(POOLS))
@@ -178,10 +196,15 @@ async def test_the_published_form_waits_for_the_end_of_an_answer() -> None:
     assert not Ngram(Ngram.Config(counted="response")).by_sentence
 
 
-async def test_counting_ends_where_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("response", "samples", "n"), [("---", SAMPLES, 1), ("---", SAMPLES, 2), (RESPONSE[0], [], 1)]
+)
+async def test_counting_ends_where_nobody_waits_for_it(
+    response: str, samples: list[str], n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def abandoned() -> None:
         raise TimeoutError
 
     monkeypatch.setattr("resay.scorers.ngram.stop_if_abandoned", abandoned)
     with pytest.raises(TimeoutError):
-        await Ngram().score(Passage.from_sentences(RESPONSE), Evidence(Samples(SAMPLES)))
+        await Ngram(Ngram.Config(n=n)).score(Passage.of(response), Evidence(Samples(samples)))

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from math import log
 from statistics import fmean
@@ -55,7 +55,7 @@ class _Counting:
     """Counts the n-grams of texts."""
 
     n: int
-    runs: CachedTokenizer = field(compare=False)
+    runs: CachedTokenizer
 
     def __call__(self, texts: Sequence[Passage | Sample]) -> _Model:
         if self.n == 1:
@@ -78,7 +78,7 @@ class _CountingEach:
 
     n: int
     response: Passage | None
-    runs: CachedTokenizer = field(compare=False)
+    runs: CachedTokenizer
 
     def __call__(self, texts: Sequence[Sample]) -> list[_Model]:
         count, beside = (
