@@ -199,6 +199,7 @@ EQUIVALENT: Mapping[str, str] = {
     "f'{after:.2f}'  ->  after is None or f'{before:.2f}' == f'{after:.2f}'": (
         "What has no score has no corrected one."
     ),
+    "resay.scorers.panel:render_together: 16  ->  15": "As good a mark.",
     "resay.scorers.structured:PARSING: 5  ->  6": _TURNS,
     "resay.scorers.structured:Fields: True  ->  False": _TURNS,
     "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "

@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio.lowlevel
 import pytest
+from pydantic import ValidationError
 
 from resay import Guard, Passage, ProviderRefusedError, ProviderTimeoutError, Query
 from resay.core.logprobs import TokenLogprob, TopLogprob
@@ -144,6 +145,31 @@ async def test_the_prompt_is_the_papers_with_samples_as_ideas() -> None:
 )
 def test_an_option_comes_first_and_is_no_article(answer: str, read: bool | None) -> None:
     assert parse_option(answer) is read
+
+
+async def test_half_of_the_claims_decide_and_the_others_stay_open() -> None:
+    for unanswered in (None, "Hm."):
+        model = Model("(A)", unanswered)
+        verdict = await checked(model, by="votes", votes=1, restate=False)
+        assert verdict.reason == "1 of 2 sentences could not be scored"
+        assert [claim.band for claim in verdict.claims] == ["supported", None]
+        assert len(model.asked) == 2
+
+
+async def test_what_cannot_be_read_is_asked_once_more() -> None:
+    await checked(model := Model("Hm."), by="votes", votes=1)
+    assert len(model.asked) == 4
+
+
+def test_claims_do_not_wait_for_the_end_of_an_answer_and_the_response_does() -> None:
+    assert PTrue().by_sentence
+    assert not PTrue(PTrue.Config(of="response")).by_sentence
+
+
+def test_there_is_a_vote() -> None:
+    assert PTrue.Config(votes=1).votes == 1
+    with pytest.raises(ValidationError, match="votes"):
+        PTrue.Config(votes=0)
 
 
 @pytest.mark.parametrize(

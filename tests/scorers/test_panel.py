@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anyio.lowlevel
@@ -22,7 +22,7 @@ JUDGES = ["x/one", "y/two", "z/three"]
 class Jury:
     """Answers by the model that is asked."""
 
-    def __init__(self, answers: Mapping[str, str | None]) -> None:
+    def __init__(self, answers: Mapping[str, str | None | Callable[[str], str | None]]) -> None:
         self._answers = answers
         self.asked: list[Query] = []
 
@@ -32,16 +32,17 @@ class Jury:
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         await anyio.lowlevel.checkpoint()
         self.asked.append(query)
-        text = self._answers[query.model or ""]
+        said = self._answers[query.model or ""]
+        text = said(query.question) if callable(said) else said
         if text is None:
             raise ProviderTimeoutError("slow")
         return Completions((Completion(text),))
 
 
-async def checked(jury: Jury, **settings: Any) -> Verdict:
+async def checked(jury: Jury, response: str = " ".join(CLAIMS), **settings: Any) -> Verdict:
     step = {"method": "panel", "judges": JUDGES, **settings}
     policy = {"chain": [step], "cache": {"store": "none"}, "limits": {"retries": 0}}
-    return await Guard(policy, provider=jury).acheck(" ".join(CLAIMS), question="When?")
+    return await Guard(policy, provider=jury).acheck(response, question="When?")
 
 
 async def test_judges_vote_and_the_reason_names_who_disagrees() -> None:
@@ -91,6 +92,51 @@ async def test_the_published_question_is_about_one_claim() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "score"),
+    [
+        ("Explanation: A bridge is known.\nAnswer: B", 1.0),
+        ("explanation: They say: answer: A. It is not.\nanswer:\nB", 1.0),
+        ("The proposed answer: a bridge. Nothing is incorrect.\n\nAnswer: (A)\nSo it is.", 0.0),
+        ("answer: correct", 0.0),
+        ("answer: unsure", 0.5),
+    ],
+)
+async def test_the_answer_stands_behind_the_explanation(said: str, score: float) -> None:
+    verdict = await checked(Jury(dict.fromkeys(JUDGES, said)), form="published")
+    assert [claim.score for claim in verdict.claims] == [score, score]
+
+
+async def test_a_published_question_that_fails_is_no_unreadable_answer() -> None:
+    def of_opening(prompt: str) -> str | None:
+        return "answer: A" if CLAIMS[0] in prompt else None
+
+    verdict = await checked(Jury(dict.fromkeys(JUDGES, of_opening)), form="published")
+    assert [claim.score for claim in verdict.claims] == [0.0, None]
+    assert [claim.band for claim in verdict.claims] == ["supported", None]
+    record = verdict.steps[0]
+    assert (record.failures, record.undetermined) == ({"ProviderTimeoutError": 3}, 0)
+
+
+@pytest.mark.parametrize(("restate", "calls"), [(True, 12), (False, 6)])
+async def test_what_cannot_be_read_is_asked_once_more(restate: bool, calls: int) -> None:
+    jury = Jury(dict.fromkeys(JUDGES, "Hm."))
+    await checked(jury, form="published", restate=restate)
+    assert len(jury.asked) == calls
+
+
+async def test_an_answer_about_a_single_claim_needs_no_number() -> None:
+    verdict = await checked(Jury(dict.fromkeys(JUDGES, "B")), CLAIMS[0])
+    assert [claim.score for claim in verdict.claims] == [1.0]
+
+
+async def test_the_conversation_can_be_left_out() -> None:
+    for chars, is_shown in ((4000, True), (0, False)):
+        jury = Jury(dict.fromkeys(JUDGES, "1: A\n2: A"))
+        await checked(jury, conversation_chars=chars)
+        assert all(("user: When?" in query.question) is is_shown for query in jury.asked)
+
+
 async def test_who_says_nothing_is_left_out() -> None:
     verdict = await checked(Jury({"x/one": "1: A\n2: B", "y/two": None, "z/three": "1: B\n2: B"}))
     assert [claim.score for claim in verdict.claims] == [0.5, 1.0]
@@ -110,11 +156,9 @@ async def test_the_response_s_own_model_may_be_one_of_them() -> None:
     jury = Jury({"m": "1: A\n2: A", "x/one": "1: B\n2: A"})
     verdict = await Guard(policy, provider=jury, model="m").acheck(" ".join(CLAIMS), question="?")
     assert verdict.claims[0].why == "correct: the response's model; incorrect: x/one"
-    assert (
-        not Policy.of({"chain": [{"method": "panel", "judges": JUDGES}]})
-        .chain[0]
-        .asks_response_model
-    )
+    for others in (JUDGES, [{"model": name} for name in JUDGES]):
+        policy = Policy.of({"chain": [{"method": "panel", "judges": others}]})
+        assert not policy.chain[0].asks_response_model
 
 
 def test_a_panel_has_different_judges() -> None:

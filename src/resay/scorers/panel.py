@@ -73,7 +73,7 @@ Question: {question}, Proposed Answer: {answer}. Is the proposed answer: (A) Cor
 (C) I am not sure. The output should strictly use the following template: explanation: [insert \
 analysis], answer: [choose one letter from among choices A through C]"""
 _PUBLISHED_AGAIN = "answer: [choose one letter from among choices A through C]"
-_ANSWER = re.compile(r"\banswer\s*[:：]\s*(.*)", re.IGNORECASE | re.DOTALL)
+_ANSWER = re.compile(r"\banswer\s*[:：]\s*(.*)", re.IGNORECASE)
 # A letter must be followed by a mark, its meaning or the end: "A" may also be the article.
 _LETTER = re.compile(
     r"[\s*_`\"'(\[]*([ABC])(?:\s*[)\]:,;*_`]|\s+(?:correct|incorrect|i am not sure)\b|[\W_]*\Z)",
@@ -179,8 +179,9 @@ class Panel:
         claims = [sentence.standalone for sentence in passage.sentences]
         names = [_name(judge) for judge in self.config.judges]
         judges = [judge_for(config, evidence) for config in self.config.judges]
-        parsed_answers = await ask_each(judges, lambda judge: self._ask(judge, claims, evidence))
-        columns = [parsed.slots for parsed in parsed_answers]
+        answers = await ask_each(judges, lambda judge: self._ask(judge, claims, evidence))
+        columns = [tuple(slot for parsed in own for slot in parsed.slots) for own in answers]
+        parsed_answers = [parsed for own in answers for parsed in own]
         rows = [[column[i] for column in columns] for i in range(len(claims))]
         failures = tuple(kind for parsed in parsed_answers for kind in parsed.failures)
         scores = [pooled(row, self.config.pool) for row in rows]
@@ -199,7 +200,8 @@ class Panel:
 
     async def _ask(
         self, judge: Judge, claims: Sequence[str], evidence: Evidence
-    ) -> ParsedAnswer[float]:
+    ) -> Sequence[ParsedAnswer[float]]:
+        """Return the answers of one judge: one about all claims, or one about each."""
         config = self.config
         if config.form == "together":
             conversation = evidence.conversation(config.conversation_chars)
@@ -207,10 +209,10 @@ class Panel:
             def parse_all(answer: Completion) -> Sequence[float | None]:
                 found = parse_numbered(answer.text, len(claims), _parse)
                 # Asked about a single claim, judges omit its number.
-                return [_parse(answer.text)] if len(claims) == 1 and found == [None] else found
+                return [_parse(answer.text)] if found == [None] else found
 
             again = _TOGETHER_AGAIN.format(count=len(claims)) if config.restate else None
-            return await ask(judge, render_together(claims, conversation), parse_all, again)
+            return [await ask(judge, render_together(claims, conversation), parse_all, again)]
         question = evidence.query.question if evidence.query else ""
 
         async def ask_about(claim: str) -> ParsedAnswer[float]:
@@ -218,13 +220,7 @@ class Panel:
             prompt = render_published(question, claim)
             return await ask(judge, prompt, lambda a: [_parse_published(a.text)], again)
 
-        each = await ask_each(claims, ask_about)
-        joined = ParsedAnswer(tuple(parsed.slots[0] for parsed in each))
-        return replace(
-            joined,
-            answered=any(parsed.answered for parsed in each),
-            failures=tuple(kind for parsed in each for kind in parsed.failures),
-        )
+        return await ask_each(claims, ask_about)
 
 
 def pooled(
