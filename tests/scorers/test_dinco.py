@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from resay import ConfigurationError, Guard, ProviderTimeoutError, Query
+from resay import ConfigurationError, Guard, Policy, ProviderTimeoutError, Query
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
-from resay.scorers.dinco import normalised, render_confidence, render_distractor
+from resay.scorers.dinco import Dinco, normalised, render_confidence, render_distractor
 from resay.scorers.evidence import Entailment
 from support.known_models import make_denier
 
@@ -100,6 +101,7 @@ class Model:
             )
         (context,) = re.findall(r"<context-\w+>\n(.*)\n</context", prompt)
         claims = re.findall(r"^\d+\. (.*)$", prompt.partition("<claims-")[2], re.MULTILINE)
+        assert context not in claims, "nothing is compared with itself"
         lines = [f"{i}: {_said(context, claim)}" for i, claim in enumerate(claims, 1)]
         return Completions((Completion("\n".join(lines)),))
 
@@ -135,6 +137,64 @@ async def test_confidence_is_shared_with_the_distractors() -> None:
     assert len(model.asked) == verdict.usage.calls == 3 + 3 + 3 + 4
     assert render_distractor(TOPIC, CLAIM) in model.asked
     assert render_confidence(TOPIC, CLAIM) in model.asked
+    assert render_confidence(TOPIC, "The bridge opened in 1940.") in model.asked
+
+
+async def test_an_alternative_has_up_to_1000_characters() -> None:
+    long = f"1923 {'x' * 980}"
+    model = Model(SURE, [long])
+    await checked(model, consistency=False, distractors=1)
+    (asked,) = [prompt for prompt in model.asked if "1923" in prompt and "Yes or No" in prompt]
+    assert render_confidence(TOPIC, f"The bridge opened in {long}."[:1000]) == asked
+    assert len(f"The bridge opened in {long}.") > 1000
+
+
+async def test_an_answer_that_cannot_be_read_is_neutral() -> None:
+    class Mumbling(Model):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            found = await super().complete(query, n=n)
+            garbled = "<context" in query.question and "in 1940.\n</context" in query.question
+            return Completions((Completion("Hm."),)) if garbled else found
+
+    verdict = await checked(Mumbling(SURE, YEARS), consistency=False)
+    # What the third says of the others is unknown: half of its contradiction of the claim is left.
+    assert verdict.claims[0].score == pytest.approx(1 - 0.9 / (0.9 + 0.6 + 0.5 / 2))
+    assert verdict.steps[0].undetermined == 2
+
+
+@pytest.mark.parametrize(("restate", "calls"), [(True, 2), (False, 1)])
+async def test_what_cannot_be_read_is_asked_once_more(restate: bool, calls: int) -> None:
+    class Mumbling(Model):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            self.asked.append(query.question)
+            return Completions((Completion("Hm."),))
+
+    model = Mumbling({}, [])
+    settings = {"confidence": "votes", "votes": 1, "restate": restate}
+    verdict = await checked(model, consistency=False, distractors=0, **settings)
+    assert verdict.decision == "inconclusive"
+    assert len(model.asked) == calls
+
+
+def test_a_policy_says_who_is_asked() -> None:
+    def of(**settings: Any) -> tuple[bool, list[str]]:
+        policy = Policy.of({"chain": [{"method": "dinco", **settings}]})
+        return policy.chain[0].asks_response_model, [model for _, model in policy.named_models]
+
+    assert of() == (True, [])
+    assert of(asked="x/one") == (False, ["x/one"])
+    assert of(by="judge", asked="x/one") == (True, ["x/one"])
+    assert of(by="judge", judge="y/two") == (True, ["y/two"])
+    assert of(by="judge", judge={"model": "y/two"}, asked="x/one") == (False, ["x/one"])
+
+
+def test_what_it_needs_and_accepts() -> None:
+    assert Dinco().by_sentence
+    assert "samples" in Dinco().needs
+    assert "samples" not in Dinco(Dinco.Config(consistency=False)).needs
+    assert Dinco.Config(distractors=20, max_calls=25).distractors == 20
+    with pytest.raises(ValidationError, match="distractors"):
+        Dinco.Config(distractors=21, max_calls=100)
 
 
 async def test_without_samples_and_without_distractors() -> None:

@@ -17,8 +17,11 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers import bertscore, nli, similarity
 from resay.scorers.bertscore import Bertscore
+from resay.scorers.dinco import Dinco
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.nli import Nli
+from resay.scorers.probe import Probe
+from resay.scorers.semantic import Semantic
 from resay.scorers.similarity import Similarity
 
 pytestmark = pytest.mark.anyio
@@ -241,7 +244,7 @@ async def test_nli_shows_what_contradicts_most_in_the_sample_that_contradicts_mo
     assert await found(0.6, 0.4, room=6) is None, "as much entailed as contradicted"
 
 
-@pytest.mark.parametrize("method", [Nli, Bertscore, Similarity])
+@pytest.mark.parametrize("method", [Nli, Bertscore, Similarity, Semantic, Dinco, Probe])
 async def test_preparing_loads_the_model(use, method: Any) -> None:
     model = use(Reader({}))
     await method().prepare()
@@ -340,6 +343,11 @@ async def test_similarity_compares_whole_texts_and_the_most_alike_sentences(use)
     assert same.sentences == pytest.approx(((1 - 0.8) / (1 - 0.6) / 2,))
     assert same.passage == pytest.approx((1 - 0.9) / (1 - 0.6) / 2)
     assert same.columns == (same.sentences,)
+
+
+def test_similarity_waits_for_the_end_of_an_answer() -> None:
+    # The passage as a whole has a score, too.
+    assert not Similarity().by_sentence
 
 
 async def test_similarity_compares_a_text_without_a_sentence_as_it_stands(use) -> None:

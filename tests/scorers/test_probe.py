@@ -13,7 +13,7 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 
-from resay import Guard, Passage, ProviderTimeoutError, Query
+from resay import Guard, Passage, Policy, ProviderTimeoutError, Query
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.evidence import Evidence
@@ -58,11 +58,14 @@ class Model:
         self,
         answers: Mapping[str, Sequence[str | None]] = ANSWERS,
         quiz: Mapping[str, str] = QUIZ,
+        *,
+        judges: bool = True,
     ) -> None:
         self.asked: Counter[str] = Counter()
         self.prompts: list[str] = []
         self._answers = answers
         self._quiz = quiz
+        self._judges = judges
 
     async def takes_n(self, query: Query) -> bool:
         return False
@@ -83,6 +86,8 @@ class Model:
                 raise ProviderTimeoutError("slow")
             return Completions((Completion(text),))
         self.asked["judge"] += 1
+        if not self._judges:
+            raise ProviderTimeoutError("slow")
         claims = re.findall(r"^(\d+)\. (.*)$", prompt.partition("<claims-")[2], re.MULTILINE)
         (context,) = re.findall(r"<context-\w+>\n(.*)\n</context", prompt)
         shared = {"Finch": "Harold Finch", "Harold Finch": "Finch"}
@@ -155,6 +160,8 @@ def test_questions_are_read_line_by_line() -> None:
         None,
     ]
     assert parse_questions("I cannot.", 1) == [None]
+    long = f"Who? -- {'x' * 292}"
+    assert parse_questions(f"{long}y\n{long}", 1) == [Question("Who?", "x" * 292)]
     # In time that grows with the length, not with its square.
     assert parse_questions("a" + " " * 500_000 + "b", 1) == [None]
 
@@ -168,6 +175,18 @@ async def test_the_text_before_a_claim_is_cut() -> None:
     assert 3_950 < len(before) <= 4_000
     assert " ".join(claims[:-1]).endswith(f" {before}")
     assert before.startswith("Bridge")
+
+
+@pytest.mark.parametrize(("colour", "first"), [("very, very, light", 0), ("very, very, bright", 1)])
+async def test_the_text_before_a_claim_has_up_to_4000_characters(colour: str, first: int) -> None:
+    claims = [f"Bridge number {i:03} is painted grey." for i in range(115)]
+    # With a space after each, 4,000 characters before the last; or 4,001.
+    claims[50] = claims[50].replace("painted", colour)
+    asked = Model(quiz=dict.fromkeys(claims, "I cannot."))
+    await checked(asked, " ".join(claims))
+    (last,) = (p for p in asked.prompts if f"sentence:\n\n{claims[-1]}" in p)
+    before = last.partition("text:\n\n")[2].partition("\n\nYou see")[0]
+    assert before == " ".join(claims[first:-1])
 
 
 async def test_claims_beyond_the_calls_that_are_left_are_not_begun() -> None:
@@ -187,6 +206,33 @@ async def test_claims_without_questions_or_answers_are_inconclusive() -> None:
     assert verdict.reason == (
         "probe: about 2 of 2 claims no question or no answer could be had (ProviderTimeoutError x9)"
     )
+
+
+async def test_answers_that_cannot_be_compared_are_inconclusive() -> None:
+    verdict = await checked(Model(judges=False))
+    assert verdict.decision == "inconclusive"
+    assert "ProviderTimeoutError" in verdict.reason
+
+
+async def test_an_empty_answer_counts_for_nothing() -> None:
+    answers = {**ANSWERS, "When did the bridge open?": ["1932", "", "**"]}
+    verdict = await checked(Model(answers))
+    assert verdict.claims[0].why is not None
+    assert "asked 'When did the bridge open?': 1932 (x2);" in verdict.claims[0].why
+
+
+def test_a_policy_says_who_asks_and_who_answers() -> None:
+    def of(**settings: Any) -> tuple[bool, list[str]]:
+        policy = Policy.of({"chain": [{"method": "probe", "by": "judge", **settings}]})
+        return policy.chain[0].asks_response_model, [model for _, model in policy.named_models]
+
+    assert of() == (True, [])
+    assert of(writer="x/one") == (True, ["x/one"])
+    assert of(judge="y/two") == (True, ["y/two"])
+
+
+def test_a_claim_is_asked_about_after_what_is_before_it() -> None:
+    assert not Probe().by_sentence
 
 
 async def test_without_a_model_to_ask_it_says_so() -> None:

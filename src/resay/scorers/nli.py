@@ -402,14 +402,17 @@ class EntailingConfig(ScorerConfig):
     @property
     def asks_response_model(self) -> bool:
         """Whether the judge is the model that wrote the response."""
-        return self.by == "judge" and self.named_judge is None
+        # Not by `named_judge`: a method that also asks another model names that one there.
+        return self.by == "judge" and _model_of(self.judge) is None
 
     @property
     def named_judge(self) -> str | None:
         """The judge's model, or None for the model that wrote the response."""
-        if self.by != "judge":
-            return None
-        return self.judge.model if isinstance(self.judge, JudgeConfig) else self.judge
+        return _model_of(self.judge) if self.by == "judge" else None
+
+
+def _model_of(judge: str | JudgeConfig | None) -> str | None:
+    return judge.model if isinstance(judge, JudgeConfig) else judge
 
 
 class Entailing:

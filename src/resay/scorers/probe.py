@@ -363,6 +363,6 @@ def _known(entailed: Entailed, one: str, other: str) -> Entailment:
     return _SAME if one == other else entailed.by_pair.get(pair) or NEUTRAL
 
 
-def _short(answer: Completion) -> list[str | None]:
+def _short(answer: Completion) -> list[str]:
     line = next((line for line in answer.text.splitlines() if line.strip()), "")
-    return [strip_decoration(line).rstrip(" .*_`\"'")[:_MOST_CHARS] or None]
+    return [strip_decoration(line).rstrip(" .*_`\"'")[:_MOST_CHARS]]

@@ -1,0 +1,118 @@
+"""Entailment between texts as a judge sees it, for the methods that are based on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from resay import Policy, Query
+from resay.providers.base import Completion, Completions
+from resay.scorers.evidence import Entailed, Entailment, Evidence, Pair
+from resay.scorers.nli import Entailing, render_pair, why_unknown
+from resay.scorers.semantic import Semantic
+
+pytestmark = pytest.mark.anyio
+
+NEUTRAL = Entailment(0.0, 1.0, 0.0)
+
+
+class Judge:
+    """Gives the same answer to every question, and keeps what it was asked."""
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+        self.asked: list[str] = []
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.asked.append(query.question)
+        return Completions((Completion(self._answer),))
+
+
+async def found(
+    judge: Judge, pairs: list[Pair], query: Query | None = None, **settings: Any
+) -> Entailed:
+    entailing = Entailing(Semantic.Config(by="judge", **settings))
+    return await entailing.find(pairs, Evidence(query=query, judge_provider=judge))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("entailment", Entailment(1.0, 0.0, 0.0)),
+        ("neutral", NEUTRAL),
+        ("contradiction", Entailment(0.0, 0.0, 1.0)),
+        ("Hm.", None),
+    ],
+)
+async def test_the_published_question_is_about_a_pair(
+    said: str, expected: Entailment | None
+) -> None:
+    for query in (Query.of("When?"), None):
+        judge = Judge(said)
+        entailed = await found(judge, [("A.", "B.")], query, form="published")
+        assert entailed.by_pair == {("A.", "B."): expected}
+        assert judge.asked[0] == render_pair("A.", "B.", "When?" if query else "")
+
+
+@pytest.mark.parametrize(("restate", "calls"), [(True, 2), (False, 1)])
+async def test_what_cannot_be_read_is_asked_once_more(restate: bool, calls: int) -> None:
+    judge = Judge("Hm.")
+    await found(judge, [("A.", "B.")], form="published", restate=restate)
+    assert len(judge.asked) == calls
+
+
+@pytest.mark.parametrize(("texts", "calls"), [(40, 1), (41, 2)])
+async def test_up_to_forty_texts_are_compared_at_once(texts: int, calls: int) -> None:
+    judge = Judge("\n".join(f"{i}: supported" for i in range(1, texts + 1)))
+    await found(judge, [("A.", f"B {i}.") for i in range(texts)])
+    # Each is asked once more about what the other call answered.
+    assert len([prompt for prompt in judge.asked if "<claims-" in prompt]) == calls
+
+
+async def test_the_judge_reads_the_end_of_a_long_conversation() -> None:
+    judge = Judge("1: supported")
+    long = "x" * 3_994  # with its role 4,000 characters
+    for question in (long, f"{long}y"):
+        await found(judge, [("A.", "B.")], Query.of(question))
+    whole, cut = judge.asked
+    assert f"\nuser: {long}\n" in whole
+    assert f"\n[…] ser: {long}y\n" in cut
+
+
+@pytest.mark.parametrize(
+    ("settings", "asks", "named"),
+    [
+        ({}, False, []),
+        ({"judge": "x/one"}, False, []),
+        ({"by": "judge"}, True, []),
+        ({"by": "judge", "judge": "x/one"}, False, ["x/one"]),
+        ({"by": "judge", "judge": {"model": "x/one"}}, False, ["x/one"]),
+        ({"by": "judge", "judge": {"params": {"temperature": 0}}}, True, []),
+    ],
+)
+def test_a_policy_says_who_judges(settings: Any, asks: bool, named: list[str]) -> None:
+    policy = Policy.of({"chain": [{"method": "semantic", **settings}]})
+    assert policy.chain[0].asks_response_model is asks
+    assert [model for _, model in policy.named_models] == named
+
+
+@pytest.mark.parametrize(
+    ("failed", "unread", "why"),
+    [
+        (2, 0, None),
+        (3, 0, "3 of 4 comparisons failed (E x3)"),
+        (1, 1, None),
+        (1, 2, "2 of 4 judge answers could not be read"),
+        (0, 3, "3 of 4 judge answers could not be read"),
+    ],
+)
+def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(
+    failed: int, unread: int, why: str | None
+) -> None:
+    pairs = [("A.", f"B {i}.") for i in range(4)]
+    known = {pair: None if i < unread else NEUTRAL for i, pair in enumerate(pairs[failed:])}
+    assert why_unknown(pairs, Entailed(known, ("E",) * failed)) == why
