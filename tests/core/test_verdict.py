@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import (
+    ClaimVerdict,
     ConfigurationError,
     Contradiction,
     Document,
@@ -190,7 +191,7 @@ def test_a_verdict_tells_what_it_is_about() -> None:
     assert replace(plain, steps=steps).structured
     assert not replace(plain, steps=steps[:1]).structured
     tried = Regeneration("repair", (Attempt("it was flagged"),))
-    assert tried.attempts[0].elapsed_s == 0.0
+    assert (tried.attempts[0].elapsed_s, tried.removed) == (0.0, 0.0)
     assert not replace(plain, regeneration=tried).regenerated
     assert replace(plain, regeneration=replace(tried, adopted=0)).regenerated
     fine, flagged = SentenceVerdict("a", 0, 1), SentenceVerdict("b", 1, 2, 0.9, flagged=True)
@@ -237,10 +238,34 @@ def test_a_verdict_is_kept_as_a_line(verdict: Verdict) -> None:
     assert Verdict.from_json(line.encode()).to_json() == line
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"decision": 3}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "[" * 100_000])
 def test_other_lines_are_no_verdict(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="not a verdict"):
+    with pytest.raises(ConfigurationError, match="not a verdict: must be a JSON object"):
         Verdict.from_json(text)
+    with pytest.raises(ConfigurationError, match="not a verdict; check decision"):
+        Verdict.from_json('{"decision": 3}')
+
+
+def test_a_contradiction_names_its_speaker() -> None:
+    assert Contradiction("sample", 1, "It is red.").speaker == "sample 2"
+    assert Contradiction("second", 0, "It is red.", model="other/wise").speaker == "other/wise"
+
+
+def test_flagged_claims_are_told_apart() -> None:
+    claims = (
+        ClaimVerdict("a", 0, 1, score=0.1),
+        ClaimVerdict("b", 2, 3, score=0.9, flagged=True),
+        # The only claim of its sentence.
+        ClaimVerdict("c", 4, 5, score=0.9, flagged=True, sentence=1),
+        ClaimVerdict("f()", 6, 9, unit="code", score=1.0, flagged=True, sentence=-1),
+        ClaimVerdict("g()", 9, 12, unit="code", score=1.0, flagged=True, sentence=-1),
+    )
+    verdict = Verdict("flagged", 0.9, "", claims=claims)
+    assert verdict.flagged_claims == claims[1:]
+    assert verdict.flagged_names == claims[3:]
+    assert verdict.flagged_parts == {0: [claims[1]]}
+    # As sentences, they can be kept in sets.
+    assert len({claims[0], replace(claims[0], scores={"ngram": 0.1})}) == 2
 
 
 def test_a_notebook_shows_words_and_no_markup() -> None:
@@ -250,4 +275,5 @@ def test_a_notebook_shows_words_and_no_markup() -> None:
     assert "it &amp; that" in shown
     assert "1 of 1 &gt; 0.50" in shown
     assert "<script" not in shown
+    assert "<b>&lt;script&gt;" in shown
     assert "<table" not in Verdict("skipped", None, "no words")._repr_html_()

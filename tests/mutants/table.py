@@ -80,7 +80,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.semantic": ("scorers/test_semantic.py", "scorers/test_known_models.py"),
     "resay.scorers.prompt": (
         *("scorers/test_prompt.py", "scorers/test_nearest_first.py"),
-        "scorers/test_task_prompt.py",
+        *("scorers/test_task_prompt.py", "scorers/test_probing.py"),
+        "scorers/test_best_document.py",
     ),
     "resay.scorers.grounding": ("scorers/test_grounding.py",),
     "resay.scorers.similarity": ("scorers/test_known_models.py",),
@@ -202,6 +203,15 @@ EQUIVALENT: Mapping[str, str] = {
     "f'{after:.2f}'  ->  after is None or f'{before:.2f}' == f'{after:.2f}'": (
         "What has no score has no corrected one."
     ),
+    "resay.scorers.dinco:Dinco._ask: parsed.slots[0]  ->  parsed.slots[-1]": "There is one slot.",
+    "resay.scorers.probe:_SAME: 0.0  ->  0.5 #2": "Only the greatest of the three is read.",
+    "resay.scorers.semantic:entropy: shares.get(meaning, 0.0) + weight  ->  "
+    "shares.get(meaning, 0.0) - weight": "Shares of the same total are the same.",
+    "resay.scorers.semantic:_ZERO: 1e-12  ->  1.5e-12": "As good a tolerance.",
+    "resay.scorers.semantic:_SWEEPS: 60  ->  61": "A few are enough.",
+    "resay.scorers.semantic:eigen: fsum((a[i][j] ** 2 for i in range(n) for j in range(i))) < "
+    "_ZERO ** 2  ->  False": "A longer way to the same.",
+    "resay.scorers.semantic:_LOWEST: 100.0  ->  150.0": "No text is that improbable.",
     "resay.scorers.panel:render_together: 16  ->  15": "As good a mark.",
     "resay.scorers.structured:PARSING: 5  ->  6": _TURNS,
     "resay.scorers.structured:Fields: True  ->  False": _TURNS,

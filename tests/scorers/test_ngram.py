@@ -150,14 +150,8 @@ async def test_one_document_that_has_all_the_words_of_a_sentence_is_enough(count
     config = {"evidence": "references", "counted": counted}
     documents = [SAMPLES[0], "He was Harold Finch.", "A tunnel was dug."]
     scores = await score([RESPONSE[0], "Its painter was Harold."], documents, **config)
-    each = [await score([RESPONSE[0], "Its painter was Harold."], [d], **config) for d in documents]
-    best = tuple(
-        min(row) for row in zip(*(alone.sentences for alone in each), strict=True) if None not in row
-    )
-    assert scores.sentences == best
-    assert scores.sentences[0] == 0.0
     # The words of two documents make no support.
-    assert scores.sentences[1] == 1.0
+    assert scores.sentences == (0.0, 1.0)
 
 
 @given(text, st.lists(text, min_size=1, max_size=3), st.integers(1, 3), st.sampled_from(POOLS))

@@ -22,7 +22,7 @@ JUDGES = ["x/one", "y/two", "z/three"]
 class Jury:
     """Answers by the model that is asked."""
 
-    def __init__(self, answers: Mapping[str, str | None | Callable[[str], str | None]]) -> None:
+    def __init__(self, answers: Mapping[str, str | Callable[[str], str | None] | None]) -> None:
         self._answers = answers
         self.asked: list[Query] = []
 

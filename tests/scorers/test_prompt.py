@@ -11,7 +11,8 @@ from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.prompt import Weights, render, render_all
+from resay.scorers.facts import Facts
+from resay.scorers.prompt import Between, Weights, render, render_all
 
 pytestmark = pytest.mark.anyio
 
@@ -150,9 +151,34 @@ def test_weights_must_be_in_order_and_shares() -> None:
         ("{contradicted: 0.5}", r"not_mentioned \(0.6\) must not be greater than contradicted"),
         ("{not_mentioned: 1.5}", "must be at most 1 or a mapping, not 1.5"),
         ("{unmentioned: 0.5}", "unknown key 'unmentioned'"),
+        (
+            "{not_mentioned: {least: 0.8, most: 0.2}}",
+            r"least \(0.8\) must not be greater than most",
+        ),
     ):
         with pytest.raises(PolicyError, match=problem):
             Policy.parse(f"chain: [{{method: prompt, mode: per_sample, weights: {weights}}}]")
+
+
+async def test_silence_weighs_the_more_the_more_facts_doubts_the_claim() -> None:
+    weights = Weights(not_mentioned=Between())
+    scorer = Prompt(Prompt.Config(mode="per_sample", weights=weights))
+    judge = Recorder("1: supported\n2: not mentioned", together=2)
+    passage = Passage.from_sentences(SENTENCES)
+    found = await scorer.score(passage, Evidence(Samples(SAMPLES), judge_provider=judge))
+    facts = Facts(Facts.Config(disagreement=0.3))
+    doubt = (await facts.score(passage, Evidence(Samples(SAMPLES)))).sentences[1]
+    assert doubt is not None
+    assert 0.0 < doubt < 1.0
+    assert found.sentences == (0.0, pytest.approx(0.15 + (0.7 - 0.15) * doubt))
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"), [("form: published", "form: published"), ("task: paraphrase", "task")]
+)
+def test_the_published_questions_are_english(settings: str, named: str) -> None:
+    with pytest.raises(PolicyError, match=f"`{named}` asks the published question"):
+        Policy.parse(f"chain: [{{method: prompt, {settings}, language: auto}}]")
 
 
 async def test_per_sample_shows_the_end_of_the_conversation() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from resay import Guard, Passage, Policy, PolicyError, ProviderTimeoutError, Query
 from resay.core.logprobs import TokenLogprob
@@ -416,6 +417,18 @@ async def test_luq_atomic_is_of_what_texts_claim() -> None:
     assert verdict.score == pytest.approx(1 - fmean(confidence))
 
 
+async def test_luq_is_of_whole_sentences() -> None:
+    said = "It opened in 1932, and it was painted in 1940."
+    others = ["It opened in 1932.", "It opened in 1923 and was painted in 1940.", "It is red."]
+    policy = {"chain": steps("luq"), "cache": {"store": "none"}}
+    guard = Guard(policy, provider=(model := Model()), model="m")
+    verdict = await guard.acheck(said, question="When did it open?", samples=others)
+    asked = {text for prompt in model.asked for _, text in _CLAIM.findall(prompt)}
+    assert asked == {said, *others}
+    assert len(verdict.claims) == 2
+    assert len({claim.score for claim in verdict.claims}) == 1
+
+
 async def test_the_matrix_is_found_once_whatever_a_chain_asks_of_it() -> None:
     whole = ["entropy", "sets", "eigenvalues", "degree", "eccentricity", "kernel", "density"]
     verdict = await judged(model := Model(), *whole)
@@ -444,6 +457,8 @@ async def test_what_cannot_be_found_is_inconclusive_and_says_why() -> None:
         assert garbled.decision == "inconclusive"
         assert "judge answers could not be read" in garbled.reason
         assert garbled.steps[0].undetermined > 0
+    published = await judged(Model(garbled=True), "entropy", form="published")
+    assert "judge answers could not be read" in published.reason
     # A sample whose call failed is left out, and half of them decide nothing.
     one = await judged(Model(fails_on={OTHERS[2]}), "entropy")
     assert one.score == pytest.approx(p_entropy([0, 0, 1, 0]) / log(4))
@@ -505,6 +520,12 @@ async def test_texts_weigh_by_their_probabilities() -> None:
         "semantic: the response or a sample came without the probabilities of its tokens, which"
         " `weighted` needs"
     )
+
+
+def test_heat_is_above_zero() -> None:
+    assert Semantic.Config(heat=0.1).heat == 0.1
+    with pytest.raises(ValidationError, match="heat"):
+        Semantic.Config(heat=0.0)
 
 
 def test_weights_have_no_meaning_for_other_measures() -> None:

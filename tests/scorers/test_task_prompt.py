@@ -102,6 +102,8 @@ async def test_failed_votes_are_left_out_unless_they_are_most() -> None:
     assert scores.passage == pytest.approx(2 / 3)
     scores = await score("paraphrase", "Yes", None, None, None, votes=4)
     assert scores.inconclusive == "3 of 4 votes failed"
+    scores = await score("paraphrase", "Yes", "Yes", None, None, None, votes=5)
+    assert scores.inconclusive == "3 of 5 votes failed"
 
 
 async def test_one_request_where_the_provider_takes_n() -> None:

@@ -295,7 +295,7 @@ class _ByClaim:
         room = await self._model.max_input_tokens()
         if room is None:
             return None
-        frame = (await self._model.lengths([self._form.joined("", "")]))[0]
+        (frame,) = await self._model.lengths([self._form.joined("", "")])
         # Joining texts may change the tokens at the seams.
         left = room - frame - 2
         if left < 16:

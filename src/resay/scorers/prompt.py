@@ -615,7 +615,8 @@ class Prompt(SampleScorer):
         async def ask_about(i: int, n: int) -> float | None:
             parsed = await self._ask([texts[i]], samples[n], evidence, wording)
             parsed_answers.append(parsed)
-            return _values(parsed, weights)[0]
+            (value,) = _values(parsed, weights)
+            return value
 
         try:
             await plan.run(ask_about)
