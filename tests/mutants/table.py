@@ -129,6 +129,7 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 
 _TURNS = "It says only when others on the event loop have a turn."
 _NO_JUDGE = "Where there is no judge, no step asks one."
+_HAS_SCORE = "What has a score is not lost, whoever says so."
 _APART = "It only tells one of two equal tokens from the other."
 
 # Faults that change nothing anyone can see, by name, with the reason.
@@ -212,6 +213,8 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.semantic:eigen: fsum((a[i][j] ** 2 for i in range(n) for j in range(i))) < "
     "_ZERO ** 2  ->  False": "A longer way to the same.",
     "resay.scorers.semantic:_LOWEST: 100.0  ->  150.0": "No text is that improbable.",
+    "resay.scorers.p_true:PTrue.score: s is None  ->  True": _HAS_SCORE,
+    "resay.scorers.panel:Panel.score: score is None  ->  True": _HAS_SCORE,
     "resay.scorers.panel:render_together: 16  ->  15": "As good a mark.",
     "resay.scorers.structured:PARSING: 5  ->  6": _TURNS,
     "resay.scorers.structured:Fields: True  ->  False": _TURNS,

@@ -118,11 +118,12 @@ async def test_a_published_question_that_fails_is_no_unreadable_answer() -> None
     assert (record.failures, record.undetermined) == ({"ProviderTimeoutError": 3}, 0)
 
 
-@pytest.mark.parametrize(("restate", "calls"), [(True, 12), (False, 6)])
-async def test_what_cannot_be_read_is_asked_once_more(restate: bool, calls: int) -> None:
-    jury = Jury(dict.fromkeys(JUDGES, "Hm."))
-    await checked(jury, form="published", restate=restate)
-    assert len(jury.asked) == calls
+@pytest.mark.parametrize(("form", "calls"), [("published", 6), ("together", 3)])
+async def test_what_cannot_be_read_is_asked_once_more(form: str, calls: int) -> None:
+    for restate in (True, False):
+        jury = Jury(dict.fromkeys(JUDGES, "Hm."))
+        await checked(jury, form=form, restate=restate)
+        assert len(jury.asked) == (2 * calls if restate else calls)
 
 
 async def test_an_answer_about_a_single_claim_needs_no_number() -> None:
@@ -135,6 +136,7 @@ async def test_the_conversation_can_be_left_out() -> None:
         jury = Jury(dict.fromkeys(JUDGES, "1: A\n2: A"))
         await checked(jury, conversation_chars=chars)
         assert all(("user: When?" in query.question) is is_shown for query in jury.asked)
+        assert all(("<conversation-" in query.question) is is_shown for query in jury.asked)
 
 
 async def test_who_says_nothing_is_left_out() -> None:
