@@ -205,6 +205,7 @@ EQUIVALENT: Mapping[str, str] = {
         "What has no score has no corrected one."
     ),
     "resay.scorers.dinco:Dinco._ask: parsed.slots[0]  ->  parsed.slots[-1]": "There is one slot.",
+    "resay.scorers.probe:_SAME: 0.0  ->  0.5": "Only the greatest of the three is read.",
     "resay.scorers.probe:_SAME: 0.0  ->  0.5 #2": "Only the greatest of the three is read.",
     "resay.scorers.semantic:entropy: shares.get(meaning, 0.0) + weight  ->  "
     "shares.get(meaning, 0.0) - weight": "Shares of the same total are the same.",

@@ -101,7 +101,6 @@ class Model:
             )
         (context,) = re.findall(r"<context-\w+>\n(.*)\n</context", prompt)
         claims = re.findall(r"^\d+\. (.*)$", prompt.partition("<claims-")[2], re.MULTILINE)
-        assert context not in claims, "nothing is compared with itself"
         lines = [f"{i}: {_said(context, claim)}" for i, claim in enumerate(claims, 1)]
         return Completions((Completion("\n".join(lines)),))
 
@@ -149,17 +148,23 @@ async def test_an_alternative_has_up_to_1000_characters() -> None:
     assert len(f"The bridge opened in {long}.") > 1000
 
 
-async def test_an_answer_that_cannot_be_read_is_neutral() -> None:
+async def test_an_answer_that_cannot_be_read_is_neutral_and_most_of_them_decide_nothing() -> None:
     class Mumbling(Model):
+        garbled = ("in 1940.\n</context",)
+
         async def complete(self, query: Query, *, n: int = 1) -> Completions:
             found = await super().complete(query, n=n)
-            garbled = "<context" in query.question and "in 1940.\n</context" in query.question
+            garbled = any(context in query.question for context in self.garbled)
             return Completions((Completion("Hm."),)) if garbled else found
 
     verdict = await checked(Mumbling(SURE, YEARS), consistency=False)
     # What the third says of the others is unknown: half of its contradiction of the claim is left.
     assert verdict.claims[0].score == pytest.approx(1 - 0.9 / (0.9 + 0.6 + 0.5 / 2))
     assert verdict.steps[0].undetermined == 2
+    mumbling = Mumbling(SURE, YEARS)
+    mumbling.garbled = ("in 1923.\n</context", "in 1940.\n</context")
+    verdict = await checked(mumbling, consistency=False)
+    assert verdict.reason == "dinco: 4 of 6 judge answers could not be read"
 
 
 @pytest.mark.parametrize(("restate", "calls"), [(True, 2), (False, 1)])
@@ -220,6 +225,11 @@ async def test_alternatives_that_take_too_many_calls_are_left_out() -> None:
     assert "normalised by 1 alternative " in (verdict.claims[0].why or "")
     # Two alternatives, five votes on each of two texts, and their comparison.
     assert len(model.asked) == 2 + 5 + 5 + 2
+    # By default, after 5 + 4 of 20 calls, there are 11 left.
+    years = ["1901", "1902", "1903", "1904", "1905"]
+    model = Model({**SURE, **dict.fromkeys(years, 0.5)}, years, logprobs=False)
+    verdict = await checked(model, consistency=False, distractors=5, votes=4)
+    assert "normalised by 2 alternatives " in (verdict.claims[0].why or "")
     with pytest.raises(ConfigurationError, match=r"`max_calls` is 6, but .* may take 7 calls"):
         await checked(model, distractors=2, max_calls=6)
 

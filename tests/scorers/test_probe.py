@@ -221,6 +221,13 @@ async def test_an_empty_answer_counts_for_nothing() -> None:
     assert "asked 'When did the bridge open?': 1932 (x2);" in verdict.claims[0].why
 
 
+async def test_an_answer_has_up_to_300_characters() -> None:
+    answers = {**ANSWERS, "When did the bridge open?": ["1932", "1932", "x" * 301]}
+    verdict = await checked(Model(answers))
+    assert verdict.claims[0].why is not None
+    assert f"1932 (x3), {'x' * 300} (x1);" in verdict.claims[0].why
+
+
 def test_a_policy_says_who_asks_and_who_answers() -> None:
     def of(**settings: Any) -> tuple[bool, list[str]]:
         policy = Policy.of({"chain": [{"method": "probe", "by": "judge", **settings}]})
