@@ -210,6 +210,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.semantic:entropy: shares.get(meaning, 0.0) + weight  ->  "
     "shares.get(meaning, 0.0) - weight": "Shares of the same total are the same.",
     "resay.scorers.semantic:_ZERO: 1e-12  ->  1.5e-12": "As good a tolerance.",
+    "resay.scorers.semantic:_SWEEPS: 60  ->  59": "A few are enough.",
     "resay.scorers.semantic:_SWEEPS: 60  ->  61": "A few are enough.",
     "resay.scorers.semantic:eigen: fsum((a[i][j] ** 2 for i in range(n) for j in range(i))) < "
     "_ZERO ** 2  ->  False": "A longer way to the same.",
@@ -217,6 +218,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.p_true:PTrue.score: s is None  ->  True": _HAS_SCORE,
     "resay.scorers.panel:Panel.score: score is None  ->  True": _HAS_SCORE,
     "resay.scorers.panel:render_together: 16  ->  15": "As good a mark.",
+    "resay.scorers.structured:PARSING: 5  ->  4": _TURNS,
     "resay.scorers.structured:PARSING: 5  ->  6": _TURNS,
     "resay.scorers.structured:Fields: True  ->  False": _TURNS,
     "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "

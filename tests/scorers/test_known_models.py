@@ -19,7 +19,7 @@ from resay.scorers import bertscore, nli, similarity
 from resay.scorers.bertscore import Bertscore
 from resay.scorers.dinco import Dinco
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.nli import Nli
+from resay.scorers.nli import Entailing, Nli
 from resay.scorers.probe import Probe
 from resay.scorers.semantic import Semantic
 from resay.scorers.similarity import Similarity
@@ -175,6 +175,9 @@ async def test_nli_takes_a_divided_text_for_as_entailed_as_its_least_entailed_pa
     both = (await of_nli().entailed([pair])).by_pair[pair]
     assert both is not None
     assert [both.entails, both.neutral, both.contradicts] == pytest.approx([0.5, 0.0, 0.5])
+    # Methods that are based on it ask the classifier, too.
+    found = await Entailing(Semantic.Config(by="nli")).find([pair], Evidence())
+    assert found.by_pair == {pair: both}
 
 
 async def test_nli_can_read_the_nearest_sentences_alone(use) -> None:
