@@ -71,11 +71,17 @@ class Model:
     """Writes distractors, says how sure it is by the year, and judges by the year."""
 
     def __init__(
-        self, sure: Mapping[str, float | None], years: Sequence[str], *, logprobs: bool = True
+        self,
+        sure: Mapping[str, float | None],
+        years: Sequence[str],
+        *,
+        logprobs: bool = True,
+        distractor: str = "Distractor: The bridge opened in {year}.",
     ) -> None:
         self._sure = sure
         self._years = years
         self._logprobs = logprobs
+        self._distractor = distractor
         self.asked: list[str] = []
 
     async def takes_n(self, query: Query) -> bool:
@@ -86,7 +92,7 @@ class Model:
         prompt = query.question
         self.asked.append(prompt)
         if prompt.endswith("Distractor:"):
-            text = f"Distractor: The bridge opened in {self._years[query.index]}."
+            text = self._distractor.format(year=self._years[query.index])
             return Completions((Completion(text),))
         if prompt.endswith("Yes or No:"):
             (year,) = re.findall(r"\d{4}", prompt)
@@ -258,3 +264,35 @@ async def test_a_classifier_says_what_contradicts(tiny: Callable[..., Path]) -> 
     verdict = await checked(model, by="nli", model=str(tiny(make_denier)), consistency=False)
     # Nothing contradicts, so nothing is taken off.
     assert verdict.claims[0].score == pytest.approx(0.1, abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Distractor: The bridge opened in {year}.",
+        "\n\nThe bridge  opened in {year}.\nIt is plausible.",
+        "**Distractor:** The bridge opened in {year}.",
+        "- **Distractor**: *The bridge opened in {year}.*",
+        "Distractor:\n\nThe bridge opened in {year}.",
+    ],
+)
+async def test_an_alternative_is_the_first_line_without_its_label(said: str) -> None:
+    model = Model(SURE, YEARS, distractor=said)
+    verdict = await checked(model, distractors=1)
+    assert "normalised by 1 alternative 0.60;" in (verdict.claims[0].why or "")
+    assert render_confidence(TOPIC, "The bridge opened in 1923.") in model.asked
+
+
+@pytest.mark.parametrize("said", ["", "Distractor:", "The bridge opened in 1932"])
+async def test_nothing_and_the_claim_itself_are_no_alternatives(said: str) -> None:
+    verdict = await checked(Model(SURE, YEARS, distractor=said), consistency=False)
+    assert verdict.claims[0].why == "sure of it 0.90, normalised by 0 alternatives 0.90"
+
+
+@pytest.mark.parametrize(
+    ("settings", "least"), [({"distractors": 16}, 21), ({"votes": 16}, 21), ({"votes": 100}, 105)]
+)
+def test_the_calls_must_suffice(settings: Mapping[str, Any], least: int) -> None:
+    with pytest.raises(ConfigurationError, match=f"`max_calls` is 20, but .* take {least} calls"):
+        Guard({"chain": [{"method": "dinco", **settings}]})
+    Guard({"chain": [{"method": "dinco", "max_calls": least, **settings}]})

@@ -31,6 +31,7 @@ and claims without a close alternative.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -91,7 +92,7 @@ Claim: {claim}
 
 Yes or No:"""
 _RESTATED = "Answer with one word, Yes or No. Is the claim correct?"
-_LABEL = "distractor:"
+_LABEL = re.compile(r"^[\W_]*distractor[*_\s]*[:：]", re.IGNORECASE)
 _MOST_CHARS = 1000
 
 
@@ -349,8 +350,7 @@ def _folded(text: str) -> str:
 
 
 def _parse(answer: Completion) -> list[str | None]:
-    """Parse a distractor: the first line, without its label."""
-    line = next((line for line in answer.text.splitlines() if line.strip()), "")
-    text = strip_decoration(line)
-    text = text[len(_LABEL) :] if text.casefold().startswith(_LABEL) else text
+    """Parse a distractor: the first line that says something, without its label."""
+    lines = (strip_decoration(_LABEL.sub("", line)) for line in answer.text.splitlines())
+    text = next(filter(None, lines), "")
     return [" ".join(text.split())[:_MOST_CHARS] or None]
