@@ -131,6 +131,7 @@ _TURNS = "It says only when others on the event loop have a turn."
 _NO_JUDGE = "Where there is no judge, no step asks one."
 _HAS_SCORE = "What has a score is not lost, whoever says so."
 _APART = "It only tells one of two equal tokens from the other."
+_ENTAILED = "Only the most probable class is read."
 
 # Faults that change nothing anyone can see, by name, with the reason.
 EQUIVALENT: Mapping[str, str] = {
@@ -234,6 +235,15 @@ EQUIVALENT: Mapping[str, str] = {
         "What has just room is one part, cut or not."
     ),
     "resay.scorers.prompt:_scores: 0.0  ->  0.5": "Only whether there is an entry is counted.",
+    "resay.scorers.semantic:entropy: shares.get(meaning, 0.0) + weight  ->  "
+    "shares.get(meaning, 0.0) - weight": "Shares of a negative total are the same.",
+    "resay.scorers.semantic:_ZERO: 1e-12  ->  1.5e-12": "As good a tolerance.",
+    "resay.scorers.semantic:_SWEEPS: 60  ->  61": "The sweeps end long before.",
+    "resay.scorers.semantic:eigen: fsum((a[i][j] ** 2 for i in range(n) for j in range(i))) < "
+    "_ZERO ** 2  ->  False": "More sweeps change only what rounding does.",
+    "resay.scorers.probe:_SAME: 1.0  ->  1.5": _ENTAILED,
+    "resay.scorers.probe:_SAME: 0.0  ->  0.5": _ENTAILED,
+    "resay.scorers.probe:_SAME: 0.0  ->  0.5 #2": _ENTAILED,
     "resay.core.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
 }
 

@@ -389,6 +389,16 @@ async def test_a_word_that_is_too_long_is_divided_too(use: Callable[..., Judge])
     assert "".join(answers) == "x" * 600 + "yz"
 
 
+async def test_one_character_of_too_many_tokens_is_read_as_it_is(use: Callable[..., Judge]) -> None:
+    class Heavy(Judge):
+        async def lengths(self, texts: Sequence[str]) -> list[int]:
+            return [50 if text == "x" else len(text.split()) for text in texts]
+
+    judge = use(Heavy(room=80))
+    await scored(of(SERVED, format="lettucedetect"), ["x"], ["w"])
+    assert [answer for _, answer in judge.read] == ["x"]
+
+
 async def test_a_model_is_loaded_before_its_first_use(use: Callable[..., Judge]) -> None:
     for format_ in ("minicheck", "lettucedetect"):
         judge = use(Judge())

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, Policy, PolicyError, ProviderTimeoutError, Query
+from resay import Guard, Passage, Policy, PolicyError, ProviderTimeoutError, Query
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
-from resay.scorers.panel import pooled, render_published
+from resay.scorers.evidence import Evidence
+from resay.scorers.panel import Panel, pooled, render_published
 
 pytestmark = pytest.mark.anyio
 
@@ -131,12 +132,13 @@ async def test_an_answer_about_a_single_claim_needs_no_number() -> None:
     assert [claim.score for claim in verdict.claims] == [1.0]
 
 
-async def test_the_conversation_can_be_left_out() -> None:
-    for chars, is_shown in ((4000, True), (0, False)):
-        jury = Jury(dict.fromkeys(JUDGES, "1: A\n2: A"))
-        await checked(jury, conversation_chars=chars)
-        assert all(("user: When?" in query.question) is is_shown for query in jury.asked)
-        assert all(("<conversation-" in query.question) is is_shown for query in jury.asked)
+@pytest.mark.parametrize(("chars", "shown"), [(4000, "user: When?"), (4, "[…] hen?"), (0, None)])
+async def test_judges_see_the_end_of_the_conversation(chars: int, shown: str | None) -> None:
+    jury = Jury(dict.fromkeys(JUDGES, "1: A\n2: A"))
+    await checked(jury, conversation_chars=chars)
+    for query in jury.asked:
+        assert ("<conversation-" in query.question) is (shown is not None)
+        assert shown is None or f">\n{shown}\n</conversation-" in query.question
 
 
 async def test_who_says_nothing_is_left_out() -> None:
@@ -148,6 +150,13 @@ async def test_who_says_nothing_is_left_out() -> None:
         "panel: too few judges said anything readable of 2 of 2 claims (ProviderTimeoutError x1)"
     )
     assert verdict.steps[0].undetermined == 2
+
+
+async def test_a_claim_of_which_too_few_say_anything_is_lost() -> None:
+    jury = Jury({"x/one": "1: A\n2: A", "y/two": "1: A\n2: Hm.", "z/three": "1: A\n2: Hm."})
+    panel = Panel(Panel.Config(judges=tuple(JUDGES), restate=False))
+    found = await panel.score(Passage.from_sentences(CLAIMS), Evidence(judge_provider=jury))
+    assert (found.sentences, found.lost, found.undetermined) == ((0.0, None), (1,), 2)
 
 
 async def test_the_response_s_own_model_may_be_one_of_them() -> None:

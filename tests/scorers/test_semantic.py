@@ -17,7 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay import Guard, Passage, Policy, PolicyError, ProviderTimeoutError, Query
+from resay import (
+    ConfigurationError,
+    Guard,
+    Passage,
+    Policy,
+    PolicyError,
+    ProviderTimeoutError,
+    Query,
+)
 from resay.core.logprobs import TokenLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
@@ -275,6 +283,12 @@ async def test_measures_of_whole_texts_are_those_of_the_papers(tiny: Tiny) -> No
         assert [claim.score for claim in verdict.claims] == [None] * 3
 
 
+async def test_preparing_says_what_is_wrong_with_the_model(tmp_path: Path) -> None:
+    guard = Guard({"chain": [{"method": "semantic", "model": str(tmp_path / "none")}]})
+    with pytest.raises(ConfigurationError, match="none"):
+        await guard.aprepare()
+
+
 async def test_measures_of_sentences_are_those_of_the_papers(tiny: Tiny) -> None:
     folder = tiny(make_deberta)
     said, texts = Classifier(folder), [RESPONSE, *SAMPLES]
@@ -425,8 +439,11 @@ async def test_luq_is_of_whole_sentences() -> None:
     verdict = await guard.acheck(said, question="When did it open?", samples=others)
     asked = {text for prompt in model.asked for _, text in _CLAIM.findall(prompt)}
     assert asked == {said, *others}
-    assert len(verdict.claims) == 2
-    assert len({claim.score for claim in verdict.claims}) == 1
+    # No sample has both years: two contradict the sentence, and one says nothing of it.
+    of_sentence = fmean([0, 0, 0.5])
+    assert [claim.score for claim in verdict.claims] == pytest.approx([1 - of_sentence] * 2)
+    confidence = [of_sentence, fmean([1, 0, 0.5]), fmean([0, 0, 0.5]), 0.5]
+    assert verdict.score == pytest.approx(1 - fmean(confidence))
 
 
 async def test_the_matrix_is_found_once_whatever_a_chain_asks_of_it() -> None:
@@ -439,6 +456,12 @@ async def test_the_matrix_is_found_once_whatever_a_chain_asks_of_it() -> None:
     assert (len(model.asked), verdict.usage.calls) == (5, 5)
     assert verdict.claims[0].score == pytest.approx(0.5)
     assert verdict.claims[0].why == "support 0.50 in 4 texts compared"
+
+
+async def test_the_heat_of_the_kernel_is_a_setting() -> None:
+    for heat in (0.1, 0.3, 2.0):
+        verdict = await judged(Model(), "kernel", heat=heat)
+        assert verdict.score == pytest.approx(p_kernel(JUDGED, heat) / log(5))
 
 
 async def test_parts_that_run_together_share_it_too() -> None:
@@ -512,6 +535,15 @@ async def test_texts_weigh_by_their_probabilities() -> None:
         guard = Guard({"chain": chain, "sampling": sampling}, provider=Writer(logprobs), model="m")
         answer = await guard.aask("When did it open?")
         assert answer.verdict.score == pytest.approx(score), measure
+    # Texts that are next to impossible weigh the same.
+    hardly = dict(zip(TEXTS, (-1000.0, -120.0, -160.0, -140.0, -200.0), strict=True))
+    guard = Guard(
+        {"chain": steps("entropy", weighted=True), "sampling": sampling},
+        provider=Writer(hardly),
+        model="m",
+    )
+    score = (await guard.aask("When did it open?")).verdict.score
+    assert score == pytest.approx(p_entropy(p_meanings(JUDGED)) / log(5))
     # Samples as bare texts have none.
     guard = Guard({"chain": steps("entropy", weighted=True)}, provider=Model(), model="m")
     given = tokens(SHORT, -0.1)
