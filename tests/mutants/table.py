@@ -205,22 +205,14 @@ EQUIVALENT: Mapping[str, str] = {
     "f'{after:.2f}'  ->  after is None or f'{before:.2f}' == f'{after:.2f}'": (
         "What has no score has no corrected one."
     ),
-    "resay.scorers.dinco:Dinco._ask: parsed.slots[0]  ->  parsed.slots[-1]": "There is one slot.",
-    "resay.scorers.probe:_SAME: 0.0  ->  0.5": "Only the greatest of the three is read.",
-    "resay.scorers.probe:_SAME: 0.0  ->  0.5 #2": "Only the greatest of the three is read.",
     "resay.scorers.semantic:entropy: shares.get(meaning, 0.0) + weight  ->  "
     "shares.get(meaning, 0.0) - weight": "Shares of the same total are the same.",
     "resay.scorers.semantic:_ZERO: 1e-12  ->  1.5e-12": "As good a tolerance.",
-    "resay.scorers.semantic:_SWEEPS: 60  ->  59": "A few are enough.",
-    "resay.scorers.semantic:_SWEEPS: 60  ->  61": "A few are enough.",
     "resay.scorers.semantic:eigen: fsum((a[i][j] ** 2 for i in range(n) for j in range(i))) < "
     "_ZERO ** 2  ->  False": "A longer way to the same.",
     "resay.scorers.semantic:_LOWEST: 100.0  ->  150.0": "No text is that improbable.",
     "resay.scorers.p_true:PTrue.score: s is None  ->  True": _HAS_SCORE,
     "resay.scorers.panel:Panel.score: score is None  ->  True": _HAS_SCORE,
-    "resay.scorers.panel:render_together: 16  ->  15": "As good a mark.",
-    "resay.scorers.structured:PARSING: 5  ->  4": _TURNS,
-    "resay.scorers.structured:PARSING: 5  ->  6": _TURNS,
     "resay.scorers.structured:Fields: True  ->  False": _TURNS,
     "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
     "self._numbers[max(place - 1, 0):]": "A longer way to the same.",

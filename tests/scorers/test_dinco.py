@@ -156,7 +156,7 @@ async def test_an_alternative_has_up_to_1000_characters() -> None:
 
 async def test_an_answer_that_cannot_be_read_is_neutral_and_most_of_them_decide_nothing() -> None:
     class Mumbling(Model):
-        garbled = ("in 1940.\n</context",)
+        garbled: tuple[str, ...] = ("in 1940.\n</context",)
 
         async def complete(self, query: Query, *, n: int = 1) -> Completions:
             found = await super().complete(query, n=n)

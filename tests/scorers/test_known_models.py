@@ -176,7 +176,7 @@ async def test_nli_takes_a_divided_text_for_as_entailed_as_its_least_entailed_pa
     assert both is not None
     assert [both.entails, both.neutral, both.contradicts] == pytest.approx([0.5, 0.0, 0.5])
     # Methods that are based on it ask the classifier, too.
-    found = await Entailing(Semantic.Config(by="nli")).find([pair], Evidence())
+    found = await Entailing(Semantic.Config(model="mine")).find([pair], Evidence())
     assert found.by_pair == {pair: both}
 
 

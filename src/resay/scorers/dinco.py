@@ -293,7 +293,7 @@ class Dinco:
         known = {
             text: parsed
             for text, parsed in zip(asked, others, strict=True)
-            if parsed.slots[0] is not None
+            if parsed.slots != (None,)
         }
         return _Asked(mine, known, failures)
 

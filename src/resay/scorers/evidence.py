@@ -313,6 +313,8 @@ class Entailment:
 
 NEUTRAL = Entailment(0.0, 1.0, 0.0)
 """The relation of a premise to an unrelated hypothesis."""
+SAME = Entailment(1.0, 0.0, 0.0)
+"""The relation of a text to itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +367,7 @@ class Entailments:
         failures: tuple[str, ...] = ()
         async with self._locks.setdefault(source, anyio.Lock()):
             missing = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-            same = {pair: Entailment(1.0, 0.0, 0.0) for pair in missing if pair[0] == pair[1]}
+            same = {pair: SAME for pair in missing if pair[0] == pair[1]}
             known.update(same)
             missing = [pair for pair in missing if pair not in same]
             if missing:

@@ -49,7 +49,7 @@ from resay.scorers.common.judging import (
     strip_decoration,
     why_unscored,
 )
-from resay.scorers.evidence import NEUTRAL, Entailed, Entailment, Evidence, Judge, Pair
+from resay.scorers.evidence import NEUTRAL, SAME, Entailed, Entailment, Evidence, Judge, Pair
 from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
 from resay.scorers.semantic import (
     Equivalence,
@@ -354,13 +354,10 @@ class _Result:
     why: str
 
 
-_SAME = Entailment(1.0, 0.0, 0.0)
-
-
 def _known(entailed: Entailed, one: str, other: str) -> Entailment:
     pair: Pair = (one, other)
     # As in the measures of meaning, an answer that cannot be parsed is neutral.
-    return _SAME if one == other else entailed.by_pair.get(pair) or NEUTRAL
+    return SAME if one == other else entailed.by_pair.get(pair) or NEUTRAL
 
 
 def _short(answer: Completion) -> list[str]:
