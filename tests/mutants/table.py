@@ -129,9 +129,7 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 
 _TURNS = "It says only when others on the event loop have a turn."
 _NO_JUDGE = "Where there is no judge, no step asks one."
-_HAS_SCORE = "What has a score is not lost, whoever says so."
 _APART = "It only tells one of two equal tokens from the other."
-_ENTAILED = "Only the most probable class is read."
 
 # Faults that change nothing anyone can see, by name, with the reason.
 EQUIVALENT: Mapping[str, str] = {
@@ -206,19 +204,20 @@ EQUIVALENT: Mapping[str, str] = {
         "What has no score has no corrected one."
     ),
     "resay.scorers.semantic:entropy: shares.get(meaning, 0.0) + weight  ->  "
-    "shares.get(meaning, 0.0) - weight": "Shares of the same total are the same.",
+    "shares.get(meaning, 0.0) - weight": "Shares of a negative total are the same.",
     "resay.scorers.semantic:_ZERO: 1e-12  ->  1.5e-12": "As good a tolerance.",
     "resay.scorers.semantic:eigen: fsum((a[i][j] ** 2 for i in range(n) for j in range(i))) < "
     "_ZERO ** 2  ->  False": "A longer way to the same.",
-    "resay.scorers.semantic:_LOWEST: 100.0  ->  150.0": "No text is that improbable.",
-    "resay.scorers.p_true:PTrue.score: s is None  ->  True": _HAS_SCORE,
-    "resay.scorers.panel:Panel.score: score is None  ->  True": _HAS_SCORE,
+    "resay.scorers.p_true:PTrue.score: s is None  ->  True": (
+        "What has a score is not lost, whoever says so."
+    ),
     "resay.scorers.structured:Fields: True  ->  False": _TURNS,
     "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
     "self._numbers[max(place - 1, 0):]": "A longer way to the same.",
     "resay.scorers.structured:_Values._has_number: self._numbers[max(place - 1, 0):place + 1]  ->  "
     "self._numbers[:place + 1]": "A longer way to the same.",
     "resay.scorers.structured:_Values._shared: 1.0  ->  1.5": "All words weigh the same.",
+    "resay.scorers.structured:fields_in: line  ->  True": "An object has at least one line.",
     "resay.scorers.structured:_counted: counts[token] += 1  ->  counts[token] -= 1": _APART,
     "resay.scorers.structured:_counted: 1  ->  2": _APART,
     "resay.scorers.ngram:_grams: n == 1  ->  False": "A longer way to the same tokens.",
@@ -227,15 +226,7 @@ EQUIVALENT: Mapping[str, str] = {
         "What has just room is one part, cut or not."
     ),
     "resay.scorers.prompt:_scores: 0.0  ->  0.5": "Only whether there is an entry is counted.",
-    "resay.scorers.semantic:entropy: shares.get(meaning, 0.0) + weight  ->  "
-    "shares.get(meaning, 0.0) - weight": "Shares of a negative total are the same.",
-    "resay.scorers.semantic:_ZERO: 1e-12  ->  1.5e-12": "As good a tolerance.",
     "resay.scorers.semantic:_SWEEPS: 60  ->  61": "The sweeps end long before.",
-    "resay.scorers.semantic:eigen: fsum((a[i][j] ** 2 for i in range(n) for j in range(i))) < "
-    "_ZERO ** 2  ->  False": "More sweeps change only what rounding does.",
-    "resay.scorers.probe:_SAME: 1.0  ->  1.5": _ENTAILED,
-    "resay.scorers.probe:_SAME: 0.0  ->  0.5": _ENTAILED,
-    "resay.scorers.probe:_SAME: 0.0  ->  0.5 #2": _ENTAILED,
     "resay.core.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
 }
 

@@ -575,7 +575,7 @@ class _Mark:
     def say(self) -> str:
         """Return a sentence that describes the answers."""
         options = self.question.options
-        choice, times = Counter(other.choice for other in self.others).most_common()[0]
+        ((choice, times),) = Counter(other.choice for other in self.others).most_common(1)
         count = f"{times} of {len(self.others)} texts compared"
         asked, own_answer = f"asked {self.question.text!r}", options[self.own.choice]
         if choice == self.own.choice:

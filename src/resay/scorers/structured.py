@@ -109,7 +109,7 @@ def fields_in(text: str) -> dict[str, Any]:
     Returns:
         The values by their paths, in order.
     """
-    lines = [line.partition(": ") for line in text.split("\n")]
+    lines = [line.partition(": ") for line in text.split("\n") if line]
     # Parsing one text is much faster than parsing many.
     values = json.loads(f"[{','.join(leaf for _, _, leaf in lines)}]")
     return {path: value for (path, _, _), value in zip(lines, values, strict=True)}
