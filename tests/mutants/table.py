@@ -72,7 +72,10 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         *("scorers/test_known_models.py", "scorers/test_nearest.py"),
         "scorers/test_entailing.py",
     ),
-    "resay.scorers.common.parts": ("scorers/test_ensemble.py", "scorers/test_combination.py"),
+    "resay.scorers.common.parts": (
+        *("scorers/test_ensemble.py", "scorers/test_combination.py"),
+        "scorers/test_registry.py",
+    ),
     "resay.scorers.dinco": ("scorers/test_dinco.py", "scorers/test_known_models.py"),
     "resay.scorers.p_true": ("scorers/test_p_true.py",),
     "resay.scorers.panel": ("scorers/test_panel.py",),
