@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.mqag import parse_options, parse_question
+from resay.core.passage import Passage
+from resay.scorers.mqag import Question, parse_options, parse_question, write_questions
 
 
 @given(st.text(alphabet="ab ?"), st.text(alphabet="ab ?"))
@@ -34,3 +38,28 @@ def test_a_question_has_two_parts(question: str, answer: str) -> None:
 )
 def test_options_are_read(written: str, options: tuple[str, ...] | None) -> None:
     assert parse_options("a", written) == options
+
+
+class Writer:
+    """Writes the same from every prompt."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def max_input_tokens(self) -> None:
+        return None
+
+    async def generate(self, prompts: Sequence[str], **_: Any) -> list[list[str]]:
+        return [[self._text] for _ in prompts]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("others", "questions"), [("Bob", [Question(0, "Who?", ("Ann", "Bob"))]), ("Ann", []), ("", [])]
+)
+async def test_a_question_without_other_options_is_left_out(
+    others: str, questions: list[Question]
+) -> None:
+    first: Any = Writer("Who?<sep>Ann")
+    second: Any = Writer(others)
+    assert await write_questions(Passage.of("Ann built it."), first, second, 1, 0) == questions
