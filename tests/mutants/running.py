@@ -29,8 +29,9 @@ from hypothesis import Phase, settings
 
 # Those of pytest are 0 to 5. A survivor whose module no test has imported was never tried.
 _PASSED, _NOT_IMPORTED, _STUCK = 0, 40, 41
-# An endless loop takes processor time, however busy the machine is; a deadlock takes none.
-_IDLE_S, _WALL_S = 10, 120
+# An endless loop takes processor time, however busy the machine is; a deadlock takes none. Nor does
+# a test that waits for another process, which must not count as stuck.
+_IDLE_S, _WALL_S = 60, 300
 _MEMORY = 4 << 30
 
 

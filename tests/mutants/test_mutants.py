@@ -81,7 +81,7 @@ def test_the_table_is_about_what_there_is() -> None:
             assert (Path(__file__).parents[1] / file).is_file()
     # Where the code has changed, somebody has to look again whether the fault can be noticed.
     assert not set(EQUIVALENT) - everything
-    assert len(EQUIVALENT) < 40
+    assert len(EQUIVALENT) < len(everything) / 100
 
 
 def test_a_fault_that_is_not_there_any_more_is_told() -> None:
