@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -227,19 +228,24 @@ async def test_an_answer_that_calls_tools_passes(make_guardrail, router, provide
     assert len(provider.requests) == 1
 
 
+class CutStream(CutConnection):
+    """Strikes streams alone: samples of an earlier mode may still be on their way."""
+
+    def matches(self, kind: Any, params: Collection[str]) -> bool:
+        return "stream_options" in params
+
+
 async def test_what_breaks_the_stream_comes_as_it_is(make_guardrail, router, provider):
-    provider.set_faults(CutConnection(first=1))
-    body = ask(KNOWN, **STREAM)
+    provider.set_faults(CutStream())
+    body = ask(KNOWN, **STREAM, stream_options={"include_usage": True})
     broken = None
     try:
         async for _ in await router.acompletion(**body):
             pass
     except Exception as error:
         broken = type(error)
-    provider.set_faults(CutConnection(first=1))
     assert broken is not None
     for mode in MODES:
-        provider.set_faults(CutConnection(first=1))
         guardrail = make_guardrail({**STRICT, **BLOCK, "stream": mode})
         hook = guardrail.async_post_call_streaming_iterator_hook
         pieces: list[Any] = []
