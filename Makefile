@@ -53,6 +53,8 @@ TESTED_APART := $(wildcard tests/test_*.py) \
 	$(addprefix tests/,_internal adapters gateway integrations providers testing)
 .PHONY: test-apart test-others
 
+# Tests start many Python processes: without bytecode, each would compile the sources again.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.dev
 	@.ci/servers
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-apart test-others

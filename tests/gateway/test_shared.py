@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -14,9 +15,9 @@ from resay import PolicyError
 from resay.errors import ConfigurationError
 from resay.gateway import GatewayConfig, shared
 from resay.providers import shared_limits
-from simulation import SimulatedProvider
+from simulation import Hang, SimulatedProvider
 from support.cli import resay_here
-from support.gateway import CHAT, POLICY, Gateways, Served
+from support.gateway import POLICY, Gateways, Served
 from support.redis import RedisServer, needs_redis, redis_server
 
 TENANT = "x-resay-tenant"
@@ -112,18 +113,13 @@ def test_what_is_asked_at_the_same_time_is_limited(
     gateways: Gateways, simulated: SimulatedProvider
 ) -> None:
     served = gateways.start(quotas={"acme": {"concurrency": 1}})
-    with httpx.stream(
-        "POST",
-        f"{served.url}/v1/chat/completions",
-        json={**CHAT, "stream": True},
-        headers={TENANT: "acme"},
-        timeout=30,
-    ) as stream:
-        pieces = stream.iter_bytes()
-        next(pieces)
+    simulated.set_faults(Hang(first=1))
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(asked, served, "acme")
+        simulated.wait_calls(1)
         refused = asked(served, "acme")
-        for _ in pieces:
-            pass
+        simulated.release()
+        assert first.result().status_code == 200
     assert error(refused)["message"] == "the tenant 'acme' may make 1 requests at the same time"
     assert asked(served, "acme").status_code == 200
 
