@@ -346,8 +346,6 @@ async def test_similarity_compares_whole_texts_and_the_most_alike_sentences(use)
     assert same.sentences == pytest.approx(((1 - 0.8) / (1 - 0.6) / 2,))
     assert same.passage == pytest.approx((1 - 0.9) / (1 - 0.6) / 2)
     assert same.columns == (same.sentences,)
-    # So a stream is compared at its end.
-    assert not Similarity().by_sentence
 
 
 def test_similarity_waits_for_the_end_of_an_answer() -> None:

@@ -47,7 +47,14 @@ from resay.models import ModelField, config_of, pair_classifier
 from resay.models.windows import cut, windows
 from resay.scorers.base import Need, SampleConfig, ScorerConfig
 from resay.scorers.common.comparing import Column, SampleScorer
-from resay.scorers.common.judging import JudgeConfig, ParsedAnswer, ask, first_choice, judge_for
+from resay.scorers.common.judging import (
+    JudgeConfig,
+    ParsedAnswer,
+    ask,
+    first_choice,
+    judge_for,
+    judge_model,
+)
 from resay.scorers.common.languages import JudgeVerdict
 from resay.scorers.evidence import (
     NEUTRAL,
@@ -403,16 +410,12 @@ class EntailingConfig(ScorerConfig):
     def asks_response_model(self) -> bool:
         """Whether the judge is the model that wrote the response."""
         # Not by `named_judge`: a method that also asks another model names that one there.
-        return self.by == "judge" and _model_of(self.judge) is None
+        return self.by == "judge" and judge_model(self.judge) is None
 
     @property
     def named_judge(self) -> str | None:
         """The judge's model, or None for the model that wrote the response."""
-        return _model_of(self.judge) if self.by == "judge" else None
-
-
-def _model_of(judge: str | JudgeConfig | None) -> str | None:
-    return judge.model if isinstance(judge, JudgeConfig) else judge
+        return judge_model(self.judge) if self.by == "judge" else None
 
 
 class Entailing:

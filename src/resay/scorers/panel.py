@@ -43,6 +43,7 @@ from resay.scorers.common.judging import (
     ask_each,
     first_choice,
     judge_for,
+    judge_model,
     parse_numbered,
     why_unscored,
 )
@@ -151,13 +152,12 @@ class Panel:
         @property
         def asks_response_model(self) -> bool:
             """Whether one of the judges is the model that wrote the response."""
-            return any(isinstance(j, JudgeConfig) and j.model is None for j in self.judges)
+            return any(judge_model(judge) is None for judge in self.judges)
 
         @property
         def named_judge(self) -> str | None:
             """The first judge's model."""
-            models = (j.model if isinstance(j, JudgeConfig) else j for j in self.judges)
-            return next((model for model in models if model), None)
+            return next((model for model in map(judge_model, self.judges) if model), None)
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -243,8 +243,7 @@ def pooled(
 
 
 def _name(judge: str | JudgeConfig) -> str:
-    name = judge.model if isinstance(judge, JudgeConfig) else judge
-    return name or "the response's model"
+    return judge_model(judge) or "the response's model"
 
 
 def _parse(text: str) -> float | None:

@@ -278,6 +278,11 @@ class JudgeConfig(BaseModel):
     )
 
 
+def judge_model(judge: str | JudgeConfig | None) -> str | None:
+    """Return the judge's model, or None for the model that wrote the response."""
+    return judge.model if isinstance(judge, JudgeConfig) else judge
+
+
 class JudgedConfig(ScorerConfig):
     """Base class of the settings of methods that ask a judge."""
 
@@ -298,7 +303,7 @@ class JudgedConfig(ScorerConfig):
     @property
     def named_judge(self) -> str | None:
         """The judge's model, or None for the model that wrote the response."""
-        return self.judge.model if isinstance(self.judge, JudgeConfig) else self.judge
+        return judge_model(self.judge)
 
 
 def judge_for(config: str | JudgeConfig | None, evidence: Evidence) -> Judge:
