@@ -193,14 +193,14 @@ def test_a_loop_gets_no_client_of_one_that_had_its_address(simulated: SimulatedP
     gone: dict[str, Any] = {}
 
     async def ask() -> None:
-        address = f"-{id(asyncio.get_running_loop())}"
-        # litellm's own names, where the loop before had this address.
+        mark = cache.update_cache_key_with_event_loop("")
+        # litellm's own names, where the loop before had this mark.
         for name, client in gone.items():
-            cache.cache_dict[f"{name}{address}"] = client
+            cache.cache_dict[f"{name}{mark}"] = client
         await LiteLLMProvider().complete(query(simulated))
         for key, client in cache.cache_dict.items():
-            if key.endswith(address):
-                gone[key.removesuffix(address)] = client
+            if key.endswith(mark):
+                gone[key.removesuffix(mark)] = client
 
     for _ in range(2):
         asyncio.run(ask())
@@ -277,7 +277,9 @@ class _Waiting(MetaPathFinder, Loader):
 
         module.acompletion = acompletion
         module.get_supported_openai_params = lambda **_: ["n"]
-        module.in_memory_llm_clients_cache = SimpleNamespace(cache_dict={})
+        module.in_memory_llm_clients_cache = SimpleNamespace(
+            cache_dict={}, update_cache_key_with_event_loop=lambda key: f"{key}-loop"
+        )
         module.aclient_session = module.client_session = None
 
 

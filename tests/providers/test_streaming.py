@@ -118,7 +118,8 @@ async def test_a_tool_call_has_no_text(simulated: SimulatedProvider) -> None:
     gathered = await gather(LiteLLMProvider(), asked)
     assert (gathered.text, gathered.completion.finish_reason) == ("", "tool_calls")
     raws: Any = gathered.completion.raw
-    calls = [call for raw in raws for call in raw.choices[0].delta.tool_calls or ()]
+    deltas = [choice.delta for raw in raws for choice in raw.choices]
+    calls = [call for delta in deltas for call in delta.tool_calls or ()]
     assert [call.function.name for call in calls] == ["weather"]
 
 

@@ -168,6 +168,11 @@ class LiteLLMProvider:
         if kwargs.get("tools") and find_spec("mcp") is None:
             # litellm 1.106 checks every tool for MCP, with a package that it does not install.
             kwargs["_skip_mcp_handler"] = True
+        bias = kwargs.get("logit_bias")
+        if isinstance(bias, Mapping):
+            # Token numbers are strings in JSON; litellm 1.110 fails where they are not.
+            biases = cast("Mapping[Any, Any]", bias)
+            kwargs["logit_bias"] = {str(token): value for token, value in biases.items()}
         return kwargs
 
 
@@ -394,14 +399,19 @@ class _Clients:
 
     def __init__(self) -> None:
         self._litellm: Any = import_module("litellm")
-        # litellm identifies a loop by its address, which an earlier loop may have had. Open clients
-        # are left alone: the application may have created them in this loop.
-        self._mark = f"-{id(asyncio.get_running_loop())}"
+        # What litellm appends to the keys of a loop's clients. Before 1.110 that is its address,
+        # which an earlier loop may have had. Open clients are left alone: the application may have
+        # created them in this loop.
+        self._mark: str = self._cache.update_cache_key_with_event_loop("")
         self._take(_is_closed)
+
+    @property
+    def _cache(self) -> Any:
+        return self._litellm.in_memory_llm_clients_cache
 
     def _take(self, wanted: Callable[[Any], bool] = lambda _: True) -> list[Any]:
         """Return the matching clients, and remove them from litellm's cache."""
-        cache: Any = self._litellm.in_memory_llm_clients_cache
+        cache = self._cache
         found = {k: v for k, v in tuple(cache.cache_dict.items()) if k.endswith(self._mark)}
         taken = {key: client for key, client in found.items() if wanted(client)}
         for key in taken:

@@ -162,8 +162,9 @@ _PER_CALL: Mapping[str, Any] = {
     "caching": False,
     "cache": {"no-cache": True, "no-store": True},
 }
-# litellm's parsers of Anthropic's own streams. They need some packages of its proxy.
-_STREAMS = (
+# litellm's parsers of Anthropic's own streams, newest first. They need some packages of its proxy.
+_PARSERS = (
+    "litellm.llms.anthropic.messages.native.streaming_iterator",
     "litellm.llms.anthropic.pass_through.messages.streaming_iterator",
     "litellm.llms.anthropic.experimental_pass_through.messages.streaming_iterator",
 )
@@ -179,7 +180,7 @@ class LiteLLM:
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._litellm: Any = None
-        self._streams_messages = False
+        self._has_parser = False
 
     async def load(self, models: Mapping[str, ModelConfig]) -> Mapping[str, bool]:
         """Load litellm, which takes seconds, and check that it knows the models.
@@ -203,17 +204,16 @@ class LiteLLM:
         )
         for name, config in models.items():
             self._check(name, config)
-        if any(self._speaks_messages(config) for config in models.values()):
-            self._streams_messages = await asyncio.to_thread(_has_streams)
+        if any(self._parses_messages(config) for config in models.values()):
+            self._has_parser = await asyncio.to_thread(_has_parser)
         return takes_n
 
     def replays(self, config: ModelConfig) -> bool:
         """Return whether streams of messages have to be made from complete ones.
 
-        litellm calls some providers in Anthropic's own API, and can parse its streams only if
-        packages of its proxy are installed.
+        Only with packages of its proxy can litellm parse Anthropic's own streams.
         """
-        return not self._streams_messages and self._speaks_messages(config)
+        return not self._has_parser and self._parses_messages(config)
 
     async def send(self, config: ModelConfig, path: str, request: Mapping[str, Any]) -> Any:
         """Call a model.
@@ -279,9 +279,12 @@ class LiteLLM:
         )
         return model, provider
 
-    def _speaks_messages(self, config: ModelConfig) -> bool:
-        """Return whether litellm calls a model's messages endpoint in Anthropic's own API."""
+    def _parses_messages(self, config: ModelConfig) -> bool:
+        """Return whether litellm needs its parser of Anthropic's own streams for a model."""
         model, provider = self._placed(config)
+        # litellm 1.110 also needs it at the end of streams that it makes from OpenAI's responses.
+        if provider == "openai" and _exists(_PARSERS[0]):
+            return True
         with suppress(Exception):
             known = self._litellm.LlmProviders(provider)
             configs = self._litellm.ProviderConfigManager
@@ -298,13 +301,21 @@ class LiteLLM:
         }[path]
 
 
-def _has_streams() -> bool:
+def _has_parser() -> bool:
     """Return whether litellm can parse Anthropic's own streams here."""
-    for name in _STREAMS:
-        with suppress(ImportError):
-            import_module(name)
-            return True
-    return False
+    try:
+        import_module(next(filter(_exists, _PARSERS)))
+    except (ImportError, StopIteration):
+        return False
+    return True
+
+
+def _exists(module: str) -> bool:
+    # Importing a module by an old name warns, so it is tried under its newest one only.
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its package does not exist either
+        return False
 
 
 async def encode_events(
