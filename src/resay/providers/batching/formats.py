@@ -688,16 +688,19 @@ class AnthropicBatches:
     async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[Result]:
         """Yield the results of the requests, in any order."""
         del status
-        batches = self._client.messages.batches.with_streaming_response
         try:
-            async with (
-                batches.results(batch) as response,
-                aclosing(lines_of(response.iter_bytes())) as lines,
-            ):
-                async for line in lines:
-                    result = _anthropic_result(parsed(line)) if line.strip() else None
-                    if result is not None:
-                        yield result
+            # What `with_streaming_response.results` does in versions of the SDK that have it.
+            response: Any = await self._client.messages.batches.results(
+                batch, extra_headers={"X-Stainless-Raw-Response": "stream"}
+            )
+            try:
+                async with aclosing(lines_of(response.iter_bytes())) as lines:
+                    async for line in lines:
+                        result = _anthropic_result(parsed(line)) if line.strip() else None
+                        if result is not None:
+                            yield result
+            finally:
+                await response.close()
         except Exception as error:
             doing = f"reading the results of {batch!r}"
             raise translated(error, self._destination.api, doing) from error
