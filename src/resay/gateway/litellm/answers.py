@@ -305,6 +305,10 @@ _ERRORS: Mapping[str, tuple[int, str]] = {
 }
 
 
+# The last event of a response or message.
+_ENDS = {"message_stop", "response.completed", "response.incomplete", "response.failed"}
+
+
 async def events_of(
     path: str, pieces: AsyncIterator[Any], request: Body, name: str
 ) -> AsyncGenerator[Event]:
@@ -317,7 +321,7 @@ async def events_of(
         name: The model's name for clients.
 
     Raises:
-        RefusedError: The provider ended it with an error.
+        RefusedError: The provider ended it with an error, or it broke off.
     """
     if path == "/responses":
         events = _responses(pieces, request, name)
@@ -325,8 +329,13 @@ async def events_of(
         events = _messages(pieces, name)
     else:
         events = _completions(pieces, request, name)
+    ended = False
     async for event in events:
+        ended = ended or event.name in _ENDS
         yield event
+    # litellm 1.101 only logs the error where it makes messages from another API's stream.
+    if not ended and path in ("/responses", "/messages"):
+        raise RefusedError(502, "upstream_failed", f"the model {name!r} broke off")
 
 
 async def _completions(
