@@ -76,18 +76,20 @@ test-benches: $(VENV)/.dev
 # The newest row has no constraints: it shows whether newer releases break something.
 MATRIX := .venv-matrix
 MATRIX_ROWS := $(addprefix $(MATRIX)/,oldest newest openai3)
-MATRIX_TESTED = tests/integrations
+MATRIX_TESTED = tests/gateway tests/integrations tests/providers
 # litellm's responses and tool calls import mcp, which it does not require itself.
-MATRIX_TOOLS := hypothesis jsonschema mcp opentelemetry-sdk pytest pytest-asyncio pytest-timeout pytest-xdist
-MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex]' \
+MATRIX_TOOLS := fakeredis hypothesis jsonschema mcp openapi-spec-validator opentelemetry-sdk \
+	pytest pytest-asyncio pytest-timeout pytest-xdist
+MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex,redis]' \
 	'langchain>=1.2.10,<2' 'langchain-openai>=1.1,<2' 'langchain-tests>=1.0,<2' \
 	llama-index-llms-openai-like
 
 .PHONY: $(MATRIX_ROWS)
 $(MATRIX)/oldest: MATRIX_PINS := --constraint constraints-oldest.txt
 # litellm and LlamaIndex still require version 2.
-$(MATRIX)/openai3: MATRIX_NEEDS := --editable '.[anthropic,openai,server]' 'openai>=3,<4'
-$(MATRIX)/openai3: MATRIX_TESTED := tests/integrations/resay_anthropic tests/integrations/resay_openai
+$(MATRIX)/openai3: MATRIX_NEEDS := --editable '.[anthropic,openai,redis,server]' 'openai>=3,<4'
+$(MATRIX)/openai3: MATRIX_TESTED := tests/gateway tests/integrations/resay_anthropic \
+	tests/integrations/resay_openai tests/providers/apis tests/providers/batching
 $(MATRIX_ROWS):
 	@$(PYTHON) -m venv $@
 	@$@/bin/python -m pip install --quiet --disable-pip-version-check \
