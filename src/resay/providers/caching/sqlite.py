@@ -155,12 +155,14 @@ class SqliteStore:
             self._loops -= 1
             last = not self._loops
         if last:
-            for closed in self._close():
-                await asyncio.wrap_future(closed)
+            for worker in self._workers:
+                await asyncio.wrap_future(worker.close())
 
-    def _close(self) -> list[Future[None]]:
-        # They finish pending jobs first: a worker runs its jobs in order.
-        return [self._writing.close(), self._reading.close()]
+    @property
+    def _workers(self) -> tuple[_Worker, _Worker]:
+        # In the order of closing. SQLite tidies up when the last connection is closed, but not if
+        # two are closed at the same time: each finds the other still open.
+        return self._writing, self._reading
 
     @property
     def connections(self) -> tuple[sqlite3.Connection | None, ...]:
@@ -169,9 +171,9 @@ class SqliteStore:
 
     def finish(self) -> None:
         """Write pending answers and close the file when the process ends."""
-        for closed in self._close():
+        for worker in self._workers:
             with suppress(Exception):
-                closed.result(_LAST_CHANCE_S)
+                worker.close().result(_LAST_CHANCE_S)
 
     def _raise_pending_error(self) -> None:
         """Raise the error of a deferred write since the last call, once."""
