@@ -81,6 +81,10 @@ async def test_tools_are_the_same(recorder: Any, twice: Any, tool_use: Any, weat
     kwargs = model.bind_tools([weather], tool_choice="any", strict=True).kwargs
     own, through = await twice(model, tool_use, {**kwargs, **WHOLE})
     assert own.body["tools"]
+    # litellm 1.110 also names the calls, which Ollama's client does not.
+    for message in through.body["messages"]:
+        for call in message.get("tool_calls", ()):
+            call.pop("id", None)
     assert_same(own, through)
 
 
