@@ -79,7 +79,7 @@ MATRIX_ROWS := $(addprefix $(MATRIX)/,oldest newest openai3)
 MATRIX_TESTED = tests/gateway tests/integrations tests/providers
 # litellm's responses and tool calls import mcp, which it does not require itself.
 MATRIX_TOOLS := fakeredis hypothesis jsonschema mcp openapi-spec-validator opentelemetry-sdk \
-	pytest pytest-asyncio pytest-timeout pytest-xdist
+	pytest pytest-timeout pytest-xdist
 MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex,redis]' \
 	'langchain>=1.2.10,<2' 'langchain-openai>=1.1,<2' 'langchain-tests>=1.0,<2' \
 	llama-index-llms-openai-like
@@ -104,7 +104,7 @@ test-matrix: $(MATRIX_ROWS)
 # The proxy requires older versions of two packages than everything else.
 PROXY := .venv-proxy
 PROXY_NEEDS := --editable '.[anthropic,litellm,openai,server]' 'litellm[proxy]' \
-	hypothesis pytest pytest-asyncio pytest-timeout
+	hypothesis pytest pytest-timeout
 
 test-proxy:
 	@$(PYTHON) -m venv $(PROXY)

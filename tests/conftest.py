@@ -29,7 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile(
     "resay",
     deadline=None,
-    max_examples=int(os.environ.get("RESAY_EXAMPLES", "30")),
+    max_examples=int(os.environ.get("RESAY_EXAMPLES", "20")),
     suppress_health_check=[HealthCheck.too_slow],
     derandomize="CI" in os.environ,
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -66,23 +65,6 @@ def test_a_package_imports_only_those_before_it(package: str) -> None:
 def test_no_modules_import_each_other() -> None:
     # What is public imports nothing but for type checkers, who may come from anywhere.
     TopologicalSorter({n: i for n, i in IMPORTS.items() if n != "resay"}).prepare()
-
-
-def repeated(name: str) -> Iterator[str]:
-    """The lines of docstrings that begin like the line before, as after a rewording."""
-    for node in ast.walk(ast.parse(FILES[name])):
-        if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        lines = [line.split()[:5] for line in (ast.get_docstring(node) or "").splitlines()]
-        yield from (
-            f"{name}: {' '.join(line)}"
-            for before, line in pairwise(lines)
-            if len(line) == 5 and line == before
-        )
-
-
-def test_no_docstring_has_both_an_old_and_a_new_line() -> None:
-    assert [line for name in MODULES for line in repeated(name)] == []
 
 
 def test_it_stays_small_enough_to_live_in() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -124,7 +123,6 @@ def asked_beside(folders: list[Path], *asked: tuple[str, int, int]) -> list[list
     """Ask in a process whose litellm is in each folder in turn, and must not be imported."""
     done = subprocess.run(
         [sys.executable, "-c", ASKING, json.dumps(asked), *map(str, folders)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
         check=False,

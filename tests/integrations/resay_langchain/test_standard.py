@@ -48,10 +48,9 @@ pytestmark = [
 
 
 @pytest.fixture
-def benchmark(benchmark: Any) -> Any:
+def benchmark() -> Callable[[Callable[[], None]], None]:
     """Call once what the suites would call some hundred times, to time it."""
-    benchmark.disabled = True
-    return benchmark
+    return lambda call: call()
 
 
 KEY = "simulated"
