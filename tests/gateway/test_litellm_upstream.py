@@ -10,7 +10,7 @@ from resay._internal.nesting import inside_guard
 from resay.errors import ConfigurationError
 from resay.gateway.calls import Call, read_call
 from resay.gateway.config import ModelConfig
-from resay.gateway.litellm.upstream import LiteLLMUpstream, refusal_of
+from resay.gateway.litellm.upstream import LiteLLM, LiteLLMUpstream, refusal_of
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamError
 from resay.providers.apis import Event, EventReader
@@ -212,6 +212,28 @@ async def test_a_stream_that_falls_silent_or_breaks_off_says_so(
             bridged = (path, model) == ("/messages", "gpt")
             assert caught.value.status in ({status, 502} if bridged else {status})
             assert "litellm" not in str(caught.value).lower()
+
+
+@pytest.mark.parametrize("path", ["/messages", "/responses"])
+async def test_a_stream_that_ends_without_its_last_event_says_so(
+    litellm: Any, upstreams: Upstreams, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """As those do that litellm 1.101 makes from another API's, where that breaks off."""
+    kind = {"/messages": "message_start", "/responses": "response.created"}[path]
+
+    async def begin(**_: Any) -> AsyncGenerator[dict[str, Any]]:
+        async def pieces() -> AsyncGenerator[dict[str, Any]]:
+            yield {"type": kind}
+
+        return pieces()
+
+    upstream = await upstreams()
+    monkeypatch.setattr(LiteLLM, "replays", lambda *_: False)
+    monkeypatch.setattr(litellm, "aresponses", begin)
+    monkeypatch.setattr(litellm.anthropic.messages, "acreate", begin)
+    with pytest.raises(RefusedError, match="the model 'sim' broke off") as caught:
+        await events_of(upstream, path, {**ASKED[path], "model": "sim"})
+    assert caught.value.status == 502
 
 
 @pytest.mark.parametrize("model", ["gpt", "claude"])
