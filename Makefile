@@ -86,10 +86,10 @@ MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex,redis]'
 
 .PHONY: $(MATRIX_ROWS)
 $(MATRIX)/oldest: MATRIX_PINS := --constraint constraints-oldest.txt
-# litellm and LlamaIndex still require version 2.
-$(MATRIX)/openai3: MATRIX_NEEDS := --editable '.[anthropic,openai,redis,server]' 'openai>=3,<4'
-$(MATRIX)/openai3: MATRIX_TESTED := tests/gateway tests/integrations/resay_anthropic \
-	tests/integrations/resay_openai tests/providers/apis tests/providers/batching
+# LangChain's and LlamaIndex's packages for OpenAI still require version 2.
+$(MATRIX)/openai3: MATRIX_NEEDS := --editable '.[anthropic,litellm,openai,redis,server]' 'openai>=3,<4'
+$(MATRIX)/openai3: MATRIX_TESTED := tests/gateway tests/providers \
+	$(addprefix tests/integrations/resay_,anthropic litellm openai)
 $(MATRIX_ROWS):
 	@$(PYTHON) -m venv $@
 	@$@/bin/python -m pip install --quiet --disable-pip-version-check \
