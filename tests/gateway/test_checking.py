@@ -294,7 +294,6 @@ def test_an_upstream_that_breaks_off_leaves_it_inconclusive(gateways: Gateways) 
 def test_nothing_is_fetched_for_the_models_that_a_policy_names(
     gateways: Gateways, simulated: SimulatedProvider
 ) -> None:
-    pytest.importorskip("litellm")
     served = gateways.start(NGRAM.replace("max: 3", "max: 3, model: openai/named"))
     picture = {"type": "image_url", "image_url": {"url": "http://169.254.169.254/"}}
     messages = [{"role": "user", "content": [{"type": "text", "text": MADE_UP}, picture]}]

@@ -41,7 +41,7 @@ class Strict(BaseModel):
         strict=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
-        defer_build=True,
+        defer_build=True,  # most sections are never used by themselves
     )
 
 

@@ -180,7 +180,7 @@ class LiteLLM:
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._litellm: Any = None
-        self._has_parser = False
+        self._replayed: frozenset[str] = frozenset()
 
     async def load(self, models: Mapping[str, ModelConfig]) -> Mapping[str, bool]:
         """Load litellm, which takes seconds, and check that it knows the models.
@@ -204,16 +204,20 @@ class LiteLLM:
         )
         for name, config in models.items():
             self._check(name, config)
-        if any(self._parses_messages(config) for config in models.values()):
-            self._has_parser = await asyncio.to_thread(_has_parser)
+        self._replayed = await asyncio.to_thread(self._without_parser, models)
         return takes_n
 
-    def replays(self, config: ModelConfig) -> bool:
-        """Return whether streams of messages have to be made from complete ones.
+    def _without_parser(self, models: Mapping[str, ModelConfig]) -> frozenset[str]:
+        """Return the models for which litellm needs a parser that it does not have here."""
+        needing = frozenset(name for name, one in models.items() if self._needs_parser(one))
+        return frozenset() if needing and _has_parser() else needing
+
+    def replays(self, name: str) -> bool:
+        """Return whether a model's streams of messages have to be made from complete ones.
 
         Only with packages of its proxy can litellm parse Anthropic's own streams.
         """
-        return not self._has_parser and self._parses_messages(config)
+        return name in self._replayed
 
     async def send(self, config: ModelConfig, path: str, request: Mapping[str, Any]) -> Any:
         """Call a model.
@@ -279,7 +283,7 @@ class LiteLLM:
         )
         return model, provider
 
-    def _parses_messages(self, config: ModelConfig) -> bool:
+    def _needs_parser(self, config: ModelConfig) -> bool:
         """Return whether litellm needs its parser of Anthropic's own streams for a model."""
         model, provider = self._placed(config)
         # litellm 1.110 also needs it at the end of streams that it makes from OpenAI's responses.
@@ -663,7 +667,7 @@ class LiteLLMUpstream:
             raise unknown_model(name, self._models)
         streams = is_yes(body.get("stream"))
         request = litellm_params(path, {**body, "stream": True} if streams else body)
-        if streams and path == "/messages" and self._litellm.replays(config):
+        if streams and path == "/messages" and self._litellm.replays(name):
             return self._stream(call, self._replayed(config, request, name), None, body, name)
         try:
             answer = await self._litellm.send(config, path, request)
