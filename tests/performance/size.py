@@ -1,4 +1,4 @@
-"""How large the package is: files, lines of code, modules with one importer, and the wheel."""
+"""How large the package is: files, lines of code, and the wheel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import typer
 
-from test_architecture import IMPORTS, MODULES, ROOT
+from test_architecture import MODULES, ROOT
 
 _NO_CODE = {
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE),
@@ -47,15 +47,8 @@ def size() -> None:
     packages: dict[str, int] = defaultdict(int)
     for name, path in MODULES.items():
         packages[".".join(name.split(".")[:2])] += code_lines(path.read_text(encoding="utf-8"))
-    importers: dict[str, set[str]] = defaultdict(set)
-    for name, imported in IMPORTS.items():
-        for other in imported:
-            importers[other].add(name)
-    single = [name for name, others in importers.items() if len(others) == 1]
     for package, count in sorted(packages.items(), key=lambda item: -item[1]):
         typer.echo(f"{count:7,} {package}")
-    entries = {path.name for path in (ROOT / "src" / "resay").iterdir()} - {"__pycache__"}
     typer.echo(f"{sum(packages.values()):7,} lines of code")
-    typer.echo(f"{len(MODULES):7,} files, {len(entries)} entries of src/resay")
-    typer.echo(f"{len(single):7,} modules with one importer")
+    typer.echo(f"{len(MODULES):7,} files")
     typer.echo(f"{wheel_kb():7,.0f} kB of wheel")
