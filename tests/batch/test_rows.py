@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,11 @@ def test_rows_that_have_a_name_keep_it(tmp_path: Path) -> None:
         ('{"a": 1}', "ConfigurationError: column 'response' must contain text, not NoneType"),
         ('{"response": "It has 9 lamps."}', "ConfigurationError: method 'ngram' needs samples"),
         ('{"response": "x", "samples": [1]}', "column 'samples' must contain a list of strings"),
-        ('{"response": "x", "samples": "[1"}', "contains a list that is not valid JSON"),
+        (
+            '{"response": "x", "samples": "[\'a\', \'b\']"}',
+            "contains a list that is not valid JSON",
+        ),
+        (r'{"response": "x", "samples": "[\"a\", null]"}', "must contain a list of strings"),
         ('{"response": "x", "score": 1}', "the input already has a column 'score'"),
     ],
 )
@@ -80,6 +85,62 @@ def test_a_row_that_fails_is_a_row_with_an_error(tmp_path: Path, line: str, said
     assert [row["decision"] for row in found] == ["flagged", None, "consistent"]
     assert said in found[1]["error"]
     assert (found[1]["claims"], found[1]["usage"]) == ([], None)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "[1] Moor, Ada: The lamps of Corvel. The bridge has 9 lamps.",
+        "[Draft] The bridge has 9 lamps.",
+        "[9 lamps](https://corvel.example/bridge)",
+        "[[Corvel bridge]] has 9 lamps.",
+        "[ ] The bridge has 9 lamps.",
+        "[",
+        '["Corvel" is a bridge of 9 lamps.',
+        '[{"bridge": "Corvel", "lamps": 9}]',
+        "[9, 7]",
+        "  [sic] 9 lamps",
+    ],
+)
+def test_a_document_may_begin_with_a_bracket(tmp_path: Path, document: str) -> None:
+    row = {"response": "It has 9 lamps.", "references": document, "question": document}
+    out = tmp_path / "out.jsonl"
+    policy = {"chain": [{"method": "ngram", "evidence": "references"}]}
+    run_batch(Guard(policy), [row], out)
+    (result,) = lines_of(out)
+    assert result["error"] is None
+    assert result["references"] == document
+    expected = Guard(policy).check(row["response"], question=document, references=[document])
+    assert result["score"] == expected.score
+
+
+def test_values_unknown_to_json_are_written_as_json(tmp_path: Path) -> None:
+    row = {
+        **ROWS[0],
+        "measured": {"values": [1.5, math.nan, {"most": math.inf}], 2024: -math.inf},
+        "half": "\ud83d",
+        "long": [10**5000, 2**70],
+        "raw": {"text": b"Corvel", "other": b"\xff"},
+        "pair": ("a", {"b"}),
+    }
+    source = write_lines(tmp_path / "in.jsonl", [{**ROWS[0], "measured": [math.nan, [math.inf]]}])
+    found = [*scored(tmp_path, [row])]
+    assert found[0]["measured"] == {"values": [1.5, None, {"most": None}], "2024": None}
+    assert found[0]["half"] == "\ud83d"
+    assert found[0]["long"] == [hex(10**5000), 2**70]
+    assert found[0]["raw"] == {"text": "Corvel", "other": "\\xff"}
+    assert found[0]["pair"] == ["a", ["b"]]
+    run_batch(Guard(NGRAM), source, tmp_path / "lines.jsonl")
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    for out in ("out.jsonl", "lines.jsonl"):
+        text = (tmp_path / out).read_text("utf-8")
+        values = json.loads(text, parse_constant=refuse)
+        assert values["decision"] == "flagged"
+    run_batch(Guard(NGRAM), [row], tmp_path / "out.parquet")
+    assert [r["decision"] for r in Results(tmp_path / "out.parquet")] == ["flagged"]
 
 
 def test_what_breaks_tells_nothing_of_the_response(tmp_path: Path) -> None:

@@ -329,7 +329,12 @@ def _write_lines(path: Path, lines: Iterator[bytes]) -> None:
 def _lines_of(path: Path) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
         for line in file:
-            yield json.loads(line)
+            row = json.loads(line)
+            if b"\\ud" in line:
+                # Half of a character, which JSON can express and Parquet cannot.
+                text = json.dumps(row, ensure_ascii=False)
+                row = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+            yield row
 
 
 def _write_parquet(out: Path, rows: Callable[[], Iterator[dict[str, Any]]], prefix: str) -> None:

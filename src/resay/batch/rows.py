@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import operator
+import re
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from contextlib import closing
@@ -75,8 +76,8 @@ class Columns:
                 f" {type(response).__name__}; pass the name of the column with the responses"
             )
         question: Any = self._value("messages", values) or self._value("question", values)
-        if isinstance(question, str) and question.lstrip().startswith("[{"):
-            question = _json_of("messages", question)
+        if isinstance(question, str):
+            question = _list_or_text("messages", question, _is_message)
         given: dict[str, Any] = {"question": question or None}
         if (samples := self._value("samples", values)) is not None:
             given["samples"] = _texts("samples", samples)
@@ -104,7 +105,8 @@ def _texts(role: str, value: Any) -> list[str]:
     if isinstance(value, str):
         if not value.strip():
             return []
-        value = _json_of(role, value) if value.lstrip().startswith("[") else [value]
+        value = _list_or_text(role, value, _is_text)
+        value = [value] if isinstance(value, str) else value
     items = cast("list[object]", value) if isinstance(value, list) else [None]
     texts = [item for item in items if isinstance(item, str)]
     if len(texts) < len(items):
@@ -112,13 +114,37 @@ def _texts(role: str, value: Any) -> list[str]:
     return texts
 
 
-def _json_of(role: str, text: str) -> Any:
+# A list as JSON, or as Python's `repr`, which is no JSON.
+_LIST = re.compile(r"""\s*\[\s*(?:\{\s*)?["'].*["'](?:\s*\})?\s*,?\s*\]\s*""", re.DOTALL)
+
+
+def _is_text(item: object) -> bool:
+    return isinstance(item, str)
+
+
+def _is_message(item: object) -> bool:
+    return isinstance(item, dict) and "role" in item
+
+
+def _list_or_text(role: str, text: str, is_item: Callable[[object], bool]) -> Any:
+    """Return the list that a text contains as JSON, or the text: "[1] Moor, Ada: …" is no list.
+
+    Args:
+        role: The column's role, for messages.
+        text: The text.
+        is_item: Recognizes the items of such a list; a list without any of them is a text.
+    """
+    if not text.lstrip().startswith("["):
+        return text
     try:
-        return json.loads(text)
-    except ValueError:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        if not _LIST.fullmatch(text):
+            return text
         raise ConfigurationError(
             f"column {role!r} contains a list that is not valid JSON"
         ) from None
+    return value if not value or any(map(is_item, value)) else text
 
 
 class Rows(Protocol):
@@ -291,29 +317,47 @@ def _of_pandas(frame: Any) -> Iterator[dict[str, Any]]:
 
 def as_json(row: Mapping[str, Any]) -> bytes:
     """Return a row as a JSON object; values unknown to JSON become strings, NaN becomes null."""
-    plain = {str(name): _plain(value) for name, value in row.items()}
-    return json_bytes(plain)
+    return json_bytes(row)
 
 
 def json_bytes(value: object) -> bytes:
-    """Return a value as JSON in UTF-8, on one line."""
+    """Return a value as JSON in UTF-8, on one line; see `as_json`."""
     try:
-        return json.dumps(value, ensure_ascii=False, default=str).encode()
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):  # something that JSON cannot express
+        value = _plain(value)
+        text = json.dumps(value, ensure_ascii=False)
+    try:
+        return text.encode()
     except UnicodeEncodeError:  # half of a character
-        return json.dumps(value, default=str).encode()
+        return json.dumps(value).encode()
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, (str, int, float, bool, list, dict)):
+    """Return a value as JSON can express it, with whatever it contains."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, bool)):
         return cast("Any", value)
+    if isinstance(value, int):
+        return int(value) if abs(value) < _TOO_LONG else hex(value)
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[Any, Any]", value).items()
+        return {str(key): _plain(item) for key, item in entries}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in cast("Iterable[Any]", value)]
+    if isinstance(value, (bytes, bytearray)):
+        return value.decode("utf-8", "backslashreplace")
     # numpy's arrays and numbers
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     if hasattr(value, "to_list"):  # a list in Polars
-        return value.to_list()
-    return None if type(value).__name__ in ("NaTType", "NAType") else value
+        return _plain(value.to_list())
+    return None if type(value).__name__ in ("NaTType", "NAType") else str(value)
+
+
+# Python refuses to convert longer numbers to text.
+_TOO_LONG = 10**4_000
 
 
 def pyarrow(module: str) -> Any:
