@@ -6,12 +6,16 @@ import json
 import os
 import random
 import signal
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from resay import ConfigurationError, Guard
-from resay.batch import Local, run_batch
+from resay.batch import Local, RowScorer, run_batch
+from resay.batch.rows import Row
+from resay.batch.scoring import Scored
 from support.batch import (
     JUDGED,
     NGRAM,
@@ -102,6 +106,28 @@ print(summary.stopped)
     assert set(calls_of(log)) == {4, 5}
     assert (summary.tally.rows, summary.new, summary.stopped) == (6, 2, None)
     assert [row["name"] for row in lines_of(out)] == [row["name"] for row in rows]
+
+
+@pytest.mark.parametrize("system", ["any", "without pthread_kill"])
+def test_a_run_that_does_not_end_by_itself_is_interrupted(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    if system != "any":
+        monkeypatch.delattr(signal, "pthread_kill")
+    monkeypatch.setattr("resay.batch.run._GRACE_S", 0.0)
+
+    def stuck(scorer: RowScorer, rows: Iterator[Row]) -> Iterator[list[Scored]]:
+        yield scorer.score([next(rows)])
+        signal.raise_signal(signal.SIGINT)
+        for _ in range(1000):
+            threading.Event().wait(0.01)
+        raise AssertionError("not interrupted")
+
+    out = tmp_path / "out.jsonl"
+    summary = run_batch(Guard(NGRAM), source, out, engine=stuck)
+    assert summary.stopped == "interrupted"
+    run_batch(Guard(NGRAM), source, out, engine=Local(1), resume=True)
+    assert len(lines_of(out)) == 60
 
 
 @pytest.mark.parametrize("limit", [{"max_calls": 30}, {"max_cost_usd": 0.030}])

@@ -403,6 +403,28 @@ password: *secret
     assert "secret" not in "\n".join(lines(text, KEY="sk-secret"))
 
 
+@pytest.mark.parametrize(
+    ("value", "secret"),
+    [
+        ("${KEY}:Scorer", "sk-secret-4711"),
+        ("${KEY}.scorers:Scorer", "sk-secret-4711"),
+        ("acme.${KEY}:Scorer", "sk-secret-4711"),
+        ("json:${KEY}", "sk_secret_4711"),
+        ("json:loads.${KEY}", "sk_secret"),
+        ("${KEY}", "sk-secret-4711:Scorer"),
+        ("${KEY}", "json:secret_4711"),
+        ("${KEY}:x", "sk1"),
+        ("${KEY}:x:y", "sk-secret"),
+        ("x${KEY}:x", "sk-secret"),
+    ],
+)
+def test_an_import_path_from_a_variable_stays_out_of_messages(value, secret):
+    found = "\n".join(lines(f"chain: [{{method: '{value}'}}]", KEY=secret))
+    assert found.startswith("p.yaml:1: chain[0].method: ")
+    for part in secret.split(":"):
+        assert part in ("json", "Scorer") or part not in found
+
+
 @given(
     st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=8, max_size=30).map("sk-{}".format),
     st.sampled_from(

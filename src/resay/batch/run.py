@@ -12,6 +12,7 @@ separated by tabs, and then the row itself as JSON.
 
 from __future__ import annotations
 
+import _thread
 import hashlib
 import heapq
 import json
@@ -25,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
@@ -43,6 +45,8 @@ _WRITTEN_AT_ONCE = 1_000_000
 _SYNC_S = 1.0
 _GRACE_S = 1.2
 _FORMAT = 1
+# Windows would write a line end as two bytes.
+_NEW_FILE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 
 Stopped = Literal["interrupted", "budget"]
 
@@ -330,11 +334,15 @@ class _Run:
 @contextmanager
 def _interrupts(stopping: threading.Event) -> Generator[None, None, None]:
     """Make Ctrl-C or SIGTERM stop new rows, and a moment later, or on a repeat, the run."""
-    # In other threads, and on Windows, Ctrl-C ends the run at once.
-    if threading.current_thread() is not threading.main_thread() or os.name != "posix":
+    # Only the main thread receives signals.
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     main = threading.main_thread().ident or 0
+    interrupt = _thread.interrupt_main
+    # It also interrupts a system call that the main thread waits in; Windows does not have it.
+    if hasattr(signal, "pthread_kill"):
+        interrupt = partial(signal.pthread_kill, main, signal.SIGINT)
     timers: list[threading.Timer] = []
 
     def stop(number: int, _: FrameType | None) -> None:
@@ -342,7 +350,7 @@ def _interrupts(stopping: threading.Event) -> Generator[None, None, None]:
             raise KeyboardInterrupt
         stopping.set()
         # Rows in progress have a moment to finish.
-        timer = threading.Timer(_GRACE_S, signal.pthread_kill, (main, signal.SIGINT))
+        timer = threading.Timer(_GRACE_S, interrupt)
         timer.daemon = True
         timers.append(timer)
         timer.start()
@@ -490,8 +498,7 @@ class _Folder:
         self._synced = time.monotonic()
 
     def _begin_journal(self) -> None:
-        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_APPEND
-        self._file = os.open(self._journal, flags, 0o644)
+        self._file = os.open(self._journal, _NEW_FILE | os.O_APPEND, 0o644)
         self._size = 0
 
     def _recover(self) -> None:
@@ -603,7 +610,7 @@ def _read_each(file: IO[bytes], places: Sequence[tuple[int, int, int]]) -> Itera
 def _write_whole(path: Path, data: Iterable[bytes]) -> None:
     """Write a file atomically."""
     new = path.with_name(f"{path.name}.part-new")
-    file = os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o644)
+    file = os.open(new, _NEW_FILE, 0o644)
     try:
         for piece in data:
             _write_all(file, piece)

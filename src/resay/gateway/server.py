@@ -309,7 +309,9 @@ def listener(host: str, port: int, *, shared: bool = False) -> socket.socket:
         # asyncio disables Nagle's algorithm only if the protocol is given explicitly.
         found = socket.socket(family, kind, protocol)
         try:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # On Windows it would let another program take the port over.
+            if os.name == "posix":
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if shared:
                 found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             found.bind(address)

@@ -268,6 +268,7 @@ _SIZES: Mapping[str, str] = {
 _MISSING = frozenset({"missing", MISSING_TAG})
 _CHOICES = frozenset({"literal_error", "enum"})
 _QUOTED = re.compile(r"'([^']*)'")
+_PART = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,7 +416,22 @@ def _validator_message(details: ErrorDetails, path: Path, document: Document) ->
     text = " ".join(text.replace("Input should be", "must be").split())
     for secret in _secrets(document):
         text = text.replace(secret, "***")
+    for part in _parts_from_environment(path, document):
+        text = re.sub(rf"(?<!\w){re.escape(part)}(?!\w)", "***", text)
     return text or "is not valid"
+
+
+def _parts_from_environment(path: Path, document: Document) -> list[str]:
+    """Return the parts of a value that only its variables contain, such as a module's name.
+
+    A message about `package.module:name` names the module and the name separately.
+    """
+    position = document.positions.get(path)
+    if position is None or position.written is None:
+        return []
+    parts = _PART.findall(str(_value_at(path, document.data)))
+    written = _PART.findall(position.written)
+    return sorted((part for part in parts if part not in written), key=len, reverse=True)
 
 
 def _quotes_hint(kind: str, path: Path, document: Document) -> str:
