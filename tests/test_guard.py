@@ -467,3 +467,45 @@ async def test_what_is_left_of_many_checks_is_cancelled() -> None:
     await begun.wait()
     await found.aclose()
     assert cancelled > 0
+
+
+class FromSettings:
+    """A provider that draws anew only if the request decodes with sampling."""
+
+    def __init__(self) -> None:
+        self.queries: list[Query] = []
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.queries.append(query)
+        is_greedy = "temperature" in str(query.params) or "top_k" in str(query.params)
+        year = 1900 if is_greedy else 1900 + len(self.queries)
+        return Completions((Completion(f"In {year}."),) * n)
+
+
+GREEDY = [
+    {"temperature": 1e-7},
+    {"top_k": 1},
+    {"options": {"temperature": 0}},
+    {"extra_body": {"generation_config": {"top_k": 1}}},
+]
+
+
+@pytest.mark.parametrize("params", GREEDY)
+async def test_samples_of_a_greedy_answer_are_drawn_anew(params: dict[str, Any]) -> None:
+    provider = FromSettings()
+    guard = Guard({"chain": [{"method": "facts"}]}, model=MODEL, provider=provider)
+    answer = await guard.aask("When did the Corvel bridge open?", **params)
+    assert answer.response == "In 1900."
+    assert answer.verdict.decision == "flagged"
+
+
+@pytest.mark.parametrize("params", GREEDY)
+async def test_a_policy_that_draws_copies_is_inconclusive(params: dict[str, Any]) -> None:
+    policy = {"chain": [{"method": "facts"}], "sampling": {"params": params}}
+    guard = Guard(policy, model=MODEL, provider=FromSettings())
+    verdict = (await guard.aask("When did the Corvel bridge open?", **params)).verdict
+    assert verdict.decision == "inconclusive"
+    assert "a fixed seed or greedy decoding" in verdict.reason

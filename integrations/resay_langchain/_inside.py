@@ -30,9 +30,9 @@ from pydantic import ConfigDict
 from resay.adapters.models import (
     FRESH_ANSWER,
     ONE_PLAIN_ANSWER,
-    default_of,
     with_defaults,
     with_fields,
+    with_sampling_on,
 )
 from resay.adapters.policies import refuse_without_writer
 from resay.core.query import Query
@@ -316,11 +316,10 @@ def _not_streaming(model: Model) -> Model:
 
 
 def _fresh(model: Model) -> Model:
-    model = with_defaults(_not_streaming(model), FRESH_ANSWER)
+    model = with_sampling_on(with_defaults(_not_streaming(model), FRESH_ANSWER))
     changes: dict[str, Any] = {"cache": False}
-    if getattr(model, "temperature", None) == 0:
-        # A default of 0 would not do either; None leaves the parameter out of the request.
-        changes["temperature"] = default_of(model, "temperature") or None
+    if isinstance(inner := getattr(model, "llm", None), BaseLanguageModel):
+        changes["llm"] = _fresh(cast("Model", inner))
     if kwargs := getattr(model, "model_kwargs", None):
         changes["model_kwargs"] = dict(Query((), None, kwargs).for_sampling().params)
     return with_fields(model, changes)

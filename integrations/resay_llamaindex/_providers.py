@@ -28,6 +28,7 @@ from resay.adapters.models import (
     tool_name,
     with_defaults,
     with_fields,
+    with_sampling_on,
 )
 from resay.adapters.threads import BLOCKING, CallStyle, in_thread, read_in_threads
 from resay.adapters.upstream import (
@@ -271,7 +272,7 @@ def for_sampling(llm: LLM, sampling: Sampling) -> LLM:
     if isinstance(llm, StructuredLLM):
         inside = for_sampling(llm.llm, sampling)
         return with_fields(llm, {"llm": inside, "callback_manager": CallbackManager([])})
-    fresh = with_defaults(llm, FRESH_ANSWER)
+    fresh = with_sampling_on(with_defaults(llm, FRESH_ANSWER))
     changes: dict[str, Any] = dict(counted())
     if further := getattr(llm, "additional_kwargs", None):
         changes["additional_kwargs"] = _fresh_kwargs(further, sampling)
@@ -298,8 +299,6 @@ def sampling_kwargs(kwargs: Mapping[str, Any], llm: LLM, sampling: Sampling) -> 
 
 def _fresh_kwargs(kwargs: Mapping[str, Any], sampling: Sampling) -> dict[str, Any]:
     fresh = dict(Query((), None, kwargs).for_sampling().params)
-    if too_cold(fresh.get("temperature")):
-        del fresh["temperature"]
     if "temperature" in fresh and sampling.temperature is not None:
         fresh["temperature"] = sampling.temperature
     return {k: v for k, v in fresh.items() if k not in _CACHES}

@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from resay.adapters.upstream import UnmappedError
+from resay.core.decoding import is_greedy, with_sampling
 from resay.core.logprobs import field_of
 from resay.providers.apis.base import mapping
 
@@ -32,6 +33,21 @@ def with_fields(model: M, changes: Mapping[str, Any]) -> M:
 def with_defaults(model: M, names: Iterable[str]) -> M:
     """Return a copy of a model with the default values of some fields."""
     return with_fields(model, {name: default_of(model, name) for name in names})
+
+
+def with_sampling_on(model: M) -> M:
+    """Return a copy of a model whose fields select no greedy decoding and no seed."""
+    params: dict[str, Any] = {}
+    for name in type(model).model_fields:
+        value = getattr(model, name)
+        if isinstance(value, (str, int, float, Mapping)):
+            params[name] = value
+    drawn = with_sampling(params)
+    changes = {name: value for name, value in drawn.items() if params.get(name) != value}
+    for name in params.keys() - drawn.keys():
+        default = default_of(model, name)
+        changes[name] = None if is_greedy({name: default}) else default
+    return with_fields(model, changes)
 
 
 def default_of(model: BaseModel, name: str) -> Any:

@@ -53,6 +53,7 @@ from resay.adapters.upstream import (
     is_about_parameters,
     sample_of,
 )
+from resay.core.decoding import is_greedy
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import HallucinationBlocked
@@ -447,7 +448,7 @@ class Relay:
             first: The index of the first one to check.
         """
         query = request.query
-        cold = query.params.get("temperature") == 0
+        copies = is_greedy(query.params)
 
         async def check(place: int) -> Answer:
             spent = usage if place == 0 else Usage()
@@ -457,8 +458,8 @@ class Relay:
                 return await self.guard.aask_with(
                     query,
                     self._sources(request, main, upstream),
-                    # At a temperature of 0 they are all the same.
-                    samples=[] if cold else [sample_of(other, query) for other in others],
+                    # By greedy decoding they are all the same.
+                    samples=[] if copies else [sample_of(other, query) for other in others],
                 )
             except HallucinationBlocked:
                 raise

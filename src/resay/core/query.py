@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from resay.core.decoding import with_sampling
 from resay.errors import ConfigurationError
 
 Message = Mapping[str, Any]
@@ -264,12 +265,13 @@ class Query:
     ) -> Query:
         """Return the query for drawing a sample of the same question.
 
-        A temperature of 0 for the main call is left out: at 0 all samples would be the same text,
-        and every model accepts the omission, but not every model accepts a higher value.
+        Greedy decoding and seeds are left out, under whichever name, because all samples would be
+        the same text: a temperature of 0 or close to it, `top_k: 1`, beams and the like. Every
+        model accepts the omission of a temperature, but not every model accepts a higher one.
 
         Args:
             model: Ask this model instead; only parameters that describe the answer are sent to it.
-            temperature: Use this temperature; None keeps the caller's unless that is 0.
+            temperature: Use this temperature; None keeps the caller's unless that is greedy.
             params: Additional parameters for samples; they override those of the query.
 
         Returns:
@@ -281,8 +283,7 @@ class Query:
             for name, value in self.params.items()
             if name not in MAIN_CALL_ONLY and (name in _FOLLOWING or not elsewhere)
         }
-        if kept.get("temperature") == 0:
-            del kept["temperature"]
+        kept = with_sampling(kept)
         if temperature is not None:
             kept["temperature"] = temperature
         asked = {**kept, **(params or {})}

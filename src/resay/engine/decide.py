@@ -353,10 +353,10 @@ class Decider:
                 f"; failed: {failed}" if failed else ""
             )
         # Small objects may well be identical; prose may not.
-        if samples.all_identical and not self._structured:
+        if samples.all_identical and (samples.are_fixed or not self._structured):
             return (
                 f"all {len(samples)} samples are identical, so their agreement proves nothing;"
-                " check for a cache, a fixed seed or a temperature of 0"
+                " check for a cache, a fixed seed or greedy decoding, such as a temperature of 0"
             )
         return None
 

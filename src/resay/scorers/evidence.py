@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from resay._internal.event_loops import compute
+from resay.core.decoding import is_fixed
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Splitter
 from resay.core.query import Message, Query
@@ -262,15 +263,18 @@ class Samples:
     def all_identical(self) -> bool:
         """Whether there are several samples and all are copies of one answer.
 
-        They are if all have the same text, and were drawn at a temperature of 0 or with a seed, or
-        are long: independent answers of more than a few words never repeat byte for byte, but
+        They are if all have the same text, and were drawn by greedy decoding or with a seed, or are
+        long: independent answers of more than a few words never repeat byte for byte, but
         "Paris." does.
         """
         if len(self._items) < 2 or self._differ:
             return False
-        params: Mapping[str, Any] = self._source.query.params if self._source else {}
-        fixed = params.get("temperature") == 0 or params.get("seed") is not None
-        return fixed or len(self._items[0].text) > _SHORT_CHARS
+        return self.are_fixed or len(self._items[0].text) > _SHORT_CHARS
+
+    @property
+    def are_fixed(self) -> bool:
+        """Whether the samples are drawn by greedy decoding or with a seed."""
+        return self._source is not None and is_fixed(self._source.query.params)
 
 
 @dataclass(slots=True)
@@ -432,7 +436,7 @@ class Judge:
         Its queries are marked as `varied`, for providers that know the judge's own settings.
 
         Args:
-            temperature: The temperature; None for the judge's own unless that is 0.
+            temperature: The temperature; None for the judge's own unless that is greedy.
         """
         return replace(self, query=self.query.for_sampling(temperature=temperature))
 

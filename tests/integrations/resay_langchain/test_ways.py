@@ -73,6 +73,25 @@ async def test_the_same_is_asked_both_ways(plain, provider):
     assert natively[0]["temperature"] == 0.4
 
 
+GREEDY = {"top_p": 0.0, "temperature": 1e-7, "extra_body": {"top_k": 1, "user_id": "u"}}
+
+
+@pytest.mark.parametrize("way", ["litellm", "native"])
+@pytest.mark.parametrize("by", ["field", "binding"])
+async def test_samples_are_not_decoded_greedily(plain, provider, way, by):
+    if by == "binding":
+        model = plain.bind(**GREEDY)
+    else:
+        model = plain.model_copy(update=GREEDY)
+    await guard(PROMPT | model, policy(way, start="after")).ainvoke({"question": MADE_UP})
+    main, *samples = bodies(provider)
+    assert (main["top_p"], main["temperature"], main["top_k"]) == (0.0, 1e-7, 1)
+    assert samples
+    for sample in samples:
+        assert not {"top_p", "temperature", "top_k"} & sample.keys()
+        assert sample["user_id"] == "u"
+
+
 async def test_judges_go_the_way_of_the_samples(plain, provider):
     await GuardedChatModel(plain, policy("auto", JUDGED)).ainvoke(MADE_UP)
     assert provider.calls == 1 + 1 + N

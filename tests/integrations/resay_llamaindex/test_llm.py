@@ -233,6 +233,14 @@ async def test_samples_are_free_where_the_main_call_is_not(call, make_llm, provi
     assert not [s for s in samples if "seed" in s or "store" in s]
 
 
+async def test_samples_are_not_decoded_greedily(call, make_llm, provider):
+    llm = make_llm(additional_kwargs={"top_p": 0.0, "extra_body": {"top_k": 1, "user_id": "u"}})
+    await call(GuardedLLM(llm, UNJUDGED), "chat", ask(MADE_UP))
+    greedy = [body for body in bodies(provider) if "top_k" in body or "top_p" in body]
+    assert len(greedy) == 1
+    assert [body["user_id"] for body in bodies(provider)] == ["u"] * (1 + N)
+
+
 async def test_the_policy_says_how_to_sample(call, make_llm, provider):
     sampling = NATIVE | {"temperature": 0.7, "params": {"max_tokens": 50}}
     llm = make_llm(additional_kwargs={"temperature": 0.3})

@@ -210,6 +210,8 @@ def test_a_sample_is_the_same_request_without_what_nobody_reads():
     assert body == request_of(**told)
     request = MESSAGES.read(request_of(temperature=0))
     assert "temperature" not in MESSAGES.sample(request, request.query.for_sampling(), 1)
+    assert sampled(top_k=1, top_p=0, extra={"seed": 1, "x": 2}) == request_of(extra={"x": 2})
+    assert sampled({"top_k": 3}, top_k=1)["top_k"] == 3
 
 
 def test_what_the_policy_changes_is_asked_by_the_apis_own_names():

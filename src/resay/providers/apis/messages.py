@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from resay.core.decoding import with_sampling
 from resay.core.query import Message, Query
 from resay.core.references import Citation
 from resay.core.usage import Usage
@@ -205,6 +206,7 @@ def sample_request(request: Request, query: Query) -> Body:
     A thinking model gets only the caller's own, because any value but 1 is refused.
     """
     kept = {k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY}
+    kept = with_sampling(kept)
     changed = changes(request.query.params, query.params)
     if changed.get("temperature") is not None and _thinks(kept):
         del changed["temperature"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from resay.core.decoding import with_sampling
 from resay.core.query import Message, Query
 from resay.core.usage import Usage
 from resay.providers.apis import responses_answer
@@ -215,6 +216,7 @@ def sample_request(request: Request, query: Query) -> Body:
     stored is a branch that nobody else sees.
     """
     kept = {k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY}
+    kept = with_sampling(kept)
     reasoning = mapping(kept.get("reasoning"))
     if reasoning:
         kept["reasoning"] = {k: v for k, v in reasoning.items() if k not in _SUMMARIES}
