@@ -7,7 +7,7 @@ import anyio
 import httpx
 import pytest
 
-from resay.gateway import GatewayLimits
+from resay.gateway import Gateway, GatewayConfig, GatewayLimits, serving
 from resay.gateway.admission import Admission, OverloadError
 from simulation import Hang, SimulatedProvider
 from support.gateway import CHAT, POLICY, Gateways, Served, received
@@ -62,6 +62,19 @@ def test_headers_that_do_not_come_are_not_waited_for(gateways: Gateways, sent: b
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
         connection.sendall(b"GET /he")
         assert b"HTTP" not in received(connection)
+
+
+def test_the_limits_of_the_file_hold_without_being_passed(gateways: Gateways) -> None:
+    limits = {"connections": 1, "header_s": 0.1}
+    config = GatewayConfig.of({"upstream": {"url": gateways.upstream}, "limits": limits})
+    with serving(Gateway(config)) as url:
+        served = Served(url, Gateway(config))
+        with served.connected() as connection:
+            connection.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: [::1]\r\n")
+            assert received(connection) == b""
+        with served.connected(), served.connected() as second:
+            second.sendall(b"GET /healthz HTTP/1.1\r\nHost: [::1]\r\n\r\n")
+            assert received(second).startswith(b"HTTP/1.1 503 ")
 
 
 def test_headers_that_are_too_long_are_refused(gateways: Gateways) -> None:

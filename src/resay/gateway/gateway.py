@@ -49,7 +49,7 @@ from resay.gateway.calls import (
     run_until_disconnect,
 )
 from resay.gateway.checking import Handler, Reply, Shared, check, rate
-from resay.gateway.config import ClientKey, GatewayConfig
+from resay.gateway.config import ClientKey, GatewayConfig, GatewayLimits
 from resay.gateway.guarding import (
     UNGUARDED,
     GuardedRequest,
@@ -667,6 +667,11 @@ class Gateway:
             state_members=None if state is None else lambda: state.members,
             policy_versions=None if state is None else lambda: max(1, len(state.notes)),
         )
+
+    @property
+    def limits(self) -> GatewayLimits:
+        """The limits of its configuration."""
+        return self._config.limits
 
     @property
     def ready(self) -> bool:

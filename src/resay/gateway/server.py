@@ -355,7 +355,7 @@ def serving(gateway: Gateway, limits: GatewayLimits | None = None) -> Generator[
 
     Args:
         gateway: The gateway.
-        limits: Its limits.
+        limits: Its limits; None for those of its configuration.
 
     Yields:
         Its base URL, without a path.
@@ -365,7 +365,7 @@ def serving(gateway: Gateway, limits: GatewayLimits | None = None) -> Generator[
     """
     listening = listener("127.0.0.1", 0)
     started: Future[None] = Future()
-    server = _server(gateway, limits or GatewayLimits(), lambda: started.set_result(None))
+    server = _server(gateway, limits or gateway.limits, lambda: started.set_result(None))
     thread = threading.Thread(target=_run, args=(gateway, server, listening, started), daemon=True)
     thread.start()
     try:
