@@ -150,6 +150,10 @@ def test_probabilities_of_tokens_are_looked_at(gateways: Gateways) -> None:
     message = problem(check(served, broken))
     assert "logprobs" in message
     assert "secret-word" not in message
+    beyond = {"token": "b", "logprob": -(10**400)}
+    for odd in (beyond, {"token": "The", "logprob": -1, "top_logprobs": [beyond]}):
+        answer = check(served, {**body, "logprobs": [odd]})
+        assert answer.status_code in (200, 400), odd
 
 
 def test_objects_are_checked_by_their_fields(gateways: Gateways) -> None:

@@ -136,9 +136,14 @@ def _bytes_in(entry: object) -> tuple[int, ...] | None:
 
 
 def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value)
+    try:
+        number = float(value)
+    # An integer beyond the range of a float.
+    except OverflowError:
+        return None
+    return None if math.isnan(number) else number
 
 
 def _list_in(holder: object, name: str) -> Sequence[object]:

@@ -53,6 +53,7 @@ from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
 from resay.providers.base import Provider, Sources
 from resay.providers.shared_limits import SharedState
 from resay.reporting.journal import Entry, Feedback, Journal, JournalError, Rating, TooManyError
+from resay.reporting.journal.feedback import MAX_CLAIM
 
 _HEADER = b"x-litellm-call-id"
 _FORM = re.compile(r"resay\.([0-9]{1,12})\.[0-9a-f]{16}\.([0-9a-f]{32})")
@@ -530,6 +531,7 @@ class FeedbackRequest(Strict):
     claim: int | None = Field(
         default=None,
         ge=0,
+        le=MAX_CLAIM,
         description="The index of the rated claim in the verdict's `claims`, or of the sentence if"
         " the verdict has no claims; null to rate the whole.",
     )

@@ -18,6 +18,8 @@ About = Literal["verdict", "answer"]
 """The subject of a rating: the check's verdict, or the model's answer."""
 Source = Literal["dashboard", "api", "terminal", "csv", "code"]
 DrawnBy = Literal["random", "uncertainty"]
+MAX_CLAIM = 999_999
+"""The largest index of a claim; larger ones do not fit every database."""
 _NOTE_CHARS = 2000
 _WHOLE = -1
 
@@ -54,8 +56,8 @@ class Feedback:
             raise ValueError(f"a rating must be right, wrong or unsure, not {self.rating!r}")
         if self.about not in ("verdict", "answer"):
             raise ValueError(f"`about` must be verdict or answer, not {self.about!r}")
-        if self.claim is not None and not 0 <= self.claim < 1_000_000:
-            raise ValueError(f"a claim's index must be at least 0, not {self.claim!r}")
+        if self.claim is not None and not 0 <= self.claim <= MAX_CLAIM:
+            raise ValueError(f"a claim's index must be from 0 to {MAX_CLAIM}, not {self.claim!r}")
         if not (isfinite(self.time) and self.time >= 0):
             raise ValueError(f"seconds must be finite and not negative, not {self.time!r}")
 
