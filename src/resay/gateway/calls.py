@@ -324,6 +324,8 @@ async def run_until_disconnect(
 
 
 _COMMENT = b": the answer is being checked\n\n"
+# Statuses of responses without content (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5).
+_WITHOUT_CONTENT = frozenset({204, 205, 304})
 
 
 class Outgoing:
@@ -378,9 +380,17 @@ class Outgoing:
         self.complete = last
 
     async def send_complete(self, status: int, headers: Headers, body: bytes) -> None:
-        """Send an answer in one piece."""
-        length = (b"content-length", str(len(body)).encode())
-        await self.start(status, [*headers, length])
+        """Send an answer in one piece.
+
+        An answer that replaces one without content, such as a message in place of a withheld
+        answer, cannot have that one's status.
+        """
+        if status in _WITHOUT_CONTENT and body:
+            status = 200
+        # These end with their headers, and state no length.
+        if status not in (204, 304):
+            headers = [*headers, (b"content-length", str(len(body)).encode())]
+        await self.start(status, headers)
         await self.write(body, last=True)
 
     async def send_events(

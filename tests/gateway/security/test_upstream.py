@@ -45,6 +45,7 @@ STOP = event(words(None, delta={}, finish_reason="stop"))
 DONE = b"data: [DONE]\n\n"
 END = STOP + DONE
 MORE = event(words(f" So says {SECRET}."))
+BESIDE = b": %(s)b\nid: %(s)b\nretry: %(s)b\n%(s)b: 1\nevent: %(s)b x\n" % {b"s": SECRET.encode()}
 
 STREAMS = {
     "good": [FIRST, END],
@@ -67,6 +68,7 @@ STREAMS = {
     "nothing": [],
     "blank lines alone": [b"\n" * 5000, b"\r\n" * 5000],
     "comments alone": [b": nothing\n" * 5000, b"\n"],
+    "words beside an event": [BESIDE + FIRST, BESIDE + MORE, BESIDE + STOP, BESIDE + DONE],
     "names alone": [b"event: x\n\n" * 500, b"id: 1\nretry: 1\n\n", FIRST, END],
     "an error": [FIRST, event({"error": {"message": "no", "code": 500}})],
     "cut JSON": [FIRST, b'data: {"choices": [{"index": 0, "delta": {"conte\n\n', END],
@@ -170,6 +172,22 @@ def test_what_is_no_answer_is_said_to_be_none(
     if path != "/v1/files" or not says.startswith(b"HTTP/1.1 200"):
         assert answer.status in (502, 504)
         assert answer.error["message"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("status", ["204 No Content", "205 Reset Content"])
+def test_a_message_is_sent_in_place_of_no_content(
+    served: Served, upstream: Upstream, status: str, stream: bool
+) -> None:
+    upstream.says(http_response(b"", status=status))
+    answer = ask(served, {**ASKED, "stream": stream}, "x-resay-policy: hidden")
+    assert answer.status == 200
+    assert answer.header("x-resay-action") == "block"
+    assert json.loads(answer.body)["choices"][0]["message"]["content"]
+    # Where nothing takes its place, it stays as it is.
+    passed = ask(served, {**ASKED, "stream": stream}, "x-resay-policy: after")
+    assert passed.status == int(status[:3])
+    assert passed.body == b""
 
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/files"])

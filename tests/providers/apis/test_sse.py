@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.providers.apis import Event, EventReader
+from resay.providers.apis import Event, EventReader, encoded
 from support.apis import JSON, received, sent
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=12)
@@ -68,6 +68,23 @@ def test_names_data_and_comments_are_told_apart(end: str):
     found = received(end.join(lines).encode())
 
     assert found == [Event({"a": 1}, "greeting"), Event("[DONE]")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_nothing_but_names_and_data_is_passed_on(end: str):
+    hidden = [": secret", "id: secret", "retry: secret", "secret: secret", "secret", "event: a b"]
+    lines = ["event: secret", *hidden, "event: ping", *hidden[:5], 'data: {"a": 1}', ": secret", ""]
+
+    (event,) = received(end.join([*lines, ""]).encode())
+
+    assert encoded(event).splitlines() == [b"event: ping", b'data: {"a": 1}', b""]
+
+
+@given(streams(), CUTS)
+def test_what_is_passed_on_is_read_as_what_was_received(data: bytes, cuts: list[int]):
+    events = in_pieces(data, cuts)
+
+    assert received(sent(events)) == events
 
 
 def test_an_event_that_nothing_closes_is_found_at_the_end():

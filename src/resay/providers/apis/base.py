@@ -88,13 +88,16 @@ def as_json(value: object) -> str:
 
 
 _MARK = b"\xef\xbb\xbf"
+# Names of events, which are no place for words.
+_EVENT_NAME = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 _BLANK = frozenset({b"\n", b"\r\n", b"\r"})
 
 
 class EventReader:
     r"""Parse the events of a byte stream that may be split anywhere.
 
-    Comments, ids and retry times, which these APIs do not use, are ignored.
+    Comments, ids, retry times and unknown fields, which these APIs do not use, are left out of the
+    events, also as they are passed on: nobody checks what they say.
 
     Example:
         >>> reader = EventReader()
@@ -108,7 +111,7 @@ class EventReader:
         # A line may arrive in very many pieces: they are joined once, at its end.
         self._rest: list[bytes] = []
         self._begun = False
-        self._name: str | None = None
+        self._name_line = b""
         self._data: list[bytes] = []
         self._received: list[bytes] = []
 
@@ -136,23 +139,26 @@ class EventReader:
 
     def _read(self, lines: list[bytes]) -> list[Event]:
         events: list[Event] = []
-        for received in lines:
-            self._received.append(received)
+        for line in lines:
             if not self._begun:
                 # A byte order mark may precede the stream, and is not part of it.
-                self._begun, received = True, received.removeprefix(_MARK)
-            if received.startswith(b"data:"):
-                self._data.append(received[5:].rstrip(b"\r\n"))
-            elif received in _BLANK:
-                events += self._close()
-            elif received.startswith(b"event:"):
-                name = received[6:].decode("utf-8", "replace")
-                self._name = name.rstrip("\r\n").removeprefix(" ")
+                self._begun, line = True, line.removeprefix(_MARK)
+            if line.startswith(b"data:"):
+                self._received.append(line)
+                self._data.append(line[5:].rstrip(b"\r\n"))
+            elif line in _BLANK:
+                events += self._close(line)
+            elif line.startswith(b"event:"):
+                name = line[6:].strip()
+                # As with all fields but `data`, the last one counts.
+                self._name_line = line if _EVENT_NAME.fullmatch(name) else b""
         return events
 
-    def _close(self) -> list[Event]:
-        name, data, received = self._name, self._data, b"".join(self._received)
-        self._name, self._data, self._received = None, [], []
+    def _close(self, blank: bytes) -> list[Event]:
+        name = self._name_line[6:].strip().decode() or None
+        data = self._data
+        received = b"".join([self._name_line, *self._received, blank])
+        self._name_line, self._data, self._received = b"", [], []
         if not data:
             return []
         lines = [line.removeprefix(b" ").decode("utf-8", "replace") for line in data]
