@@ -275,12 +275,14 @@ class Relay:
             check fails, for clients that count a stream's cost as it is read. An answer whose check
             is cut short by the deadline or a bug then passes unchecked, unless the policy says
             `on_error: block`.
+        shows_draft: Whether the client may see the text that a regenerated answer replaces.
         on_answer: Called with each answer that is sent.
     """
 
     guard: Guard
     api: Api
     to_the_end: bool = field(default=False, kw_only=True)
+    shows_draft: bool = field(default=True, kw_only=True)
     on_answer: Callable[[Answer], None] = field(default=_ignore, kw_only=True)
 
     def read(self, body: Body, *, tenant: str | None = None) -> Request:
@@ -417,7 +419,7 @@ class Relay:
             response = self.api.without_logprobs(response)
         for answer in answers:
             self.on_answer(answer)
-        return self._with_outcomes(response, [outcome_of(a, stops=self._stops) for a in answers])
+        return self._with_outcomes(response, [self._convert(answer) for answer in answers])
 
     def _with_outcomes(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
         # A response that is no object has no place for a verdict.
@@ -425,9 +427,9 @@ class Relay:
             return response
         return self.api.answered(response, outcomes)
 
-    @property
-    def _stops(self) -> bool:
-        return withheld_stops(self.guard.policy)
+    def _convert(self, answer: Answer) -> Outcome:
+        stops = withheld_stops(self.guard.policy)
+        return outcome_of(answer, stops=stops, shows_draft=self.shows_draft)
 
     async def _check_each(
         self,
@@ -534,7 +536,7 @@ class Relay:
     ) -> AsyncGenerator[Events]:
         seen: list[Event] = []
         shaping = self._shaping(seen)
-        first = FirstOfStream(self.api, events, stops=self._stops)
+        first = FirstOfStream(self.api, events, convert=self._convert)
         main = OpenedProvider(self.api, first.events(), seen)
         async with aclosing(self._parts(request, main, upstream)) as parts:
             async for part in parts:
@@ -582,7 +584,7 @@ class Relay:
     async def _guard_one_to_the_end(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
-        first = FirstOfStream(self.api, events, stops=self._stops)
+        first = FirstOfStream(self.api, events, convert=self._convert)
         async with Incoming(first.events()) as incoming:
             shaping = self._shaping(incoming.seen)
             main = OpenedProvider(self.api, incoming.events(), [])
@@ -646,13 +648,15 @@ class Relay:
                         parts = [(0, event)]
                     of_all += [] if parts else [event]
                     for place, own in parts:
-                        one = coming.setdefault(place, OneOfSeveral(self.api, stops=self._stops))
+                        one = coming.setdefault(
+                            place, OneOfSeveral(self.api, convert=self._convert)
+                        )
                         given = one.add(own, passes_on=passes_on)
                         passed += [self.api.with_index(event, place) for event in given]
                 yield [self._stripped(request, event) for event in passed]
         usage = usage_of(self.api, of_all)
         if not coming:
-            coming[0] = OneOfSeveral(self.api, stops=self._stops)
+            coming[0] = OneOfSeveral(self.api, convert=self._convert)
             for event in of_all:
                 coming[0].add(event, passes_on=False)
             passes_on, of_all = False, []
@@ -676,7 +680,7 @@ class Relay:
 
     def _shaping(self, seen: list[Event]) -> Shaping:
         can_change = self.guard.policy.can_withhold
-        return Shaping(self.api, seen, can_change=can_change, stops=self._stops)
+        return Shaping(self.api, seen, can_change=can_change, convert=self._convert)
 
     async def _parts(
         self, request: Request, main: OpenedProvider, upstream: Upstream

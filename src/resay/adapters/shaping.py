@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -16,17 +16,24 @@ from resay.providers.apis import Api, Body, Event, Outcome
 from resay.providers.base import Chunk, Completion, Gathered
 
 
-def outcome_of(answer: Answer, *, stops: bool = False) -> Outcome:
+def outcome_of(answer: Answer, *, stops: bool = False, shows_draft: bool = True) -> Outcome:
     """Return the outcome of an answer in the form that the APIs accept.
 
     Args:
         answer: The answer.
         stops: Whether a withheld answer ends like a completed one.
+        shows_draft: Whether the verdict on a regenerated answer contains the text that it replaces.
     """
-    data = verdict_data(answer.verdict, answer.action)
+    verdict = answer.verdict
+    if verdict.regeneration is not None and answer.regenerated and not shows_draft:
+        verdict = replace(verdict, regeneration=verdict.regeneration.without_draft())
+    data = verdict_data(verdict, answer.action)
     replaced = answer.blocked or answer.regenerated
     text = answer.text if replaced else None
     return Outcome(data, text, complete=answer.regenerated, stops=stops)
+
+
+Convert = Callable[[Answer], Outcome]
 
 
 def unchecked_outcome(reason: str) -> Outcome:
@@ -67,15 +74,20 @@ class Shaping:
         api: The API of the stream.
         seen: The provider's events so far, which their reader appends to.
         can_change: Whether the rest of a partly sent answer may be withheld or rewritten.
-        stops: Whether a withheld answer ends like a completed one.
+        convert: Returns the outcome of an answer.
     """
 
     def __init__(
-        self, api: Api, seen: list[Event], *, can_change: bool = False, stops: bool = False
+        self,
+        api: Api,
+        seen: list[Event],
+        *,
+        can_change: bool = False,
+        convert: Convert = outcome_of,
     ) -> None:
         self._api = api
         self._all = seen
-        self._stops = stops
+        self._convert = convert
         self._hides_output = False
         self._can_change = can_change
         self._held: list[Event] = []
@@ -218,7 +230,7 @@ class Shaping:
         return [event for event in rest if event is not None]
 
     def _last(self, answer: Answer) -> list[Event]:
-        outcome = outcome_of(answer, stops=self._stops)
+        outcome = self._convert(answer)
         if self._passes_on:
             return self._api.ending(self._held, {0: outcome})
         if outcome.message is not None:
@@ -267,10 +279,10 @@ class PassedOn:
 class OneOfSeveral:
     """One of several answers in a stream."""
 
-    def __init__(self, api: Api, *, stops: bool = False) -> None:
+    def __init__(self, api: Api, *, convert: Convert = outcome_of) -> None:
         self._api = api
         self._seen: list[Event] = []
-        self._shaping = Shaping(api, self._seen, stops=stops)
+        self._shaping = Shaping(api, self._seen, convert=convert)
         self._gathered = Gathered()
 
     def add(self, event: Event, *, passes_on: bool) -> list[Event]:
@@ -327,18 +339,22 @@ class FirstOfStream:
     Args:
         api: The API of the stream.
         events: The stream, in groups of events that arrived together. It is closed at the end.
-        stops: Whether a withheld answer ends like a completed one.
+        convert: Returns the outcome of an answer.
 
     Attributes:
         others: The other answers by their index, as far as they arrived.
     """
 
     def __init__(
-        self, api: Api, events: AsyncGenerator[Sequence[Event]], *, stops: bool = False
+        self,
+        api: Api,
+        events: AsyncGenerator[Sequence[Event]],
+        *,
+        convert: Convert = outcome_of,
     ) -> None:
         self._api = api
         self._events = events
-        self._stops = stops
+        self._convert = convert
         self._place: int | None = None
         self.others: dict[int, OneOfSeveral] = {}
 
@@ -361,7 +377,7 @@ class FirstOfStream:
             if place == self._place:
                 found.append(event if len(parts) == 1 and place == 0 else own)
             else:
-                kept = self.others.setdefault(place, OneOfSeveral(self._api, stops=self._stops))
+                kept = self.others.setdefault(place, OneOfSeveral(self._api, convert=self._convert))
                 kept.add(own, passes_on=False)
         return found
 

@@ -163,13 +163,22 @@ class Regeneration:
     conflicts: tuple[str, ...] = ()
     by: Literal["documents", "samples"] = "documents"
 
-    def without_content(self) -> Regeneration:
-        """Return a copy without the text of answers, searches and documents."""
+    def without_draft(self) -> Regeneration:
+        """Return a copy without the words of the first answer."""
         return replace(
             self,
+            # Search queries contain words of the answer.
             attempts=tuple(replace(attempt, queries=()) for attempt in self.attempts),
             draft="",
-            edits=tuple(replace(edit, before="", after="") for edit in self.edits),
+            edits=tuple(replace(edit, before="") for edit in self.edits),
+        )
+
+    def without_content(self) -> Regeneration:
+        """Return a copy without the text of answers, searches and documents."""
+        bare = self.without_draft()
+        return replace(
+            bare,
+            edits=tuple(replace(edit, after="") for edit in bare.edits),
             sources=tuple(replace(source, text="", metadata={}) for source in self.sources),
         )
 

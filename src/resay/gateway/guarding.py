@@ -214,7 +214,13 @@ class GuardedRequest:
     def __post_init__(self) -> None:
         self._ids: list[str] = []
         self._answers: list[Answer] = []
-        self._relay = Relay(self.context.guard, self.context.api, on_answer=self._record_answer)
+        self._relay = Relay(
+            self.context.guard,
+            self.context.api,
+            # What a policy replaces is not for clients.
+            shows_draft=False,
+            on_answer=self._record_answer,
+        )
         self._question: str | None = None
         self._main: UpstreamResponse | None = None
         self._drawn: list[tuple[Body, Body]] = []
@@ -305,7 +311,9 @@ class GuardedRequest:
         """Remember the outcome of the answer, if the upstream may have stored it."""
         if self._may_be_stored:
             stops = withheld_stops(self.context.guard.policy)
-            outcomes = [outcome_of(answer, stops=stops) for answer in self._answers]
+            outcomes = [
+                outcome_of(answer, stops=stops, shows_draft=False) for answer in self._answers
+            ]
             self.stored.record_outcomes(self._ids, outcomes)
 
     async def _ask(self, body: Body) -> Body:
