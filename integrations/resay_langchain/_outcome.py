@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from resay.adapters.policies import VERDICT_KEY, verdict_data
 from resay.core.logprobs import TokenLogprob, read_logprobs
-from resay.core.usage import Usage
+from resay.core.usage import Usage, last_reported
 from resay.engine.actions import Answer
 from resay.providers.apis.base import named
 from resay.providers.base import Chunk, Completion, ToolCall
@@ -80,7 +80,12 @@ def chunk_of(message: Any) -> Chunk:
     """Return a piece of a message as a `Chunk`, with the piece itself in `raw`."""
     if isinstance(message, AIMessageChunk):
         calls = tuple(
-            ToolCall(piece["name"] or "", piece["args"] or "", piece["index"] or 0)
+            ToolCall(
+                name=piece["name"] or "",
+                arguments=piece["args"] or "",
+                index=piece["index"] or 0,
+                id=piece["id"] or "",
+            )
             for piece in message.tool_call_chunks
         )
     else:
@@ -96,10 +101,26 @@ def chunk_of(message: Any) -> Chunk:
 
 
 def usage_of(messages: Iterable[object]) -> Usage:
-    """Return the token usage of one call's messages; its cost in dollars is unknown."""
+    """Return the token usage of messages of separate calls; its cost in dollars is unknown."""
+    return sum(_reports(messages), Usage(calls=1, cost_usd=None))
+
+
+def stream_usage_of(pieces: Iterable[object]) -> Usage:
+    """Return the token usage of one message's pieces; its cost in dollars is unknown.
+
+    LangChain adds up what the pieces report, and most models share it out among them. A model that
+    passes on a server's reports as they are repeats what came before: then each piece reports the
+    prompt again.
+    """
+    reports = _reports(pieces)
+    repeats = sum(report.prompt_tokens > 0 for report in reports) > 1
+    usage = last_reported(reports) if repeats else sum(reports, Usage())
+    return Usage(calls=1, cost_usd=None).updated(usage or Usage())
+
+
+def _reports(messages: Iterable[object]) -> list[Usage]:
     told = [m.usage_metadata for m in messages if isinstance(m, AIMessage) and m.usage_metadata]
-    spent = (Usage(0, usage["input_tokens"], usage["output_tokens"]) for usage in told)
-    return sum(spent, Usage(calls=1, cost_usd=None))
+    return [Usage(0, report["input_tokens"], report["output_tokens"], None) for report in told]
 
 
 def outcome_of(answer: Answer) -> tuple[Any, dict[str, Any]]:

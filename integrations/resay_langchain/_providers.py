@@ -23,7 +23,7 @@ from resay.core.usage import Usage
 from resay.providers.base import Chunk, Completions, Provider
 from resay.providers.caching import source_of
 from resay_langchain._inside import AnyRunnable
-from resay_langchain._outcome import chunk_of, completion_of, usage_of
+from resay_langchain._outcome import chunk_of, completion_of, stream_usage_of, usage_of
 
 MakeConfig = Callable[[BaseCallbackHandler], RunnableConfig]
 """Creates the configuration of one child run, with a handler added to its callbacks."""
@@ -137,7 +137,7 @@ class ModelProvider(RunnableProvider):
         async for message in messages:
             seen.append(message)
             yield chunk_of(message)
-        yield Chunk(usage=usage_of(seen), references=self.references())
+        yield Chunk(usage=stream_usage_of(seen), references=self.references())
 
 
 def own_judge(

@@ -472,6 +472,7 @@ def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
         via="litellm",
         takes_n=takes_n,
         cost_usd=_cost_usd,
+        endpoint=None if target.model is None else f"litellm {target.model}",
     )
 
 

@@ -42,7 +42,7 @@ from resay.adapters.upstream import (
     litellm_provider,
 )
 from resay.core.query import CONNECTION_PARAMS, Query
-from resay.core.usage import Usage
+from resay.core.usage import Usage, last_reported
 from resay.errors import ConfigurationError, MissingDependencyError, ProviderRefusedError
 from resay.guard import Guard
 from resay.policy import Regenerate, Sampling
@@ -392,9 +392,10 @@ class StreamingProvider(LLMProvider):
 async def _chunks(
     responses: AsyncIterator[ChatResponse | CompletionResponse],
 ) -> AsyncGenerator[Chunk]:
-    last, usage = None, None
+    last: ChatResponse | CompletionResponse | None = None
+    usage: Usage | None = None
     async for last in responses:
-        usage = usage_in(last) or usage
+        usage = last_reported((usage, usage_in(last)))
         yield Chunk(last.delta or "", finish_reason_in(last), logprobs_in(last), raw=last)
     # Each response repeats the tool calls so far, and may repeat the token counts.
     yield Chunk(usage=usage, calls=calls_in(last))

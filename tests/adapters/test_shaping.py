@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resay.adapters.shaping import OneOfSeveral, Shaping, outcome_of
+from resay.adapters.shaping import OneOfSeveral, Shaping, outcome_of, usage_of
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
@@ -105,11 +105,7 @@ def test_what_a_stream_says_of_itself_stays(spoken: Spoken):
 
     kept = "resp_7" if spoken is RESPONSE else "msg_7" if spoken is MESSAGE else "c_7"
     assert kept in in_words(given_events)
-    usages = [
-        [chunk.usage for event in stream for _, chunk in spoken.api.chunks(event) if chunk.usage]
-        for stream in (events, given_events)
-    ]
-    assert usages[0] == usages[1]
+    assert usage_of(spoken.api, given_events) == usage_of(spoken.api, events)
 
 
 @every_api

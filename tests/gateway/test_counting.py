@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from simulation import SimulatedProvider
-from support.gateway import CHAT, POLICY, Gateways, Served
+from support.attacks import ANSWER, Received, Upstream, http_response, stream_of
+from support.gateway import ASKED, CHAT, POLICY, Gateways, Served
 
 STREAM = {**CHAT, "stream": True}
 TEXT = {"model": "simulated", "prompt": CHAT["messages"][0]["content"], "max_tokens": 300}
@@ -116,3 +117,71 @@ def test_where_the_upstream_refuses_to_tell_it_is_not_asked_again(
     served.seen(2)
     streamed = [asked for asked in strict.asked if asked.get("stream")]
     assert ["stream_options" in asked for asked in streamed] == [True, False, False]
+
+
+def piece_event(delta: dict[str, Any], reason: str | None, written: int) -> bytes:
+    usage = {"prompt_tokens": 100, "completion_tokens": written, "total_tokens": 100 + written}
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return b"data: %s\n\n" % json.dumps({**PIECE, "choices": [choice], "usage": usage}).encode()
+
+
+WORDS = ["The", "bridge", "is", "of", "steel", "."]
+REPEATED_IN_CHAT = [
+    *(piece_event({"content": f"{word} "}, None, n) for n, word in enumerate(WORDS, 1)),
+    piece_event({}, "stop", 7),
+    b"data: [DONE]\n\n",
+]
+
+
+def message_event(kind: str, **data: Any) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (kind.encode(), json.dumps({"type": kind, **data}).encode())
+
+
+def of_message(written: int) -> dict[str, Any]:
+    return {"input_tokens": 40, "cache_read_input_tokens": 60, "output_tokens": written}
+
+
+REPEATED_IN_MESSAGES = [
+    message_event(
+        "message_start",
+        message={"id": "m", "type": "message", "role": "assistant", "model": "simulated"}
+        | {"content": [], "stop_reason": None, "stop_sequence": None, "usage": of_message(1)},
+    ),
+    message_event("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+    message_event(
+        "content_block_delta", index=0, delta={"type": "text_delta", "text": " ".join(WORDS)}
+    ),
+    message_event("content_block_stop", index=0),
+    message_event("message_delta", delta={"stop_reason": None}, usage=of_message(6)),
+    message_event("message_delta", delta={"stop_reason": "end_turn"}, usage=of_message(7)),
+    message_event("message_stop"),
+]
+SAMPLE = {"role": "assistant", "content": [{"type": "text", "text": "So it is."}], "id": "m"}
+SAMPLE |= {"type": "message", "model": "simulated", "stop_reason": "end_turn", "usage": {}}
+
+
+@pytest.mark.parametrize("policy", ["hold", "after", "buffer", "skipped", "several"])
+@pytest.mark.parametrize(
+    ("path", "pieces", "sample"),
+    [
+        ("/v1/chat/completions", REPEATED_IN_CHAT, ANSWER),
+        ("/v1/messages", REPEATED_IN_MESSAGES, SAMPLE),
+    ],
+)
+def test_usage_that_each_piece_repeats_is_counted_once(
+    gateways: Gateways, policy: str, path: str, pieces: list[bytes], sample: Any
+) -> None:
+    async def says(request: Received) -> AsyncIterator[bytes]:
+        yield stream_of(*pieces) if request.json.get("stream") else http_response(sample)
+
+    modes = {"skipped": "when: {roles: [tool]}\n", "several": ""}
+    with Upstream() as upstream:
+        upstream.says(says)
+        served = gateways.start(
+            POLICY + modes.get(policy, f"stream: {policy}\n"), upstream={"url": upstream.root_url}
+        )
+        asked = {**ASKED[path], "stream": True, **({"n": 2} if policy == "several" else {})}
+        assert served.post(path, json=asked).status_code == 200
+        (seen,) = served.seen(1)
+    assert (seen.usage.prompt_tokens, seen.usage.completion_tokens) == (100, 7)
+    assert seen.usage.calls == 1

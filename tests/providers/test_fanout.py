@@ -8,6 +8,7 @@ import pytest
 from resay import ProviderError, ProviderRefusedError, Query
 from resay.core.usage import Usage
 from resay.providers import Completion, Completions, FanOut
+from resay.providers.base import Layer
 
 pytestmark = pytest.mark.anyio
 QUERY = Query.of("Who?", model="m")
@@ -145,3 +146,43 @@ async def test_a_failure_that_left_nothing_out_is_not_passed_on() -> None:
 
     got = await FanOut(Whole(ProviderError("the first try"))).complete(QUERY, n=2)
     assert (len(got.items), got.failures, got.usage.calls) == (2, (), 2)
+
+
+class Slots:
+    """A server with two slots, which refuses more answers at once."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    async def takes_n(self, query: Query) -> bool:
+        return True
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        self.asked.append(n)
+        if n > 2:
+            raise ProviderRefusedError("n is above the number of slots", status=400)
+        return Completions((Completion("yes"),) * n, Usage(1))
+
+
+async def test_a_refused_number_is_not_asked_for_again() -> None:
+    server = Slots()
+    await FanOut(server).complete(QUERY, n=4)
+    await FanOut(Layer(server)).complete(QUERY, n=4)
+    await FanOut(server).complete(QUERY, n=3)
+    assert server.asked == [4, *[1] * 4, *[1] * 4, 3, *[1] * 3]
+    server.asked.clear()
+    await FanOut(server).complete(QUERY, n=3)
+    await FanOut(server).complete(QUERY, n=2)
+    assert server.asked == [1, 1, 1, 2]
+    # Another model, or another server, has slots of its own.
+    await FanOut(server).complete(replace(QUERY, model="larger"), n=4)
+    await FanOut(server).complete(replace(QUERY, params={"api_base": "http://other"}), n=4)
+    assert server.asked[4:] == [4, 1, 1, 1, 1] * 2
+
+
+async def test_a_number_is_not_blamed_for_what_single_requests_are_refused_for_too() -> None:
+    provider = Scripted(lambda *_: ProviderRefusedError("bad request", status=400))
+    for _ in range(2):
+        with pytest.raises(ProviderRefusedError):
+            await FanOut(provider).complete(QUERY, n=2)
+    assert provider.asked == [2, 1, 1] * 2

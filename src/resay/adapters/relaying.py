@@ -30,7 +30,6 @@ from resay.adapters.shaping import (
     outcome_of,
     unchecked_answer,
     unchecked_outcome,
-    usage_of,
 )
 from resay.adapters.threads import (
     ASYNC,
@@ -55,7 +54,7 @@ from resay.adapters.upstream import (
 )
 from resay.core.decoding import is_greedy
 from resay.core.query import Query
-from resay.core.usage import Usage
+from resay.core.usage import Usage, last_reported
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
 from resay.engine.stream import AnswerStream, Part, SyncAnswerStream
@@ -63,7 +62,7 @@ from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import StreamMode
 from resay.providers.apis import Api, Body, Event, Outcome, Request
-from resay.providers.base import Completion, Provider, Sources
+from resay.providers.base import Completion, Provider, Sources, with_counted_tokens
 from resay.scorers.logprobs import alternatives_wanted
 
 Around = AbstractContextManager[None]
@@ -400,7 +399,8 @@ class Relay:
         """
         items = completions_in(self.api, response)
         async with arelay_verdicts():
-            answers = await self._check_each(request, items, self.api.usage(response), upstream)
+            usage = with_counted_tokens(items, self.api.usage(response))
+            answers = await self._check_each(request, items, usage, upstream)
         return self._answered(request, response, answers)
 
     def _skipped(self, request: Request, response: Body, reason: str) -> Body:
@@ -638,10 +638,12 @@ class Relay:
         passes_on = self.guard.policy.stream == "after"
         coming: dict[int, OneOfSeveral] = {}
         of_all: list[Event] = []
+        reports: list[Usage | None] = []
         async with aclosing(events):
             async for group in events:
                 passed: list[Event] = []
                 for event in group:
+                    reports += [chunk.usage for _, chunk in self.api.chunks(event)]
                     parts = self.api.split(event)
                     if not parts and is_unread(self.api, event):
                         # It may belong to any answer.
@@ -654,7 +656,6 @@ class Relay:
                         given = one.add(own, passes_on=passes_on)
                         passed += [self.api.with_index(event, place) for event in given]
                 yield [self._stripped(request, event) for event in passed]
-        usage = usage_of(self.api, of_all)
         if not coming:
             coming[0] = OneOfSeveral(self.api, convert=self._convert)
             for event in of_all:
@@ -662,6 +663,7 @@ class Relay:
             passes_on, of_all = False, []
         places = sorted(coming)
         items = [coming[place].completion for place in places]
+        usage = with_counted_tokens(items, last_reported(reports) or Usage(1, cost_usd=None))
         with use_trace_context(upstream.parent_span):
             answers = await self._check_each(request, items, usage, upstream)
         checked = dict(zip(places, answers, strict=True))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from resay.adapters.policies import NO_ANSWER, verdict_data
-from resay.core.usage import Usage
+from resay.core.usage import Usage, last_reported
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
@@ -58,8 +58,8 @@ def is_unread(api: Api, event: Event) -> bool:
 
 def usage_of(api: Api, events: Sequence[Event]) -> Usage:
     """Return the tokens and cost that the events of a stream report."""
-    told = [chunk.usage for event in events for _, chunk in api.chunks(event) if chunk.usage]
-    return sum(told, Usage()) if told else Usage(1, cost_usd=None)
+    usage = last_reported(chunk.usage for event in events for _, chunk in api.chunks(event))
+    return Usage(1, cost_usd=None) if usage is None else usage
 
 
 class Shaping:
@@ -252,24 +252,23 @@ class PassedOn:
         self._api = api
         self._outcome = unchecked_outcome(reason)
         self._places: set[int] = set()
-        self._first: list[Event] = []
+        self._reports: list[Usage] = []
         self._held: list[Event] = []
 
     def of(self, event: Event) -> list[Event]:
         """Return the events to send for an event."""
         for place, _ in self._api.split(event):
             self._places.add(place)
+        self._reports += [chunk.usage for _, chunk in self._api.chunks(event) if chunk.usage]
         if self._held or self._api.ends(event):
             self._held.append(event)
             return []
-        # Some APIs report the input tokens at the beginning, and the output tokens at the end.
-        self._first = self._first or [event]
         return [event]
 
     @property
     def usage(self) -> Usage:
         """The tokens and cost, complete after the last event."""
-        return usage_of(self._api, [*self._first, *self._held])
+        return last_reported(self._reports) or Usage(1, cost_usd=None)
 
     def last(self) -> list[Event]:
         """Return the events to send after the last event."""

@@ -21,7 +21,15 @@ from resay.core.verdict import Via
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError, ResayError
 from resay.providers.apis import Api, Body, Event, Request
 from resay.providers.apis.base import number
-from resay.providers.base import Chunk, Completion, Completions, Gathered, Provider, prepare
+from resay.providers.base import (
+    Chunk,
+    Completion,
+    Completions,
+    Gathered,
+    Provider,
+    prepare,
+    with_counted_tokens,
+)
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.unreachable import unreachable_by
 from resay.scorers.structured import object_in
@@ -108,6 +116,7 @@ class Upstream:
         takes_n: Whether one request may ask for several answers, for clients whose API alone does
             not determine that.
         cost_usd: Returns the cost of a response in US dollars, if the client knows it.
+        endpoint: Identifies the server if `source` is unknown.
         parent_span: The parent of a stream's spans, because it may be read elsewhere.
     """
 
@@ -117,6 +126,7 @@ class Upstream:
     via: Via | None = None
     takes_n: Callable[[], Awaitable[bool]] | None = None
     cost_usd: Callable[[Body], float | None] | None = None
+    endpoint: str | None = None
     parent_span: TraceContext | None = None
 
 
@@ -288,6 +298,12 @@ class SampleProvider:
         # A query does not contain all of a request, unless it is one of chat completions.
         return _source(self.api, self.upstream, self.request.body)
 
+    @property
+    def endpoint(self) -> str | None:
+        """Identifies the model and the server, whatever the request; None if unknown."""
+        server = self.upstream.endpoint or self.upstream.source
+        return None if server is None else f"{server} {self.api.path} {self.request.model}"
+
     async def takes_n(self, query: Query) -> bool:
         """Return whether the API supports it."""
         if query.model is not None:
@@ -370,7 +386,8 @@ async def _ask_upstream(api: Api, upstream: Upstream, body: Body) -> Completions
     items = api.completions(response)
     if not items:
         raise ProviderError("the model's reply has no answer in it", retryable=True)
-    return Completions(items, _usage(api, response, upstream.cost_usd))
+    usage = with_counted_tokens(items, _usage(api, response, upstream.cost_usd))
+    return Completions(items, usage)
 
 
 def _usage(api: Api, response: Body, cost_usd: Callable[[Body], float | None] | None) -> Usage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -34,6 +35,26 @@ class Usage:
             self.cancelled + other.cancelled,
         )
 
+    def updated(self, later: Usage) -> Usage:
+        """Return the usage of one request after a later report about the same request.
+
+        Of the numbers that are reported more than once, the last counts. A report leaves out a
+        number by 0, and the cost by None or 0.
+
+        Args:
+            later: The later report.
+        """
+        cost_usd = self.cost_usd
+        if later.cost_usd or cost_usd is None:
+            cost_usd = later.cost_usd
+        return Usage(
+            calls=max(self.calls, later.calls),
+            prompt_tokens=later.prompt_tokens or self.prompt_tokens,
+            completion_tokens=later.completion_tokens or self.completion_tokens,
+            cost_usd=cost_usd,
+            cancelled=max(self.cancelled, later.cancelled),
+        )
+
     def since(self, earlier: Usage) -> Usage:
         """Return the difference to an earlier reading of the same meter."""
         known = self.cost_usd is not None and earlier.cost_usd is not None
@@ -49,3 +70,19 @@ class Usage:
     def tokens(self) -> int:
         """Prompt and completion tokens together."""
         return self.prompt_tokens + self.completion_tokens
+
+
+def last_reported(reports: Iterable[Usage | None]) -> Usage | None:
+    """Return the usage of one request from all reports about it, of which each may repeat others.
+
+    Args:
+        reports: The reports in their order; None for a piece of the answer that reports nothing.
+
+    Returns:
+        The usage; None if nothing reports it.
+    """
+    usage: Usage | None = None
+    for report in reports:
+        if report is not None:
+            usage = report if usage is None else usage.updated(report)
+    return usage

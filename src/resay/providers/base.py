@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,7 +13,7 @@ from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.query import Query
 from resay.core.references import Citation, Reference
-from resay.core.usage import Usage
+from resay.core.usage import Usage, last_reported
 from resay.core.verdict import Via
 
 __all__ = [
@@ -31,9 +32,12 @@ __all__ = [
     "begin_stream",
     "open_stream",
     "prepare",
+    "with_counted_tokens",
 ]
 # Joining a chunk takes about as long as processing this many characters.
 _GATHERING = 10
+# An estimate for texts whose tokens nobody counts.
+_BYTES_PER_TOKEN = 4
 _NEW_WORDS = "the end of the stream has words that did not come before"
 
 
@@ -45,11 +49,14 @@ class ToolCall:
         name: The tool's name.
         arguments: Its arguments, as JSON.
         index: Position among the answer's calls, from 0.
+        id: The provider's id of the call, which tells apart the calls of a provider that gives
+            several of them the same index; empty if unknown.
     """
 
     name: str
     arguments: str = field(default="", repr=False)
     index: int = 0
+    id: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,8 @@ class Chunk:
         text: The text it adds; the texts of all chunks joined are the answer.
         finish_reason: Why the model stopped, in the chunk that says so.
         logprobs: The tokens of this piece, if they were requested and returned.
-        usage: The tokens and cost of the request, in the chunk that reports them.
+        usage: The tokens and cost of the request so far, in each chunk that reports them. What a
+            chunk leaves out is 0, or None for the cost; of what several report, the last counts.
         raw: The provider's own object for this chunk, untouched.
         calls: Pieces of the tool calls it requests; pieces with the same index belong together.
         references: Trusted texts the answer is written from, in the chunk that names them.
@@ -160,8 +168,7 @@ class Gathered:
     @property
     def usage(self) -> Usage | None:
         """Tokens and cost of the request; None until a chunk reports them."""
-        told = [chunk.usage for chunk in self._chunks if chunk.usage is not None]
-        return sum(told, Usage()) if told else None
+        return last_reported(chunk.usage for chunk in self._chunks)
 
     @property
     def completion(self) -> Completion:
@@ -208,15 +215,76 @@ def _squeezed(text: str) -> str:
 
 
 def _joined(pieces: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    parts: dict[int, list[ToolCall]] = {}
+    calls: list[ToolCall] = []
+    # The position of the last call with an index, and of the call with an index and an id.
+    positions: dict[int | tuple[int, str], int] = {}
     for piece in pieces:
-        parts.setdefault(piece.index, []).append(piece)
-    calls = (
-        ToolCall("".join(p.name for p in of), "".join(p.arguments for p in of), index)
-        for index, of in sorted(parts.items())
-    )
+        position = positions.get((piece.index, piece.id)) if piece.id else None
+        if position is None:
+            position = positions.get(piece.index)
+            if position is not None and _begins_call(piece, calls[position]):
+                position = None
+        if position is None:
+            position = len(calls)
+            calls.append(ToolCall("", "", piece.index))
+        positions[piece.index] = position
+        if piece.id:
+            positions[piece.index, piece.id] = position
+        call = calls[position]
+        # Some servers repeat the name in each piece.
+        name = call.name if piece.name == call.name else call.name + piece.name
+        arguments = call.arguments + piece.arguments
+        calls[position] = ToolCall(name, arguments, call.index, call.id or piece.id)
+    calls.sort(key=lambda call: call.index)
     # Arguments without a named call belong to a tool that the provider runs itself.
-    return tuple(call for call in calls if call.name)
+    named = [call for call in calls if call.name]
+    if len({call.index for call in named}) == len(named):
+        return tuple(named)
+    return tuple(replace(call, index=index) for index, call in enumerate(named))
+
+
+def _begins_call(piece: ToolCall, call: ToolCall) -> bool:
+    """Return whether a piece with the index of a call begins another one."""
+    if piece.id and call.id:
+        return piece.id != call.id
+    return bool(piece.name and call.name) and _is_complete(call.arguments)
+
+
+def _is_complete(arguments: str) -> bool:
+    if not arguments.rstrip().endswith("}"):
+        return False
+    try:
+        json.loads(arguments)
+    # Deep nesting is refused with a RecursionError.
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def with_counted_tokens(answers: Sequence[Completion], usage: Usage) -> Usage:
+    """Return the usage of several answers, with their tokens counted if the reported ones are few.
+
+    A token holds at most one word, so a server that reports fewer tokens than there are words has
+    counted one of its answers.
+
+    Args:
+        answers: The answers of one request.
+        usage: What the server reports about it.
+
+    Returns:
+        The usage; with an estimate of the tokens, and without a cost, if it cannot be right.
+    """
+    if len(answers) < 2 or not usage.completion_tokens:
+        return usage
+    words, size = 0, 0
+    for answer in answers:
+        for text in (answer.text, *(call.arguments for call in answer.calls)):
+            words += len(text.split())
+            size += len(text.encode("utf-8", "replace"))
+    if usage.completion_tokens >= words:
+        return usage
+    estimated = max(words, size // _BYTES_PER_TOKEN)
+    return replace(usage, completion_tokens=estimated, cost_usd=None)
 
 
 class Provider(Protocol):

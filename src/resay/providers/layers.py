@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -12,6 +13,7 @@ from contextlib import (
 )
 from dataclasses import replace
 from functools import partial
+from weakref import WeakValueDictionary
 
 import anyio
 import anyio.lowlevel
@@ -204,9 +206,10 @@ async def draw(
     """Request `count` answers and pass on each as it arrives.
 
     A provider that supports `n` gets one request, then single requests for the missing answers.
-    Many ignore `n` and answer once, and a proxy may refuse it: then every answer gets its own
-    request. Each answer is requested under its own index, counting from the query's; a request for
-    several carries the first of their indices.
+    Many ignore `n` and answer once, and a proxy may refuse it, or a server may refuse more answers
+    than it has slots: then every answer gets its own request, and the process remembers it. Each
+    answer is requested under its own index, counting from the query's; a request for several
+    carries the first of their indices.
 
     Args:
         provider: The provider.
@@ -234,18 +237,71 @@ async def draw(
         except Exception as error:
             on_failure(error)
 
-    landed = 0
-    if count > 1 and await provider.takes_n(query):
+    landed, refused = 0, False
+    together = 1 < count < _refused_count(provider, query)
+    if together and await provider.takes_n(query):
         landed, failures = await _ask_together(ask, count)
         lasting = [error for error in failures if not refuses_n(error)]
         for error in lasting:
             on_failure(error)
         if lasting:
             return sum(spent, Usage())
+        refused = not landed
     async with anyio.create_task_group() as tasks:
         for place in range(landed, count):
             tasks.start_soon(ask_for_one, place)
+    # If single requests fail as well, it was not about their number.
+    if refused and spent:
+        _remember_refusal(provider, query, count)
     return sum(spent, Usage())
+
+
+# The smallest number of answers at once that an endpoint has refused; the latest is last. A wrong
+# entry only costs a provider that would take `n` some requests.
+_refused_counts: OrderedDict[Hashable, int] = OrderedDict()
+_MOST_ENDPOINTS = 1024
+# The providers that are endpoints themselves. An id is not reused while its provider is in here.
+_providers: WeakValueDictionary[int, Provider] = WeakValueDictionary()
+
+
+def _refused_count(provider: Provider, query: Query) -> float:
+    innermost = _innermost(provider)
+    is_known = hasattr(innermost, "endpoint") or _providers.get(id(innermost)) is innermost
+    endpoint = _endpoint(innermost, query) if is_known else None
+    return math.inf if endpoint is None else _refused_counts.get(endpoint, math.inf)
+
+
+def _remember_refusal(provider: Provider, query: Query, count: int) -> None:
+    innermost = _innermost(provider)
+    endpoint = _endpoint(innermost, query)
+    if endpoint is None:
+        return
+    if not hasattr(innermost, "endpoint"):
+        try:
+            _providers[id(innermost)] = innermost
+        # A class without support for weak references.
+        except TypeError:
+            return
+    _refused_counts[endpoint] = min(count, _refused_counts.get(endpoint, count))
+    _refused_counts.move_to_end(endpoint)
+    if len(_refused_counts) > _MOST_ENDPOINTS:
+        _refused_counts.popitem(last=False)
+
+
+def _innermost(provider: Provider) -> Provider:
+    while isinstance(provider, Layer):
+        provider = provider.inner
+    return provider
+
+
+def _endpoint(innermost: Provider, query: Query) -> Hashable | None:
+    """Return what identifies the model and the server of a provider; None if unknown."""
+    # A provider made for one request knows a lasting name.
+    name: object = getattr(innermost, "endpoint", id(innermost))
+    if not isinstance(name, (str, int)):
+        return None
+    server = query.params.get("api_base") or query.params.get("base_url")
+    return name, query.model, str(server)
 
 
 async def _ask_together(

@@ -34,7 +34,7 @@ from resay.errors import (
     ProviderRefusedError,
     ProviderTimeoutError,
 )
-from resay.providers.base import Chunk, Completion, Completions, ToolCall
+from resay.providers.base import Chunk, Completion, Completions, ToolCall, with_counted_tokens
 from resay.providers.limits import ProcessLimits
 from resay.providers.unreachable import unreachable_by
 
@@ -357,13 +357,11 @@ async def _send(model: str, kwargs: Mapping[str, Any]) -> Any:
 
 async def _counted(chunks: AsyncGenerator[Chunk], requests: int) -> AsyncGenerator[Chunk]:
     """Report at the end of the stream that an earlier request was refused."""
-    told = False
     async with aclosing(chunks) as inner:
         async for chunk in inner:
-            told = told or chunk.usage is not None
             yield chunk
     if requests > 1:
-        yield Chunk(usage=Usage(requests, cost_usd=0.0 if told else None))
+        yield Chunk(usage=Usage(requests, cost_usd=None))
 
 
 async def _chunks(pieces: Any, model: str) -> AsyncGenerator[Chunk]:
@@ -510,7 +508,8 @@ def _read(response: Any, model: str) -> Completions:
     if not items:
         raise ProviderError(f"{model!r} answered without a choice", retryable=True)
     # Documented by litellm.
-    return Completions(items, _usage(response, response._hidden_params.get("response_cost")))  # noqa: SLF001
+    usage = _usage(response, response._hidden_params.get("response_cost"))  # noqa: SLF001
+    return Completions(items, with_counted_tokens(items, usage))
 
 
 def _chunk(pieces: Any, piece: Any) -> Chunk:
@@ -533,13 +532,20 @@ def _chunk(pieces: Any, piece: Any) -> Chunk:
 
 def _calls(said: Any) -> tuple[ToolCall, ...]:
     """Return the tool calls in a message, or the pieces of them in a delta."""
-    return tuple(
-        ToolCall(
-            call.function.name or "", call.function.arguments or "", getattr(call, "index", place)
+    calls: list[ToolCall] = []
+    for place, call in enumerate(getattr(said, "tool_calls", None) or ()):
+        if getattr(call, "function", None) is None:
+            continue
+        index = getattr(call, "index", None)
+        calls.append(
+            ToolCall(
+                call.function.name or "",
+                call.function.arguments or "",
+                place if index is None else index,
+                getattr(call, "id", None) or "",
+            )
         )
-        for place, call in enumerate(getattr(said, "tool_calls", None) or ())
-        if getattr(call, "function", None) is not None
-    )
+    return tuple(calls)
 
 
 def _usage(answer: Any, cost_usd: float | None) -> Usage:

@@ -19,7 +19,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from resay._internal.strict import Strict
 from resay.core.query import Query
-from resay.core.usage import Usage
+from resay.core.usage import Usage, last_reported
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 
 _MILLION = 1_000_000
@@ -236,28 +236,31 @@ class Metered(Layer):
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Forward the request and count it.
 
-        Tokens and cost count when a chunk reports them, usually the last. If none does, because the
-        stream broke, was left early or the provider does not report them, the cost is unknown.
+        The last report of each number counts; usually there is one report, in the last chunk. If
+        there is none, because the stream broke, was left early or the provider does not report its
+        usage, the cost is unknown.
         """
         self._usage += Usage(calls=1)
-        told: list[Usage] = []
+        reports: list[Usage] = []
         async with (
             open_stream(self.inner, query) as chunks,
-            aclosing(self._counted(chunks, told)) as counted,
+            aclosing(self._reporting(chunks, reports)) as reporting,
         ):
             try:
-                yield counted
+                yield reporting
             finally:
-                if not told:
+                usage = last_reported(reports)
+                if usage is None:
                     self._usage += Usage(cost_usd=None)
+                else:
+                    self._add(usage)
 
-    async def _counted(
-        self, chunks: AsyncIterator[Chunk], told: list[Usage]
+    async def _reporting(
+        self, chunks: AsyncIterator[Chunk], reports: list[Usage]
     ) -> AsyncGenerator[Chunk]:
         async for chunk in chunks:
             if chunk.usage is not None:
-                told.append(chunk.usage)
-                self._add(chunk.usage)
+                reports.append(chunk.usage)
             yield chunk
 
     def _add(self, spent: Usage) -> None:
@@ -292,7 +295,7 @@ class Priced(Layer):
 
     @asynccontextmanager
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Forward the request; each chunk that reports a usage is priced by itself."""
+        """Forward the request; each chunk that reports a usage gets the price of all so far."""
         async with (
             open_stream(self.inner, query) as chunks,
             aclosing(self._chunks(query, chunks)) as priced,
@@ -300,9 +303,14 @@ class Priced(Layer):
             yield priced
 
     async def _chunks(self, query: Query, chunks: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk]:
+        usage: Usage | None = None
         async for chunk in chunks:
-            told = chunk.usage
-            yield chunk if told is None else replace(chunk, usage=self._priced(query, told))
+            if chunk.usage is None:
+                yield chunk
+                continue
+            # What a part of the tokens costs depends on the others.
+            usage = chunk.usage if usage is None else usage.updated(chunk.usage)
+            yield replace(chunk, usage=self._priced(query, usage))
 
     def _priced(self, query: Query, usage: Usage) -> Usage:
         model = query.model or self._model

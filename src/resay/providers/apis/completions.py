@@ -423,10 +423,11 @@ def _object_tools(body: Body) -> tuple[str, ...]:
 def _calls(said: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     if not said.get("tool_calls") and not said.get("function_call"):
         return ()
-    calls = [
-        ToolCall(text(_called(c).get("name")), text(_called(c).get("arguments")), _place(c, place))
-        for place, c in enumerate(mappings(said.get("tool_calls")))
-    ]
+    calls: list[ToolCall] = []
+    for place, call in enumerate(mappings(said.get("tool_calls"))):
+        called = _called(call)
+        name, arguments = text(called.get("name")), text(called.get("arguments"))
+        calls.append(ToolCall(name, arguments, _place(call, place), text(call.get("id"))))
     # The predecessor of `tool_calls`, which some servers still support.
     old = mapping(said.get("function_call"))
     if old:
@@ -442,7 +443,8 @@ def _called(call: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _place(call: Mapping[str, Any], place: int) -> int:
-    return number(call.get("index")) if "index" in call else place
+    index = call.get("index")
+    return place if index is None else number(index)
 
 
 def _words(content: object) -> str:

@@ -202,16 +202,14 @@ def _calls_in(event: Event) -> tuple[ToolCall, ...]:
 
 
 def _usage_in(event: Event) -> Usage | None:
-    """Return part of a message's usage: input tokens from its start, output tokens from its end.
-
-    The end repeats the input tokens, and the start already counts some output tokens.
-    """
+    """Return a message's usage so far, which its start and its end report in part or in full."""
     if _kind(event) == "message_start":
         usage = mapping(mapping(event.body.get("message")).get("usage"))
-        return Usage(1, prompt_tokens(usage), 0, None)
-    if _kind(event) == _END:
-        return Usage(0, 0, number(mapping(event.body.get("usage")).get("output_tokens")), None)
-    return None
+    elif event.body.get("usage"):
+        usage = mapping(event.body.get("usage"))
+    else:
+        return None
+    return Usage(1, prompt_tokens(usage), number(usage.get("output_tokens")), None)
 
 
 def _text_index(seen: Sequence[Event]) -> int | None:
