@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.non_claims import nothing_to_check
+from resay.core.non_claims import asking_part, nothing_to_check
 from resay.core.passage import Passage
 from support.claims import claims_of
 
@@ -773,3 +773,42 @@ def test_what_is_drafted_on_request_claims_nothing(question: str) -> None:
 )
 def test_what_is_drafted_of_facts_has_claims(question: str) -> None:
     assert kinds("We look forward to it.", question) == {"fact"}
+
+
+MATERIAL = "The bridge over the harbour has 6,512,331 rivets and needs paint.\n" * 40
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ("Write a poem about the sea.", "creative"),
+        ("Schreibe ein Gedicht über das Meer.", "creative"),
+        ("写一首关于大海的诗", "creative"),
+        ("When was it opened?", "fact"),
+        ("", "fact"),
+    ],
+)
+@pytest.mark.parametrize("form", ["{asked}\n\n{material}", "{material}\n\n{asked}"])
+def test_a_question_is_read_above_and_below_long_material(form: str, asked: str, kind: str) -> None:
+    message = form.format(asked=asked, material=MATERIAL)
+    passage = Passage.of("The waves are high and green.")
+    assert [claim.kind for claim in claims_of(passage, message)] == [kind]
+
+
+def test_material_is_not_searched_for_a_question() -> None:
+    passage = Passage.of("Sure! The bridge was opened by a queen.")
+    message = f"{MATERIAL} Write a poem about the sea. Who asks why? {MATERIAL}"
+    assert [claim.kind for claim in claims_of(passage, message)] == ["fact", "fact"]
+
+
+@given(st.text(max_size=6000))
+def test_the_asking_part_of_a_message_is_short_and_from_its_ends(message: str) -> None:
+    part = asking_part(message)
+    assert len(part) <= 2100
+    if len(message) <= 2000:
+        assert part == message
+    else:
+        beginning, mark, end = part.partition("\n[.....] ")
+        assert mark
+        assert message.lstrip().startswith(beginning.lstrip())
+        assert message.endswith(end)

@@ -22,7 +22,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from resay.core.clauses import Grammars, clauses, words_of
-from resay.core.non_claims import NonClaim, invention_predicate, is_open_question, non_claim_kind
+from resay.core.non_claims import (
+    NonClaim,
+    asking_part,
+    invention_predicate,
+    is_open_question,
+    non_claim_kind,
+)
 from resay.core.passage import Passage, Sentence
 from resay.core.segmentation import Span
 
@@ -88,7 +94,7 @@ class Rules:
     ) -> None:
         self.question = question
         self._classify = classify
-        self._asked = question.casefold()
+        self._asked = asking_part(question).casefold()
         self._is_open = is_open_question(question)
         self._is_invention = invention_predicate(question)
         self._splits = splits

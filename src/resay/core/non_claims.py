@@ -351,9 +351,36 @@ _LINES = re.compile(
 )
 
 
+# The longest beginning and end of a message that are searched for its question.
+_MAX_QUESTION_CHARS = 1000
+# Neither words nor a line break before a word, so that no pattern matches across it.
+_CUT_MARK = "\n[.....] "
+
+
+def asking_part(message: str) -> str:
+    """Return the part of a user's message that may ask: all of it, or its beginning and its end.
+
+    A long message consists of material, with the question above or below it. The patterns for
+    questions take microseconds a character and hold the interpreter's lock, so they never see the
+    material.
+
+    Args:
+        message: The message.
+
+    Returns:
+        A text of bounded length.
+    """
+    if len(message) <= 2 * _MAX_QUESTION_CHARS:
+        return message
+    # Without the words that were cut in two.
+    beginning = message[:_MAX_QUESTION_CHARS].rsplit(None, 1)[:1]
+    end = message[-_MAX_QUESTION_CHARS:].split(None, 1)[-1:]
+    return _CUT_MARK.join([*beginning, *end])
+
+
 def is_open_question(question: str) -> bool:
     """Return whether a question asks who, what or how, so that yes or no does not answer it."""
-    return _OPEN_QUESTION.search(question) is not None
+    return _OPEN_QUESTION.search(asking_part(question)) is not None
 
 
 def invention_predicate(question: str) -> Callable[[str], bool] | None:
@@ -366,6 +393,7 @@ def invention_predicate(question: str) -> Callable[[str], bool] | None:
         A function that returns whether a sentence of the answer is invented; None if the question
         asks for nothing of that kind.
     """
+    question = asking_part(question)
     if _CREATIVE.search(question):
         return lambda text: True
     # "Two lines about Rome" may be prose. Verse has several short lines without digits.
@@ -392,6 +420,7 @@ def non_claim_kind(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
     Returns:
         The kind, or None for a claim.
     """
+    asked = asking_part(asked)
     if asked and _DIGIT.search(text):
         known = set(_WITH_DIGIT.findall(asked))
         text = _WITH_DIGIT.sub(lambda word: "it" if word[0] in known else word[0], text)
