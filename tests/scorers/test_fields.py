@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from resay import Contradiction
 from resay.core.verdict import Scores
@@ -97,6 +100,7 @@ async def test_the_first_sample_that_says_otherwise_is_quoted() -> None:
     evidence = Evidence(samples)
     await samples.all()
     scorer = Fields(Fields.Config())
+    await scorer.score(passage_of({"at": "x"}), evidence)
 
     async def quoted(*scores: float | None) -> Contradiction | None:
         return await scorer.contradiction('at: "x"', evidence, scores)
@@ -104,3 +108,100 @@ async def test_the_first_sample_that_says_otherwise_is_quoted() -> None:
     assert await quoted(0.0, 1.0, 1.0, 1.0) == Contradiction("sample", 2, 'at: "y"')
     assert await quoted(0.0, 1.0, 0.0, 0.5) == Contradiction("sample", 3, 'at: "z"')
     assert await quoted(0.0, 1.0, None, 0.0) is None
+
+
+PEOPLE = [
+    {"name": "Ada", "year": 1815, "city": "London"},
+    {"name": "Bob", "year": 1700, "city": "Rome"},
+    {"name": "Cy", "year": 1600, "city": "Rome"},
+]
+ADA, BOB, CY = PEOPLE
+ZED = {"name": "Zed", "year": 1, "city": "Bern"}
+
+
+def flagged(value: Any, scores: Scores) -> list[str]:
+    lines = [sentence.text for sentence in passage_of(value).sentences]
+    return [line for line, score in zip(lines, scores.sentences, strict=True) if score]
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "different"),
+    [
+        pytest.param(PEOPLE, [CY, ADA, BOB], [], id="another order"),
+        pytest.param(PEOPLE, [ZED, *PEOPLE], [], id="one more in the sample"),
+        pytest.param(
+            [ZED, *PEOPLE],
+            PEOPLE,
+            ['[0].name: "Zed"', "[0].year: 1", '[0].city: "Bern"'],
+            id="one more in the answer",
+        ),
+        pytest.param(PEOPLE, [CY, {**ADA, "year": 1816}, BOB], ["[0].year: 1815"], id="one value"),
+        pytest.param(
+            [{**ADA, "year": 1700}, {**BOB, "year": 1815}, CY],
+            [CY, BOB, ADA],
+            ["[0].year: 1700", "[1].year: 1815"],
+            id="swapped values",
+        ),
+        pytest.param(
+            [{"name": "Ada", "year": 1}, {"name": "Bob", "year": 2}],
+            [{"name": "Bob", "year": 1}, {"name": "Ada", "year": 2}],
+            ["[0].year: 1", "[1].year: 2"],
+            id="all values swapped",
+        ),
+        pytest.param([[1, 2], [3, 4]], [[3, 4], [2, 1]], [], id="lists of lists"),
+        pytest.param([[1, 2], [3, 4]], [[3, 1], [2, 4]], ["[0][0]: 1", "[1][1]: 4"], id="cells"),
+        pytest.param(
+            [{"of": "x", "who": [ADA, BOB]}, {"of": "y", "who": [CY, ADA]}],
+            [{"of": "y", "who": [ADA, CY]}, {"of": "x", "who": [BOB, ADA]}],
+            [],
+            id="nested lists",
+        ),
+        pytest.param(
+            [{"at": {"city": "Rome", "street": "Via"}}, {"at": {"city": "Bern"}}],
+            [{"at": {"city": "Bern"}}, {"at": {"city": "Rome", "street": "Via"}}],
+            [],
+            id="nested objects",
+        ),
+        pytest.param(
+            [{"a": 1}, {"a": 1}, {"a": 2}], [{"a": 2}, {"a": 1}, {"a": 1}], [], id="equal"
+        ),
+        pytest.param([{"a": 1}, {"a": 1}], [{"a": 1}], ["[1].a: 1"], id="one is not two"),
+        pytest.param([{"a": 1}, "x", 2], ["x", 2, {"a": 1.0}], [], id="mixed"),
+        pytest.param([{"a": None, "b": 1}], [{"b": 1}], [], id="nothing"),
+        pytest.param([ADA], {"people": [ADA]}, list(rendered([ADA]).split("\n")), id="elsewhere"),
+    ],
+)
+async def test_items_are_compared_with_what_shares_most_with_them(
+    value: Any, other: Any, different: list[str]
+) -> None:
+    assert flagged(value, await compared(value, other)) == different
+
+
+async def test_texts_are_compared_with_the_nearest_of_another_order() -> None:
+    value = [{"note": f"{SEVEN} by the river"}, {"note": "it fell down in a storm in winter"}]
+    other = [{"note": "it fell down in the storm in winter"}, {"note": f"{SEVEN} by a river"}]
+    assert (await compared(value, other)).sentences == (pytest.approx(0.1), pytest.approx(1 / 8))
+
+
+@given(st.permutations(range(40)), st.integers(2, 9))
+def test_the_order_of_items_does_not_matter(order: list[int], kinds: int) -> None:
+    items = [{"kind": n % kinds, "size": n % 3, "tags": [n % 5, "x"]} for n in range(40)]
+    value, other = {"items": items}, {"items": [items[n] for n in order]}
+    scores = anyio.run(compared, value, other)
+    assert set(scores.sentences) == {0.0}
+
+
+async def test_the_counterpart_of_an_item_is_quoted() -> None:
+    value = {"people": PEOPLE}
+    samples = Samples([rendered({"people": [CY, {**BOB, "year": 1701}, {**ADA, "year": 1816}]})])
+    scorer, evidence = Fields(Fields.Config()), Evidence(samples)
+    scores = await scorer.score(passage_of(value), evidence)
+    assert flagged(value, scores) == ["people[0].year: 1815", "people[1].year: 1700"]
+    quoted = await scorer.contradiction("people[0].year: 1815", evidence, [1.0])
+    assert quoted == Contradiction("sample", 0, "people[2].year: 1816")
+
+
+async def test_fields_that_are_compared_later_have_the_same_counterparts() -> None:
+    passage, samples = passage_of(PEOPLE), Samples([rendered([CY, ADA, BOB])])
+    scores = await Fields(Fields.Config()).score(passage.only([0, 3, 7]), Evidence(samples))
+    assert scores.sentences == (0.0, 0.0, 0.0)

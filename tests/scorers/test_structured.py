@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from resay import Guard, Verdict
 from resay.core.logprobs import TokenLogprob
@@ -60,6 +61,22 @@ def test_paths_say_where_a_value_stands() -> None:
         (Completion('{"a": 1}'), {"a": 1}),
         (Completion('Here it is:\n```json\n{"a": 1}\n```\nWell?'), {"a": 1}),
         (Completion("[1, 2]"), [1, 2]),
+        (Completion('The person is {"a": 1}.'), {"a": 1}),
+        (Completion('{"a": 1}\n\nLet me know if you need more.'), {"a": 1}),
+        (Completion('```\n{"a": 1}\n```'), {"a": 1}),
+        (Completion('~~~json\n{"a": 1}\n~~~'), {"a": 1}),
+        (Completion('```json\n{"a": "x ``` y"}\n```'), {"a": "x ``` y"}),
+        (Completion('```json\n{"a": 1}'), {"a": 1}),
+        (Completion('json\n{"a": 1}'), {"a": 1}),
+        (Completion('\ufeff{"a": 1}'), {"a": 1}),
+        (Completion('**Answer:** `{"a": 1}`'), {"a": 1}),
+        (Completion('<answer>{"a": 1}</answer>'), {"a": 1}),
+        (Completion('{"a": "line\nbreak"}'), {"a": "line\nbreak"}),
+        (Completion('As [1] says {see {"a": 1, "b": {"c": [2]}}'), {"a": 1, "b": {"c": [2]}}),
+        (Completion('Instead of {"a": 0}: {"a": 1, "b": 2}'), {"a": 1, "b": 2}),
+        (Completion('{"a": {"b": 1}, oops}'), None),
+        (Completion('{"a": 1'), None),
+        (Completion("{name} is 1 [sic]."), None),
         (Completion("42"), None),
         (Completion("I cannot say."), None),
         (Completion("", calls=(ToolCall("person", '{"a": 1}'),)), {"a": 1}),
@@ -73,6 +90,56 @@ def test_paths_say_where_a_value_stands() -> None:
 )
 def test_an_object_is_found_where_it_stands(completion: Completion, expected: Any) -> None:
     assert object_in(completion, Query((), object_tools=("person",))) == expected
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "year": {"type": "integer"}},
+    "required": ["name"],
+}
+
+
+class Person(BaseModel):
+    name: str
+    year: int = 0
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"type": "json_schema", "json_schema": {"schema": SCHEMA}}, Person]
+)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('Given {"document": "a long text"}, it is {"name": "Ada"}.', {"name": "Ada"}),
+        ('{"name": "Ada", "year": 1} as in {"source": [1, 2], "page": 12345}', "first"),
+        (
+            'Draft: {"name": "Ada", "year": 1}. Final: {"name": "A", "year": 2}',
+            {"name": "A", "year": 2},
+        ),
+        ('[{"x": 1}, {"x": 2}] gives {"name": "Ada"}', {"name": "Ada"}),
+        ('{"year": 1815}', {"year": 1815}),
+    ],
+)
+def test_the_object_that_answers_the_schema_is_the_answer(
+    wanted: Any, text: str, expected: Any
+) -> None:
+    query = Query((), params={"response_format": wanted})
+    expected = {"name": "Ada", "year": 1} if expected == "first" else expected
+    assert object_in(Completion(text), query) == expected
+
+
+@given(st.text("[]{}:,\"'`1a\\ \n", max_size=60), OBJECTS)
+def test_an_object_is_found_between_any_words(words: str, value: Any) -> None:
+    object_in(Completion(words), Query(()))
+    text = f"Here: {json.dumps(value)} {words.replace('{', '').replace('[', '')}"
+    assert object_in(Completion(text), Query(())) == json.loads(json.dumps(value))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a":' * 40_000, "[1," * 60_000, '{"' * 80_000, '[{"a": "' * 30_000]
+)
+def test_what_is_no_object_is_read_once(text: str) -> None:
+    assert object_in(Completion(text), Query(())) is None
 
 
 def test_what_is_nested_too_deeply_is_no_object() -> None:
@@ -156,6 +223,36 @@ async def test_objects_that_are_there_are_checked_too() -> None:
     )
     assert scores(verdict) == {"year": 0.5}
     assert (verdict.samples, verdict.via) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unscored"),
+    [
+        ("Here is the JSON:", "", []),
+        ("Sure!", "I hope this helps!", []),
+        ("", "Lovelace died in 1852.", ["Lovelace died in 1852."]),
+        ("", '{"name": "Ada", "city": "London"}', ['{"name": "Ada", "city": "London"}']),
+    ],
+)
+@pytest.mark.parametrize("fence", ["```json\n{}\n```", "{}"])
+async def test_claims_beside_an_object_are_listed(
+    before: str, after: str, unscored: list[str], fence: str
+) -> None:
+    text = (
+        f"{before}\n\n{fence.replace('{}', json.dumps({'name': 'Ada', 'year': 1815}))}\n\n{after}"
+    )
+    schema = {"type": "object", "properties": {"name": {}, "year": {}}}
+    wanted = {"type": "json_schema", "json_schema": {"schema": schema}}
+    guard = Guard(POLICY | {"unscored": "block", "sampling": {"max": 3, "min": 2}})
+    verdict = await guard.acheck(
+        text, question=Query.of("Who?", response_format=wanted), samples=[text] * 3
+    )
+    assert scores(verdict) == {"name": 0.0, "year": 0.0}
+    assert verdict.decision == "consistent"
+    assert [(part.kind, part.text) for part in verdict.unscored] == [
+        ("prose", part) for part in unscored
+    ]
+    assert guard.apply(text, verdict).action == ("block" if unscored else "allow")
 
 
 async def test_small_objects_may_repeat() -> None:

@@ -62,6 +62,10 @@ class Sentence:
         return self.text
 
 
+SEPARATOR = "\n\n"
+"""What separates the lines of `Passage.of_lines` from the text beside them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One of the consecutive spans that make up a passage's text.
@@ -153,11 +157,12 @@ class Passage:
         return cls(text, tuple(_sentence(text, span) for span in spans), tuple(pieces))
 
     @classmethod
-    def of_lines(cls, text: str) -> Passage:
+    def of_lines(cls, text: str, *, beside: str = "") -> Passage:
         """Make a passage in which each line is a sentence.
 
         Args:
             text: Lines separated by line feeds; none is blank, and none has white space around it.
+            beside: Text that follows them, after a blank line, and is not scored.
 
         Returns:
             A passage with one sentence per line.
@@ -165,6 +170,12 @@ class Passage:
         spans = _joined(text.split("\n"))
         cuts = [*(start for start, _ in spans), len(text)]
         pieces = [Piece(text[start:end], start, end, "prose") for start, end in pairwise(cuts)]
+        if beside:
+            last = pieces.pop()
+            end = last.end + len(SEPARATOR)
+            pieces.append(Piece(last.text + SEPARATOR, last.start, end, "prose"))
+            pieces.append(Piece(beside, end, end + len(beside), "prose"))
+            text = f"{text}{SEPARATOR}{beside}"
         return cls(text, tuple(_sentence(text, span) for span in spans), tuple(pieces))
 
     def only(self, indices: Iterable[int]) -> Passage:

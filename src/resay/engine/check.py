@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from resay._internal._version import __version__
 from resay._internal.event_loops import compute, task_group
+from resay.core.claims import Rules
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
@@ -31,7 +32,13 @@ from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limi
 from resay.providers.prices import Metered, Priced
 from resay.providers.shared_limits import SharedLimits, shared_limiter
 from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
-from resay.scorers.structured import PARSING, Comparable, comparable_text, object_in, passage_of
+from resay.scorers.structured import (
+    PARSING,
+    Comparable,
+    comparable_text,
+    object_with_words,
+    passage_of,
+)
 from resay.scorers.tools import comparable_calls, passage_of_calls
 
 # `compute` weight of a conversation's characters while searching it for references.
@@ -506,9 +513,24 @@ def _objects_in(
     completion: Completion, samples: Sequence[str], query: Query
 ) -> tuple[Passage | None, list[str]]:
     """Return the object in an answer, if it has one, and those in the caller's samples."""
-    found = object_in(completion, query)
-    passage = None if found is None else passage_of(found)
+    value, words = object_with_words(completion, query)
+    passage = None
+    if value is not None:
+        passage = passage_of(value, beside=_claims_in(words, query.question))
     return passage, [comparable_text(Completion(sample), query) for sample in samples]
+
+
+def _claims_in(words: str, question: str) -> str:
+    """Return what the words around an object claim: not "Here is the object:"."""
+    passage = Passage.of(words)
+    rules = Rules(question)
+    parts = [piece.text for piece in passage.unscored()]
+    for index, sentence in enumerate(passage.sentences):
+        # The format is no name: "Here is the JSON:".
+        plain = replace(sentence, text=sentence.text.replace("JSON", "json"))
+        if any(claim.claims for claim in rules.read(plain, index)):
+            parts.append(sentence.text)
+    return " ".join(" ".join(parts).split())
 
 
 def early_skip_reason(policy: Policy, query: Query | None) -> str | None:

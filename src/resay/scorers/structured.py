@@ -6,7 +6,8 @@ share of the samples that do not support it, the passage score is the mean over 
 Eq. 12). The method is ours, without published figures.
 
 Values agree if equal except for case and white space; numbers, if numerically equal; a scalar in a
-list, if it is anywhere in the sample's list. A text of more than six words scores the share of its
+list, if it is anywhere in the sample's list. The objects in a list are compared with those that
+share most with them, in whichever order. A text of more than six words scores the share of its
 words that the sample's text lacks, because no model words a sentence the same way twice.
 
 Cost: no calls besides the samples. Good at: names, numbers, choices. Bad at: free text in fields;
@@ -19,22 +20,24 @@ import json
 import math
 import re
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from resay._internal.event_loops import compute, stop_if_abandoned
-from resay.core.passage import Passage
+from resay.core.passage import SEPARATOR, Passage
 from resay.core.query import Query
 from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import Contradiction
 from resay.providers.base import Completion, Completions, Layer, Provider
 from resay.scorers.base import SampleConfig
 from resay.scorers.common.comparing import Column, SampleScorer
+from resay.scorers.common.items import Item, matches
+from resay.scorers.common.objects import best_object, schema_of
 from resay.scorers.evidence import Evidence, Sample
 
-_FENCE = re.compile(r"```[\w-]*[^\S\n]*\n")
 _DEEPEST = 100
 PARSING = 5
 """Cost of parsing one character of an object, in characters; see `compute`."""
@@ -46,26 +49,47 @@ def object_in(completion: Completion, query: Query) -> Any:
 
     Args:
         completion: The answer. If it calls one of `query.object_tools`, the arguments are the
-            object, as a list if there are several such calls; otherwise its text is parsed as
-            JSON, in a code fence or not.
-        query: The query it answers.
+            object, as a list if there are several such calls; otherwise the object is looked for in
+            its text, in a code fence or not, with words around it or not.
+        query: The query it answers, with the schema that the object has to answer, if any.
 
     Returns:
         A mapping or a list, as returned by `json.loads`; None if there is none.
     """
+    return object_with_words(completion, query)[0]
+
+
+def object_with_words(completion: Completion, query: Query) -> tuple[Any, str]:
+    """Return the object that a structured answer contains, and the words around it.
+
+    Args:
+        completion: The answer, as for `object_in`.
+        query: The query it answers.
+
+    Returns:
+        The object, None if there is none; and the text before and after it, without the code fence.
+    """
     calls = [call for call in completion.calls if call.name in query.object_tools]
     if calls:
         objects = [parse_object(call.arguments) for call in calls]
-        return objects[0] if len(objects) == 1 else objects
-    opening = _FENCE.search(completion.text)
-    inside = completion.text[opening.end() :].partition("```") if opening else None
-    return parse_object(inside[0] if inside and inside[1] else completion.text)
+        return (objects[0] if len(objects) == 1 else objects), ""
+    text = completion.text
+    best = best_object(text, schema_of(query))
+    if best is None or not _is_shallow(best.value):
+        return None, ""
+    before = _OPENING_FENCE.sub("", text[: best.start])
+    after = _CLOSING_FENCE.sub("", text[best.end :])
+    return best.value, f"{before}\n\n{after}".strip()
+
+
+_OPENING_FENCE = re.compile(r"(?:```|~~~)[^\n]*\n\s*\Z")
+_CLOSING_FENCE = re.compile(r"\A\s*(?:```|~~~)")
 
 
 def parse_object(text: str) -> Any:
     """Parse a text as a JSON mapping or list; None if it is neither."""
     try:
-        value: Any = json.loads(text)
+        value: Any = json.loads(text, strict=False)
     # Deep nesting raises a RecursionError.
     except (ValueError, RecursionError):
         return None
@@ -97,10 +121,15 @@ def rendered(value: Any) -> str:
     return "\n".join(f"{path}: {leaf}" for path, leaf in lines)
 
 
-def passage_of(value: Any) -> Passage:
-    """Return an object as a passage whose sentences are the lines of `rendered`."""
+def passage_of(value: Any, *, beside: str = "") -> Passage:
+    """Return an object as a passage whose sentences are the lines of `rendered`.
+
+    Args:
+        value: The object.
+        beside: What the answer claims beside the object, which is not scored.
+    """
     text = rendered(value)
-    return Passage.of_lines(text) if text else Passage.of("")
+    return Passage.of_lines(text, beside=beside) if text else Passage.of("")
 
 
 def fields_in(text: str) -> dict[str, Any]:
@@ -182,7 +211,6 @@ def comparable_text(completion: Completion, query: Query) -> str:
     return "" if found is None else rendered(found)
 
 
-_LAST_INDEX = re.compile(r"\[\d+\]\Z")
 _FEW_WORDS = 6
 # Cost of comparing one character, in characters; see `compute`.
 _COMPARING = 10
@@ -215,33 +243,30 @@ class Fields(SampleScorer):
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]
     ) -> Contradiction | None:
-        """Return the first different value that a sample has at the same path; see `Contradicts`.
+        """Return the first different value that a sample has in the same place; see `Contradicts`.
 
         Args:
             sentence: The line of a field.
             evidence: The samples.
             scores: The field's entries in their columns.
         """
-        path = sentence.partition(": ")[0]
         for sample, score in zip(evidence.samples.arrived, scores, strict=False):
-            if score and (line := sample.derived(_Object).lines.get(path)):
+            if score and (line := sample.derived(_Object).counterpart(sentence)):
                 return Contradiction("sample", sample.index, line)
         return None
 
     def _compared(self, passage: Passage, sample: Sample) -> Column:
-        others = sample.derived(_Object)
-        own = fields_in("\n".join(sentence.text for sentence in passage.sentences))
-        return Column(tuple(self._entry(path, own[path], others) for path in own))
-
-    def _entry(self, path: str, value: Any, others: _Object) -> float | None:
-        stop_if_abandoned()
-        if any(matcher.match(path) for matcher in self._ignored):
-            return None
-        same_place = others.at(path)
-        if same_place is not None:
-            return same_place.least_disagreement(value)
-        # A sample that omits a null or empty value agrees.
-        return float(not _is_nothing(value) or others.has_inside(path))
+        other = sample.derived(_Object)
+        # Items are matched by all their fields, even if only some fields are still to be compared.
+        own, _, _ = passage.text.partition(SEPARATOR)
+        entries = _Comparison(other).run(_tree(fields_in(own)))
+        other.remember(own, entries)
+        scores: list[float | None] = []
+        for sentence in passage.sentences:
+            path, _, _ = sentence.text.partition(": ")
+            is_ignored = any(matcher.match(path) for matcher in self._ignored)
+            scores.append(None if is_ignored else entries[path].score)
+        return Column(tuple(scores))
 
 
 def _matcher(pattern: str) -> re.Pattern[str]:
@@ -249,44 +274,169 @@ def _matcher(pattern: str) -> re.Pattern[str]:
     return re.compile(re.escape(pattern).replace(r"\[\]", r"\[\d+\]") + r"(?![\w$-])")
 
 
-class _Object:
-    """The fields of a sample's object, indexed for comparison.
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    path: str
+    value: Any
+
+
+_Node: TypeAlias = "_Leaf | dict[str | int, _Node]"
+"""A value, or the values of an object by their keys, or of a list by their indexes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """The comparison of one field.
 
     Attributes:
-        lines: The line of each field, by its path.
+        score: How much it differs, in [0, 1].
+        other: The path of the other object's value in its place; None if there is none.
+    """
+
+    score: float
+    other: str | None
+
+
+class _Object:
+    """The fields of a sample's object, and what they were compared with.
+
+    Attributes:
+        tree: The fields.
     """
 
     def __init__(self, text: str) -> None:
-        values = fields_in(text)
-        self.lines = {line.partition(": ")[0]: line for line in text.split("\n")}
-        self._values: dict[str, _Values] = {}
-        containers: defaultdict[str, list[Any]] = defaultdict(list)
-        for path, value in values.items():
+        self.tree = _tree(fields_in(text))
+        self._lines = _lines_by_path(text)
+        self._counterparts: dict[str, str] = {}
+
+    def remember(self, own: str, entries: Mapping[str, _Entry]) -> None:
+        """Remember the places of the fields of an object that differ."""
+        for path, line in _lines_by_path(own).items():
+            entry = entries[path]
+            if entry.score and entry.other is not None:
+                self._counterparts[line] = self._lines[entry.other]
+
+    def counterpart(self, line: str) -> str | None:
+        """Return the line of this object in the place of another object's line."""
+        return self._counterparts.get(line)
+
+
+def _lines_by_path(text: str) -> dict[str, str]:
+    return {line.partition(": ")[0]: line for line in text.split("\n")}
+
+
+_STEP = re.compile(r'\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|\.?([^.\[]+)')
+
+
+def _tree(fields: Mapping[str, Any]) -> _Node:
+    """Return the fields as they were nested."""
+    root: dict[str | int, _Node] = {}
+    for path, value in fields.items():
+        stop_if_abandoned()
+        steps = list(_steps(path))
+        if not steps:
+            return _Leaf(path, value)
+        node = root
+        for step in steps[:-1]:
+            inner = node.setdefault(step, {})
+            assert isinstance(inner, dict)  # noqa: S101 - a path ends at its value
+            node = inner
+        node[steps[-1]] = _Leaf(path, value)
+    return root
+
+
+def _steps(path: str) -> Iterator[str | int]:
+    for index, quoted, key in _STEP.findall(path):
+        if index:
+            yield int(index)
+        else:
+            yield json.loads(quoted) if quoted else key
+
+
+class _Comparison:
+    """Compares the fields of an object with those in the same places of another.
+
+    Args:
+        other: The other object.
+    """
+
+    def __init__(self, other: _Object) -> None:
+        self._other = other
+        self._entries: dict[str, _Entry] = {}
+
+    def run(self, own: _Node) -> dict[str, _Entry]:
+        """Return the comparison of each field, by its path."""
+        self._compare(own, self._other.tree)
+        return self._entries
+
+    def _compare(self, own: _Node, other: _Node | None) -> None:
+        if isinstance(own, _Leaf):
+            self._compare_value(own, other)
+        elif any(isinstance(step, int) for step in own):
+            self._compare_list(own, other)
+        else:
+            others = other if isinstance(other, dict) else {}
+            for key, inner in own.items():
+                self._compare(inner, others.get(key))
+
+    def _compare_value(self, own: _Leaf, other: _Node | None) -> None:
+        stop_if_abandoned()
+        if isinstance(other, _Leaf):
+            score = _Values([other.value]).least_disagreement(own.value)
+            self._entries[own.path] = _Entry(score, other.path)
+        else:
+            # A sample that omits a null or empty value agrees.
+            agrees = _is_nothing(own.value) and other is None
+            self._entries[own.path] = _Entry(float(not agrees), None)
+
+    def _compare_list(self, own: Mapping[str | int, _Node], other: _Node | None) -> None:
+        # One value is as good as a list of it.
+        others: Mapping[str | int, _Node] = {} if other is None else {0: other}
+        if isinstance(other, dict):
+            others = other
+        leaves = {key: node for key, node in others.items() if isinstance(node, _Leaf)}
+        values = _Values([leaf.value for leaf in leaves.values()]) if leaves else None
+        for key, inner in own.items():
+            if not isinstance(inner, _Leaf):
+                continue
+            if values is None:
+                self._compare_value(inner, others.get(key))
+                continue
             stop_if_abandoned()
-            container = _container_path(path)
-            containers[container].append(value)
-            if container == path:
-                self._values[path] = _Values([value])
-        self._containers = {container: _Values(items) for container, items in containers.items()}
-        self._paths = sorted(values)
-
-    def at(self, path: str) -> _Values | None:
-        """Return the value at a path; in a list, the values anywhere in it."""
-        container = _container_path(path)
-        return self._values.get(path) if container == path else self._containers.get(container)
-
-    def has_inside(self, path: str) -> bool:
-        """Return whether there is an object or a list at a path."""
-        return any(self._has_beginning(path + mark) for mark in ".[")
-
-    def _has_beginning(self, path: str) -> bool:
-        place = bisect_left(self._paths, path)
-        return self._paths[place : place + 1] != [] and self._paths[place].startswith(path)
+            place = leaves.get(key)
+            score = values.least_disagreement(inner.value)
+            self._entries[inner.path] = _Entry(score, None if place is None else place.path)
+        items = [node for node in own.values() if isinstance(node, dict)]
+        if not items:
+            return
+        other_items = [node for node in others.values() if isinstance(node, dict)]
+        matched = matches([*map(_item, items)], [*map(_item, other_items)])
+        for index, inner in enumerate(items):
+            place_of_other = matched.get(index)
+            self._compare(inner, None if place_of_other is None else other_items[place_of_other])
 
 
-def _container_path(path: str) -> str:
-    """Return the path of a value, or of the list it is in."""
-    return _LAST_INDEX.sub("", path)
+def _item(node: _Node) -> Item:
+    """Return what an item of a list can be recognized by: its values, and the words of texts."""
+    features: list[str] = []
+    waiting: list[tuple[str, _Node]] = [("", node)]
+    while waiting:
+        path, inner = waiting.pop()
+        if isinstance(inner, dict):
+            for step, child in reversed(inner.items()):
+                waiting.append((f"{path}/{'' if isinstance(step, int) else step}", child))
+        elif not _is_nothing(inner.value):
+            words = _words(_written(inner.value))
+            features.append(f"{path}={' '.join(words)}")
+            if len(words) > _FEW_WORDS:
+                features += [f"{path}~{word}" for word in words]
+    return Item(frozenset(features), features[0] if features else None)
+
+
+def _written(value: Any) -> str:
+    """Return a value as text, equal for numbers that are equal."""
+    is_number = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_number else value)
 
 
 class _Values:
