@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from resay import Guard, HallucinationBlocked, Policy, PolicyError, Verdict
+from resay.core.quantities import Quantity
 from resay.core.query import Query
 from resay.providers.base import Completion, Completions, ToolCall
 
@@ -294,3 +296,44 @@ async def test_streams_check_calls_at_their_end(mode: Any) -> None:
         _ = [part async for part in stream]
     assert stream.answer.flagged
     assert [s.text for s in stream.answer.verdict.flagged_sentences] == ['refund.order: "ORD-9"']
+
+
+async def test_a_long_value_is_searched_for_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+    search = re.search
+
+    def recorded(pattern: Any, text: str, *flags: Any) -> Any:
+        searched.append(str(pattern))
+        return search(pattern, text, *flags)
+
+    monkeypatch.setattr("resay.scorers.tools.re.search", recorded)
+    key = "MIIBIjANBgkqhkiG9w0B" * 100
+    one, other = calling(call("refund", order=key)), calling(call("refund", order=key[::-1]))
+    given = await checked(one, one, one, one, one, question=f"Refund what {key} bought.")
+    assert made_up(given) == []
+    assert (
+        made_up(await checked(other, one, one, one, one, question=f"Refund what {key} bought."))
+        != []
+    )
+    assert all(len(pattern) < 2000 for pattern in searched)
+
+
+async def test_a_long_list_of_numbers_is_not_compared_number_by_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[object] = []
+    supported_by = Quantity.supported_by
+
+    def counted(self: Quantity, other: Quantity) -> float:
+        compared.append(other)
+        return supported_by(self, other)
+
+    monkeypatch.setattr(Quantity, "supported_by", counted)
+    numbers = " ".join(f"{10 + i} km" for i in range(500))
+    told = " ".join(f"{10 + i} km" for i in reversed(range(500)))
+    one = calling(call("refund", order=numbers))
+    assert (
+        made_up(await checked(one, one, one, one, one, question=f"Refund {told} and 3 miles."))
+        == []
+    )
+    assert len(compared) < 5000

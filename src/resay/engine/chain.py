@@ -327,7 +327,8 @@ class Chain:
         exhausted = budget.refusal if budget else None
         found = await self._contradictions(state, evidence, deadline)
         decide = partial(self._decider.verdict, state, evidence, found, exhausted)
-        return await compute(decide, chars=_DECISION_COST * len(state.passage.pieces))
+        chars = _DECISION_COST * len(state.passage.pieces) + len(state.passage.text)
+        return await compute(decide, chars=chars)
 
     async def view(
         self, state: RunState, evidence: Evidence, deadline: float

@@ -208,9 +208,8 @@ class Facts:
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
         if not index.count:
             return Scores(sentences=(None,) * len(passage.sentences))
-        chars = sum(len(sentence.text) for sentence in passage.sentences)
         work = partial(self._score, passage, index)
-        return await compute(work, chars=_READING * chars * (1 + index.count / 5))
+        return await compute(work, chars=_reading_cost(passage, index))
 
     async def denials(self, passage: Passage, evidence: Evidence) -> Sequence[Mapping[int, str]]:
         """Return for each sentence the texts that say otherwise.
@@ -226,12 +225,11 @@ class Facts:
         query = evidence.user_query or evidence.query
         indexing = Indexing(*_texts(query)) if query else Indexing("", "")
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
-        chars = sum(len(sentence.text) for sentence in passage.sentences)
 
         def find() -> list[Mapping[int, str]]:
             return [_Claim(sentence.text, index).denied() for sentence in passage.sentences]
 
-        return await compute(find, chars=_READING * chars * (1 + index.count / 5))
+        return await compute(find, chars=_reading_cost(passage, index))
 
     def _score(self, passage: Passage, index: SampleIndex) -> Scores:
         any_of = self.config.evidence == "references"
@@ -262,6 +260,14 @@ class Facts:
                 _why(claim, items, index.count) for claim, items in zip(claims, found, strict=True)
             ),
         )
+
+
+def _reading_cost(passage: Passage, index: SampleIndex) -> float:
+    """Return what comparing a passage costs, in characters for `compute`."""
+    chars = sum(len(sentence.text) for sentence in passage.sentences)
+    # A sentence of a sample is read when it is first compared, however long it is.
+    longest = max((len(sentence.text) for sentence in index.sentences), default=0)
+    return _READING * (chars * (1 + index.count / 5) + longest)
 
 
 def _texts(query: Query) -> tuple[str, str]:

@@ -40,6 +40,8 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"://|@")
 _LONG_WORDS = 7
+# Compiling a pattern takes a thousand times as long as searching for the same text.
+_MAX_PATTERN_CHARS = 200
 _CONTENT_CHARS = 4
 # Minimum support of a quantity: a date without its year is supported by two thirds.
 _MIN_SUPPORT = 0.5
@@ -93,8 +95,9 @@ class Arguments(Fields):
         """Compare with the samples, and note the values that were never given."""
         scores = await super().score(passage, evidence)
         known = [*_texts_known(evidence)]
-        find = partial(_made_up, [sentence.text for sentence in passage.sentences], known)
-        made_up = await compute(find, chars=_READING * sum(map(len, known)))
+        lines = [sentence.text for sentence in passage.sentences]
+        find = partial(_made_up, lines, known)
+        made_up = await compute(find, chars=_READING * sum(map(len, [*lines, *known])))
         why = scores.why or (None,) * len(passage.sentences)
         noted = (
             "; ".join(filter(None, (reason, NOT_GIVEN if i in made_up else None))) or None
@@ -168,6 +171,8 @@ class _KnownTexts:
 
     def _has_words(self, value: str) -> bool:
         """Whether the words of a value appear in order: "ord-4711" appears in "ORD 4711"."""
+        if len(value) > _MAX_PATTERN_CHARS:
+            return value.casefold() in self._folded
         run = r"[\W_]*".join(_RUN.findall(value.casefold()))
         # Scripts without capitals may not use spaces either.
         if not any(map(_is_caseless, value)):
@@ -184,25 +189,27 @@ class _KnownTexts:
     def _has_quantities(self, value: str) -> bool:
         """Whether all quantities of a text are known; an identifier has none and must match."""
         found = quantities(value)
-        bare = "".join(
-            mark
-            for i, mark in enumerate(value)
-            if not any(one.start <= i < one.end for one in found)
-        )
-        if not found or any(map(str.isalnum, bare)):
+        end = 0
+        for quantity in found:
+            if any(map(str.isalnum, value[end : quantity.start])):
+                return False
+            end = max(end, quantity.end)
+        if not found or any(map(str.isalnum, value[end:])):
             return False
-        return all(
-            any(one.supported_by(k) >= _MIN_SUPPORT for k in self._quantities) for one in found
-        )
+        return all(map(self._supports, found))
 
     def _has_most(self, value: str) -> bool:
         """Whether half of a text's longer words are known, and all of its numbers."""
         words = {word for word in tokenize(value) if len(word) >= _CONTENT_CHARS}
         if len(words & self._words) * 2 < len(words):
             return False
-        return all(
-            any(one.supported_by(known) >= _MIN_SUPPORT for known in self._quantities)
-            for one in quantities(value)
+        return all(map(self._supports, quantities(value)))
+
+    def _supports(self, quantity: Quantity) -> bool:
+        """Whether the known texts mention a quantity."""
+        # First the same, so that a long table is not compared with each number of another.
+        return quantity.meaning in self._meanings or any(
+            quantity.supported_by(known) >= _MIN_SUPPORT for known in self._quantities
         )
 
     @cached_property
@@ -216,6 +223,10 @@ class _KnownTexts:
     @cached_property
     def _quantities(self) -> Sequence[Quantity]:
         return quantities(self._text)
+
+    @cached_property
+    def _meanings(self) -> frozenset[tuple[object, ...]]:
+        return frozenset(quantity.meaning for quantity in self._quantities)
 
 
 def _looks_named(word: str) -> bool:
