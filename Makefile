@@ -2,11 +2,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# The versions of all packages. Each other file in requirements/ lists those of one environment, with what they
+# require: nothing is resolved. `make lock` writes them.
+PINS := --constraint requirements/all.txt
+# What is not imported is never compiled.
+PIP := python -m pip install --quiet --disable-pip-version-check --no-compile
+# $(call install,VENV,FILE). uv unpacks the same packages in an eighth of pip's time; where it fails, pip does it.
+define install
+	@$(1)/bin/$(PIP) $(PINS) uv && $(1)/bin/uv pip install --quiet --no-deps --python $(1)/bin/python --requirement $(2) --editable . || \
+		$(1)/bin/$(PIP) --no-deps --requirement $(2) --editable .
+endef
 SOURCES := src integrations tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance clean
+.PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
 
 help:
 	@echo "make demo                 catch a hallucinated sentence, with a simulated provider (light install)"
@@ -25,6 +34,7 @@ help:
 	@echo "make licences             check that each file has a licence (REUSE)"
 	@echo "make lint                 run ruff and the strict type checker"
 	@echo "make format               format the code"
+	@echo "make lock                 write requirements/*.txt (UPGRADE=--upgrade: with the newest versions)"
 	@echo "make bench                run the published benchmarks (needs data: RESAY_DATA=DIR)"
 	@echo "make bench-attacks        measure how texts that address the judge change verdicts"
 	@echo "make bench-handbook       measure the repair of flawed answers from a handbook"
@@ -36,13 +46,31 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[demo]'
+$(VENV)/.demo: requirements/demo.txt pyproject.toml | $(BIN)/python
+	$(call install,$(VENV),$<)
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[dev]'
+# The builds of torch for one version require different packages, which pip finds out.
+$(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
+	$(call install,$(VENV),$<)
+	@$(BIN)/$(PIP) $(PINS) torch
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.benches: requirements/benches.in $(VENV)/.dev
+	@$(BIN)/$(PIP) $(PINS) --requirement $<
+	@touch $@
+
+# Needs uv, which is among the development tools. Versions change only where they must.
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --no-annotate \
+	--custom-compile-command 'make lock' pyproject.toml
+.PHONY: lock
+lock: $(VENV)/.dev
+	$(LOCK) $(UPGRADE) --all-extras requirements/benches.in requirements/docs.in --output-file requirements/all.txt
+	$(LOCK) $(PINS) --extra dev --no-emit-package torch --output-file requirements/dev.txt
+	$(LOCK) $(PINS) --extra demo --output-file requirements/demo.txt
+	$(LOCK) $(PINS) --extra calibrate --extra server requirements/docs.in --output-file requirements/docs.txt
+	$(LOCK) $(UPGRADE) --extra anthropic --extra litellm --extra openai --extra server requirements/proxy.in \
+		--output-file requirements/proxy.txt
 
 demo: $(VENV)/.demo
 	$(BIN)/resay demo
@@ -68,7 +96,7 @@ test-others:
 RESAY_DATA ?= ../shared/data
 
 # Tests that take long, or need the benchmark data.
-test-benches: $(VENV)/.dev
+test-benches: $(VENV)/.benches
 	RESAY_TEST_BENCHES=1 $(if $(wildcard $(RESAY_DATA)),RESAY_DATA="$(abspath $(RESAY_DATA))") \
 		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/batch tests/benchmarks tests/performance \
 		$$(grep -rl --include='test_*.py' data_dir tests --exclude-dir benchmarks)
@@ -85,7 +113,7 @@ MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex,redis]'
 	llama-index-llms-openai-like
 
 .PHONY: $(MATRIX_ROWS)
-$(MATRIX)/oldest: MATRIX_PINS := --constraint constraints-oldest.txt
+$(MATRIX)/oldest: MATRIX_PINS := --constraint requirements/oldest.txt
 # LangChain's and LlamaIndex's packages for OpenAI still require version 2.
 $(MATRIX)/openai3: MATRIX_NEEDS := --editable '.[anthropic,litellm,openai,redis,server]' 'openai>=3,<4'
 $(MATRIX)/openai3: MATRIX_TESTED := tests/gateway tests/providers \
@@ -103,14 +131,10 @@ test-matrix: $(MATRIX_ROWS)
 
 # The proxy requires older versions of two packages than everything else.
 PROXY := .venv-proxy
-PROXY_NEEDS := --editable '.[anthropic,litellm,openai,server]' 'litellm[proxy]' \
-	hypothesis pytest pytest-timeout
 
 test-proxy:
 	@$(PYTHON) -m venv $(PROXY)
-	@grep -vE '^(rich|websockets)=' constraints.txt > $(PROXY)/constraints.txt
-	@$(PROXY)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--constraint $(PROXY)/constraints.txt $(PROXY_NEEDS)
+	$(call install,$(PROXY),requirements/proxy.txt)
 	RESAY_TEST_PROXY=1 $(PROXY)/bin/python -m pytest tests/proxy
 
 test-mutants: $(VENV)/.dev
@@ -138,10 +162,9 @@ test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWOR
 # The site, the notebooks that are part of it, and its links. Nothing is loaded from a network but the packages.
 DOCS := .venv-docs
 
-$(DOCS)/.installed: tests/website/requirements.txt pyproject.toml constraints.txt
+$(DOCS)/.installed: requirements/docs.txt pyproject.toml
 	@$(PYTHON) -m venv $(DOCS)
-	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--editable '.[calibrate,server]' --requirement $<
+	$(call install,$(DOCS),$<)
 	@touch $@
 
 docs: $(DOCS)/.installed
@@ -245,7 +268,7 @@ bench-handbook: $(VENV)/.dev
 	$(PERFORMANCE) handbook $(if $(READER),--reader "$(READER)")
 
 PERFORMANCE = PYTHONPATH=tests $(BIN)/python -m performance
-bench-performance: $(VENV)/.dev
+bench-performance: $(VENV)/.benches
 	$(PERFORMANCE) speed --data "$(RESAY_DATA)"
 	$(PERFORMANCE) batch
 	$(PERFORMANCE) disk
@@ -265,7 +288,7 @@ bench-peers: $(VENV)/.dev
 	$(PERFORMANCE) peers --data "$(RESAY_DATA)" --environments $(PEERS)
 
 # Fails if a ratio is worse than in tests/performance/ratios.json.
-compare-performance: $(VENV)/.dev
+compare-performance: $(VENV)/.benches
 	$(PERFORMANCE) ratios --data "$(RESAY_DATA)"
 
 clean:

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.metadata import parse_email
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from resay import __version__
+from support.extras import EXTRAS
 
 ADAPTERS = {path.name for path in (Path(__file__).parents[1] / "integrations").glob("resay_*")}
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,12 +67,55 @@ def test_it_imports_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
     assert Path(file).is_relative_to(tmp_path)
 
 
-def test_every_package_is_pinned_for_python_3_10_too() -> None:
-    """Where only one is not, pip looks through old versions of all that needs it for minutes."""
-    pins = (ROOT / "constraints.txt").read_text().splitlines()
-    newer = {pin.partition("==")[0] for pin in pins if pin.endswith('; python_version >= "3.11"')}
-    older = {pin.partition("==")[0] for pin in pins if pin.endswith('; python_version < "3.11"')}
-    assert newer == older
+@pytest.mark.parametrize("environment", ["demo", "dev", "docs"])
+def test_an_environment_has_the_versions_that_the_others_have(environment: str) -> None:
+    """If not, a requirement was changed without `make lock`."""
+    pins = _locked("all")
+    for name, versions in _locked(environment).items():
+        assert versions <= pins[name], name
+
+
+@pytest.mark.parametrize(
+    ("environment", "extras"),
+    [
+        ("all", set(EXTRAS)),
+        ("demo", {"demo"}),
+        ("dev", {"dev"}),
+        ("docs", {"calibrate", "server"}),
+        ("proxy", {"anthropic", "litellm", "openai", "server"}),
+    ],
+)
+def test_an_environment_has_what_the_package_requires(
+    wheel: Path, environment: str, extras: set[str]
+) -> None:
+    """If not, a requirement was changed without `make lock`."""
+    pins = _locked(environment)
+    missing = []
+    (described,) = (name for name in zipfile.ZipFile(wheel).namelist() if "METADATA" in name)
+    raw, _ = parse_email(zipfile.ZipFile(wheel).read(described))
+    for line in raw["requires_dist"]:
+        requirement = Requirement(line)
+        asked_for = requirement.marker is None or any(
+            requirement.marker.evaluate({"extra": extra}) for extra in extras
+        )
+        # pip installs torch by itself.
+        if not asked_for or (environment == "dev" and requirement.name == "torch"):
+            continue
+        versions = pins.get(canonicalize_name(requirement.name), set())
+        if not versions or not all(map(requirement.specifier.contains, versions)):
+            missing.append(line)
+    assert not missing
+
+
+def _locked(environment: str) -> dict[str, set[str]]:
+    """Return the versions of each package; one that left Python 3.10 behind has two."""
+    versions: dict[str, set[str]] = {}
+    for line in (ROOT / "requirements" / f"{environment}.txt").read_text().splitlines():
+        if not line.startswith("#"):
+            requirement = Requirement(line)
+            (pin,) = requirement.specifier
+            versions.setdefault(requirement.name, set()).add(pin.version)
+    return versions
 
 
 def test_the_recipe_for_conda_has_the_same_version_and_dependencies() -> None:

@@ -114,7 +114,7 @@ class Environments:
             )
         pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(made.python), "install"]
         options = ["--no-compile", "--disable-pip-version-check"]
-        pins = ["--constraint", str(ROOT / "constraints.txt")]
+        pins = ["--constraint", str(ROOT / "requirements/all.txt")]
         wanted = [self._found(word) for word in installed]
         subprocess.run([*pip, *options, *pins, *wanted], check=True, capture_output=True, text=True)
         return made
