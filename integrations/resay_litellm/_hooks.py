@@ -222,12 +222,13 @@ class _Responses(Format):
     def given(self, response: Any, body: Body) -> Any:
         if body["output"] == self.body(response)["output"]:
             copy = response.model_copy()
-            setattr(copy, VERDICT_KEY, body[VERDICT_KEY])
+            if VERDICT_KEY in body:
+                setattr(copy, VERDICT_KEY, body[VERDICT_KEY])
             return copy
         # Withheld text may be anywhere in the old response.
         kept = {k: getattr(response, k) for k in body if hasattr(response, k)}
-        told = {k: body[k] for k in ("output", "status", VERDICT_KEY)}
-        why = body["incomplete_details"]
+        told = {k: body[k] for k in ("output", "status", VERDICT_KEY) if k in body}
+        why = body.get("incomplete_details")
         details = None if why is None else IncompleteDetails.model_validate(why)
         # Not validated, because not all that providers send would pass.
         kind: Any = ResponsesAPIResponse
@@ -596,7 +597,8 @@ class ResayGuardrail(CustomGuardrail):
             raise _refused(error) from None
         if checked is body:
             return response
-        self._record(data, checked[VERDICT_KEY], since)
+        if VERDICT_KEY in checked:
+            self._record(data, checked[VERDICT_KEY], since)
         return form.given(response, checked)
 
     async def async_post_call_streaming_iterator_hook(

@@ -41,6 +41,7 @@ from resay.adapters.threads import (
     read_in_threads,
 )
 from resay.adapters.upstream import (
+    BrokenAnswerError,
     JudgeProvider,
     KnownProvider,
     MainProvider,
@@ -61,7 +62,18 @@ from resay.engine.stream import AnswerStream, Part, SyncAnswerStream
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import StreamMode
-from resay.providers.apis import Api, Body, Event, Outcome, Request
+from resay.providers.apis import (
+    Api,
+    Body,
+    Event,
+    Outcome,
+    Request,
+    StreamEnd,
+    event_without_answer,
+    is_error,
+    is_error_event,
+    without_answer,
+)
 from resay.providers.base import Completion, Provider, Sources, with_counted_tokens
 from resay.scorers.logprobs import alternatives_wanted
 
@@ -263,6 +275,10 @@ def _ignore(answer: Answer) -> None:
     del answer
 
 
+def _do_nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Relay:
     """Guard the requests and responses of one API.
@@ -276,6 +292,8 @@ class Relay:
             `on_error: block`.
         shows_draft: Whether the client may see the text that a regenerated answer replaces.
         on_answer: Called with each answer that is sent.
+        on_failure: Called if the provider's error is passed on in place of an answer, or of its
+            end. Then there is no answer, whatever came of it, and no verdict.
     """
 
     guard: Guard
@@ -283,6 +301,7 @@ class Relay:
     to_the_end: bool = field(default=False, kw_only=True)
     shows_draft: bool = field(default=True, kw_only=True)
     on_answer: Callable[[Answer], None] = field(default=_ignore, kw_only=True)
+    on_failure: Callable[[], None] = field(default=_do_nothing, kw_only=True)
 
     def read(self, body: Body, *, tenant: str | None = None) -> Request:
         """Parse a request, and remove the guard's own field.
@@ -372,7 +391,12 @@ class Relay:
         if request.n > 1 or main_first:
             return await self.acheck(request, await self.send_main(request, send), upstream)
         main = MainProvider(self.api, request, send, upstream.cost_usd)
-        answer = await self.guard.aask_with(request.query, self._sources(request, main, upstream))
+        try:
+            answer = await self.guard.aask_with(
+                request.query, self._sources(request, main, upstream)
+            )
+        except BrokenAnswerError as error:
+            return self._error_body(cast("Body", error.error))
         assert answer.completion is not None  # noqa: S101 - there was a main call
         response = cast("Body", answer.completion.raw)
         items = completions_in(self.api, response)
@@ -397,13 +421,23 @@ class Relay:
         Raises:
             HallucinationBlocked: It was withheld and the policy says `exit: raise`.
         """
+        if is_error(response):
+            return self._error_body(response)
         items = completions_in(self.api, response)
         async with arelay_verdicts():
             usage = with_counted_tokens(items, self.api.usage(response))
             answers = await self._check_each(request, items, usage, upstream)
         return self._answered(request, response, answers)
 
+    def _error_body(self, response: Body) -> Body:
+        """Return a response that is an error, as it is to be passed on."""
+        self.on_failure()
+        return without_answer(response) if self._can_withhold else response
+
     def _skipped(self, request: Request, response: Body, reason: str) -> Body:
+        if is_error(response):
+            self.on_failure()
+            return response
         items = completions_in(self.api, response)
         self._report_unchecked(request, reason, self.api.usage(response))
         return self._with_outcomes(response, [unchecked_outcome(reason)] * len(items))
@@ -507,11 +541,13 @@ class Relay:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             DeadlineExceededError: There was no whole answer within `limits.deadline_s`; not raised
                 if `to_the_end` is set.
+            BrokenAnswerError: The stream ended before its last event.
             Exception: Any error of `events`.
         """
         reason = self.guard.skip_reason(request.query)
         if reason is not None:
             return arelay_stream(self._passed_on(ASYNC, request, events, reason))
+        events = self._until_error(ASYNC, events)
         upstream = replace(upstream, parent_span=current_trace_context())
         if request.n > 1:
             given = self._guard_several(request, events, upstream)
@@ -519,15 +555,61 @@ class Relay:
             given = self._guard_one_to_the_end(request, events, upstream)
         else:
             given = self._guard_one(request, events, upstream)
-        return arelay_stream(given)
+        return arelay_stream(self._with_error_event(request, given))
+
+    async def _until_error(self, style: CallStyle, events: Any) -> AsyncGenerator[Events]:
+        """Yield a stream's events up to the provider's report of an error.
+
+        Raises:
+            BrokenAnswerError: It reported one, or the stream ended before its last event.
+        """
+        end = StreamEnd(self.api)
+        async with aclosing(style.iterate(events)) as groups:
+            async for group in groups:
+                for position, event in enumerate(group):
+                    if not end.is_over and is_error_event(event):
+                        yield group[:position]
+                        raise BrokenAnswerError(event)
+                    end.note(event)
+                yield group
+        if not end.is_complete:
+            raise BrokenAnswerError
+
+    async def _with_error_event(
+        self, request: Request, given: AsyncGenerator[Events]
+    ) -> AsyncGenerator[Events]:
+        """Yield events, and at their end the event of a provider's error."""
+        try:
+            async with aclosing(given):
+                async for group in given:
+                    yield group
+        except BrokenAnswerError as error:
+            event = self._passed_error(error)
+            withholds = self._can_withhold and self._mode(request.query) != "after"
+            yield [event_without_answer(event) if withholds else event]
+
+    def _passed_error(self, error: BrokenAnswerError) -> Event:
+        """Return the provider's own event about an error.
+
+        Raises:
+            BrokenAnswerError: There is none.
+        """
+        if not isinstance(error.error, Event):
+            raise error
+        self.on_failure()
+        return error.error
 
     async def _passed_on(
         self, style: CallStyle, request: Request, events: Any, reason: str
     ) -> AsyncGenerator[Events]:
         ending = PassedOn(self.api, reason)
-        async with aclosing(style.iterate(events)) as passing:
-            async for group in passing:
-                yield [given for event in group for given in ending.of(event)]
+        try:
+            async with aclosing(self._until_error(style, events)) as passing:
+                async for group in passing:
+                    yield [given for event in group for given in ending.of(event)]
+        except BrokenAnswerError as error:
+            yield [self._passed_error(error)]
+            return
         self._report_unchecked(request, reason, ending.usage)
         yield ending.last()
 
@@ -538,9 +620,27 @@ class Relay:
         shaping = self._shaping(seen)
         first = FirstOfStream(self.api, events, convert=self._convert)
         main = OpenedProvider(self.api, first.events(), seen)
-        async with aclosing(self._parts(request, main, upstream)) as parts:
-            async for part in parts:
-                yield await self._events_for(part, request, first, shaping, upstream)
+        try:
+            async with aclosing(self._parts(request, main, upstream)) as parts:
+                async for part in parts:
+                    yield await self._events_for(part, request, first, shaping, upstream)
+        except BrokenAnswerError:
+            if not self._can_withhold:
+                yield self._unsent_events(request, seen, shaping, first)
+            raise
+
+    def _unsent_events(
+        self, request: Request, seen: Sequence[Event], shaping: Shaping, first: FirstOfStream
+    ) -> list[Event]:
+        """Return the rest of what arrived, checked or not, for a policy that withholds nothing."""
+        unsent: list[Event] = []
+        for event in seen:
+            unsent += shaping.unchecked_events(event)
+        return [self._stripped(request, first.with_index(event)) for event in unsent]
+
+    @property
+    def _can_withhold(self) -> bool:
+        return self.guard.policy.can_withhold
 
     async def _events_for(
         self,
@@ -602,6 +702,8 @@ class Relay:
             # All errors in here except the stream's own come from the check.
             except Exception as error:
                 if error is incoming.failure:
+                    if isinstance(error, BrokenAnswerError) and not self._can_withhold:
+                        yield self._unsent_events(request, incoming.seen, shaping, first)
                     raise
                 broken = error
             async with aclosing(self._unchecked_rest(request, incoming, shaping, broken)) as rest:
@@ -639,23 +741,30 @@ class Relay:
         coming: dict[int, OneOfSeveral] = {}
         of_all: list[Event] = []
         reports: list[Usage | None] = []
-        async with aclosing(events):
-            async for group in events:
-                passed: list[Event] = []
-                for event in group:
-                    reports += [chunk.usage for _, chunk in self.api.chunks(event)]
-                    parts = self.api.split(event)
-                    if not parts and is_unread(self.api, event):
-                        # It may belong to any answer.
-                        parts = [(0, event)]
-                    of_all += [] if parts else [event]
-                    for place, own in parts:
-                        one = coming.setdefault(
-                            place, OneOfSeveral(self.api, convert=self._convert)
-                        )
-                        given = one.add(own, passes_on=passes_on)
-                        passed += [self.api.with_index(event, place) for event in given]
-                yield [self._stripped(request, event) for event in passed]
+        arrived: list[Event] = []
+        try:
+            async with aclosing(events):
+                async for group in events:
+                    passed: list[Event] = []
+                    arrived += group
+                    for event in group:
+                        reports += [chunk.usage for _, chunk in self.api.chunks(event)]
+                        parts = self.api.split(event)
+                        if not parts and is_unread(self.api, event):
+                            # It may belong to any answer.
+                            parts = [(0, event)]
+                        of_all += [] if parts else [event]
+                        for place, own in parts:
+                            one = coming.setdefault(
+                                place, OneOfSeveral(self.api, convert=self._convert)
+                            )
+                            given = one.add(own, passes_on=passes_on)
+                            passed += [self.api.with_index(event, place) for event in given]
+                    yield [self._stripped(request, event) for event in passed]
+        except BrokenAnswerError:
+            if not (passes_on or self._can_withhold):
+                yield [self._stripped(request, event) for event in arrived]
+            raise
         if not coming:
             coming[0] = OneOfSeveral(self.api, convert=self._convert)
             for event in of_all:
@@ -681,7 +790,7 @@ class Relay:
         return iterate_in_place(self._passed_on(BLOCKING, request, events, reason))
 
     def _shaping(self, seen: list[Event]) -> Shaping:
-        can_change = self.guard.policy.can_withhold
+        can_change = self._can_withhold
         return Shaping(self.api, seen, can_change=can_change, convert=self._convert)
 
     async def _parts(

@@ -19,7 +19,7 @@ from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
 from resay.core.usage import Usage
 from resay.core.verdict import Via
 from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError, ResayError
-from resay.providers.apis import Api, Body, Event, Request
+from resay.providers.apis import Api, Body, Event, Request, is_error
 from resay.providers.apis.base import number
 from resay.providers.base import (
     Chunk,
@@ -130,6 +130,22 @@ class Upstream:
     parent_span: TraceContext | None = None
 
 
+class BrokenAnswerError(ProviderError):
+    """The answer failed or broke off, although the response has status 200.
+
+    Args:
+        error: The response, or the event of a stream, that says so in the provider's own words;
+            None if the stream just ended.
+    """
+
+    def __init__(self, error: Body | Event | None = None) -> None:
+        what = "reported an error in place of the answer, or of its end"
+        if error is None:
+            what = "ended the stream before its last event"
+        super().__init__(f"the provider {what}")
+        self.error = error
+
+
 class StreamedError(Exception):
     """A response was streamed although no stream was requested.
 
@@ -204,6 +220,7 @@ class MainProvider(OneAnswer):
         """Send the request, with log-probabilities enabled if the query requests them.
 
         Raises:
+            BrokenAnswerError: The response is an error.
             Exception: The client's own error.
         """
         body = self.request.body
@@ -216,6 +233,8 @@ class MainProvider(OneAnswer):
             if asking and is_about_parameters(error):
                 raise provider_error(error) from error
             raise
+        if is_error(response):
+            raise BrokenAnswerError(response)
         items = completions_in(self.api, response)
         return Completions(items[:1], _usage(self.api, response, self.cost_usd))
 
@@ -383,7 +402,7 @@ async def _ask_upstream(api: Api, upstream: Upstream, body: Body) -> Completions
     # Each client has its own exceptions, which may repeat the prompt.
     except Exception as error:
         raise provider_error(error) from error
-    items = api.completions(response)
+    items = () if is_error(response) else api.completions(response)
     if not items:
         raise ProviderError("the model's reply has no answer in it", retryable=True)
     usage = with_counted_tokens(items, _usage(api, response, upstream.cost_usd))

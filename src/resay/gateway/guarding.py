@@ -220,6 +220,7 @@ class GuardedRequest:
             # What a policy replaces is not for clients.
             shows_draft=False,
             on_answer=self._record_answer,
+            on_failure=self._record_failure,
         )
         self._question: str | None = None
         self._main: UpstreamResponse | None = None
@@ -306,6 +307,9 @@ class GuardedRequest:
         self._answers.append(answer)
         if len(self._answers) >= self._expected:
             self._store_outcomes()
+
+    def _record_failure(self) -> None:
+        self.outgoing.refused = "upstream_failed"
 
     def _store_outcomes(self) -> None:
         """Remember the outcome of the answer, if the upstream may have stored it."""

@@ -10,7 +10,15 @@ from resay.adapters.shaping import UnfinishedChoices
 from resay.gateway.calls import Call, Headers
 from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamError, UpstreamResponse
-from resay.providers.apis import Body, Event, EventReader
+from resay.providers.apis import (
+    CHAT_COMPLETIONS,
+    MESSAGES,
+    RESPONSES,
+    Body,
+    Event,
+    EventReader,
+    StreamEnd,
+)
 from resay.providers.apis.base import as_json, mapping, mappings, number, text
 
 
@@ -305,10 +313,6 @@ _ERRORS: Mapping[str, tuple[int, str]] = {
 }
 
 
-# The last event of a response or message.
-_ENDS = {"message_stop", "response.completed", "response.incomplete", "response.failed"}
-
-
 async def events_of(
     path: str, pieces: AsyncIterator[Any], request: Body, name: str
 ) -> AsyncGenerator[Event]:
@@ -324,17 +328,17 @@ async def events_of(
         RefusedError: The provider ended it with an error, or it broke off.
     """
     if path == "/responses":
-        events = _responses(pieces, request, name)
+        events, api = _responses(pieces, request, name), RESPONSES
     elif path == "/messages":
-        events = _messages(pieces, name)
+        events, api = _messages(pieces, name), MESSAGES
     else:
-        events = _completions(pieces, request, name)
-    ended = False
+        events, api = _completions(pieces, request, name), CHAT_COMPLETIONS
+    end = StreamEnd(api)
     async for event in events:
-        ended = ended or event.name in _ENDS
+        end.note(event)
         yield event
     # litellm 1.101 only logs the error where it makes messages from another API's stream.
-    if not ended and path in ("/responses", "/messages"):
+    if not end.is_complete:
         raise RefusedError(502, "upstream_failed", f"the model {name!r} broke off")
 
 

@@ -13,6 +13,13 @@ from resay.providers.apis.base import (
     json_bytes,
 )
 from resay.providers.apis.completions import CHAT_COMPLETIONS, COMPLETIONS
+from resay.providers.apis.endings import (
+    StreamEnd,
+    event_without_answer,
+    is_error,
+    is_error_event,
+    without_answer,
+)
 from resay.providers.apis.messages import MESSAGES
 from resay.providers.apis.responses import RESPONSES
 
@@ -27,6 +34,11 @@ __all__ = [
     "EventReader",
     "Outcome",
     "Request",
+    "StreamEnd",
     "encoded",
+    "event_without_answer",
+    "is_error",
+    "is_error_event",
     "json_bytes",
+    "without_answer",
 ]

@@ -438,6 +438,10 @@ class Api(Protocol):
         """Return whether an event ends an answer, and so has to wait for the verdict."""
         ...
 
+    def is_last(self, event: Event) -> bool:
+        """Return whether an event is the last of a stream."""
+        ...
+
     def has_other_words(self, event: Event) -> bool:
         """Return whether an event has words outside the answer's text, such as reasoning."""
         ...
@@ -514,6 +518,8 @@ class _Events(Protocol):
 
     def ends_answer(self, event: Event) -> bool: ...
 
+    def ends_stream(self, event: Event) -> bool: ...
+
     def has_other_words(self, event: Event) -> bool: ...
 
     def event_without_text(self, event: Event) -> Event | None: ...
@@ -557,6 +563,10 @@ class OneAnswerApi(ABC):
     def ends(self, event: Event) -> bool:
         """Return whether an event ends the answer."""
         return self._events.ends_answer(event)
+
+    def is_last(self, event: Event) -> bool:
+        """Return whether an event is the last of a stream."""
+        return self._events.ends_stream(event)
 
     def has_other_words(self, event: Event) -> bool:
         """Return whether an event has words outside the answer's text."""

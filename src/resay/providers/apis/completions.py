@@ -168,6 +168,10 @@ class SeveralAnswersApi(ABC):
         """Return whether an event ends an answer."""
         return event.data == _DONE or any(c.get("finish_reason") for c in _choices(event.body))
 
+    def is_last(self, event: Event) -> bool:
+        """Return whether an event is the last of a stream."""
+        return event.data == _DONE
+
     def opening_frame(self, event: Event) -> Event | None:
         """Return the event if it opens a stream, with no words of the answer."""
         if any(chunk.unread for _, chunk in self.chunks(event)):

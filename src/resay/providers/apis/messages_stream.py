@@ -99,6 +99,11 @@ def ends_answer(event: Event) -> bool:
     return _kind(event) in _LAST
 
 
+def ends_stream(event: Event) -> bool:
+    """Return whether an event is the last of a stream."""
+    return _kind(event) == _OVER
+
+
 def has_other_words(event: Event) -> bool:
     """Return whether an event has words outside the answer's text."""
     delta, block = mapping(event.body.get("delta")), mapping(event.body.get("content_block"))

@@ -350,6 +350,11 @@ def ends_answer(event: Event) -> bool:
     return _kind(event) in _LAST
 
 
+def ends_stream(event: Event) -> bool:
+    """Return whether an event is the last of a stream."""
+    return _kind(event) in _ANSWERED
+
+
 def has_other_words(event: Event) -> bool:
     """Return whether an event has words outside the answer's text."""
     item, part = mapping(event.body.get("item")), mapping(event.body.get("part"))

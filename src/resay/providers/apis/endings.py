@@ -1,0 +1,166 @@
+"""How answers end: whole, with an error, or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from resay.providers.apis.base import Api, Body, Event, listed, mapping, mappings, text
+
+_DONE = "[DONE]"
+_FAILED = frozenset({"cancelled", "failed"})
+_ERRORS = frozenset({"error", "response.error", "response.failed"})
+# Bodies in the format of a server's own errors, by the fields that only those have together.
+_MESSAGES = ("detail", "error_message", "error_msg", "errorMessage", "message", "msg")
+_CODES = ("__type", "code", "error_code", "errorCode", "error_type", "status", "status_code")
+_ANSWERS = frozenset({"candidates", "choices", "content", "output"})
+# Fields of an error that contain no words of the answer it ended.
+_KEPT = frozenset(
+    {
+        "created",
+        "error",
+        "event_id",
+        "id",
+        "model",
+        "object",
+        "param",
+        "provider",
+        "request_id",
+        "sequence_number",
+        "type",
+        "usage",
+        *_MESSAGES,
+        *_CODES,
+    }
+)
+_KEPT_OF_CHOICE = ("index", "error", "finish_reason", "native_finish_reason")
+_KEPT_OF_RESPONSE = (
+    "id",
+    "object",
+    "created_at",
+    "model",
+    "status",
+    "error",
+    "incomplete_details",
+    "usage",
+)
+
+
+def is_error(body: Body) -> bool:
+    """Return whether a response, or the data of an event, says that its answer failed.
+
+    Providers send errors with status 200 too, and in streams they have no other choice. An answer
+    that broke off is none, even if part of it is there.
+    """
+    if body.get("error") or text(body.get("type")) in _ERRORS or body.get("object") == "error":
+        return True
+    # The state of a whole response, or of the one in an event.
+    if body.get("object") == "response" and text(body.get("status")) in _FAILED:
+        return True
+    if text(mapping(body.get("response")).get("status")) in _FAILED:
+        return True
+    choices = mappings(body.get("choices"))
+    if any(choice.get("error") or choice.get("finish_reason") == "error" for choice in choices):
+        return True
+    if not _ANSWERS.isdisjoint(body):
+        return False
+    # Amazon's streams name the exception.
+    if any(name.endswith("Exception") and mapping(value) for name, value in body.items()):
+        return True
+    says_what = any(isinstance(body.get(name), str) for name in _MESSAGES)
+    return says_what and any(body.get(name) is not None for name in _CODES)
+
+
+def is_error_event(event: Event) -> bool:
+    """Return whether an event says that the answer of its stream failed."""
+    if event.name == "error":
+        return True
+    return is_error(event.body) if not isinstance(event.data, str) else _lists_errors(event.data)
+
+
+def _lists_errors(data: str) -> bool:
+    # Google's errors may come in a list.
+    if not data.startswith("["):
+        return False
+    try:
+        items: object = json.loads(data)
+    # Deep nesting is refused with a RecursionError.
+    except (ValueError, RecursionError):
+        return False
+    return any(is_error(body) for body in mappings(items))
+
+
+def without_answer(body: Body) -> Body:
+    """Return an error without the words of an answer that came with it."""
+    kept = {name: value for name, value in body.items() if _is_kept(name, value)}
+    if "choices" in body:
+        kept["choices"] = [_choice_alone(choice) for choice in listed(body["choices"])]
+    if mapping(body.get("response")):
+        response = mapping(body["response"])
+        known = {name: response[name] for name in _KEPT_OF_RESPONSE if name in response}
+        kept["response"] = {**known, "output": list[Any]()}
+    for name in ("content", "output"):
+        if name in body:
+            kept[name] = list[Any]()
+    return kept
+
+
+def _is_kept(name: str, value: object) -> bool:
+    # In a stream of Anthropic's, `message` may be the answer itself.
+    if name == "message":
+        return isinstance(value, str)
+    return name in _KEPT or name.endswith("Exception")
+
+
+def _choice_alone(choice: object) -> dict[str, Any]:
+    known = mapping(cast("object", choice))
+    kept = {name: known[name] for name in _KEPT_OF_CHOICE if name in known}
+    return {"index": 0, "delta": dict[str, Any](), **kept} if "delta" in known else kept
+
+
+def event_without_answer(event: Event) -> Event:
+    """Return the event of an error without the words of an answer that came with it."""
+    if not isinstance(event.data, Mapping):
+        return event
+    alone = without_answer(event.data)
+    return event if alone == event.data else Event(alone, event.name)
+
+
+class StreamEnd:
+    """Tells whether a stream has come to its end.
+
+    A stream of chat completions may leave out `[DONE]`, and one of messages its last event, as long
+    as every answer has said why it ended.
+
+    Args:
+        api: The API of the stream.
+    """
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._begun: set[int] = set()
+        self._ended: set[int] = set()
+        self._is_over = False
+
+    def note(self, event: Event) -> None:
+        """Record the next event."""
+        self._begun.update(place for place, _ in self._api.split(event))
+        # Servers of other APIs than chat completions send it as well.
+        self._is_over = self._is_over or event.data == _DONE
+        if not self._api.ends(event):
+            return
+        self._is_over = self._is_over or self._api.is_last(event)
+        for place, chunk in self._api.chunks(event):
+            if chunk.finish_reason:
+                self._ended.add(place)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the stream's last event has arrived."""
+        return self._is_over
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of its answers have ended."""
+        return self._is_over or bool(self._ended and self._ended >= self._begun)
