@@ -23,6 +23,7 @@ from resay.testing.faults import (
 )
 from resay.testing.world import Invention, Reply, Statement, Subject, World
 from simulation.faults import (
+    BrokenStream,
     IgnoreLogprobs,
     IgnoreStreamOptions,
     RefusedLogprobs,
@@ -32,6 +33,7 @@ from simulation.inference import SimulatedInference
 from simulation.provider import RequestRecord, SimulatedProvider
 
 __all__ = [
+    "BrokenStream",
     "CutConnection",
     "EmptyAnswer",
     "Fault",

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from resay.testing.faults import Fault, Refused, RequestKind
 
-__all__ = ["IgnoreLogprobs", "IgnoreStreamOptions", "RefusedLogprobs", "RefusedStreamOptions"]
+__all__ = [
+    "BrokenStream",
+    "IgnoreLogprobs",
+    "IgnoreStreamOptions",
+    "RefusedLogprobs",
+    "RefusedStreamOptions",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +49,24 @@ class IgnoreStreamOptions(Fault):
 
     Only streams of completions leave it out; those of other APIs always tell it.
     """
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenStream(Fault):
+    """A stream that is closed in its middle, as if that were its end.
+
+    Attributes:
+        error: The data of the event before; None for no such event.
+        name: The name of that event.
+    """
+
+    error: Mapping[str, Any] | None = None
+    name: str | None = None
+
+    @property
+    def last_event(self) -> bytes:
+        """The event before the end, as it is sent."""
+        if self.error is None:
+            return b""
+        head = f"event: {self.name}\n" if self.name else ""
+        return f"{head}data: {json.dumps(self.error)}\n\n".encode()

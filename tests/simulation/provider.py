@@ -33,7 +33,7 @@ from simulation.chat import Completion, Event
 from simulation.chat_request import ChatBody, InvalidRequestError
 from simulation.completions import TextBody, TextCompletion, Written
 from simulation.documents import Gullible, writing_in
-from simulation.faults import IgnoreLogprobs, IgnoreStreamOptions
+from simulation.faults import BrokenStream, IgnoreLogprobs, IgnoreStreamOptions
 from simulation.judges import Question, question_in
 from simulation.model import SimulatedModel
 from simulation.responses import Conversations, ResponsesRequest
@@ -249,6 +249,9 @@ class Delivery:
                 await self.exchange.cut()
             if position == middle and isinstance(fault, Stall):
                 await self.gate.wait()
+            if position == middle and isinstance(fault, BrokenStream):
+                await self.exchange.send(fault.last_event, last=True)
+                return
             last = position == len(events) - 1
             if last and usage is not None:
                 self.log.spend(self.index, usage)

@@ -13,9 +13,9 @@ from anthropic import Anthropic, AsyncAnthropic
 from pydantic import BaseModel
 
 from resay.core.verdict import HallucinationBlocked
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, ProviderError
 from resay_anthropic import guard_client, verdict_of
-from simulation import Hang, SimulatedProvider
+from simulation import BrokenStream, Hang, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
 
 pytestmark = pytest.mark.anyio
@@ -192,3 +192,25 @@ async def test_a_stream_in_another_format_is_not_passed_off_as_checked(
     with pytest.raises(ConfigurationError, match="Amazon"):
         await guard_client(other, policy()).messages.create(**asked(), stream=True)
     await anyio.to_thread.run_sync(provider.wait_idle)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("action", ["annotate", "block"])
+async def test_the_providers_error_is_the_clients(
+    guarded: Guarded, provider: SimulatedProvider, mode: str, action: str
+) -> None:
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Try later."}}
+    provider.set_faults(BrokenStream(error=error, name="error", first=1))
+    strict = {"on_error": "block"} if action == "block" else {}
+    client = guarded({**policy(mode, do=action), **strict})
+    with pytest.raises(anthropic.APIStatusError, match="Try later"):
+        await client.stream(**asked(MADE_UP))
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_stream_that_just_ends_is_an_error(
+    guarded: Guarded, provider: SimulatedProvider, mode: str
+) -> None:
+    provider.set_faults(BrokenStream(first=1))
+    with pytest.raises(ProviderError, match="ended the stream before its last event"):
+        await guarded(policy(mode, do="block")).stream(**asked(MADE_UP))

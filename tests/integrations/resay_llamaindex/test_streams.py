@@ -15,7 +15,7 @@ from llama_index.core.tools import FunctionTool
 
 from resay import DeadlineExceededError, HallucinationBlocked
 from resay_llamaindex import VERDICT_KEY, GuardedLLM, verdict_of
-from simulation import CutConnection, Hang, SimulatedProvider
+from simulation import BrokenStream, CutConnection, Hang, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
 
@@ -210,3 +210,13 @@ async def test_nested_guards_stream_once(call, llm, provider):
     assert verdict_of(pieces[-1]).flagged
     asked = [str(r.body["messages"][-1]["content"]) for r in provider.requests]
     assert asked.count(MADE_UP) == 1 + N
+
+
+@pytest.mark.parametrize("mode", ["hold", "after"])  # with `buffer`, nothing is streamed
+async def test_the_providers_error_is_the_applications(call, llm, provider, seen, mode):
+    provider.set_faults(BrokenStream(error={"error": {"message": "Try later."}}, first=1))
+    later = {"sampling": JUDGED["sampling"] | {"start": "after"}}
+    guarded = GuardedLLM(llm, JUDGED | BLOCK | later | {"stream": mode, "on_error": "block"})
+    with pytest.raises(openai.APIError, match="Try later"):
+        await call(guarded, "stream_chat", ask(MADE_UP))
+    assert not [event for event in seen if event.class_name() == EVENT]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from resay.providers.apis.base import Api, Body, Event, listed, mapping, mappings, text
 
@@ -114,7 +114,7 @@ def _is_kept(name: str, value: object) -> bool:
 
 
 def _choice_alone(choice: object) -> dict[str, Any]:
-    known = mapping(cast("object", choice))
+    known = mapping(choice)
     kept = {name: known[name] for name in _KEPT_OF_CHOICE if name in known}
     return {"index": 0, "delta": dict[str, Any](), **kept} if "delta" in known else kept
 
