@@ -8,9 +8,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from math import fsum
-from unicodedata import normalize
+from typing import NamedTuple
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay.core.normalization import normalized, without_optional
 
 # Scripts written without spaces, without their digits. A Chinese or Japanese character is one
 # token. In the others a token is a letter with its signs, the best approximation of words without a
@@ -32,26 +33,12 @@ _SIGNS = (
     r"\u0f18-\u0f19\u0f35-\u0f39\u0f71-\u0f84\u0f8d-\u0fbc\u135d-\u135f"
 )
 _HAS_OTHERS = re.compile(f"[{_UNSPACED}{_SIGNS}]")
-# Optional in writing: soft hyphens, directional marks, joiners, the short vowels of Arabic and
-# Hebrew, and the stroke that lengthens an Arabic word.
-_OPTIONAL = re.compile(
-    r"[\u00ad\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670\u200c-\u200f\u202a-\u202e"
-    r"\u2060-\u2064\u2066-\u2069\ufeff]"
-)
-# Digits of other scripts, subscript digits, and full-width letters. Superscripts stay: 10² is not
-# 102.
-_PLAIN = str.maketrans(
-    {zero + n: str(n) for zero in (0x660, 0x6F0, 0x966, 0x2080) for n in range(10)}
-    | {code: chr(code - 0xFEE0).lower() for code in range(0xFF01, 0xFF5F)}
-)
-# Between words: the zero-width space, and the non-joiner between the parts of Persian words.
-_NARROW = re.compile(r"\u200b|(?<=[\u0620-\u06ff])\u200c")
 
 
-def _rules(unspaced: str, signs: str, clusters: str) -> re.Pattern[str]:
+def _rules(unspaced: str, signs: str, clusters: str, joins: str) -> re.Pattern[str]:
     """Compile token rules that follow the published code's tokenizer (spaCy's English one).
 
-    Initials keep their periods ("J.", "U.S."), numbers their separators ("1,000", "1946–1952",
+    Initials keep their periods ("J.", "U.S."), numbers their separators ("1,000", "1946-1952",
     "5/24"), clitics are separate ("'s"), and every other mark is a token of its own.
     """
     letter, word = rf"[^\W\d_{unspaced}]", rf"[^\W{unspaced}]"
@@ -60,7 +47,7 @@ def _rules(unspaced: str, signs: str, clusters: str) -> re.Pattern[str]:
     return re.compile(
         rf"""
         (?:{letter}\.)+                               # J.  U.S.
-      | {word}+(?:(?:[.&]|['’](?!s\b)|(?<=\d)[,:–/](?=\d)|(?<=\D)-(?=\d)){word}+)*
+      | {word}+(?:(?:[.&]|['’](?!s\b)|(?<=\d)[{joins}](?=\d)|(?<=\D)-(?=\d)){word}+)*
       | ['’]{word}+                                   # 's
       {clusters}
       | [^\s]
@@ -69,8 +56,24 @@ def _rules(unspaced: str, signs: str, clusters: str) -> re.Pattern[str]:
     )
 
 
-_SPACED_RULES = _rules("", "", "")
-_MIXED_RULES = _rules(_UNSPACED, _SIGNS, f"| {_CLUSTERS}")
+class _Rules(NamedTuple):
+    """Token rules for texts in scripts with spaces, and for all others."""
+
+    spaced: re.Pattern[str]
+    mixed: re.Pattern[str]
+
+    @classmethod
+    def joining(cls, joins: str) -> _Rules:
+        """Return rules with these marks between digits as parts of a token."""
+        return cls(
+            spaced=_rules("", "", "", joins),
+            mixed=_rules(_UNSPACED, _SIGNS, f"| {_CLUSTERS}", joins),
+        )
+
+
+_NORMALIZED = _Rules.joining(",:/-")
+# The published code's tokenizer joins the years of "1946–1952", not of "1946-1952".
+_PUBLISHED = _Rules.joining(",:–/")
 
 
 # May end a word, and is then a token of its own if more than one letter precedes it.
@@ -82,21 +85,23 @@ def _is_word(run: str) -> bool:
     return run.isascii() and run.isalnum()
 
 
-def _tokens_of(run: str) -> Sequence[str]:
+def _tokens_of(run: str, *, as_published: bool = False) -> Sequence[str]:
     """Return the tokens of a lower-cased run; most runs that are not words end with a mark."""
     if run[-1] in _ENDS_WORD and len(run) > 2 and _is_word(run[:-1]):
         return run[:-1], run[-1]
-    if run.isascii():
-        return _SPACED_RULES.findall(run)
-    # Normalize, so that characters that look the same are equal.
-    run = normalize("NFC", _OPTIONAL.sub("", _NARROW.sub(" ", run))).translate(_PLAIN)
-    return (_MIXED_RULES if _HAS_OTHERS.search(run) else _SPACED_RULES).findall(run)
+    if as_published:
+        run, rules = without_optional(run), _PUBLISHED
+    else:
+        # Lower-cased again: a bold letter has no lower case before it is an ordinary one.
+        run, rules = normalized(run).lower(), _NORMALIZED
+    return (rules.mixed if _HAS_OTHERS.search(run) else rules.spaced).findall(run)
 
 
 def tokenize(text: str) -> list[str]:
-    """Split a text into lower-cased words and marks, without white space and invisible signs.
+    """Split a text into lower-cased words and marks, without white space.
 
-    No token spans white space, and most runs between white space are plain words.
+    No token spans white space, and most runs between white space are plain words. Characters are
+    those of the normal form (`resay.core.normalization`).
     """
     tokens: list[str] = []
     for run in text.lower().split():
@@ -111,11 +116,16 @@ class CachedTokenizer:
     """Splits each distinct run between white space only once.
 
     The samples of one question share most of their words.
+
+    Args:
+        as_published: Whether to compare characters as they are written, like the code published
+            with SelfCheckGPT.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_published: bool = False) -> None:
         self._words: set[str] = set()
         self._others: dict[str, Sequence[str]] = {}
+        self._as_published = as_published
 
     def tokens(self, text: str) -> set[str]:
         """Return the distinct tokens of `tokenize`."""
@@ -129,6 +139,16 @@ class CachedTokenizer:
             else:
                 found.update(self._split(run))
         return found
+
+    def tokenize(self, text: str) -> list[str]:
+        """Return the tokens in order."""
+        tokens: list[str] = []
+        for run in text.lower().split():
+            if _is_word(run):
+                tokens.append(run)
+            else:
+                tokens += self._split(run)
+        return tokens
 
     def count(self, texts: Iterable[str]) -> Counter[str]:
         """Count the tokens of `tokenize` over several texts."""
@@ -147,7 +167,7 @@ class CachedTokenizer:
         tokens = self._others.get(run)
         if tokens is None:
             stop_if_abandoned()
-            tokens = self._others[run] = _tokens_of(run)
+            tokens = self._others[run] = _tokens_of(run, as_published=self._as_published)
         return tokens
 
 

@@ -59,6 +59,7 @@ from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.languages import guess_language
+from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage
 from resay.core.quantities import Quantity, negations, quantities
 from resay.core.query import Query
@@ -328,9 +329,10 @@ class _Claim:
         self, text: str, index: SampleIndex, *, with_answers: bool = True, standalone: str = ""
     ) -> None:
         stop_if_abandoned()
-        self._standalone = standalone
+        self._standalone = normalized(standalone)
         self._with_answers = with_answers
-        self._text = without_noise(text)
+        self._original = NormalizedText.of(text)
+        self._text = without_noise(self._original.text)
         self._index = index
         question = index.question
         found = quantities(self._text)
@@ -391,8 +393,9 @@ class _Claim:
         found = [self._quantity(q) for q in self._quantities]
         found += [_Item(code, _QUANTITY_WEIGHT, self._quoting(code)) for code in self._codes]
         for start, end in self._long:
-            number = self._text[start:end]
-            found.append(_Item(number, _QUANTITY_WEIGHT, self._numbering(number), decides=True))
+            support = self._numbering(self._text[start:end])
+            written = self._original.as_written(start, end)
+            found.append(_Item(written, _QUANTITY_WEIGHT, support, decides=True))
         for stem, (word, size) in self._names.items():
             found.append(_Item(word, _NAME_WEIGHT / size, self._naming(stem, word)))
         sizes = {stem: _word_weight(word) for stem, word in self._words.items()}
@@ -484,7 +487,8 @@ class _Claim:
             times, other = max(others, default=(0, ""))
             if 2 * times >= index.count and other not in words:
                 support = [float(other not in written) for written in index.written]
-                yield _Item(match.group(), 0.0, support, decides=True, instead=other)
+                written = self._original.as_written(*match.span())
+                yield _Item(written, 0.0, support, decides=True, instead=other)
 
     def _holding(self, stem: str) -> list[float]:
         return [1.0 if stem in words else 0.0 for words in self._index.words]
@@ -509,7 +513,7 @@ class _Claim:
         self._excuse(
             support, [k for k in silent if not any(map(quantity.comparable, index.rivals[k]))]
         )
-        written = self._text[quantity.start : quantity.end]
+        written = self._original.as_written(quantity.start, quantity.end)
         return _Item(written, _QUANTITY_WEIGHT, support, quantity)
 
     def _excuse(self, support: list[float], silent: Sequence[int]) -> None:
@@ -567,7 +571,7 @@ class _Claim:
                 and len(self._all & sentence.words) >= _SAME_SUBJECT * union
             )
             if other or denies:
-                found[sentence.sample] = likeness, sentence.text.strip()
+                found[sentence.sample] = likeness, sentence.written.strip()
         return {sample: text for sample, (_, text) in found.items()}
 
     def _near(self, words: frozenset[str]) -> dict[int, float]:
@@ -620,7 +624,7 @@ class _Claim:
         for place, found in self._compared():
             sentence = index.sentences[place]
             verdicts[sentence.sample] = verdicts[sentence.sample] or found
-            against = against or (sentence.text.strip() if found else None)
+            against = against or (sentence.written.strip() if found else None)
         parts = [part.stems for part in self._wording.parts]
         for k in range(index.count):
             found = self._exchanges(index.bound(k))

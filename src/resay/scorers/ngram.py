@@ -16,7 +16,7 @@ Counted this way, an answer supports itself: anything it says twice becomes less
 default (`counted: sentence`, which is ours) each sentence has its own model, over the samples and
 the sentence, in which each of its n-grams counts once: its score depends on nothing else in the
 response, and the passage has the mean of its sentences' scores. `counted: response` is the
-published form.
+published form, which also compares characters as they are written.
 
 These values grow with the amount of text counted. `raw` keeps them; the score scales them between
 two fixed points of the same model: 1 at log T, the value of an n-gram that appears once among the T
@@ -42,7 +42,7 @@ from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
-from resay.core.tokens import CachedTokenizer, tokenize
+from resay.core.tokens import CachedTokenizer
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig
 from resay.scorers.evidence import Evidence, Sample
@@ -67,7 +67,7 @@ class _Counting:
                 gram
                 for p in passages
                 for piece in p.pieces
-                for gram in _grams(_tokens(piece.text), self.n)
+                for gram in _grams(_tokens(piece.text, self.runs), self.n)
             )
         return _Model(self.n, counts, sum(counts.values()))
 
@@ -132,9 +132,9 @@ def _read(texts: Sequence[Passage | Sample]) -> Iterator[str]:
         yield text.text
 
 
-def _tokens(text: str) -> list[str]:
+def _tokens(text: str, runs: CachedTokenizer) -> list[str]:
     stop_if_abandoned()
-    return tokenize(text)
+    return runs.tokenize(text)
 
 
 def _grams(tokens: Sequence[str], n: int) -> Sequence[str]:
@@ -184,12 +184,14 @@ class Ngram:
             Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`, in nats.
         """
         samples, runs = await evidence.samples.all(), evidence.samples.runs
+        if not self.by_sentence:
+            runs = CachedTokenizer(as_published=True)
         counting = _Counting(self.config.n, runs)
         if self.config.evidence == "references" and len(samples) > 1:
             chars = len(samples) * len(passage.text) + evidence.samples.chars
             each = _CountingEach(self.config.n, None if self.by_sentence else passage, runs)
             models = await evidence.samples.derive(each, chars=chars)
-            return await compute(partial(self._best, passage, models), chars=chars)
+            return await compute(partial(self._best, passage, models, runs), chars=chars)
         if self.by_sentence:
             # Built once for all sentences of a streamed response, each of which is scored alone.
             model = await evidence.samples.derive(counting, chars=evidence.samples.chars)
@@ -197,10 +199,12 @@ class Ngram:
             chars = len(passage.text) + evidence.samples.chars
             model = await compute(partial(counting, (passage, *samples)), chars=chars)
         chars = sum(len(sentence.text) for sentence in passage.sentences)
-        return await compute(partial(self._score, passage, model, len(samples)), chars=chars)
+        return await compute(partial(self._score, passage, model, len(samples), runs), chars=chars)
 
-    def _score(self, passage: Passage, model: _Model, samples: int) -> Scores:
-        tokens = [_tokens(sentence.text) for sentence in passage.sentences]
+    def _score(
+        self, passage: Passage, model: _Model, samples: int, runs: CachedTokenizer
+    ) -> Scores:
+        tokens = [_tokens(sentence.text, runs) for sentence in passage.sentences]
         if not any(tokens):
             return Scores(sentences=(None,) * len(tokens))
         averages, alone = self.config.pool == "average", self.by_sentence
@@ -221,9 +225,9 @@ class Ngram:
             why=tuple(_why(f, samples, alone=alone) for f in found),
         )
 
-    def _best(self, passage: Passage, models: Sequence[_Model]) -> Scores:
+    def _best(self, passage: Passage, models: Sequence[_Model], runs: CachedTokenizer) -> Scores:
         """Score each sentence by the document nearest to it: one is enough."""
-        found = [self._score(passage, model, 1) for model in models]
+        found = [self._score(passage, model, 1, runs) for model in models]
         rows = zip(*(scores.sentences for scores in found), strict=True)
         best = [min(range(len(row)), key=lambda k: _or_one(row[k])) for row in rows]
         scores = tuple(found[k].sentences[i] for i, k in enumerate(best))

@@ -39,6 +39,7 @@ from typing import Any, ClassVar, Literal, cast
 from pydantic import Field
 
 from resay._internal.event_loops import compute
+from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import negations
 from resay.core.references import (
@@ -242,7 +243,7 @@ class References:
         chars = sum(len(reference.text) for reference in references)
         find_subjects = partial(_Subjects, references, query.question if query else "")
         subjects = await compute(find_subjects, chars=chars)
-        about = [subjects.of(_without_citations(claim)) for claim in passage.sentences]
+        about = [subjects.of(normalized(_without_citations(c))) for c in passage.sentences]
         # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.
         wanted = sorted({place for places in about for place in places})
         wanted_text = " ".join(
@@ -467,11 +468,13 @@ def _with_real_quote(
 
 def _place_of(quote: str, text: str) -> tuple[int | None, int | None]:
     """Return the span of a quote in a text, ignoring spaces and case; None if it is missing."""
-    words = re.findall(r"\w+", quote)
+    words = re.findall(r"\w+", normalized(quote))
     if not words:
         return None, None
-    found = re.search(r"\W+".join(map(re.escape, words[:200])), text, re.IGNORECASE)
-    return found.span() if found else (None, None)
+    comparable = NormalizedText.of(text)
+    pattern = r"\W+".join(map(re.escape, words[:200]))
+    match = re.search(pattern, comparable.text, re.IGNORECASE)
+    return comparable.span(*match.span()) if match else (None, None)
 
 
 def _supporting(places: Sequence[int]) -> str:
@@ -511,13 +514,15 @@ def _columns(
 def _relevant_sentences(wanted: str, texts: Sequence[str]) -> list[str]:
     """Return the sentences of each text that share the beginning of a word, or a number."""
     # If spaces do not separate words, return the whole text.
-    words = {word[:_STEM] for word in wanted.casefold().split() if len(word) >= _STEM}
+    wanted = normalized(wanted).casefold()
+    words = {word[:_STEM] for word in wanted.split() if len(word) >= _STEM}
     numbers = frozenset(_DIGITS.findall(wanted))
 
     def bears(sentence: str) -> bool:
-        if numbers and not numbers.isdisjoint(_DIGITS.findall(sentence)):
+        comparable = normalized(sentence).casefold()
+        if numbers and not numbers.isdisjoint(_DIGITS.findall(comparable)):
             return True
-        return not words.isdisjoint(word[:_STEM] for word in sentence.casefold().split())
+        return not words.isdisjoint(word[:_STEM] for word in comparable.split())
 
     return [
         text
@@ -657,9 +662,9 @@ class _Subjects:
     """
 
     def __init__(self, references: Sequence[Reference], question: str) -> None:
-        self._texts = [reference.text for reference in references]
+        self._texts = [normalized(reference.text) for reference in references]
         self._words = [frozenset(map(str.casefold, _NAME.findall(text))) for text in self._texts]
-        self._asked = _names_in(question)
+        self._asked = _names_in(normalized(question))
 
     def of(self, claim: str) -> list[int]:
         """Return the indexes of the references to compare a claim with.

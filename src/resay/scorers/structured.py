@@ -5,10 +5,11 @@ sample supports a field if its object has the same value at the same path. A fie
 share of the samples that do not support it, the passage score is the mean over its fields (their
 Eq. 12). The method is ours, without published figures.
 
-Values agree if equal except for case and white space; numbers, if numerically equal; a scalar in a
-list, if it is anywhere in the sample's list. The objects in a list are compared with those that
-share most with them, in whichever order. A text of more than six words scores the share of its
-words that the sample's text lacks, because no model words a sentence the same way twice.
+Values agree if their normal forms (`resay.core.normalization`) are equal except for case and white
+space; numbers, if numerically equal; a scalar in a list, if it is anywhere in the sample's list.
+The objects in a list are compared with those that share most with them, in whichever order. A text
+of more than six words scores the share of its words that the sample's text lacks, because no model
+words a sentence the same way twice.
 
 Cost: no calls besides the samples. Good at: names, numbers, choices. Bad at: free text in fields;
 exclude it with `structured.ignore`.
@@ -27,6 +28,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from resay._internal.event_loops import compute, stop_if_abandoned
+from resay.core.normalization import normalized
 from resay.core.passage import SEPARATOR, Passage
 from resay.core.query import Query
 from resay.core.tokens import InvertedIndex, tokenize
@@ -492,7 +494,7 @@ class _Values:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.casefold().split())
+    return tuple(normalized(text).casefold().split())
 
 
 def _counted(text: str) -> frozenset[str]:

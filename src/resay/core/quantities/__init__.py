@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 
+from resay.core.normalization import NormalizedText
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.reader import Reader
 from resay.core.quantities.words import (
@@ -156,5 +157,18 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     Args:
         text: Any text.
     """
-    may = may_contain_quantity(text.lower())
-    return read_plainly(text, lambda plain: Reader(plain).read()) if may else ()
+    if not may_contain_quantity(text.lower()):
+        return ()
+    comparable = NormalizedText.of(text)
+    found = read_plainly(comparable.text, lambda plain: Reader(plain).read())
+    if comparable.text == text:
+        return found
+    placed: list[Quantity] = []
+    end = 0
+    for quantity in found:
+        start, stop = comparable.span(quantity.start, quantity.end)
+        # Two may come from one character.
+        if max(start, end) < stop:
+            placed.append(replace(quantity, start=max(start, end), end=stop))
+            end = stop
+    return tuple(placed)

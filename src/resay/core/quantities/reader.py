@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from math import gcd
 from typing import Literal
 
 from resay.core.languages import Language, guess_language
@@ -28,6 +29,7 @@ from resay.core.quantities.words import (
     CURRENCIES,
     DATE_MARKS,
     DEGREES,
+    DENOMINATORS,
     DOZENS,
     FAHRENHEIT,
     FIRST_CHARS,
@@ -35,6 +37,7 @@ from resay.core.quantities.words import (
     HUNDREDS,
     JOINS,
     LETTERS,
+    MARKS,
     MONTHS,
     MORE,
     NUMBERED_BY_ROMAN,
@@ -65,6 +68,10 @@ from resay.core.quantities.words import (
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MAX_WORDS = 12
 _MAX_PLAIN = 15
+# How far back a quotation that a mark may close is looked for.
+_QUOTED_CHARS = 200
+_OPENING_APOSTROPHE = re.compile(r"(?<!\w)'\w")
+_INCHES = re.compile(r""" ?\d{1,2}(?:\.\d)?(?: \d/\d{1,2})?(?:"|'')""")
 
 
 class Reader:
@@ -286,10 +293,10 @@ class Reader:
         before = self._text_at(i - 1)
         if before == "minus":
             return self._is_free(i - 1)
-        if before not in ("-", "−", "–") or self._gap(i):
+        if before != "-" or self._gap(i):
             return False
         start = self._tokens[i - 1].start
-        return start == 0 or self._text[start - 1] in " (\u00a0"
+        return start == 0 or self._text[start - 1] in " ("
 
     def _text_at(self, i: int) -> str:
         return self._texts[i] if 0 <= i < self._count else ""
@@ -322,7 +329,7 @@ class Reader:
             and j < self._count
             and len(self._tokens[j].text) == 3
             and self._tokens[j].text.isdecimal()
-            and self._gap(j) in (" ", "\u00a0", "\u202f", "\u2009")
+            and self._gap(j) == " "
             and len(token.text) <= 3
             and token.text != "0"
         ):
@@ -342,15 +349,42 @@ class Reader:
         if following in CJK_SCALES and self._tokens[j].start == end:
             # "100万": digits with one Chinese scale.
             number, j = number.multiplied(float(CJK_SCALES[following]), self._tokens[j].end), j + 1
-        if end == token.end and following in ("½", "¼", "¾"):
-            part = PARTS[self._text_at(j)]
-            value = number.plain + part
-            number = replace(
-                number, low=value, high=value, plain=value, step=part, end=self._tokens[j].end
-            )
-            j += 1
-        # "17/20" and scores such as "3-2" stay two numbers.
+        if end == token.end and text.isdecimal():
+            return self._fraction(number, i) or self._mixed(number, j) or (number, j)
         return number, j
+
+    def _fraction(self, number: Quantity, i: int) -> tuple[Quantity, int] | None:
+        """Parse "1/2" and "3/4"; "17/20" and scores such as "3-2" stay two numbers."""
+        below = self._text_at(i + 2)
+        if self._text_at(i + 1) != "/" or self._gap(i + 1) or not below.isdecimal():
+            return None
+        if self._gap(i + 2) or len(below) > 2:
+            return None
+        if self._text_at(i + 3) == "/" and not self._gap(i + 3):
+            return None
+        upper, lower = int(number.plain), int(below)
+        if not (0 < upper < lower and lower in DENOMINATORS and gcd(upper, lower) == 1):
+            return None
+        value = upper / lower
+        end = self._tokens[i + 2].end
+        found = replace(number, low=value, high=value, plain=value, step=1 / lower, end=end)
+        return found, i + 3
+
+    def _mixed(self, number: Quantity, j: int) -> tuple[Quantity, int] | None:
+        """Parse the fraction of "2 1/2" and "2-1/2"."""
+        if self._text_at(j) == "-" and not self._gap(j):
+            j += 1
+        if not self._text_at(j).isdecimal() or self._gap(j) not in ("", " "):
+            return None
+        start = self._tokens[j].start
+        upper = float(self._text_at(j)) if len(self._text_at(j)) == 1 else 0.0
+        found = self._fraction(replace(number, start=start, plain=upper), j)
+        if found is None or start - number.end > 1:
+            return None
+        part, end = found
+        value = number.plain + part.plain
+        whole = replace(number, low=value, high=value, plain=value, step=part.step, end=part.end)
+        return whole, end
 
     def _groups_with(self, mark: str) -> bool:
         """Whether a mark before three digits groups thousands instead of being a decimal point."""
@@ -369,7 +403,7 @@ class Reader:
         j = last = i
         while j < self._count and total.words < _MAX_WORDS and self._goes_on(i, j, last):
             word = self._texts[j]
-            if word in ("-", "–") or (word in JOINS and total.words):
+            if word == "-" or (word in JOINS and total.words):
                 j += 1
                 if word in JOINS and self._joins_nothing(j, total.group):
                     break
@@ -400,8 +434,8 @@ class Reader:
         """Whether a token directly follows those parsed so far, or follows a joining word."""
         if j == i:
             return True
-        joined = j <= last + 1 or self._text_at(j - 1) in {"-", "–", *JOINS}
-        return joined and self._gap(j) in ("", " ", "\u00a0")
+        joined = j <= last + 1 or self._text_at(j - 1) in {"-", *JOINS}
+        return joined and self._gap(j) in ("", " ")
 
     def _takes(self, total: Total, word: str) -> bool:
         """Add a word to a number, if it continues it."""
@@ -544,7 +578,7 @@ class Reader:
         hours, _, minutes = text.partition(":")
         if not hours.isdecimal() or len(hours) > 2 or (minutes and not minutes.isdecimal()):
             return None
-        half = self._low[end : end + 5].lstrip(" \u00a0")
+        half = self._low[end : end + 5].lstrip(" ")
         sign = next((s for s in ("a.m.", "p.m.", "am", "pm") if half.startswith(s)), None)
         follows = half[len(sign) : len(sign) + 1] if sign else ""
         if sign and not follows.isalnum():
@@ -570,7 +604,7 @@ class Reader:
             for word, (unit, scale) in CJK_UNITS.items():
                 if self._text.startswith(word, number.end):
                     return number.with_unit(unit, scale, number.end + len(word)), j
-        if j >= self._count or self._gap(j) not in ("", " ", "\u00a0", "\u202f"):
+        if j >= self._count or self._gap(j) not in ("", " "):
             return None
         word, following = self._texts[j], self._text_at(j + 1)
         if word == "-" and following in UNITS and not self._gap(j + 1):
@@ -582,10 +616,25 @@ class Reader:
         power = 2 if word in AREAS else 3 if word in CUBES else 1
         if power > 1:
             j, word = j + 1, following
-        known = UNITS.get(word)
+        known = self._length_of_mark(number, j) if word in MARKS else UNITS.get(word)
         if known is None or (word in LETTERS and not self._text[number.end - 1].isdecimal()):
             return None
         return self._power_or_speed(number, j, power, *known)
+
+    def _length_of_mark(self, number: Quantity, j: int) -> tuple[str, float] | None:
+        """Return the unit of the marks in 5'10"; None if they quote or stand for letters."""
+        mark, end = self._text_at(j), self._tokens[j].end
+        before = self._text[max(number.start - _QUOTED_CHARS, 0) : number.start]
+        if self._gap(j):
+            return None
+        if mark == "'" and _INCHES.match(self._text, end):
+            return MARKS[mark]
+        if self._text[end : end + 1].isalnum():
+            return None
+        if mark == "'":
+            return None if _OPENING_APOSTROPHE.search(before) else MARKS[mark]
+        after_feet = bool(self._found) and self._text[self._found[-1].end - 1] == "'"
+        return MARKS[mark] if after_feet or before.count('"') % 2 == 0 else None
 
     def _power_or_speed(
         self, number: Quantity, j: int, power: int, unit: str, scale: float
@@ -651,12 +700,12 @@ class Reader:
         token = self._tokens[i]
         month, j, day, year = MONTHS[token.text], i + 1, None, None
         end = token.end
-        if self._gap_is(j, (" ", ". ", "\u00a0")) and self._is_day(j):
+        if self._gap_is(j, (" ", ". ")) and self._is_day(j):
             day, end, j = int(self._tokens[j].text), self._tokens[j].end, j + 1
             if self._text_at(j) in ORDINAL_ENDINGS and self._gap(j) == "":
                 end, j = self._tokens[j].end, j + 1
         k = j + 1 if self._text_at(j) in ("de", "del", "of", "di") else j
-        if self._gap_is(k, (" ", ", ", ". ", ",", "\u00a0")) and self._is_year(k):
+        if self._gap_is(k, (" ", ", ", ". ", ",")) and self._is_year(k):
             year, end, j = int(self._tokens[k].text), self._tokens[k].end, k + 1
         if day is None and year is None:
             return i + 1
@@ -668,14 +717,14 @@ class Reader:
         if not (1 <= number.plain <= 31 and number.plain == int(number.plain) and not number.unit):
             return None
         k = j + 1 if self._text_at(j) in ("of", "de", "di", "d") else j
-        if self._text_at(k) == "’" or self._text_at(k) == "'":
+        if self._text_at(k) == "'":
             k += 1
         if self._text_at(k) not in MONTHS or self._tokens[k].start - number.end > 7:
             return None
         month, end, j = MONTHS[self._text_at(k)], self._tokens[k].end, k + 1
         k = j + 1 if self._text_at(j) in ("de", "del", "of", "di") else j
         year = None
-        if self._gap_is(k, (" ", ", ", ". ", "\u00a0")) and self._is_year(k):
+        if self._gap_is(k, (" ", ", ", ". ")) and self._is_year(k):
             year, end, j = int(self._tokens[k].text), self._tokens[k].end, k + 1
         self._found.append(
             Quantity(
@@ -763,7 +812,7 @@ class Reader:
         """Parse "1990s" and "1990's"; the 1900s are a century."""
         if not self._texts[i][0].isdecimal() or number.plain < 10:
             return None
-        k = j + 1 if self._text_at(j) in ("'", "’") else j
+        k = j + 1 if self._text_at(j) == "'" else j
         if self._text_at(k) != "s" or self._tokens[k].start - number.end != k - j:
             return None
         found = replace(number, unit="decade", end=self._tokens[k].end)

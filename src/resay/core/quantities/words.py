@@ -149,12 +149,9 @@ PARTS: Final[Mapping[str, float]] = {
     "anderhalf": 3 / 2,
     "zweieinhalb": 5 / 2,
     "dreieinhalb": 7 / 2,
-    "½": 1 / 2,
-    "¼": 1 / 4,
-    "¾": 3 / 4,
-    "⅓": 1 / 3,
-    "⅔": 2 / 3,
 }
+# Of fractions written with a slash.
+DENOMINATORS: Final = frozenset((2, 3, 4, 5, 6, 8, 16, 32, 64))
 HALVES: Final = word_set("half halb halbe demi demie medio media mezzo mezza meio meia")
 DOZENS: Final = {
     "dozen": 12,
@@ -287,8 +284,8 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
             " kilómetro kilómetros kilometro kilometri quilômetro quilômetros"
             " quilómetro quilómetros",
         ),
-        ("m", 0.0254, "inch inches zoll pouce pouces pulgada pulgadas pollici polegadas ″"),
-        ("m", 0.3048, "ft foot feet fuß pied pieds pie pies piedi pés voet ′"),
+        ("m", 0.0254, "inch inches zoll pouce pouces pulgada pulgadas pollici polegadas"),
+        ("m", 0.3048, "ft foot feet fuß pied pieds pie pies piedi pés voet"),
         ("m", 0.9144, "yd yard yards"),
         (
             "m",
@@ -376,6 +373,8 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
     )
     for word in words.split()
 }
+# Units after digits, unless they close a quotation.
+MARKS: Final[Mapping[str, tuple[str, float]]] = {"'": ("m", 0.3048), '"': ("m", 0.0254)}
 CURRENCIES: Final = word_set("€ $ £ ¥ ₹ eur usd us gbp jpy chf inr")
 # Single letters are units only after digits, not after number words.
 LETTERS: Final = frozenset(word for word in UNITS if len(word) == 1 and word.isalpha())
@@ -404,7 +403,7 @@ MORE: Final = word_set(
 # Words allowed between "about" and its number.
 SKIPPED: Final = word_set("de d di a the of an à")
 BETWEEN: Final = word_set("between zwischen entre tra fra tussen")
-RANGE_SIGNS: Final = word_set("- – — to bis à tot")
+RANGE_SIGNS: Final = word_set("- to bis à tot")
 
 # Scripts without spaces, whose characters are not words.
 UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
@@ -525,11 +524,11 @@ STARTS_AND_ROMANS: Final = STARTS | frozenset(ROMANS)
 # Tokens that change the meaning of an adjacent number; a plain year has none of them.
 AFTER_NUMBERS: Final = frozenset[str]().union(
     *(UNITS, MONTHS, SCALES, CJK_SCALES, CENTURIES, JOINS, DEGREES, AREAS, CUBES, PER_CENT),
-    *(ORDINAL_ENDINGS, HALVES, PARTS, CURRENCIES, ("-", "'", "’", "uhr", "of", "am", "pm")),
+    *(ORDINAL_ENDINGS, HALVES, PARTS, CURRENCIES, MARKS, ("-", "/", "uhr", "of", "am", "pm")),
     ("a", "p", "di", "d", "der"),
 )
 BEFORE_NUMBERS: Final = frozenset[str]().union(
-    *(ABOUT, SKIPPED, RANGE_SIGNS, JOINS, CENTURIES, CURRENCIES, ("minus", "−")),
+    *(ABOUT, SKIPPED, RANGE_SIGNS, JOINS, CENTURIES, CURRENCIES, ("minus",)),
 )
 
 
@@ -550,8 +549,8 @@ def _token(letters: str, more: str) -> re.Pattern[str]:
     )
 
 
-_TOKEN = _token(rf"^\W\d_{UNSPACED}", rf"[{CJK}]+|[-−%‰€$£¥₹°~≈′″–—/'’]")
-_ASCII_TOKEN = _token("a-z", "[-%$~/']")
+_TOKEN = _token(rf"^\W\d_{UNSPACED}", rf"[{CJK}]+|[-%‰€$£¥₹°~≈/'\"]")
+_ASCII_TOKEN = _token("a-z", "[-%$~/'\"]")
 
 
 @dataclass(slots=True)

@@ -406,7 +406,7 @@ _SCORE = re.compile(
     r"(?<![\w.,:–-])(\d{1,3})(?:\s?[-–:]\s?|\s(?:to|zu|à|a)\s)(\d{1,3})(?![\w:–-]|[.,]\d)"
 )
 _PART_END: Final = re.compile(
-    r"[;,]\s+|\n+|\s[–—]\s|[.!?]\s+|\s(?:and|but|while|whereas|und|aber|während|et|mais|tandis\sque"
+    r"[;,]\s+|\n+|\s[-–—]\s|[.!?]\s+|\s(?:and|but|while|whereas|und|aber|während|et|mais|tandis\sque"
     r"|y|pero|mientras|e|ma|mentre|mas|enquanto|en|maar|terwijl|although|though|obwohl)\s"
 )
 _PREFIXES: Final = ("un", "in", "im", "il", "ir", "non", "non-", "on")

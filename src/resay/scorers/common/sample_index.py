@@ -19,6 +19,7 @@ from typing import Final
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.languages import Language, guess_language
+from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import (
     Quantity,
     may_negate,
@@ -93,8 +94,9 @@ class IndexedSentence:
         sample: Position of its sample.
         words: Its stems.
         quantities: Its quantities.
-        text: The sentence.
-        start: Its offset in the sample.
+        text: The sentence, in the form in which texts are compared.
+        written: The sentence as written.
+        start: Its offset in the form of the sample in which it is compared.
         negated: Whether it is negated.
         alone: Whether the sample has at most two sentences, and so is a direct answer.
     """
@@ -103,6 +105,7 @@ class IndexedSentence:
     words: frozenset[str]
     quantities: tuple[Quantity, ...]
     text: str
+    written: str
     start: int
     negated: bool
     alone: bool
@@ -323,12 +326,15 @@ class Indexing:
         kinds: dict[tuple[object, ...], Quantity] = {}
         stems = Stems()
         stances: list[str | None] = []
+        originals: list[str] = []
         for place, sample in enumerate(samples):
             stop_if_abandoned()
-            text = without_noise(sample.text)
+            original = NormalizedText.of(sample.text)
+            text = without_noise(original.text)
+            originals.append(original.text)
             stances.append(stance(text))
             mine, whole, first = set[str](), set[str](), len(sentences)
-            for sentence in _sentences_of(text, place, stems, whole):
+            for sentence in _sentences_of(text, original, place, stems, whole):
                 mine |= sentence.words
                 for quantity in sentence.quantities:
                     meaning = quantity.meaning
@@ -343,7 +349,8 @@ class Indexing:
         for place, (quantity, _) in enumerate(found):
             for key in keys_of(quantity):
                 keys[key].append(place)
-        texts = (self.question, *(sample.text for sample in samples))
+        asked = normalized(self.question)
+        texts = (asked, *originals)
         heads = (text[:_GUESSED_FROM].lower() for text in texts)
         language = guess_language(chain.from_iterable(map(WORD.findall, heads))) or "en"
         kinds_of = [dict[object, Quantity]() for _ in samples]
@@ -351,7 +358,7 @@ class Indexing:
             for q in sentence.quantities:
                 kinds_of[sentence.sample][q.kind, q.unit, q.year is None] = q
         rivals = tuple(tuple(one.values()) for one in kinds_of)
-        question = ParsedQuestion.of(self.question, self.conversation, language)
+        question = ParsedQuestion.of(asked, normalized(self.conversation), language)
         topical = (
             max(span, key=lambda place: share(question.topic, sentences[place].words), default=None)
             for span in spans
@@ -369,7 +376,7 @@ class Indexing:
             tuple(topical),
             frozenset(sentence.sample for sentence in sentences if sentence.alone),
             tuple(stances),
-            tuple(sample.text.lower() for sample in samples),
+            tuple(text.lower() for text in originals),
             _disagreement([{sentences[i].sample for i in where} for _, where in found], words),
             question,
             language,
@@ -427,7 +434,7 @@ def keys_of(quantity: Quantity, *, near: bool = False) -> Iterator[Key]:
 
 
 def _sentences_of(
-    text: str, sample: int, stems: Stems, whole: set[str]
+    text: str, original: NormalizedText, sample: int, stems: Stems, whole: set[str]
 ) -> Iterator[IndexedSentence]:
     """Split a sample into sentences, with a fast pattern."""
     cuts = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
@@ -444,7 +451,14 @@ def _sentences_of(
         negated = may_negate(words[i]) and bool(negations(sentences[i]))
         found = frozenset([stem for word in words[i] for stem in stems[word]])
         yield IndexedSentence(
-            sample, found, tuple(near[i + 1]), sentences[i], cuts[i], negated, alone
+            sample=sample,
+            words=found,
+            quantities=tuple(near[i + 1]),
+            text=sentences[i],
+            written=original.as_written(cuts[i], cuts[i + 1]),
+            start=cuts[i],
+            negated=negated,
+            alone=alone,
         )
 
 

@@ -177,13 +177,11 @@ def asks_yes_or_no(question: str) -> bool:
 def stance(text: str) -> str | None:
     """Return the "yes" or "no" that a text begins with as an answer, or None."""
     match = WORD.search(text)
-    word = match.group().lower() if match else ""
+    if match is None:
+        return None
+    word, following = match.group().lower(), text[match.end() :].rstrip()
     # "No" may abbreviate "number", and "si" may mean "if"; as answers they precede a mark.
-    if match is None or text[match.end() : match.end() + 1].strip(" \n"):
-        following = text[match.end() : match.end() + 1] if match else ""
-        if following not in ",.!;:，。、–—-":
-            return None
-    elif text[match.end() :].strip():
+    if following and following[0] not in ",.!;:，。、\n" and following.lstrip(" ")[0] not in "–—-":
         return None
     return "yes" if word in _YES else "no" if word in _NO else None
 
