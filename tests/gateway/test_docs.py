@@ -16,13 +16,14 @@ def test_the_gateway_files_of_the_page_are_valid(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     monkeypatch.setenv("RESAY_OPERATOR_KEY", "an-operators-key")
     files = re.findall(r"^```yml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    whole, quotas, state, models = files
+    opened, whole, quotas, state, models = files
     config = loaded(tmp_path, whole)
     assert config.keys[0].name == "search-team"
     assert config.limits == GatewayLimits()
     assert config.journal is not None
     assert config.journal.content == "none"
     upstream = "upstream: {url: https://api.openai.com/v1}\n"
+    assert len(loaded(tmp_path, upstream + opened).pass_through) == 3
     assert sorted(loaded(tmp_path, upstream + quotas).quotas) == ["acme", "default", "search-team"]
     shared = loaded(tmp_path, upstream + state).state
     assert shared is not None

@@ -38,7 +38,7 @@ def gateways(
 
 @pytest.fixture(scope="module")
 def served(gateways: Gateways) -> Served:
-    return gateways.start(upstream=UPSTREAM)
+    return gateways.start(upstream=UPSTREAM, pass_through=["/v1/files"])
 
 
 @pytest.fixture(scope="module")

@@ -136,7 +136,8 @@ def served(upstream: Keeping, tmp_path_factory: pytest.TempPathFactory) -> Itera
         gateways = Gateways(tmp_path_factory.mktemp("gateway"), upstream.url, stack)
         fine = gateways.policy(FINE, "fine.yaml")
         again = gateways.policy(POLICY, "annotate.yaml")
-        yield gateways.start(BLOCK, policies={"fine": fine, "annotate": again})
+        policies = {"fine": fine, "annotate": again}
+        yield gateways.start(BLOCK, policies=policies, selectable_policies=list(policies))
 
 
 @pytest.fixture

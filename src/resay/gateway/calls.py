@@ -10,31 +10,20 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequen
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import unquote
 
 import anyio
 
+from resay.gateway.paths import GUARDED, PREFIX, Address, address_of, plain_path
 from resay.gateway.refusing import Dialect, RefusedError, error_body, error_event
-from resay.providers.apis import (
-    CHAT_COMPLETIONS,
-    COMPLETIONS,
-    MESSAGES,
-    RESPONSES,
-    Api,
-    Event,
-    encoded,
-)
+from resay.providers.apis import MESSAGES, Api, Event, encoded
 from resay.providers.apis.base import number
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send
 
 Headers = list[tuple[bytes, bytes]]
-PREFIX = "/v1"
 POLICY, TENANT, REQUEST_ID = b"x-resay-policy", b"x-resay-tenant", b"x-request-id"
-_APIS: Mapping[str, Api] = {
-    PREFIX + api.path: api for api in (CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, MESSAGES)
-}
+_APIS: Mapping[str, Api] = {api.path: api for api in GUARDED}
 CHECK, LITELLM_GUARDRAIL = f"{PREFIX}/check", "/beta/litellm_basic_guardrail_api"
 FEEDBACK = f"{PREFIX}/feedback"
 OWN_ENDPOINTS = frozenset({CHECK, LITELLM_GUARDRAIL, FEEDBACK})
@@ -44,7 +33,6 @@ _SANE_TENANT = re.compile(r"[\x21-\x7e]{1,128}")
 _RETRY_COUNT = b"x-stainless-retry-count"
 _SANE_COUNT = re.compile(r"[0-9]{1,4}")
 _BEARER = "bearer "
-_DECODINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +46,9 @@ class Call:
         query: The query, without its question mark.
         headers: The headers, names in lower case.
         dialect: The error format that the client understands.
+        address: What the path addresses.
         api: The API, if the answer is guarded.
-        own: The path, if the gateway itself answers. All other requests are passed on.
+        own: The path, if the gateway itself answers. All other requests are passed on, or refused.
     """
 
     request_id: str
@@ -68,6 +57,7 @@ class Call:
     query: bytes = field(repr=False)
     headers: Headers = field(repr=False)
     dialect: Dialect
+    address: Address
     api: Api | None
     own: str | None = None
 
@@ -126,32 +116,23 @@ def read_call(scope: Mapping[str, Any]) -> Call:
     """Return the request in an ASGI scope."""
     headers: Headers = list(scope["headers"])
     path: bytes = scope.get("raw_path") or scope["path"].encode()
-    decoded = plain_path(path)
+    address, decoded = address_of(path), plain_path(path)
     # Methods are forwarded in capitals.
     method = scope["method"].upper()
     names = {name for name, _ in headers}
-    anthropic = decoded.startswith(PREFIX + MESSAGES.path) or b"anthropic-version" in names
+    anthropic = address.path.startswith(MESSAGES.path) or b"anthropic-version" in names
     posted = method == "POST"
     return Call(
-        _request_id(headers),
-        method,
-        path,
-        scope["query_string"],
-        headers,
-        "anthropic" if anthropic else "openai",
-        _APIS.get(decoded) if posted else None,
-        decoded if posted and decoded in OWN_ENDPOINTS else None,
+        request_id=_request_id(headers),
+        method=method,
+        path=path,
+        query=scope["query_string"],
+        headers=headers,
+        dialect="anthropic" if anthropic else "openai",
+        address=address,
+        api=_APIS.get(address.path) if posted else None,
+        own=decoded if posted and decoded in OWN_ENDPOINTS else None,
     )
-
-
-def plain_path(path: bytes) -> str:
-    """Return a path as the most lenient upstreams parse it."""
-    decoded = path.decode("latin-1")
-    for _ in range(_DECODINGS):
-        decoded = unquote(decoded)
-    # Some treat the part after a semicolon as parameters.
-    known = re.sub(r";[^/]*", "", decoded.partition("#")[0])
-    return re.sub(r"/+", "/", known).strip().rstrip("/").lower()
 
 
 def _request_id(headers: Headers) -> str:
@@ -180,6 +161,8 @@ def credential(call: Call) -> str | None:
 _CLOSE = {"connection": "close"}
 # The maximum length of a short body, in bytes.
 _SHORT = 65_536
+# Enough bytes to tell the encoding of JSON.
+_BEGINNING = 8
 
 
 class ClientDisconnectedError(Exception):
@@ -222,14 +205,33 @@ class Incoming:
         await self._buffer_up_to(_SHORT)
         return not self._more
 
-    async def read_all(self) -> bytes:
+    async def beginning(self) -> bytes:
+        """Return the first bytes of the body, and buffer what was read for them.
+
+        Returns:
+            Eight bytes or more; fewer if the body is shorter.
+
+        Raises:
+            RefusedError: The body is too long, or takes too long.
+            ClientDisconnectedError: The client disconnected.
+        """
+        await self._buffer_up_to(_BEGINNING - 1)
+        return b"".join(self._buffer)
+
+    async def read_all(self, limit: int | None = None) -> bytes:
         """Read and return the whole body.
+
+        Args:
+            limit: The maximum length in bytes, if it is less than that of all bodies.
 
         Raises:
             RefusedError: It is too long, or takes too long.
             ClientDisconnectedError: The client disconnected.
         """
-        await self._buffer_up_to(self._limit)
+        most = self._limit if limit is None else min(limit, self._limit)
+        await self._buffer_up_to(most)
+        if self._length > most:
+            raise self._too_long_error(most)
         return b"".join(self._buffer)
 
     async def pieces(self) -> AsyncGenerator[bytes]:
@@ -277,21 +279,21 @@ class Incoming:
 
     async def _next(self) -> bytes:
         if self._announced is not None and self._announced > self._limit:
-            raise self._too_long_error()
+            raise self._too_long_error(self._limit)
         message = await self._receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnectedError
         piece: bytes = message.get("body", b"")
         self._length += len(piece)
         if self._length > self._limit:
-            raise self._too_long_error()
+            raise self._too_long_error(self._limit)
         self._more = message.get("more_body", False)
         if not self._more:
             self._read.set()
         return piece
 
-    def _too_long_error(self) -> RefusedError:
-        message = f"the request's body is longer than {self._limit} bytes"
+    def _too_long_error(self, limit: int) -> RefusedError:
+        message = f"the request's body is longer than {limit} bytes"
         return RefusedError(413, "request_too_large", message, headers=_CLOSE)
 
     def _timeout_error(self) -> RefusedError:

@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import httpx
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from resay._internal.strict import Strict
 from resay.errors import PolicyError
+from resay.gateway.paths import Pattern
 from resay.gateway.refusing import RefusedError
 from resay.policy.document import Document, copy_mapping, problems_of
 from resay.policy.reading import read_text, read_yaml
@@ -127,6 +135,14 @@ _Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Z
 _Origin = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@]+$")]
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 _Subject = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,128}$")]
+
+
+def _pattern(text: str) -> str:
+    Pattern.of(text)
+    return text
+
+
+_Opened = Annotated[str, AfterValidator(_pattern)]
 
 
 class UpstreamConfig(Strict):
@@ -268,6 +284,20 @@ class GatewayConfig(Strict):
         description="Policy files by name. If none is named `default`, the default is the policy"
         " file in RESAY_POLICY, or Resay's built-in policy.",
     )
+    selectable_policies: tuple[_Name, ...] | None = Field(
+        default=None,
+        strict=False,
+        description="The policies that clients may choose by the header x-resay-policy, besides the"
+        " default. null = all, if the default policy never withholds an answer; otherwise none, so"
+        " that no client chooses a weaker one, except for checks of texts that it brings itself.",
+    )
+    pass_through: tuple[_Opened, ...] = Field(
+        default=(),
+        strict=False,
+        description="Unguarded paths to pass through besides models, embeddings and stored answers,"
+        " such as `POST /v1/audio/speech` or `/v1/files/*`. `*` stands for a segment, and at the"
+        " end for everything below; it opens no path that may answer questions.",
+    )
     keys: tuple[ClientKey, ...] = Field(
         default=(),
         strict=False,
@@ -324,6 +354,16 @@ class GatewayConfig(Strict):
         names = [key.name for key in self.keys]
         if len(set(names)) < len(names):
             raise ValueError("two `keys` have the same name; give each a different one")
+        return self
+
+    @model_validator(mode="after")
+    def _must_have_the_selectable_policies(self) -> GatewayConfig:
+        for name in self.selectable_policies or ():
+            if name not in self.policy_files:
+                names = ", ".join(map(repr, sorted(self.policy_files)))
+                raise ValueError(
+                    f"`selectable_policies` names {name!r}, which is not among `policies`: {names}"
+                )
         return self
 
     @model_validator(mode="after")

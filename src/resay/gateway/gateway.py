@@ -36,7 +36,6 @@ from resay.gateway.calls import (
     CHECK,
     FEEDBACK,
     LITELLM_GUARDRAIL,
-    PREFIX,
     Call,
     ClientDisconnectedError,
     Headers,
@@ -44,7 +43,6 @@ from resay.gateway.calls import (
     Outgoing,
     credential,
     has_body,
-    plain_path,
     read_call,
     run_until_disconnect,
 )
@@ -64,11 +62,19 @@ from resay.gateway.logs import WithoutMessage, log_passed, log_request
 from resay.gateway.metrics import Metrics, Readings
 from resay.gateway.observing import Observation, Observer, notify
 from resay.gateway.openapi import document
+from resay.gateway.paths import (
+    PREFIX,
+    PassThrough,
+    StoredPath,
+    contains_question,
+    is_stored,
+    plain_path,
+)
 from resay.gateway.policies import Policies
 from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.gateway.shared import Quotas, shared_state
-from resay.gateway.stored import StoredAnswers, is_stored
+from resay.gateway.stored import StoredAnswers
 from resay.gateway.upstream import UpstreamClient, UpstreamError, UpstreamResponse, client_headers
 from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, json_bytes
 from resay.providers.shared_limits import SharedState
@@ -248,6 +254,7 @@ class RequestHandler:
         self._config = config
         self._rules = HostRules(config)
         self._keys = Keyring(config.keys)
+        self._passes = PassThrough(config.pass_through)
         self._policies = policies
         self._admission = admission
         self._long_bodies = Admission(config.limits)
@@ -332,16 +339,15 @@ class RequestHandler:
         self._check_headers(call)
         self._rules.check(call)
         client = self._owner(call)
-        if call.api is None and call.own is None:
+        if call.own is None:
             _check_path(call)
-            if self._policies.withheld and is_stored(call):
-                return await self._read_stored(call, client, incoming, outgoing)
-            return await self._pass_through(call, incoming, outgoing, [])
+        if call.api is None and call.own is None:
+            return await self._pass_unguarded(call, client, incoming, outgoing)
         if call.own == FEEDBACK:
             async with self._quotas.admit(client, call.tenant), self._received(incoming) as data:
                 said = await rate(call, client, read_body(call, data), self._shared)
             return await outgoing.send_complete(200, [_JSON_TYPE], json_bytes(said))
-        policy, guard = self._policies.get(call.policy)
+        policy, guard = self._policies.choose(call.policy, brings_answer=call.own is not None)
         given = f", which only {CHECK} is given; use another policy (x-resay-policy)"
         if call.own is None and (problem := guard.missing({"references": given})):
             raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
@@ -356,6 +362,16 @@ class RequestHandler:
                 await self._guard(context, data, outgoing)
         except OverloadError as error:
             await self._overloaded(error, context, incoming, outgoing)
+
+    async def _pass_unguarded(
+        self, call: Call, client: str | None, incoming: Incoming, outgoing: Outgoing
+    ) -> None:
+        asks_nothing = self._passes.check(call.method, call.address)
+        if asks_nothing and has_body(call):
+            await _check_asks_nothing(call, incoming, self._config.limits.body_bytes)
+        if is_stored(call.method, call.address) and (self._policies.withheld or self._keys):
+            return await self._read_stored(call, client, incoming, outgoing)
+        return await self._pass_through(call, incoming, outgoing, [])
 
     @asynccontextmanager
     async def _received(self, incoming: Incoming) -> AsyncGenerator[bytes]:
@@ -400,6 +416,11 @@ class RequestHandler:
         body = read_body(context.call, data)
         if context.call.own is not None:
             return await self._answer_own(context, body, outgoing)
+        if context.call.address.deployment is not None:
+            # As at Azure, the deployment in the path decides.
+            body = {**body, "model": context.call.address.deployment}
+        if self._keys:
+            self._stored.check_continued(body, context.client)
         guarded = self._guarded(context, body, outgoing)
         return await self._run_and_report(guarded, guarded.run(), outgoing)
 
@@ -488,7 +509,15 @@ class RequestHandler:
     async def _read_stored(
         self, call: Call, client: str | None, incoming: Incoming, outgoing: Outgoing
     ) -> None:
-        """Return an answer stored by the upstream, without unreleased parts."""
+        """Return an answer stored by the upstream, without unreleased parts.
+
+        A client with a key gets its own answers only, because all share the upstream's key.
+        """
+        stored = StoredPath.of(call.address)
+        if self._keys and stored.name:
+            self._stored.check_owner(stored.name, client)
+        if stored.name and not self._policies.withheld:
+            return await self._pass_through(call, incoming, outgoing, [])
         response = await self._forward(call.uncompressed, incoming)
         if response.is_success and is_event_stream(response):
             headers = client_headers(response, of_body=False)
@@ -505,7 +534,13 @@ class RequestHandler:
             later = self._stored.unchecked(body)
             if later is not None:
                 return await self._check_background(*later, call, client, response, outgoing)
-            content = json_bytes(self._stored.filter_response(body))
+            if call.method == "POST" and not stored.name:
+                self._stored.remember_conversation(body, client)
+            if self._keys and call.method == "GET" and not stored.name:
+                body = self._stored.own_entries(body, client)
+            if self._policies.withheld:
+                body = self._stored.filter_response(body)
+            content = json_bytes(body)
         return await outgoing.send_complete(response.status_code, headers, content)
 
     async def _released_events(self, response: UpstreamResponse) -> AsyncGenerator[Sequence[Event]]:
@@ -541,12 +576,47 @@ class RequestHandler:
 
 
 def _check_path(call: Call) -> None:
+    """Check that a path leads to the same place for everybody who reads it.
+
+    Raises:
+        RefusedError: It does not.
+    """
+    # A guarded request is sent to its API's own path, below the deployment that it names.
+    if call.api is not None and call.address.deployment is None:
+        return
     decoded = unquote(call.path.decode("latin-1"))
-    if not decoded.startswith(PREFIX + "/") or not call.path.startswith(PREFIX.encode() + b"/"):
+    if call.api is None and call.address.forwarded is None:
         raise RefusedError(404, "not_found", f"unknown path; the gateway serves {PREFIX}/")
     leads_away = "#" in decoded or _DOTS.search(plain_path(call.path)) is not None
     if leads_away or any(ord(c) < 0x20 or c in "\x7f\\" for c in decoded):
         raise RefusedError(400, "bad_path", "the path leads outside of the API")
+
+
+def _may_be_object(beginning: bytes) -> bool:
+    """Return whether a body that begins like this may be a JSON object, in any encoding."""
+    text = beginning.decode(json.detect_encoding(beginning), "replace").lstrip("\ufeff \t\r\n")
+    return text[:1] in ("", "{")
+
+
+async def _check_asks_nothing(call: Call, incoming: Incoming, limit: int) -> None:
+    """Check that the body of a request that is passed through asks no model anything.
+
+    Args:
+        call: The request.
+        incoming: Its body.
+        limit: The maximum length of a body in JSON.
+
+    Raises:
+        RefusedError: It does, or cannot be read.
+    """
+    encoding = (call.header(b"content-encoding") or "identity").strip().lower()
+    if encoding == "identity" and not _may_be_object(await incoming.beginning()):
+        return
+    if contains_question(read_body(call, await incoming.read_all(limit))):
+        apis = "its answer would not be guarded; send it to a guarded API, or name just this path"
+        raise RefusedError(
+            403, "path_closed", f"the request asks a model something, and {apis} in `pass_through`"
+        )
 
 
 # Headers naming a proxy's client: all proxied requests seem to come from this machine.
@@ -714,6 +784,9 @@ class Gateway:
             background.append(asyncio.ensure_future(self._share(self._state)))
         if self._metrics.shared:
             background.append(asyncio.ensure_future(self._refresh()))
+        if self._config.pass_through:
+            opened = ", ".join(self._config.pass_through)
+            logger.warning("passed through unguarded, with the upstream's key: %s", opened)
         self._handler.start(routing)
         try:
             yield

@@ -318,7 +318,7 @@ class GuardedRequest:
             outcomes = [
                 outcome_of(answer, stops=stops, shows_draft=False) for answer in self._answers
             ]
-            self.stored.record_outcomes(self._ids, outcomes)
+            self.stored.record_outcomes(self._ids, outcomes, self.context.client)
 
     async def _ask(self, body: Body) -> Body:
         context = self.context
@@ -371,7 +371,8 @@ class GuardedRequest:
         # Some upstreams do not support this, and answer immediately.
         if not is_unfinished(response):
             return await self._send_answer(await self._relay.acheck(request, response, upstream))
-        self.stored.remember_background(next(iter(self._ids), ""), self.context.policy, self.body)
+        name = next(iter(self._ids), "")
+        self.stored.remember_background(name, self.context.policy, self.body, self.context.client)
         return await self._send_answer(without_output(response))
 
     def _key(self, upstream: Upstream) -> str:

@@ -45,6 +45,7 @@ class Policies:
         self.withheld = False
         self.version = ""
         self._files = config.policy_files
+        self._selectable = config.selectable_policies
         self._journals = config.journal is not None
         self._guards: Mapping[str, Guard] = {}
         self._signatures: Mapping[str, _Signature] = {}
@@ -71,6 +72,34 @@ class Policies:
             message = f"unknown policy {wanted[:_SHOWN]!r} (x-resay-policy); known: {names}"
             raise RefusedError(400, "unknown_policy", message)
         return wanted, guard
+
+    def choose(self, name: str | None, *, brings_answer: bool) -> tuple[str, Guard]:
+        """Return the policy that a client chooses, and its guard.
+
+        Args:
+            name: The name; None for the default.
+            brings_answer: Whether the client brings the answer to check, so that nothing is kept
+                from it.
+
+        Raises:
+            RefusedError: There is no policy of that name, or clients may not choose it.
+        """
+        chosen, guard = self.get(name)
+        if chosen == DEFAULT_POLICY:
+            return chosen, guard
+        selectable = self._selectable
+        if selectable is None:
+            default_withholds = self._guards[DEFAULT_POLICY].policy.can_withhold
+            selectable = () if default_withholds and not brings_answer else (chosen,)
+        if chosen not in selectable:
+            names = ", ".join(map(repr, sorted({DEFAULT_POLICY, *selectable})))
+            raise RefusedError(
+                403,
+                "policy_not_selectable",
+                f"clients may not choose policy {chosen[:_SHOWN]!r} (x-resay-policy), only {names};"
+                " the operator can allow it with `selectable_policies` in the gateway file",
+            )
+        return chosen, guard
 
     async def load(self) -> None:
         """Load all policies and their models.

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote
 
-from resay.gateway.calls import PREFIX, Call
+from resay.gateway.calls import Call
 from resay.gateway.config import named_model, unknown_model
 from resay.gateway.litellm.answers import LiteLLMResponse, headers_of, once
 from resay.gateway.litellm.upstream import LiteLLMUpstream
@@ -17,7 +17,7 @@ from resay.gateway.upstream import UpstreamClient, UpstreamError, UpstreamRespon
 from resay.providers.apis import Body, json_bytes
 from resay.providers.apis.base import mappings, text
 
-_PATH = f"{PREFIX}/models"
+_PATH = "/models"
 _OWNER = "resay"
 _EPOCH = "1970-01-01T00:00:00Z"
 # Parameters that request a later page of Anthropic's list.
@@ -58,7 +58,9 @@ async def listed_models(
 
 
 def _path(call: Call) -> str:
-    return unquote(call.path.decode("latin-1")).rstrip("/")
+    """Return the path without its prefix, percent-decoded; names of models keep their case."""
+    forwarded = call.address.forwarded or b""
+    return unquote(forwarded.decode("latin-1")).rstrip("/")
 
 
 def _requested_model(call: Call) -> str:

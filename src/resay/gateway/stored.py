@@ -14,7 +14,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from resay.gateway.calls import PREFIX, Call, plain_path
 from resay.gateway.refusing import RefusedError
 from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
 from resay.providers.apis.base import mapping, mappings, text
@@ -99,7 +98,6 @@ class Conversations:
         self._bytes -= kept.size if kept else 0
 
 
-_ROOTS = tuple(PREFIX + path for path in (CHAT_COMPLETIONS.path, RESPONSES.path, "/conversations"))
 _MOST_RELEASED = 65_536
 _LONGEST_ID = 256
 # OpenAI keeps responses this long.
@@ -160,12 +158,6 @@ _FRAME = (
 _UNFINISHED = frozenset({"in_progress", "queued"})
 
 
-def is_stored(call: Call) -> bool:
-    """Return whether an unguarded request may be answered with stored answers."""
-    path = plain_path(call.path)
-    return any(path == root or path.startswith(f"{root}/") for root in _ROOTS)
-
-
 def ids_of(data: Body) -> list[str]:
     """Return the ids of an answer and of its parts.
 
@@ -200,16 +192,19 @@ class StoredAnswers:
 
     def __init__(self) -> None:
         # Oldest first.
-        self._released: OrderedDict[str, None] = OrderedDict()
+        self._released: OrderedDict[str, str | None] = OrderedDict()
         self._changed = Conversations(_MOST_CHANGED, kept_s=_KEPT_S)
         self._awaited = Conversations(_MOST_AWAITED, kept_s=_KEPT_S)
 
-    def record_outcomes(self, ids: Iterable[str], outcomes: Sequence[Outcome]) -> None:
+    def record_outcomes(
+        self, ids: Iterable[str], outcomes: Sequence[Outcome], client: str | None = None
+    ) -> None:
         """Remember the outcome of an answer.
 
         Args:
             ids: Its id, and those of its parts.
             outcomes: Its outcome, or those of several answers under its id.
+            client: The owner of the key with which it was asked for.
         """
         known = [name for name in dict.fromkeys(ids) if 0 < len(name) <= _LONGEST_ID]
         if any(outcome.message is not None for outcome in outcomes):
@@ -217,24 +212,100 @@ class StoredAnswers:
                 self._released.pop(name, None)
             if known:
                 saved = [asdict(outcome) for outcome in outcomes]
-                self._changed.remember(known[0], {"outcomes": saved})
+                self._changed.remember(known[0], {"outcomes": saved, "client": client})
             return
         # Some upstreams let clients choose ids. An answer withheld under one stays withheld.
         if known and self._changed.recall(known[0]) is None:
-            self._released.update(dict.fromkeys(known))
+            self._release(known, client)
+
+    def _release(self, names: Iterable[str], client: str | None) -> None:
+        for name in names:
+            # What somebody else owns stays theirs.
+            self._released.setdefault(name, client)
         while len(self._released) > _MOST_RELEASED:
             self._released.popitem(last=False)
 
-    def remember_background(self, name: str, policy: str, request: Body) -> None:
+    def remember_background(
+        self, name: str, policy: str, request: Body, client: str | None = None
+    ) -> None:
         """Remember a request whose answer is created in the background.
 
         Args:
             name: The id of the response.
             policy: The policy to check it by.
             request: The request.
+            client: The owner of the key with which it was asked for.
         """
         if 0 < len(name) <= _LONGEST_ID:
-            self._awaited.remember(name, {"policy": policy, "asked": request})
+            known = {"policy": policy, "asked": request, "client": client}
+            self._awaited.remember(name, known)
+
+    def remember_conversation(self, body: Body, client: str | None) -> None:
+        """Remember whose a new conversation is.
+
+        Args:
+            body: The upstream's response.
+            client: The owner of the key with which it was created.
+        """
+        name = text(body.get("id"))
+        if body.get("object") == "conversation" and 0 < len(name) <= _LONGEST_ID:
+            self._release([name], client)
+
+    def check_owner(self, name: str, client: str | None) -> None:
+        """Check that a stored answer or conversation is a client's own.
+
+        Args:
+            name: Its id.
+            client: The owner of the client's key.
+
+        Raises:
+            RefusedError: It is not, or nothing is known of it.
+        """
+        if not self._is_own(name, client):
+            raise _refusal()
+
+    def check_continued(self, request: Body, client: str | None) -> None:
+        """Check that a request does not continue another client's conversation.
+
+        Args:
+            request: The request.
+            client: The owner of the client's key.
+
+        Raises:
+            RefusedError: It does.
+        """
+        conversation = request.get("conversation")
+        named = (
+            request.get("previous_response_id"),
+            conversation,
+            mapping(conversation).get("id"),
+        )
+        for name in map(text, named):
+            if self._owners(name) and not self._is_own(name, client):
+                raise _refusal()
+
+    def own_entries(self, body: Body, client: str | None) -> Body:
+        """Return a list of stored answers with a client's own only.
+
+        Args:
+            body: The upstream's response.
+            client: The owner of the client's key.
+        """
+        entries = mappings(body.get("data"))
+        own = [entry for entry in entries if self._is_own(text(entry.get("id")), client)]
+        ids = [entry["id"] for entry in own] or [None]
+        ends = {"first_id": ids[0], "last_id": ids[-1]}
+        return {**body, "data": own, **{name: ends[name] for name in ends if name in body}}
+
+    def _owners(self, name: str) -> list[str | None]:
+        """Return the clients who own what has this id; none if it is unknown."""
+        records = (self._changed.recall(name), self._awaited.recall(name))
+        owners: list[str | None] = [record["client"] for record in records if record is not None]
+        return [*owners, self._released[name]] if name in self._released else owners
+
+    def _is_own(self, name: str, client: str | None) -> bool:
+        owners = self._owners(name)
+        return bool(owners) and all(owner == client for owner in owners)
 
     def unchecked(self, body: Body) -> tuple[str, Body] | None:
         """Return the policy and request of a completed answer not yet checked; None for others.

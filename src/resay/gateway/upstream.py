@@ -12,6 +12,7 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar, cast
+from urllib.parse import quote
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -19,7 +20,7 @@ import httpx
 from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
-from resay.gateway.calls import PREFIX, Call, ClientDisconnectedError, Headers
+from resay.gateway.calls import Call, ClientDisconnectedError, Headers
 from resay.gateway.config import GatewayConfig, UpstreamConfig
 from resay.gateway.refusing import RefusedError
 from resay.providers.apis import Body, Event, EventReader, json_bytes
@@ -232,6 +233,8 @@ class UpstreamClient:
     def __init__(self, config: GatewayConfig, upstream: UpstreamConfig) -> None:
         key = upstream.api_key
         self._base = httpx.URL(upstream.url)
+        # Azure's older API, which has deployments in its paths. Elsewhere the model is in the body.
+        self._by_deployment = self._base.path.rstrip("/").endswith("/openai")
         self._key = None if key is None else key.get_secret_value()
         # A client's key for this gateway must not be forwarded.
         self._drops_credentials = self._key is not None or bool(config.keys)
@@ -306,13 +309,15 @@ class UpstreamClient:
             ClosedError: The upstream is unreachable.
         """
         # The path of a guarded request may be spelt differently, so send the canonical one.
-        path = call.path[len(PREFIX) :] if call.api is None else call.api.path.encode()
-        target = self._target(path, call)
+        path = call.address.forwarded if call.api is None else call.api.path.encode()
+        target = self._target(path or b"", call)
         return await self._send(
             self._forward_session, call.method, target, self._headers(call), body
         )
 
     def _target(self, path: bytes, call: Call) -> str:
+        if self._by_deployment and call.address.deployment is not None:
+            path = b"/deployments/" + quote(call.address.deployment, safe="").encode() + path
         if not call.query:
             return self._cached_url(path)
         return self._build_url(path + b"?" + call.query)
@@ -365,6 +370,8 @@ class UpstreamClient:
             return []
         if call.dialect == "anthropic":
             return [(b"x-api-key", self._key.encode())]
+        if self._by_deployment:
+            return [(b"api-key", self._key.encode())]
         return [(b"authorization", b"Bearer " + self._key.encode())]
 
 

@@ -53,6 +53,7 @@ def shared(starter: Gateways) -> Served:
         policies={name: starter.policy(text, f"{name}.yaml") for name, text in policies.items()},
         limits=LIMITS,
         upstream={"timeout_s": 0.25},
+        pass_through=["/v1/files"],
     )
 
 

@@ -35,7 +35,7 @@ MB = 1_048_576
 
 def test_what_is_refused_here_is_taken_where_the_limits_are_wide(starter: Gateways) -> None:
     # Else nothing below would show anything.
-    wide = starter.start(POLICY)
+    wide = starter.start(POLICY, pass_through=["/v1/files"])
     assert ask(wide, {**ASKED, "user": "u" * MANY}).status == 200
     assert ask(wide, b"x" * MANY, target=FILES).status == 200
 

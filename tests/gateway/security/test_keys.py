@@ -50,6 +50,7 @@ def locked(starter: Gateways) -> Served:
         upstream={"api_key": OWN, "timeout_s": 0.3},
         operator_key=OPERATORS,
         limits=LIMITS,
+        pass_through=["/v1/files"],
     )
 
 

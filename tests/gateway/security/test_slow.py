@@ -210,7 +210,7 @@ def test_those_that_read_nothing_lose_their_connection(
 
 
 def test_one_that_reads_slowly_gets_all(starter: Gateways, upstream: Upstream) -> None:
-    served = starter.start(UNCACHED, limits={"write_s": 0.3})
+    served = starter.start(UNCACHED, limits={"write_s": 0.3}, pass_through=["/v1/files"])
     answer = {**ANSWER, "padding": "x" * 3_000_000}
     upstream.says(http_response(answer))
     host, port = served.url.removeprefix("http://").split(":")

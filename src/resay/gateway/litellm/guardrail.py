@@ -176,7 +176,7 @@ def _with_policy(
     """
     if params.policy is None or context.call.policy is not None:
         return context
-    policy, guard = shared.policies.get(params.policy)
+    policy, guard = shared.policies.choose(params.policy, brings_answer=True)
     return replace(context, policy=policy, guard=guard)
 
 
