@@ -10,7 +10,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from resay import Guard, Verdict
+from resay import Guard, Query, Verdict
+from resay.providers.base import Completions, Layer, Provider
+from resay.providers.litellm import LiteLLMProvider
 from resay.testing.faults import GarbledStyle
 from simulation import Garbled, Hang, IgnoreN, ServerError, SimulatedProvider, World
 
@@ -54,14 +56,14 @@ class Case:
     samples: bool = False
     more: int = 0
 
-    def guard(self, **settings: Any) -> Guard:
+    def guard(self, provider: Provider | None = None, **settings: Any) -> Guard:
         """Return a guard whose judged steps have these settings."""
         policy = {
             "chain": [_with(step, settings) for step in self.chain],
             "sampling": {"max": SAMPLES},
             "limits": {"retries": 0},
         }
-        return Guard(policy, model=MODEL)
+        return Guard(policy, model=MODEL, provider=provider)
 
     def price(self, known: bool) -> int:
         return self.calls + (0 if known else self.more)
@@ -176,6 +178,39 @@ async def test_the_verdict_and_its_price(
     assert sum(step.undetermined for step in verdict.steps) == 0
     assert not any(step.failures or step.note for step in verdict.steps)
     assert verdict.samples == SAMPLES * case.samples
+
+
+class Reasoning(Layer):
+    """A server that leaves the reasoning of its models in their texts: drafts of both answers."""
+
+    def __init__(self, opening: str = "<think>\n") -> None:
+        super().__init__(LiteLLMProvider())
+        self._opening = opening
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        completions = await self.inner.complete(query, n=n)
+        items = [replace(c, text=self._with_draft(c.text)) for c in completions.items]
+        return replace(completions, items=tuple(items))
+
+    def _with_draft(self, text: str) -> str:
+        draft = "1: supported\n2: supported\nNo.\nYes.\nIt opened on 4 July 1950 in Oslo.\n"
+        return f"{self._opening}{draft}{text}\nWait: contradicted. False.\n</think>\n\n{text}"
+
+
+@every_case
+@pytest.mark.parametrize("known", [True, False], ids=["known", "made up"])
+@pytest.mark.parametrize("opening", ["<think>\n", ""], ids=["tag", "opened in the prompt"])
+async def test_reasoning_in_the_text_changes_neither_the_verdict_nor_its_price(
+    simulated: SimulatedProvider, case: Case, known: bool, opening: str
+) -> None:
+    without = await check(case.guard(), simulated, case, TOPICS[0], known)
+    guard = case.guard(Reasoning(opening))
+    verdict = await check(guard, simulated, case, TOPICS[0], known)
+
+    assert verdict.decision == ("consistent" if known else "flagged")
+    assert verdict.usage.calls == without.usage.calls
+    assert [s.score for s in verdict.sentences] == [s.score for s in without.sentences]
+    assert sum(step.undetermined for step in verdict.steps) == 0
 
 
 async def test_logprobs_weigh_the_answers(simulated: SimulatedProvider) -> None:

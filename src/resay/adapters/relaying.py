@@ -55,6 +55,7 @@ from resay.adapters.upstream import (
 )
 from resay.core.decoding import is_greedy
 from resay.core.query import Query
+from resay.core.reasoning import notice_after
 from resay.core.usage import Usage, last_reported
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
@@ -730,7 +731,7 @@ class Relay:
         answer = self.guard.apply("", verdict)
         self.on_answer(answer)
         if answer.blocked:
-            yield Part(answer.text, notice=True)
+            yield Part(notice_after(shaping.text, answer.text), notice=True)
         yield answer
 
     async def _guard_several(

@@ -110,6 +110,11 @@ class Shaping:
         self._given += len(numbered)
         return numbered
 
+    @property
+    def text(self) -> str:
+        """The text that was sent so far."""
+        return _text(self._api, self._all) if self._passes_on else self._shown
+
     def unchecked_events(self, event: Event) -> list[Event]:
         """Return the events to send for an event after the check was aborted.
 
@@ -303,7 +308,10 @@ class OneOfSeveral:
 
     def end(self, answer: Answer, *, passed_on: bool) -> list[Event]:
         """Return the events to send once the answer is checked."""
-        part = Part(answer.text, notice=answer.blocked, rewritten=answer.regenerated)
+        said = answer.text
+        if passed_on and answer.blocked:
+            said = notice_after(self._gathered.text, said)
+        part = Part(said, notice=answer.blocked, rewritten=answer.regenerated)
         first = [] if passed_on and not answer.blocked else self._shaping.of(part)
         return [*first, *self._shaping.of(answer)]
 

@@ -15,12 +15,13 @@ from resay.calibration.labels import LabelledRow
 from resay.core.logprobs import tokens_of
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.reasoning import without_reasoning
 from resay.core.verdict import Scores, Verdict, over
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy, Threshold
 from resay.providers.base import Provider
-from resay.providers.layers import Limited, Retrying, TimeLimited, draw
+from resay.providers.layers import AnswersOnly, Limited, Retrying, TimeLimited, draw
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import ScorerConfig, Step
 from resay.scorers.evidence import Evidence, Judge, Samples, prober_of
@@ -161,9 +162,9 @@ class Runner:
 
         async def score(row: LabelledRow) -> Scored:
             passage = await anyio.to_thread.run_sync(
-                partial(Passage.of, row.response or "", splitter=policy.splitter)
+                partial(Passage.of, without_reasoning(row.response or ""), splitter=policy.splitter)
             )
-            asked = _limited(provider, policy)
+            asked = AnswersOnly(_limited(provider, policy))
             evidence = await self._evidence(row, policy, needs, asked)
             scores = [
                 await s.run(passage, s.view(evidence, evidence.judge_provider)) for s in steps
@@ -179,7 +180,7 @@ class Runner:
         query = Query((), model, self.params, row.entity)
         if row.question is not None:
             query = Query.of(row.question, model=model, entity=row.entity, **self.params)
-        texts = list(row.samples or ())
+        texts = [without_reasoning(sample) for sample in row.samples or ()]
         if row.samples is None and "samples" in needs:
             if not query.messages or not (model or self.provider):
                 raise ConfigurationError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from resay.core.decoding import with_sampling
+from resay.core.reasoning import without_reasoning
 from resay.errors import ConfigurationError
 
 Message = Mapping[str, Any]
@@ -209,6 +210,8 @@ class Query:
         turns: list[str] = []
         for message in reversed(self.messages):
             role, said = message.get("role"), text_of(message.get("content")).strip()
+            if role == "assistant":
+                said = without_reasoning(said).strip()
             if role not in ("user", "assistant") or not said:
                 continue
             turn = f"{role}: {said}"

@@ -35,6 +35,7 @@ UnscoredKind = Literal[
     "definition",
     "sentence",
     "field",
+    "reasoning",
 ]
 _UNSCORED_NAMES: Mapping[UnscoredKind, str] = {
     "prose": "text fragment",
@@ -55,7 +56,8 @@ class Unscored:
         end: Code-point offset after its last character.
         kind: A block without sentences (`heading`, `code`, `table`, `rule`, `math`, `html`,
             `definition`); a `sentence` that no method scored; a `field` of an object that the
-            policy does not compare; or other `prose`, such as the label of a footnote.
+            policy does not compare; the model's `reasoning` in the text, with the marks around it
+            and around the answer; or other `prose`, such as the label of a footnote.
     """
 
     text: str
@@ -68,10 +70,14 @@ class Unscored:
         """The name of its kind in a sentence."""
         return _UNSCORED_NAMES.get(self.kind, self.kind)
 
+    def moved(self, by: int) -> Unscored:
+        """Return the same span after `by` more code points."""
+        return replace(self, start=self.start + by, end=self.end + by)
+
 
 def counted(unscored: Iterable[Unscored]) -> str:
-    """Return the number of spans of each kind: `1 table, 2 headings`."""
-    counts = Counter(stretch.called for stretch in unscored)
+    """Return the number of spans of each kind, without reasoning: `1 table, 2 headings`."""
+    counts = Counter(stretch.called for stretch in unscored if stretch.kind != "reasoning")
     return ", ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items())
 
 
@@ -354,6 +360,13 @@ class Contradiction:
         """The source of the statement: `sample 2`, `reference 1`, or a model's name."""
         return self.model or f"{self.source} {self.index + 1}"
 
+    def moved(self, by: int) -> Contradiction:
+        """Return the contradiction of the same words after `by` more code points."""
+        if self.claimed is None:
+            return self
+        start, end = self.claimed
+        return replace(self, claimed=(start + by, end + by))
+
 
 @dataclass(frozen=True, slots=True)
 class SentenceVerdict:
@@ -387,6 +400,15 @@ class SentenceVerdict:
     citations: tuple[str, ...] = ()
     scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
     band: Band | None = None
+
+    def moved(self, by: int) -> SentenceVerdict:
+        """Return the verdict on the same sentence after `by` more code points."""
+        return replace(
+            self,
+            start=self.start + by,
+            end=self.end + by,
+            contradicted_by=self.contradicted_by and self.contradicted_by.moved(by),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +454,19 @@ class ClaimVerdict:
     band: Band | None = None
     grounds: tuple[Grounds, ...] = ()
     unsupported: tuple[UnsupportedSpan, ...] = ()
+
+    def moved(self, by: int) -> ClaimVerdict:
+        """Return the verdict on the same claim after `by` more code points."""
+        return replace(
+            self,
+            start=self.start + by,
+            end=self.end + by,
+            spans=tuple((start + by, end + by) for start, end in self.spans),
+            contradicted_by=self.contradicted_by and self.contradicted_by.moved(by),
+            unsupported=tuple(
+                replace(span, start=span.start + by, end=span.end + by) for span in self.unsupported
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,8 +553,8 @@ class Verdict:
         claims: The claims of the sentences, in order, at least one per sentence; none for a
             structured answer.
         unscored: The unscored spans of the response, in order: each letter and digit is in a scored
-            sentence or in one of these, except for the labels of lists. Empty if the answer was not
-            checked at all, or if a method scored its text as a whole.
+            sentence or in one of these, except for the labels of lists. Only reasoning is listed if
+            the answer was not checked at all, or if a method scored its text as a whole.
         references: The trusted texts that claims were compared with, and their origin.
     """
 
@@ -636,6 +671,25 @@ class Verdict:
         """Return the HTML that notebooks show."""
         parts = [(s.text, s.score, s.flagged, s.why) for s in self.sentences]
         return notebook_html(self.decision, self.score, self.reason, parts)
+
+    def moved(self, by: int) -> Verdict:
+        """Return the verdict on the same answer at another place of a text.
+
+        Args:
+            by: How far it has moved, in code points. The fields of an object are in no text, and
+                stay.
+        """
+        if by == 0:
+            return self
+        unscored = tuple(stretch.moved(by) for stretch in self.unscored)
+        if self.structured:
+            return replace(self, unscored=unscored)
+        return replace(
+            self,
+            sentences=tuple(sentence.moved(by) for sentence in self.sentences),
+            claims=tuple(claim.moved(by) for claim in self.claims),
+            unscored=unscored,
+        )
 
     def _without_content(self) -> Verdict:
         return replace(

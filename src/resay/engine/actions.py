@@ -102,6 +102,7 @@ class Answer:
             marks += [
                 (stretch.end, unscored if stretch.kind in {"sentence", "prose"} else apart)
                 for stretch in self.verdict.unscored
+                if stretch.kind != "reasoning"
             ]
         parts: list[str] = []
         position = 0
@@ -194,10 +195,12 @@ def _choose(policy: Policy, verdict: Verdict) -> Action:
 def _unscored_kinds(verdict: Verdict) -> frozenset[str]:
     """Return the kinds of unscored text, without those that the policy leaves alone.
 
-    These are the fields it does not compare and the sentences of an answer it skips. No answer
-    escapes a check because of its form.
+    These are the model's reasoning, the fields it does not compare and the sentences of an answer
+    it skips. No answer escapes a check because of its form.
     """
-    intended = {"field", "sentence"} if verdict.skipped else {"field"}
+    intended = {"reasoning", "field"}
+    if verdict.skipped:
+        intended.add("sentence")
     return frozenset(stretch.kind for stretch in verdict.unscored) - intended
 
 

@@ -17,17 +17,27 @@ from resay.core.claims import Rules
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.reasoning import SplitText, without_reasoning
 from resay.core.references import Reference, references_in, without_references
 from resay.core.usage import Usage
 from resay.core.verdict import StepRecord, Unscored, Verdict
 from resay.engine.chain import Chain
 from resay.engine.decide import skipped_verdict
+from resay.engine.reasoning import answer_of, placed, split_off_loop, unanswered_reason
 from resay.engine.state import RunState
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider, Sources
 from resay.providers.batching import BATCH_SHARE
 from resay.providers.caching import Cache, Caching, source_of
-from resay.providers.layers import Limited, Retrying, TimeLimited, Traced, WithLogprobs
+from resay.providers.layers import (
+    AnswersOnly,
+    Limited,
+    Retrying,
+    TimeLimited,
+    Traced,
+    WithLogprobs,
+    answer_tokens,
+)
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
 from resay.providers.prices import Metered, Priced
 from resay.providers.shared_limits import SharedLimits, shared_limiter
@@ -89,11 +99,14 @@ class Check:
         self._chain = chain
         self._calls = calls
         self._notes: list[StepRecord] = []
+        self._layers: list[AnswersOnly] = []
         self._query = query
         self._cache = cache
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
         limits = policy.limits
+        if inputs.samples is not None:
+            inputs = replace(inputs, samples=[without_reasoning(text) for text in inputs.samples])
         self._inputs = inputs
         asked = [*query.messages, query.params.get("tools")] if query else []
         self._question_tokens = _tokens(asked)
@@ -127,7 +140,7 @@ class Check:
                 for i, text in enumerate(inputs.references)
             ),
             query=query,
-            judge_provider=self._limited(self._judge) if self._judge else None,
+            judge_provider=self._answering(self._judge) if self._judge else None,
             prober=self._prober(sources),
             # Captures no `self`: a reference cycle would be freed only by the garbage collector.
             calls_left=lambda: budget.calls_left,
@@ -215,6 +228,17 @@ class Check:
         provider = Limited(Budgeted(provider, self._budget, limiter), self._slots)
         return Retrying(provider, limits.retries)
 
+    def _answering(self, provider: Provider) -> Provider:
+        """Return a provider that is limited, and whose answers have no reasoning in them."""
+        layer = AnswersOnly(self._limited(provider))
+        self._layers.append(layer)
+        return layer
+
+    @property
+    def begins_unopened(self) -> bool:
+        """Whether texts of the model were seen to begin in the middle of their reasoning."""
+        return any(layer.saw_unopened for layer in self._layers)
+
     def _prober(self, sources: Sources | None) -> Judge | None:
         """Return the provider of short probe answers, sampled like samples; None if unavailable."""
         sampling, query = self._policy.sampling, self._query or Query(())
@@ -226,7 +250,7 @@ class Check:
             return None
         # The sampling provider may be able to repeat only the main call, so use the judge's.
         return prober_of(
-            Traced(self._limited(self._judge), "resay.probe"),
+            Traced(self._answering(self._judge), "resay.probe"),
             query,
             model=sampling.model,
             temperature=sampling.temperature,
@@ -321,7 +345,7 @@ class Check:
         )
         keep = comparable_calls if calls else partial(comparable_text, query=query)
         reads = calls or query.wants_object
-        limited, weighed = self._limited(sampler), self._chain.needing("sample_logprobs")
+        limited, weighed = self._answering(sampler), self._chain.needing("sample_logprobs")
         if weighed:
             limited = WithLogprobs(limited, 0)
         comparable = Comparable(limited, keep, parses_objects=reads)
@@ -351,24 +375,30 @@ class Check:
         Returns:
             The verdict, with the check's usage and elapsed time.
         """
-        return self.with_totals(self._mark_unread(completion, await self._run(completion)))
+        split = await split_off_loop(completion.text)
+        verdict = self._mark_unread(
+            completion, await self._run(answer_of(completion, split), split)
+        )
+        return self.with_totals(placed(verdict, split))
 
-    async def _run(self, completion: Completion) -> Verdict:
+    async def _run(self, completion: Completion, split: SplitText) -> Verdict:
         if self._query is not None and self._query.unchecked:
             return Verdict("skipped", None, self._query.unchecked)
         if self._query is not None and self._query.wants_object:
             return await self._run_fields(completion, self._query)
         if completion.calls:
             return await self._run_calls(completion)
-        if not completion.text.strip():
+        if not completion.text.strip() and not split.reasoning:
             return Verdict("skipped", None, "the answer contains no words")
         early = self.early_skip_reason()
         if early:
             return Verdict("skipped", None, early)
-        split = partial(Passage.of, completion.text, splitter=self._policy.splitter)
+        if split.is_unanswered:
+            return Verdict("inconclusive", None, unanswered_reason(split))
+        parse = partial(Passage.of, completion.text, splitter=self._policy.splitter)
         passage = None
         with anyio.CancelScope(deadline=self.deadline):
-            passage = await compute(split, chars=SPLITTING * len(completion.text))
+            passage = await compute(parse, chars=SPLITTING * len(completion.text))
         if passage is None:
             return self._unparsed_verdict(completion.text)
         skipped = await self.skip_reason(passage)
@@ -442,22 +472,27 @@ class Check:
         """Run the rest of the chain over sentences that were scored while they arrived.
 
         Args:
-            state: The whole passage with the results for its sentences.
+            state: The whole answer, without reasoning, with the results for its sentences.
             completion: The whole response.
 
         Returns:
             The verdict, with the check's usage and elapsed time.
         """
-        evidence = self._evidence_with(completion)
+        split = await split_off_loop(completion.text)
+        evidence = self._evidence_with(answer_of(completion, split))
         self.raise_limits(len(state.claims), completion.references)
         verdict = await self._chain.finish(state, evidence, self.deadline, self._budget)
-        return self.with_totals(self._mark_unread(completion, verdict))
+        return self.with_totals(placed(self._mark_unread(completion, verdict), split))
 
-    async def conclude(self, state: RunState) -> Verdict:
-        """Decide from the results so far, without any further work."""
-        return self.with_totals(
-            await self._chain.conclude(state, self._evidence, self.deadline, self._budget)
-        )
+    async def conclude(self, state: RunState, split: SplitText) -> Verdict:
+        """Decide from the results so far, without any further work.
+
+        Args:
+            state: The passage with the results for its sentences.
+            split: The text of which the passage is the answer, so far.
+        """
+        verdict = await self._chain.conclude(state, self._evidence, self.deadline, self._budget)
+        return self.with_totals(placed(verdict, split))
 
     def early_skip_reason(self) -> str | None:
         """Return why the query is not checked whatever the response, or None."""
@@ -493,7 +528,8 @@ class Check:
         if completion.found and "documents" in wanted:
             known = self._with_sources(known, completion.found)
         known = replace(known, citations=completion.citations)
-        self._used_evidence = replace(known, logprobs=known.logprobs or completion.logprobs)
+        logprobs = answer_tokens(known.logprobs) or completion.logprobs
+        self._used_evidence = replace(known, logprobs=logprobs)
         return self._used_evidence
 
     def with_totals(self, verdict: Verdict) -> Verdict:

@@ -29,7 +29,14 @@ from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer, Regenerated
 from resay.engine.chain import Chain
 from resay.engine.check import Check, CheckInputs
-from resay.engine.stream import MainCall, Part, PassThrough, StreamGate, deadline_error
+from resay.engine.stream import (
+    MainCall,
+    Part,
+    PassThrough,
+    StreamGate,
+    deadline_error,
+    regenerate,
+)
 from resay.errors import ConfigurationError
 from resay.policy import Policy, Regenerate, StreamMode
 from resay.providers.base import Completion, Provider, Sources, prepare
@@ -213,7 +220,7 @@ class RequestRunner:
         # Documents cannot repair code.
         if verdict.flagged_names:
             return Regenerated(text, verdict)
-        return await self._regenerator.run(text, verdict, check)
+        return await regenerate(self._regenerator, text, verdict, check)
 
     async def stream(
         self,

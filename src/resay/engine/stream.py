@@ -20,12 +20,14 @@ from resay.core.claims import Claim, is_single_sentence
 from resay.core.code import code_in
 from resay.core.passage import FinalText, GrowingPassage, Passage
 from resay.core.query import Query
+from resay.core.reasoning import ReasoningReader, SplitText, notice_after, split_reasoning
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
 from resay.engine.actions import Answer, Regenerated, act
 from resay.engine.chain import Chain
 from resay.engine.check import Check
 from resay.engine.code_names import NameClaim
 from resay.engine.decide import unscored_in
+from resay.engine.reasoning import placed, taken_out, unscored_reasoning
 from resay.engine.state import ClaimResult, RunState
 from resay.errors import ConfigurationError, DeadlineExceededError, StreamUnfinishedError
 from resay.policy import Annotate, Block, Policy
@@ -153,7 +155,7 @@ class PassThrough:
         answer = self._main_call.apply(self._policy, verdict, completion)
         if answer.blocked:
             # Without waiting: calls in flight must not be answered after usage was counted.
-            parts.send_nowait(Part(answer.text, notice=True))
+            parts.send_nowait(Part(notice_after(completion.text, answer.text), notice=True))
         return answer
 
 
@@ -165,13 +167,51 @@ def deadline_error(query: Query, policy: Policy) -> DeadlineExceededError:
     )
 
 
+async def regenerate(
+    regenerator: Regenerator | SampleRegenerator,
+    text: str,
+    verdict: Verdict,
+    check: Check,
+    *,
+    shown: int = 0,
+) -> Regenerated:
+    """Repair a flagged answer, which may stand in a text with reasoning.
+
+    Args:
+        regenerator: Repairs it.
+        text: The text.
+        verdict: The verdict on it.
+        check: The check, whose limits, deadline and metering continue.
+        shown: The length of the text already shown, which cannot change, in code points.
+
+    Returns:
+        The best answer. A new one comes without the reasoning that led to the old one, unless that
+        was shown already.
+    """
+    split = split_reasoning(text)
+    best = await regenerator.run(
+        split.answer, taken_out(verdict, split), check, shown=max(shown - split.start, 0)
+    )
+    if not best.verdict.regenerated:
+        return Regenerated(text, placed(best.verdict, split))
+    if not (shown and split.reasoning):
+        return best
+    whole = text[: split.start] + best.text
+    around = SplitText(whole, split.reasoning[:1], split.start, len(whole))
+    return Regenerated(whole, placed(best.verdict, around))
+
+
 @dataclass(slots=True)
 class _HeldText:
-    """Text waiting for the scores of its sentences."""
+    """Text waiting for the scores of its sentences.
+
+    restarts: How often text turned out to be no answer before this text was held.
+    """
 
     settled: FinalText
     states: list[RunState]
     left: int
+    restarts: int
     names: Sequence[tuple[Claim, ClaimResult]] = ()
     scored: anyio.Event = field(default_factory=anyio.Event)
 
@@ -207,23 +247,35 @@ class StreamGate:
         self._main_call = main_call
         self._tasks = tasks
         self._gathered = Gathered()
-        self._finder = chain.names(check.query)
-        # Code may import names at its end, so it has to be complete.
-        self._growing = GrowingPassage(policy.splitter, whole_code=self._finder is not None)
         self._rules = chain.rules(check.query)
-        self._names: list[NameClaim] = []
-        self._compared: dict[NameClaim, ClaimResult] = {}
         self._claims = 0
-        self._states: dict[tuple[int, int], RunState] = {}
-        self._waiting: list[FinalText] = []
-        self._worth_checking = False
         self._reading = anyio.CancelScope(deadline=check.deadline)
         self._released = anyio.Event()
         self._withheld: _HeldText | None = None
         self._regenerator = regenerator
         self._shown = 0
-        self._tracker = chain.verdict_tracker()
+        self._reader = ReasoningReader()
+        self._restarts = 0
+        # Set once it is known whether the text so far is the answer.
+        self._answering = anyio.Event()
+        self._scoring: set[anyio.CancelScope] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin to check an answer; what was taken for one before is forgotten."""
+        self._finder = self._chain.names(self._check.query)
+        # Code may import names at its end, so it has to be complete.
+        whole_code = self._finder is not None
+        self._growing = GrowingPassage(self._policy.splitter, whole_code=whole_code)
+        self._names: list[NameClaim] = []
+        self._compared: dict[NameClaim, ClaimResult] = {}
+        self._states: dict[tuple[int, int], RunState] = {}
+        self._waiting: list[FinalText] = []
+        self._worth_checking = False
+        self._tracker = self._chain.verdict_tracker()
         self._pending: list[Part] = []
+        for scope in self._scoring:
+            scope.cancel()
 
     async def run(self, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Stream the answer.
@@ -242,7 +294,10 @@ class StreamGate:
         sender, receiver = anyio.create_memory_object_stream[_HeldText](math.inf)
         self._tasks.start_soon(self._release, receiver, parts)
         with sender:
-            last = await self._read(sender)
+            try:
+                last = await self._read(sender, parts)
+            finally:
+                self._answering.set()
         await self._released.wait()
         if self._withheld is not None:
             return await self._conclude_withheld(self._withheld, parts)
@@ -253,20 +308,21 @@ class StreamGate:
         await last.scored.wait()
         return await self._conclude(last, parts)
 
-    async def _read(self, sender: MemoryObjectSendStream[_HeldText]) -> _HeldText | None:
+    async def _read(
+        self, sender: MemoryObjectSendStream[_HeldText], parts: MemoryObjectSendStream[Part]
+    ) -> _HeldText | None:
         """Read the response and return its end; None if there is nothing to check."""
         with self._reading:
             async with open_stream(self._main_call.provider, self._main_call.query) as chunks:
                 async for chunk in chunks:
                     self._gathered.add(chunk)
-                    settled = await self._growing.afeed(chunk.text)
-                    if settled is not None and await self._is_worth_checking(settled):
-                        await self._hold(sender)
+                    await self._feed(self._reader.feed(chunk.text), sender, parts)
                     # Chunks that have arrived already are read without waiting. Let other tasks run
                     # in between, above all those that release earlier text.
                     await anyio.lowlevel.checkpoint()
+            await self._feed(self._reader.finish(), sender, parts)
             settled = await self._growing.afinish()
-            if not await self._is_worth_checking(settled):
+            if self._reader.split.is_unanswered or not await self._is_worth_checking(settled):
                 return None
             last = self._waiting.pop()
             await self._hold(sender)
@@ -274,6 +330,41 @@ class StreamGate:
         if self._withheld is None:
             raise deadline_error(self._main_call.query, self._policy)
         return None
+
+    async def _feed(
+        self,
+        answer: str,
+        sender: MemoryObjectSendStream[_HeldText],
+        parts: MemoryObjectSendStream[Part],
+    ) -> None:
+        """Hold the text that has become final with the next part of the answer.
+
+        Args:
+            answer: The part. All of the answer so far if what came before was none.
+            sender: Where to send held text.
+            parts: Where to send reasoning, if it may be shown without a check.
+        """
+        if self._reader.restarts > self._restarts:
+            self._restarts = self._reader.restarts
+            self._begin()
+        if self._reader.has_reasoning:
+            self._answering.set()
+            if not self._policy.can_withhold:
+                self._show_reasoning(parts)
+        settled = await self._growing.afeed(answer)
+        if settled is not None and await self._is_worth_checking(settled):
+            await self._hold(sender)
+
+    def _show_reasoning(self, parts: MemoryObjectSendStream[Part]) -> None:
+        """Send the reasoning before the answer, as far as it was not sent yet."""
+        start = self._reader.start
+        if start <= self._shown:
+            return
+        text = self._reader.since(self._shown)[: start - self._shown]
+        unscored = unscored_reasoning(text, [(0, len(text))])
+        moved = tuple(stretch.moved(self._shown) for stretch in unscored)
+        self._shown = start
+        parts.send_nowait(Part(text, unscored=moved))
 
     async def _is_worth_checking(self, settled: FinalText) -> bool:
         """Store new text; return whether the policy wants it checked, as far as is known."""
@@ -296,7 +387,7 @@ class StreamGate:
         states = [RunState.of(p, self._rules.read(p.sentences[0], 0, alone=is_all)) for p in alone]
         before = tuple(self._names)
         names = self._names_in(settled)
-        held = _HeldText(settled, states, len(states) + bool(names))
+        held = _HeldText(settled, states, len(states) + bool(names), self._restarts)
         for state in states:
             sentence = state.passage.sentences[0]
             self._states[sentence.start, sentence.end] = state
@@ -328,13 +419,25 @@ class StreamGate:
         self, names: Sequence[NameClaim], before: Sequence[NameClaim], held: _HeldText
     ) -> None:
         evidence, deadline = self._check.evidence, self._check.deadline
-        held.names = await self._chain.compare_names(names, evidence, deadline, before=before)
-        self._compared.update((n, e) for n, e in held.names if isinstance(n, NameClaim))
+        with self._scope(held) as scope:
+            held.names = await self._chain.compare_names(names, evidence, deadline, before=before)
+            self._compared.update((n, e) for n, e in held.names if isinstance(n, NameClaim))
+        self._scoring.discard(scope)
         self._mark_scored(held)
 
     async def _score_one(self, state: RunState, held: _HeldText) -> None:
-        await self._chain.score(state, self._check.evidence, self._check.deadline)
+        with self._scope(held) as scope:
+            await self._chain.score(state, self._check.evidence, self._check.deadline)
+        self._scoring.discard(scope)
         self._mark_scored(held)
+
+    def _scope(self, held: _HeldText) -> anyio.CancelScope:
+        """Return a scope that is cancelled once the text turns out to be no answer."""
+        scope = anyio.CancelScope()
+        if held.restarts < self._restarts:
+            scope.cancel()
+        self._scoring.add(scope)
+        return scope
 
     def _mark_scored(self, held: _HeldText) -> None:
         held.left -= 1
@@ -347,28 +450,46 @@ class StreamGate:
         with receiver:
             async for held in receiver:
                 await held.scored.wait()
-                check = self._check
-                views: list[tuple[SentenceVerdict, frozenset[int]]] = []
-                for state in held.states:
-                    views.append(await self._chain.view(state, check.evidence, check.deadline))
-                    if len(views) % _BATCH_SIZE == 0:
-                        await anyio.lowlevel.checkpoint()
-                part = _part(held.settled, [sentence for sentence, _ in views])
-                is_invented = self._chain.flags_names(held.names, check.evidence)
+                if self._check.begins_unopened:
+                    # This may be reasoning too, which only its end shows.
+                    await self._answering.wait()
+                views = await self._views(held)
+                if held.restarts < self._restarts:
+                    continue
+                part = self._part(held.settled, [sentence for sentence, _ in views])
+                is_invented = self._chain.flags_names(held.names, self._check.evidence)
                 in_doubt = any(undecided for _, undecided in views)
                 if self._withholds(part, is_invented=is_invented, in_doubt=in_doubt):
                     self._withheld = held
                     self._reading.cancel()
                     break
-                for state, (_, undecided) in zip(held.states, views, strict=True):
-                    for i, result in enumerate(state.results):
-                        self._tracker.add(result.score, sure=i not in undecided)
-                if is_invented:
-                    self._tracker.flag()
+                self._track(held, [undecided for _, undecided in views], is_invented=is_invented)
                 self._pending.append(part)
-                if isinstance(self._policy.action, Annotate) or not self._tracker.flagged:
+                # The reasoning before the answer may state what is withheld later.
+                is_whole = self._reader.has_reasoning and self._policy.can_withhold
+                shows_all = isinstance(self._policy.action, Annotate)
+                if not is_whole and (shows_all or not self._tracker.flagged):
                     self._send_pending(parts)
         self._released.set()
+
+    async def _views(self, held: _HeldText) -> list[tuple[SentenceVerdict, frozenset[int]]]:
+        """Return the verdicts on held sentences, and which of their claims are in doubt."""
+        check = self._check
+        views: list[tuple[SentenceVerdict, frozenset[int]]] = []
+        for state in held.states:
+            views.append(await self._chain.view(state, check.evidence, check.deadline))
+            if len(views) % _BATCH_SIZE == 0:
+                await anyio.lowlevel.checkpoint()
+        return views
+
+    def _track(
+        self, held: _HeldText, doubts: Sequence[frozenset[int]], *, is_invented: bool
+    ) -> None:
+        for state, undecided in zip(held.states, doubts, strict=True):
+            for i, result in enumerate(state.results):
+                self._tracker.add(result.score, sure=i not in undecided)
+        if is_invented:
+            self._tracker.flag()
 
     def _withholds(self, part: Part, *, is_invented: bool, in_doubt: bool) -> bool:
         """Return whether a part is withheld regardless of the text after it."""
@@ -381,6 +502,23 @@ class StreamGate:
             or (policy.on_error == "block" and in_doubt)
             or (policy.unscored == "block" and bool(part.unscored))
         )
+
+    def _part(self, settled: FinalText, sentences: Sequence[SentenceVerdict]) -> Part:
+        """Return text that became final, with the verdicts on its sentences."""
+        silent = [
+            index
+            for index, sentence in zip(settled.sentences, sentences, strict=True)
+            if sentence.score is None and sentence.why is None
+        ]
+        unscored = unscored_in(settled.passage, silent, start=settled.start)
+        if not self._reader.has_reasoning:
+            return Part(settled.text, tuple(sentences), unscored=unscored)
+        start = self._reader.start
+        # The text itself, which may have more reasoning where the answer has none.
+        first = start + settled.start
+        text = self._reader.text[first : first + len(settled.text)]
+        moved = tuple(sentence.moved(start) for sentence in sentences)
+        return Part(text, moved, unscored=tuple(stretch.moved(start) for stretch in unscored))
 
     def _send_pending(self, parts: MemoryObjectSendStream[Part]) -> None:
         """Release the held text in one part, because its beginning alone might be flagged."""
@@ -395,16 +533,20 @@ class StreamGate:
         self, held: _HeldText, parts: MemoryObjectSendStream[Part]
     ) -> Answer:
         """Return the answer with the results up to the withheld sentence."""
-        verdict = await self._check.conclude(await self._joined_state(held.settled.passage))
+        state = await self._joined_state(held.settled.passage)
+        verdict = await self._check.conclude(state, self._reader.split)
         return self._finish_withheld(verdict, parts)
 
     async def _conclude(self, last: _HeldText, parts: MemoryObjectSendStream[Part]) -> Answer:
         """Decide about the passage, then release or withhold its end."""
         state = await self._joined_state(last.settled.passage)
-        verdict = await self._check.finish(state, await self._gathered.whole())
-        best = Regenerated(last.settled.passage.text, verdict)
+        completion = await self._gathered.whole()
+        verdict = await self._check.finish(state, completion)
+        best = Regenerated(completion.text, verdict)
         if self._regenerator is not None and verdict.flagged and not verdict.flagged_names:
-            best = await self._regenerator.run(best.text, verdict, self._check, shown=self._shown)
+            best = await regenerate(
+                self._regenerator, best.text, verdict, self._check, shown=self._shown
+            )
         return self._finish(best, parts)
 
     def _finish(self, best: Regenerated, parts: MemoryObjectSendStream[Part]) -> Answer:
@@ -444,17 +586,6 @@ class StreamGate:
         if answer.blocked:
             parts.send_nowait(Part(answer.text, notice=True))
         return answer
-
-
-def _part(settled: FinalText, sentences: Sequence[SentenceVerdict]) -> Part:
-    """Return text that became final, with the verdicts on its sentences."""
-    silent = [
-        place
-        for place, sentence in zip(settled.sentences, sentences, strict=True)
-        if sentence.score is None and sentence.why is None
-    ]
-    unscored = unscored_in(settled.passage, silent, start=settled.start)
-    return Part(settled.text, tuple(sentences), unscored=unscored)
 
 
 def _after_offset(unscored: Sequence[Unscored], start: int) -> tuple[Unscored, ...]:

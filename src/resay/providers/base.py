@@ -38,6 +38,11 @@ __all__ = [
 _GATHERING = 10
 # An estimate for texts whose tokens nobody counts.
 _BYTES_PER_TOKEN = 4
+# Reasons to stop that mean that the text is not complete, as the providers' APIs and litellm say.
+_CUT_SHORT = frozenset(
+    {"incomplete", "length", "max_length", "max_output_tokens", "max_tokens", "model_length"}
+    | {"model_context_window_exceeded", "context_length_exceeded", "error_length", "limit"}
+)
 _NEW_WORDS = "the end of the stream has words that did not come before"
 
 
@@ -85,6 +90,12 @@ class Completion:
     unread: str | None = field(default=None, repr=False)
     found: tuple[Reference, ...] = field(default=(), repr=False)
     citations: tuple[Citation, ...] = field(default=(), repr=False)
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether the provider says that the answer reached a limit of its length."""
+        reason = (self.finish_reason or "").casefold().replace("-", "_")
+        return reason in _CUT_SHORT
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,17 @@
-"""Provider layers: retries, concurrency, time limit, spans, fan-out, log-probabilities."""
+"""Provider layers: what is added to the requests and the answers of any provider."""
 
 from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Hashable,
+    Sequence,
+)
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -20,7 +27,9 @@ import anyio.lowlevel
 
 from resay._internal.retrying import call_with_retries
 from resay._internal.telemetry import current_trace_context, span
+from resay.core.logprobs import TokenLogprob
 from resay.core.query import Query
+from resay.core.reasoning import split_reasoning
 from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError, ProviderTimeoutError
 from resay.providers.base import (
@@ -321,6 +330,54 @@ def refuses_n(error: Exception) -> bool:
     # A bad request may be about `n` alone; a bad key or an overload is not, and sending n more
     # requests would only make it worse.
     return isinstance(error, ProviderRefusedError) and error.status in (400, 422)
+
+
+class AnswersOnly(Layer):
+    """Drop the reasoning that a server leaves in the text of its answers.
+
+    For samples, judges and writers, whose reasoning nobody reads: it is not what they say.
+
+    Args:
+        inner: The wrapped provider.
+
+    Attributes:
+        saw_unopened: Whether an answer had a closing mark without an opening one, because the
+            server opens the reasoning of this model in the prompt.
+    """
+
+    def __init__(self, inner: Provider) -> None:
+        super().__init__(inner)
+        self.saw_unopened = False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Forward the request, and reduce the answers to what they say."""
+        completions = await self.inner.complete(query, n=n)
+        items = tuple([self._answer_in(completion) for completion in completions.items])
+        return replace(completions, items=items)
+
+    def _answer_in(self, completion: Completion) -> Completion:
+        split = split_reasoning(completion.text)
+        self.saw_unopened = self.saw_unopened or split.is_unopened
+        if not split.reasoning:
+            # Where the prompt opens the reasoning, a text cut before its end shows no mark.
+            is_cut = self.saw_unopened and completion.was_cut
+            return replace(completion, text="", logprobs=()) if is_cut else completion
+        tokens = answer_tokens(completion.logprobs)
+        return replace(completion, text=split.answer, logprobs=tokens)
+
+
+def answer_tokens(tokens: Sequence[TokenLogprob]) -> tuple[TokenLogprob, ...]:
+    """Return the tokens of an answer, without those of the reasoning around or inside it."""
+    split = split_reasoning("".join([token.token for token in tokens]))
+    remaining: list[TokenLogprob] = []
+    position = 0
+    for token in tokens:
+        end = position + len(token.token)
+        is_reasoning = any(start < end and position < stop for start, stop in split.reasoning)
+        if not is_reasoning:
+            remaining.append(token)
+        position = end
+    return tuple(remaining)
 
 
 class FanOut(Layer):
