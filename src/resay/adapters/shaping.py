@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from resay.adapters.policies import NO_ANSWER, verdict_data
+from resay.core.reasoning import notice_after
 from resay.core.usage import Usage, last_reported
 from resay.core.verdict import Verdict
 from resay.engine.actions import Answer
