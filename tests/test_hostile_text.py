@@ -20,7 +20,9 @@ from resay.engine.regeneration.topics import plain, topic_of
 from resay.providers.base import Completion
 from resay.retrieval.folder_files import front_matter, heading_of
 from resay.retrieval.folder_index import phrases_of
-from resay.scorers.common.judging import parse_named_scores, parse_numbered, parse_yes_no
+from resay.scorers.common.answers import parse_named_scores, parse_numbered, read_items
+from resay.scorers.common.judge_words import VERDICTS
+from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.evidence import Evidence, Sample, Samples
 from resay.scorers.facts import Facts
 from resay.scorers.reverse_validation.match import names_entity
@@ -156,6 +158,10 @@ def _facts(text: str) -> None:
             (*SPACES, *WORDS, "write a ", "i do not "),
         ),
         (lambda text: parse_numbered(text, 3, parse_yes_no), (*SPACES, "```", "1", "_")),
+        (
+            lambda text: read_items(text, 3, VERDICTS),
+            (*SPACES, "1: ", "supported, ", "so the claim is ", "verdict: ", "<answer>", "[", "**"),
+        ),
         (lambda text: parse_named_scores(text, ["a"]), (" ", "a ", "1", "a:", "a1 ")),
         (_names, (*SPACES, *MARKS, *WORDS, *CODE)),
         (_entity, (" ", ".", "the ", "not ")),

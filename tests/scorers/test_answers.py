@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.common.judging import parse_named_scores, parse_numbered, parse_yes_no
+from resay.scorers.common.answers import parse_named_scores, parse_numbered
+from resay.scorers.common.judging import parse_yes_no
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,33 @@ def test_an_option_comes_first_and_is_no_article(answer: str, read: bool | None)
     assert parse_option(answer) is read
 
 
+async def test_the_probability_of_an_article_is_no_probability_of_an_option() -> None:
+    top = (TopLogprob("A", log(0.9)), TopLogprob("B", log(0.01)))
+    tokens = (TokenLogprob("A", log(0.9), top=top), TokenLogprob(" bridge opened.", 0.0))
+
+    class Rambling(Model):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            return Completions((Completion("A bridge opened.", logprobs=tokens),))
+
+    for by in ("logprobs", "auto"):
+        verdict = await checked(Rambling("(A)"), by=by)
+        assert [claim.score for claim in verdict.claims] == [None, None]
+        assert verdict.reason == "p_true: 2 of 2 judge answers were neither (A) nor (B)"
+
+
+async def test_the_probability_is_read_where_the_option_is_stated() -> None:
+    said = ("A", " look", " at", " it", ":", " (", "B", ")")
+    top = (TopLogprob("B", log(0.6)), TopLogprob("A", log(0.2)), TopLogprob(" a", log(0.1)))
+    tokens = tuple(TokenLogprob(t, log(0.6), top=top if t == "B" else ()) for t in said)
+
+    class Late(Model):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            return Completions((Completion("".join(said), logprobs=tokens),))
+
+    verdict = await checked(Late("(A)"))
+    assert [claim.score for claim in verdict.claims] == pytest.approx([0.75, 0.75])
+
+
 async def test_half_of_the_claims_decide_and_the_others_stay_open() -> None:
     for unanswered in (None, "Hm."):
         model = Model("(A)", unanswered)

@@ -26,12 +26,12 @@ QUIET = ZeroShot(ZeroShot.Config(restate=False))
         ("Answer: non-factual", 1.0),
         ("NON-FACTUAL", 1.0),
         ("It is hard to tell.", None),
-        ("The claim is factual", None),
+        ("The claim is factual", 0.0),
         ("I'm sorry, but I cannot judge that.", None),
         ("", None),
     ],
 )
-async def test_only_the_answers_first_word_counts(answer: str, score: float | None) -> None:
+async def test_what_the_answer_states_counts(answer: str, score: float | None) -> None:
     judge = ReplayProvider({render(PASSAGE.text): [answer]})
     scores = await QUIET.score(PASSAGE, Evidence(judge_provider=judge))
     assert (scores.passage, scores.sentences) == (score, ())

@@ -27,11 +27,13 @@ from resay.core.query import Message
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.scorers.base import Need
+from resay.scorers.common.answers import read_items
+from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_words import TRUE_OR_FALSE, TRUTH
 from resay.scorers.common.judging import (
     JudgedConfig,
     ParsedAnswer,
     ask,
-    first_choice,
     judge_for,
     parse_yes_no,
     scores_of,
@@ -57,7 +59,11 @@ _CONCLUSION = (
 )
 _CONCLUSION_RESTATED = "Answer with one word and nothing else: correct or incorrect."
 
-_WORDS = {"correct": False, "incorrect": True, "true": False, "false": True}
+_CONCLUSIONS: Choices[bool] = Choices(
+    words={word: not true for word, true in TRUE_OR_FALSE.items()},
+    unclear=TRUTH.unclear,
+    order=("correct", "incorrect"),
+)
 _STATEMENT = re.compile(
     r"\b(?:claim|statement|it)\s+(?:is|was|seems|appears|remains)\b[^.!?\n]*", re.IGNORECASE
 )
@@ -185,9 +191,9 @@ def parse_conclusion(text: str) -> bool | None:
     Returns:
         True for incorrect, False for correct, None for anything else.
     """
-    first = first_choice(text, _WORDS)
-    if first is not None:
-        return first
+    (stated,) = read_items(text, 1, _CONCLUSIONS)
+    if stated is not None:
+        return stated
     statements = " ".join(_STATEMENT.findall(strip_decoration(text)))
     if _NEGATED.search(statements):
         return None

@@ -49,13 +49,10 @@ from resay.core.passage import Passage
 from resay.core.verdict import Contradiction, EvidenceKind, Scores, mean_score, tally
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerConfig, Unit
-from resay.scorers.common.judging import (
-    JudgeConfig,
-    ask,
-    first_choice,
-    judge_for,
-    parse_numbered,
-)
+from resay.scorers.common.answers import parse_numbered, read_items
+from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_words import TRUTH
+from resay.scorers.common.judging import JudgeConfig, ask, judge_for
 from resay.scorers.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -86,15 +83,32 @@ _AGAIN = (
 )
 _CONVERSATION_CHARS = 4_000
 _INSTEAD_CHARS = 300
-_WORDS: Mapping[str, float | None] = {
-    "right": 0.0,
-    "correct": 0.0,
-    "true": 0.0,
-    "wrong": 1.0,
-    "incorrect": 1.0,
-    "false": 1.0,
-    "unknown": None,
-}
+_Answer = Literal["right", "wrong", "unknown"]
+_CHOICES: Choices[_Answer] = Choices(
+    words={
+        **{word: "right" if true else "wrong" for word, true in TRUTH.words.items()},
+        **dict.fromkeys(
+            (
+                *("unknown", "unsure", "not sure", "uncertain", "not known", "not certain"),
+                *("i don't know", "i do not know", "unbekannt", "inconnu", "desconocido"),
+                *(
+                    "sconosciuto",
+                    "desconhecido",
+                    "onbekend",
+                    "неизвестно",
+                    "未知",
+                    "不明",
+                    "不知道",
+                ),
+            ),
+            "unknown",
+        ),
+    },
+    alone={word: "right" if true else "wrong" for word, true in TRUTH.alone.items()},
+    unclear=TRUTH.unclear,
+    order=("right", "wrong", "unknown"),
+)
+_SCORES: Mapping[_Answer, float | None] = {"right": 0.0, "wrong": 1.0, "unknown": None}
 # With one of these parameters, equal names may be different models.
 _PLACES = frozenset({"api_base", "base_url", "custom_llm_provider"})
 
@@ -265,9 +279,7 @@ class CrossModel:
         claims = [sentence.standalone for sentence in passage.sentences]
 
         def parse(answer: Completion) -> Sequence[_Opinion | None]:
-            found = parse_numbered(answer.text, count, _parse)
-            # Asked about a single claim, models omit its number.
-            return [_parse(answer.text)] if found == [None] else found
+            return read_opinions(answer.text, count)
 
         parsed = await ask(
             judge,
@@ -402,13 +414,37 @@ def _repeatable(evidence: Evidence) -> bool:
     return query is not None and not query.has_side_effects and query.unrepeatable is None
 
 
-def _parse(answer: str) -> _Opinion | None:
-    word, _, instead = answer.partition("|")
-    known = first_choice(word, {name: (score,) for name, score in _WORDS.items()})
-    if known is None:
-        return None
-    correction = "".join(c if c.isprintable() else " " for c in instead[:_INSTEAD_CHARS])
-    return _Opinion(known[0], correction.strip(" \t*_`|") if known[0] else "")
+def read_opinions(text: str, count: int) -> list[_Opinion | None]:
+    """Read the opinion of each of several numbered claims, with what is right instead.
+
+    Args:
+        text: The model's answer.
+        count: Number of claims, numbered from 1.
+    """
+    opinions: list[_Opinion | None] = []
+    answers = read_items(text, count, _CHOICES, _answer)
+    corrections = parse_numbered(text, count, _correction)
+    if corrections == [None]:
+        # Asked about a single claim, models omit its number.
+        corrections = [_correction(text)]
+    for answer, correction in zip(answers, corrections, strict=True):
+        if answer is None:
+            opinions.append(None)
+            continue
+        instead = correction if answer == "wrong" else None
+        opinions.append(_Opinion(_SCORES[answer], instead or ""))
+    return opinions
+
+
+def _answer(part: str) -> _Answer | None:
+    return _CHOICES.read(part.partition("|")[0])
+
+
+def _correction(part: str) -> str | None:
+    """Return what is right instead, behind the bar."""
+    instead = part.partition("|")[2][:_INSTEAD_CHARS]
+    printable = "".join(c if c.isprintable() else " " for c in instead)
+    return printable.strip(" \t*_`|") or None
 
 
 def _says_nothing(sample: Passage, question: str) -> bool:

@@ -43,6 +43,7 @@ from resay.core.verdict import Scores, mean_score
 from resay.providers.base import Completion
 from resay.providers.prices import Metered
 from resay.scorers.base import Need
+from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import (
     By,
     ParsedAnswer,
@@ -50,7 +51,6 @@ from resay.scorers.common.judging import (
     ask_probability,
     ask_together,
     judge_for,
-    parse_yes_no,
     strip_decoration,
     why_unscored,
 )
@@ -278,7 +278,7 @@ class Dinco:
             return await ask_probability(
                 judge,
                 render_confidence(topic, text),
-                parse_yes_no,
+                TRUTH,
                 _RESTATED if config.restate else None,
                 by=config.confidence,
                 votes=config.votes,

@@ -28,7 +28,9 @@ from resay.core.passage import Passage, Sentence
 from resay.core.verdict import Scores, tally
 from resay.providers.base import Completion
 from resay.scorers.base import Need
-from resay.scorers.common.judging import ParsedAnswer, ask, ask_each, judge_for, parse_yes_no
+from resay.scorers.common.answers import read_items
+from resay.scorers.common.judge_words import TRUTH
+from resay.scorers.common.judging import ParsedAnswer, ask, ask_each, judge_for
 from resay.scorers.common.languages import WORDINGS, AskedInConfig, language_for
 from resay.scorers.evidence import Evidence
 
@@ -105,7 +107,7 @@ class DirectQuestion:
 
 
 def _parse(answer: Completion, own: Mapping[str, bool] | None) -> list[float | None]:
-    known = parse_yes_no(answer.text, own)
+    (known,) = read_items(answer.text, 1, TRUTH.extended(own) if own else TRUTH)
     if known is None:
         return [None]
     logprob = answer.logprobs[0].logprob if answer.logprobs else None

@@ -42,13 +42,13 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
 from resay.scorers.base import Need
+from resay.scorers.common.answers import parse_named_scores
 from resay.scorers.common.judging import (
     JudgedConfig,
     ParsedAnswer,
     ask,
     ask_together,
     judge_for,
-    parse_named_scores,
 )
 from resay.scorers.evidence import Evidence, Judge
 

@@ -46,16 +46,16 @@ from resay.errors import ConfigurationError
 from resay.models import ModelField, config_of, pair_classifier
 from resay.models.windows import cut, windows
 from resay.scorers.base import Need, SampleConfig, ScorerConfig
+from resay.scorers.common.answers import read_items
 from resay.scorers.common.comparing import Column, SampleScorer
+from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 from resay.scorers.common.judging import (
     JudgeConfig,
     ParsedAnswer,
     ask,
-    first_choice,
     judge_for,
     judge_model,
 )
-from resay.scorers.common.languages import JudgeVerdict
 from resay.scorers.evidence import (
     NEUTRAL,
     SPLITTING,
@@ -354,13 +354,6 @@ Possible Answer 2: {hypothesis}
 Does Possible Answer 1 semantically entail Possible Answer 2? Respond with entailment, \
 contradiction, or neutral."""
 _PAIR_AGAIN = "Respond with one word: entailment, contradiction, or neutral."
-_PAIR_ANSWERS: Mapping[str, JudgeVerdict] = {
-    "entailment": "supported",
-    "entails": "supported",
-    "contradiction": "contradicted",
-    "contradicts": "contradicted",
-    "neutral": "not_mentioned",
-}
 _ENTAILMENTS: Mapping[JudgeVerdict, Entailment] = {
     "supported": Entailment(1.0, 0.0, 0.0),
     "contradicted": Entailment(0.0, 0.0, 1.0),
@@ -464,7 +457,7 @@ class Entailing:
                 parsed = await ask(
                     judge,
                     render_pair(premise, hypotheses[0], question),
-                    lambda answer: [first_choice(answer.text, _PAIR_ANSWERS)],
+                    lambda answer: read_items(answer.text, 1, VERDICTS),
                     _PAIR_AGAIN if config.restate else None,
                 )
             else:

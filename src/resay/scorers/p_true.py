@@ -19,7 +19,6 @@ small models, which call everything true.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -28,6 +27,8 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
 from resay.scorers.base import Need
+from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import (
     By,
     JudgedConfig,
@@ -47,11 +48,12 @@ Is the possible answer:
 The possible answer is:"""
 _IDEAS = "Here are some brainstormed ideas: {ideas}\n"
 _RESTATED = "Answer with (A) or (B) and nothing else. The possible answer is:"
-# A lone "A" counts, but not an answer that begins with the article.
-_OPTION = re.compile(
-    r"[\s*_`\"']*\(?\s*(?:(?P<letter>[AB])\s*\)?[\s.:*_`\"')-]*(?:true|false)?"
-    r"|(?P<word>true|false)\b(?!\s+or\b).*)[\s.*_`\"')]*",
-    re.IGNORECASE | re.DOTALL,
+_OPTIONS: Choices[bool] = Choices(
+    words=TRUTH.words,
+    letters={"A": True, "B": False},
+    alone=TRUTH.alone,
+    unclear=TRUTH.unclear,
+    order=("true", "false"),
 )
 
 
@@ -73,10 +75,7 @@ def render(question: str, answer: str, ideas: Sequence[str] = ()) -> str:
 
 def parse_option(text: str) -> bool | None:
     """Parse (A) or True as True, (B) or False as False, and anything else as None."""
-    found = _OPTION.fullmatch(text)
-    if found is None:
-        return None
-    return (found["letter"] or found["word"]).casefold() in {"a", "true"}
+    return _OPTIONS.read(text)
 
 
 class PTrue:
@@ -142,7 +141,7 @@ class PTrue:
             return await ask_probability(
                 judge,
                 render(question, claim, ideas),
-                parse_option,
+                _OPTIONS,
                 _RESTATED if config.restate else None,
                 by=config.by,
                 votes=config.votes,

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Annotated, ClassVar, Literal
 
@@ -36,15 +36,16 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.common.answers import read_items
+from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import (
     JudgeConfig,
     ParsedAnswer,
     ask,
     ask_each,
-    first_choice,
     judge_for,
     judge_model,
-    parse_numbered,
     why_unscored,
 )
 from resay.scorers.evidence import Evidence, Judge
@@ -74,13 +75,22 @@ Question: {question}, Proposed Answer: {answer}. Is the proposed answer: (A) Cor
 analysis], answer: [choose one letter from among choices A through C]"""
 _PUBLISHED_AGAIN = "answer: [choose one letter from among choices A through C]"
 _ANSWER = re.compile(r"\banswer\s*[:：]\s*(.*)", re.IGNORECASE)
-# A letter must be followed by a mark, its meaning or the end: "A" may also be the article.
-_LETTER = re.compile(
-    r"[\s*_`\"'(\[]*([ABC])(?:\s*[)\]:,;*_`]|\s+(?:correct|incorrect|i am not sure)\b|[\W_]*\Z)",
-    re.IGNORECASE,
+_CHOICES: Choices[float] = Choices(
+    words={
+        **{word: 0.0 if true else 1.0 for word, true in TRUTH.words.items()},
+        **dict.fromkeys(
+            (
+                *("unsure", "not sure", "uncertain", "unknown", "i am not sure", "i'm not sure"),
+                *("not certain", "i do not know", "i don't know", "unclear"),
+            ),
+            0.5,
+        ),
+    },
+    letters={"A": 0.0, "B": 1.0, "C": 0.5},
+    alone={word: 0.0 if true else 1.0 for word, true in TRUTH.alone.items()},
+    unclear=TRUTH.unclear,
+    order=("correct", "incorrect", "not sure"),
 )
-_LETTERS = {"a": 0.0, "b": 1.0, "c": 0.5}
-_CHOICES: Mapping[str, float] = {"correct": 0.0, "incorrect": 1.0, "unsure": 0.5}
 _SAID = {0.0: "correct", 0.5: "not sure", 1.0: "incorrect"}
 
 
@@ -206,9 +216,7 @@ class Panel:
             conversation = evidence.conversation(config.conversation_chars)
 
             def parse_all(answer: Completion) -> Sequence[float | None]:
-                found = parse_numbered(answer.text, len(claims), _parse)
-                # Asked about a single claim, judges omit its number.
-                return [_parse(answer.text)] if found == [None] else found
+                return read_items(answer.text, len(claims), _CHOICES)
 
             again = _TOGETHER_AGAIN.format(count=len(claims)) if config.restate else None
             return [await ask(judge, render_together(claims, conversation), parse_all, again)]
@@ -246,14 +254,10 @@ def _name(judge: str | JudgeConfig) -> str:
     return judge_model(judge) or "the response's model"
 
 
-def _parse(text: str) -> float | None:
-    letter = _LETTER.match(text)
-    return _LETTERS[letter[1].casefold()] if letter else first_choice(text, _CHOICES)
-
-
 def _parse_published(text: str) -> float | None:
-    found = _ANSWER.findall(text)
-    return _parse(found[-1] if found else text)
+    answers = _ANSWER.findall(text)
+    (score,) = read_items(answers[-1] if answers else text, 1, _CHOICES)
+    return score
 
 
 def _sides(row: Sequence[float | None], names: Sequence[str]) -> dict[str, list[str]]:

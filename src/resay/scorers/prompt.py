@@ -58,7 +58,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, ClassVar, Literal
 
 import anyio
@@ -70,12 +70,15 @@ from resay.core.verdict import Scores, mean_score
 from resay.errors import ScorerError
 from resay.providers.base import Completion
 from resay.scorers.base import Need, SampleConfig
+from resay.scorers.common.answers import read_items
+from resay.scorers.common.choices import Choices
 from resay.scorers.common.comparing import (
     Column,
     SampleScorer,
     best_scores,
     why_inconclusive,
 )
+from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 from resay.scorers.common.judging import (
     RESTATED,
     ParsedAnswer,
@@ -83,19 +86,10 @@ from resay.scorers.common.judging import (
     ask_each,
     ask_support,
     ask_together,
-    first_choice,
     judge_for,
-    parse_numbered,
     parse_support,
-    parse_yes_no,
 )
-from resay.scorers.common.languages import (
-    WORDINGS,
-    AskedInConfig,
-    JudgeVerdict,
-    Wording,
-    language_for,
-)
+from resay.scorers.common.languages import WORDINGS, AskedInConfig, Wording, language_for
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.common.probing import Prober, ProbeResult
 from resay.scorers.evidence import Evidence, Judge, Sample
@@ -309,13 +303,10 @@ async def ask_about(
     """
     count = len(claims)
 
-    def parse(answer: str) -> JudgeVerdict | None:
-        return _parse(answer, wording)
+    choices = _choices_in(wording)
 
     def parse_all(answer: Completion) -> Sequence[JudgeVerdict | None]:
-        found = parse_numbered(answer.text, count, parse)
-        # Asked about a single claim, judges omit its number.
-        return [parse(answer.text)] if count == 1 and found == [None] else found
+        return read_items(answer.text, count, choices)
 
     numbered = wording.numbered if wording else _NUMBERED
     return await ask(
@@ -681,21 +672,15 @@ class Prompt(SampleScorer):
         )
 
 
-_CHOICES: Mapping[str, JudgeVerdict] = {
-    "supported": "supported",
-    "contradicted": "contradicted",
-    "not_mentioned": "not_mentioned",
-    "not": "not_mentioned",
-}
-
-
-def _parse(answer: str, wording: Wording | None = None) -> JudgeVerdict | None:
-    said_yes = parse_yes_no(answer, wording.own if wording else None)
-    if said_yes is None:
-        choices: Mapping[str, JudgeVerdict] = {**_CHOICES, **(wording.verdicts if wording else {})}
-        return first_choice(answer, choices)
-    # "No" says that the claim is not supported, not that the sample contradicts it.
-    return "supported" if said_yes else "not_mentioned"
+@cache
+def _choices_in(wording: Wording | None) -> Choices[JudgeVerdict]:
+    """Return what a judge may answer to a prompt of one language."""
+    if wording is None:
+        return VERDICTS
+    yes_or_no: Mapping[str, JudgeVerdict] = {
+        word: "supported" if yes else "not_mentioned" for word, yes in wording.own.items()
+    }
+    return VERDICTS.extended({**yes_or_no, **wording.verdicts})
 
 
 def _parse_published(answer: Completion) -> list[JudgeVerdict | None]:

@@ -17,7 +17,10 @@ from typing import ClassVar, Literal
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.scorers.base import Need
-from resay.scorers.common.judging import JudgedConfig, ask, first_choice, judge_for, scores_of
+from resay.scorers.common.answers import read_items
+from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_words import TRUTH
+from resay.scorers.common.judging import JudgedConfig, ask, judge_for, scores_of
 from resay.scorers.evidence import Evidence
 
 _PROMPT = (
@@ -28,14 +31,19 @@ _PROMPT = (
     "Answer factual or non-factual:"
 )
 _RESTATED = "Answer with one word and nothing else: factual or non-factual."
-_CHOICES = {
-    "factual": False,
-    "non-factual": True,
-    "nonfactual": True,
-    "not-factual": True,
-    "unfactual": True,
-    "hallucinated": True,
-}
+_CHOICES: Choices[bool] = Choices(
+    words={
+        **{word: not true for word, true in TRUTH.words.items()},
+        "unfactual": True,
+        "inaccurate": True,
+        "hallucination": True,
+        "contains non-factual": True,
+        "contains hallucinated": True,
+    },
+    alone={word: not true for word, true in TRUTH.alone.items()},
+    unclear=TRUTH.unclear,
+    order=("factual", "non-factual"),
+)
 
 
 def render(claim: str) -> str:
@@ -74,7 +82,7 @@ class ZeroShot:
         parsed = await ask(
             judge_for(self.config.judge, evidence),
             render(passage.text),
-            lambda answer: [first_choice(_joined(answer.text), _CHOICES)],
+            lambda answer: read_items(answer.text, 1, _CHOICES),
             _RESTATED if self.config.restate else None,
         )
         return scores_of(
@@ -84,11 +92,3 @@ class ZeroShot:
             unreadable="the judge's answer was neither factual nor non-factual",
             unanswered="the judge did not answer",
         )
-
-
-def _joined(text: str) -> str:
-    """Return an answer with "non factual" and "not factual" as one word."""
-    lowered = text.casefold()
-    for prefix in ("non ", "not "):
-        lowered = lowered.replace(f"{prefix}factual", f"{prefix.strip()}-factual")
-    return lowered

@@ -60,7 +60,8 @@ from resay.engine.regeneration.regenerator import (
 from resay.errors import ProviderError
 from resay.policy import Policy, Regenerate
 from resay.providers.base import Completion
-from resay.scorers.common.judging import ask, judge_for, parse_numbered
+from resay.scorers.common.answers import parse_numbered
+from resay.scorers.common.judging import ask, judge_for
 from resay.scorers.common.probing import Prober, ProbeResult
 
 _CORRECT = """\

@@ -1,9 +1,8 @@
 """Asks judges and parses their answers.
 
-A grammar parses a judge's answer into one slot for each item it was asked about. Grammars are
-anchored: an answer counts only at the start, as a whole word, after decoration and a label are
-stripped; a word in the middle of a sentence counts for nothing. If a slot stays empty, the judge is
-asked once more with the format restated; slots that are still empty are reported as undetermined.
+A judge's answer is parsed into one slot for each item it was asked about (see `answers` and
+`choices`). If a slot stays empty, the judge is asked once more with the format restated; slots that
+are still empty are reported as undetermined.
 
 The question whether a context supports a sentence is worded as in SelfCheckGPT, section 5.5, and
 NU-RU at SemEval-2024 task 6, Table 1.
@@ -11,15 +10,13 @@ NU-RU at SemEval-2024 task 6, Table 1.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 from math import exp
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,6 +28,9 @@ from resay.errors import ProviderError, ScorerError
 from resay.providers.base import Completion
 from resay.providers.layers import WithLogprobs
 from resay.scorers.base import ScorerConfig
+from resay.scorers.common.answers import read_items
+from resay.scorers.common.choices import Choices, Stated
+from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, SUPPORT, YES_OR_NO
 from resay.scorers.evidence import Evidence, Judge, as_messages
 
 T = TypeVar("T")
@@ -46,46 +46,11 @@ _LABEL = re.compile(
 _DECORATION = " \t\r\n*_`\"'“”‘’«»「」#>[](){}:：-•"
 # Letters of any script with their combining marks.
 _WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f\u0900-\u0e7f]*(?:[/-][^\W\d_]+)*")
-_YES = """yes oui ja sí sì sim evet tak ano áno da да так kyllä jah igen ναι כן نعم بله हाँ हां có
-ya vâng 是 是的 对 對 对的 有 支持 はい 예 네 ใช่"""
-_NO = """no non nein nee nej nei não hayır nie ne нет ні ei nem nu όχι לא لا خیر नहीं không tidak
-否 不 不是 不对 不對 没有 沒有 不支持 いいえ 아니요 아니오 아니 ไม่ใช่ ไม่"""
-# Short words that mean the opposite, or something else, in another language ("ne", "nu", "da")
-# count only if they are the whole answer.
-_AMBIGUOUS = frozenset(["ano", "da", "ei", "ne", "nem", "nie", "non", "nu", "tak", "ya"])
-
-
-def _words(text: str) -> list[str]:
-    return [_folded(word) for word in text.split()]
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()
-
-
-_YES_OR_NO: Mapping[str, bool] = {
-    **dict.fromkeys(_words(_YES), True),
-    **dict.fromkeys(_words(_NO), False),
-}
 
 
 def strip_decoration(text: str) -> str:
     """Strip markdown, quotes, brackets and a label such as "Answer:" from an answer."""
     return _LABEL.sub("", text.strip(_DECORATION)).lstrip(_DECORATION)
-
-
-def first_choice(text: str, choices: Mapping[str, T]) -> T | None:
-    """Parse which of several words an answer begins with.
-
-    Args:
-        text: The judge's answer.
-        choices: The meaning of each word, in lower case. A word may have hyphens.
-
-    Returns:
-        The meaning of the first word, or None if it is none of the choices.
-    """
-    word = _WORD.match(strip_decoration(text))
-    return choices.get(_folded(word.group())) if word else None
 
 
 def parse_yes_no(text: str, own: Mapping[str, bool] | None = None) -> bool | None:
@@ -104,138 +69,17 @@ def parse_yes_no(text: str, own: Mapping[str, bool] | None = None) -> bool | Non
     """
     answer = strip_decoration(unicodedata.normalize("NFC", text))
     alone = _folded(answer.strip(" .!。！"))
-    if alone in _YES_OR_NO:
-        return _YES_OR_NO[alone]
+    if alone in YES_OR_NO:
+        return YES_OR_NO[alone]
     match = _WORD.match(answer)
     word = _folded(match.group()) if match else ""
     if own and word in own:
         return own[word]
-    return None if word in _AMBIGUOUS else _YES_OR_NO.get(word)
+    return CLEAR_YES_OR_NO.get(word)
 
 
-_NUMBERED = re.compile(
-    r"^[\W_]*(?:(?:claim|sentence|aussage|affirmation|afirmación|affermazione|afirmação|陈述|主張)\s*)?"
-    r"(\d{1,6})[\W_]+(\S.*)$",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"[0-9]{1,6}")
-_FENCE = re.compile(r"^\s*```[a-z]*\s*|```\s*$")
-
-
-def parse_numbered(text: str, count: int, parse: Callable[[str], T | None]) -> list[T | None]:
-    """Parse one answer for each of several numbered items.
-
-    Accepts lines such as `1: Yes`, `2. **No**`, `- Claim 3 - yes, because …`, and a JSON object
-    such as `{"1": "yes"}`. A number that is missing, out of range or answered twice in different
-    ways is undetermined.
-
-    Args:
-        text: The judge's answer.
-        count: Number of items it was given, numbered from 1.
-        parse: Parses one answer; returns None if it cannot.
-
-    Returns:
-        One entry per item, None for undetermined.
-    """
-    pairs = ((number, parse(answer)) for number, answer in _numbered(text))
-    found = _agreed((number, value) for number, value in pairs if value is not None)
-    return [found.get(i + 1) for i in range(count)]
-
-
-def _numbered(text: str) -> list[tuple[int, str]]:
-    data = _json_object(text)
-    if data is not None:
-        return [(int(k), str(v)) for k, v in data.items() if _NUMBER.fullmatch(k)]
-    matches = (_NUMBERED.match(line) for line in _FENCE.sub("", text).splitlines())
-    return [(int(m.group(1)), m.group(2)) for m in matches if m]
-
-
-_POINTS = re.compile(
-    r"(?P<score>-?\d+(?:[.,]\d{1,2})?)(?![.,]?\d)(?:\s*%)?"
-    r"(?:\s*(?:/|out of|of)\s*(?P<whole>\d{1,4}))?(?:\s*(?:points?|pts)\b)?"
-    r"(?=[\s*_`\"'.,;|)\]]|$)",
-    re.IGNORECASE,
-)
-# Between a name and its points: closing marks, a separator, opening marks. A dash that touches the
-# number is its sign.
-_SCORED = re.compile(
-    r"(?<![^\W\d_])(?P<name>[^\W\d_]+)[\])*_`\"']*\s*(?:[:：=–—|]\s*|-\s+)?[\[(*_`\"']*"
-    + _POINTS.pattern,
-    re.IGNORECASE,
-)
-_OUT_OF_RANGE = -1.0
-_NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
-_REASON_FOLLOWS = frozenset(["as", "because", "since"])
-
-
-def parse_named_scores(text: str, names: Sequence[str]) -> list[float | None]:
-    """Parse one score from 0 to 100 for each of several names.
-
-    Accepts `[Tom] 50`, `**Tom**: 50`, `Tom - 50/100`, `| Tom | 50 |`, several on a line, and a JSON
-    object such as `{"Tom": 50}`. A name is undetermined if it is missing, or if its score is out of
-    range or ambiguous; a score out of anything but 100 is out of range. A number followed by other
-    words, as in `[Tom] 50 people came`, is not a score.
-
-    Args:
-        text: The judge's answer.
-        names: The names to score.
-
-    Returns:
-        One score per name, in [0, 100], or None.
-    """
-    known = {name.casefold(): name for name in names}
-    data = _json_object(text)
-    scored = _scored_in(text, known) if data is None else _scored_json(data)
-    found = _agreed(
-        (known[name.casefold()], score) for name, score in scored if name.casefold() in known
-    )
-    scores = [found.get(name) for name in names]
-    return [s if s is not None and 0.0 <= s <= 100.0 else None for s in scores]
-
-
-def _scored_in(text: str, known: Collection[str]) -> Iterator[tuple[str, float]]:
-    for match in _SCORED.finditer(text):
-        follows = _NEXT_WORD.match(text, match.end())
-        word = follows[1].casefold() if follows else None
-        if word is None or word in known or word in _REASON_FOLLOWS:
-            yield match["name"], _points(match)
-
-
-def _scored_json(data: Mapping[str, object]) -> Iterator[tuple[str, float]]:
-    for name, value in data.items():
-        points = _json_points(value)
-        if points is not None:
-            yield name.strip(_DECORATION), points
-
-
-def _json_points(value: object) -> float | None:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        # Larger integers may not fit into a float.
-        return float(value) if 0 <= value <= 100 else _OUT_OF_RANGE
-    match = _POINTS.fullmatch(value.strip()) if isinstance(value, str) else None
-    return _points(match) if match else None
-
-
-def _points(match: re.Match[str]) -> float:
-    # A score out of anything but 100 must not pass for one out of 100.
-    if int(match["whole"] or 100) != 100:
-        return _OUT_OF_RANGE
-    return float(match["score"].replace(",", "."))
-
-
-def _json_object(text: str) -> dict[str, object] | None:
-    data: object = None
-    with suppress(ValueError, RecursionError):
-        data = json.loads(_FENCE.sub("", text))
-    return cast("dict[str, object]", data) if isinstance(data, dict) else None
-
-
-def _agreed(pairs: Iterator[tuple[K, V]]) -> dict[K, V]:
-    """Return the value of each key, without keys that have different values."""
-    values_by_key: dict[K, set[V]] = {}
-    for key, value in pairs:
-        values_by_key.setdefault(key, set()).add(value)
-    return {key: next(iter(values)) for key, values in values_by_key.items() if len(values) == 1}
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 _QUESTION = (
@@ -255,7 +99,7 @@ def ask_support(context: str, sentence: str) -> str:
 
 def parse_support(answer: Completion) -> list[bool | None]:
     """Parse the answer into its only slot."""
-    return [parse_yes_no(answer.text)]
+    return read_items(answer.text, 1, SUPPORT)
 
 
 Parser = Callable[[Completion], Sequence[T | None]]
@@ -487,12 +331,14 @@ By = Literal["auto", "logprobs", "votes"]
 """How to measure a judge's confidence: by the probabilities of its first words, by the shares of
 several answers, or by the probabilities if the provider returns them, else by shares (auto)."""
 _ALTERNATIVES = 5
+# Of an answer whose probabilities are read.
+_MOST_CHARS = 4_000
 
 
 async def ask_probability(
     judge: Judge,
     prompt: str,
-    parse: Callable[[str], bool | None],
+    choices: Choices[bool],
     restatement: str | None,
     *,
     by: By = "auto",
@@ -503,10 +349,11 @@ async def ask_probability(
     Args:
         judge: The judge.
         prompt: The question.
-        parse: Parses an answer or a token: True for the first answer, False for the second.
+        choices: What it may answer: True for the first answer, False for the second.
         restatement: As for `ask`.
         by: How to measure the confidence. By logprobs, it is the first answer's probability
-            relative to both, over the most probable tokens where `parse` can first parse one.
+            relative to both, over the most probable tokens at the place where the judge states its
+            answer.
         votes: Number of answers if the confidence is their share.
 
     Returns:
@@ -515,7 +362,7 @@ async def ask_probability(
     """
 
     def slot(answer: Completion) -> list[bool | None]:
-        return [parse(answer.text)]
+        return read_items(answer.text, 1, choices)
 
     parsed_answers: tuple[ParsedAnswer[bool], ...] = ()
     if by != "votes":
@@ -527,7 +374,7 @@ async def ask_probability(
             first = (await sure.complete(messages)).first
         except ProviderError as error:
             return ParsedAnswer((None,), answered=False, failures=(type(error).__name__,))
-        confidence = _confidence(first.logprobs, parse)
+        confidence = _confidence(first, choices)
         if confidence is not None or by == "logprobs":
             return ParsedAnswer((confidence,))
         parsed_answers = (await _settle(judge, messages, first, slot, restatement),)
@@ -542,24 +389,48 @@ async def ask_probability(
     )
 
 
-def _confidence(
-    tokens: Sequence[TokenLogprob], parse: Callable[[str], bool | None]
-) -> float | None:
-    for token in tokens:
-        answer = parse(token.token)
-        if answer is None or token.logprob is None:
-            continue
-        beside = {one.token: one.logprob for one in token.top}
-        mass = {True: 0.0, False: 0.0}
-        for text, logprob in {**beside, token.token: token.logprob}.items():
-            means = parse(text)
-            if means is not None:
-                mass[means] += exp(min(logprob, 0.0))
-        if not beside:
-            mass[not answer] = max(1.0 - mass[answer], 0.0)
-        total = mass[True] + mass[False]
-        return mass[True] / total if total else float(answer)
+def _confidence(answer: Completion, choices: Choices[bool]) -> float | None:
+    """Return the probability of the first of two answers, where the judge states one of them."""
+    stated = choices.find(answer.text[:_MOST_CHARS])
+    # Without a statement, a token that looks like one may be an article.
+    token = None if stated is None else _token_at(answer, stated, choices)
+    if stated is None or token is None or token.logprob is None:
+        return None
+    alternatives = {top.token: top.logprob for top in token.top}
+    mass = {True: 0.0, False: 0.0}
+    for text, logprob in {**alternatives, token.token: token.logprob}.items():
+        meaning = stated.value if text == token.token else _meaning_of_token(text, choices)
+        if meaning is not None:
+            mass[meaning] += exp(min(logprob, 0.0))
+    if not alternatives:
+        mass[not stated.value] = max(1.0 - mass[stated.value], 0.0)
+    total = mass[True] + mass[False]
+    return mass[True] / total if total else float(stated.value)
+
+
+def _token_at(
+    answer: Completion, stated: Stated[bool], choices: Choices[bool]
+) -> TokenLogprob | None:
+    """Return the token that begins what the judge states."""
+    texts = [token.token for token in answer.logprobs]
+    if "".join(texts) == answer.text == unicodedata.normalize("NFKC", answer.text):
+        end = 0
+        for token in answer.logprobs:
+            end += len(token.token)
+            if end > stated.start:
+                return token
+        return None
+    for token in answer.logprobs:
+        if _meaning_of_token(token.token, choices) == stated.value:
+            return token
     return None
+
+
+def _meaning_of_token(token: str, choices: Choices[bool]) -> bool | None:
+    # A lone small letter is more likely the article.
+    if len(token.strip()) == 1 and token.strip() not in choices.letters:
+        return None
+    return choices.whole(token)
 
 
 def _unanswered(parse: Parser[T], error: Exception | None) -> ParsedAnswer[T]:

@@ -15,10 +15,9 @@ from pydantic import Field
 
 from resay.core.languages import guess_language
 from resay.core.passage import Passage
+from resay.scorers.common.judge_words import JudgeVerdict
 from resay.scorers.common.judging import JudgedConfig
 
-JudgeVerdict = Literal["supported", "contradicted", "not_mentioned"]
-"""A judge's verdict on a claim and a sample."""
 Language = Literal["en", "de", "fr", "es", "it", "pt", "zh", "ja"]
 
 
@@ -32,7 +31,7 @@ class AskedInConfig(JudgedConfig):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Wording:
     """The prompts of one language, equivalent to the English ones.
 
@@ -88,9 +87,7 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         " antwortet.\n\n{context}Aussage: {claim}\n\nIst die obige Aussage wahr?\n"
         "Antworte nur mit Ja oder Nein:",
         "Antworte mit einem Wort, Ja oder Nein. Ist die Aussage wahr?",
-        _answer_words(
-            "belegt gestützt unterstützt", "widersprochen widerspricht", "nicht_erwähnt nicht"
-        ),
+        _answer_words("belegt gestützt unterstützt", "widersprochen widerspricht", "nicht_erwähnt"),
     ),
     "fr": Wording(
         "Compare les affirmations d'une réponse avec un autre texte.",
@@ -113,9 +110,7 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         " connaissances préalables.\n\n{context}Affirmation : {claim}\n\n"
         "L'affirmation ci-dessus est-elle vraie ?\nRéponds seulement par Oui ou Non :",
         "Réponds par un seul mot, Oui ou Non. L'affirmation est-elle vraie ?",
-        _answer_words(
-            "confirmé confirmée", "contredit contredite", "non_mentionné non_mentionnée non"
-        ),
+        _answer_words("confirmé confirmée", "contredit contredite", "non_mentionné non_mentionnée"),
         {"non": False},
     ),
     "es": Wording(
@@ -163,7 +158,7 @@ WORDINGS: Final[Mapping[str, Wording]] = {
         _answer_words(
             "confermato confermata",
             "contraddetto contraddetta",
-            "non_menzionato non_menzionata non",
+            "non_menzionato non_menzionata",
         ),
     ),
     "pt": Wording(

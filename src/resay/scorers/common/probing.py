@@ -28,12 +28,13 @@ import anyio
 from resay.core.non_claims import non_claim_kind
 from resay.core.quantities import Quantity, negations, quantities
 from resay.providers.base import Completion
+from resay.scorers.common.answers import parse_numbered, read_items
+from resay.scorers.common.choices import Choices
+from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, YES_OR_NO
 from resay.scorers.common.judging import (
     ParsedAnswer,
     ask,
     ask_together,
-    first_choice,
-    parse_numbered,
     parse_yes_no,
     strip_decoration,
 )
@@ -91,6 +92,15 @@ different."""
 _COMPARE_AGAIN = (
     "Answer with exactly {count} lines, one for each number from 1 to {count}, and nothing else:"
     " the number, a colon, and same or different."
+)
+_SAME: Choices[bool] = Choices(
+    words={
+        **dict.fromkeys(("same", "the same", "equal", "equivalent", "identical"), True),
+        **dict.fromkeys(("different", "not the same", "not same", "differ"), False),
+        **CLEAR_YES_OR_NO,
+    },
+    alone=YES_OR_NO,
+    order=("same", "different"),
 )
 _UNKNOWN = re.compile(
     r"\W*(?:(?:it is |it's )?(?:unknown|not known|unclear|uncertain|unsure|not sure|undisclosed)"
@@ -286,10 +296,9 @@ class Prober:
         if self.comparer is None or not pairs:
             return {}
         listed = "\n".join(f"{n}. {q} | {a} | {b}" for n, (q, a, b) in enumerate(pairs, 1))
-        choices = {"same": True, "different": False}
 
         def parse(answer: Completion) -> list[bool | None]:
-            return parse_numbered(answer.text, len(pairs), lambda text: first_choice(text, choices))
+            return read_items(answer.text, len(pairs), _SAME)
 
         parsed = await ask(
             self.comparer,
