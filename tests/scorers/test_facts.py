@@ -220,6 +220,45 @@ async def test_marks_of_sources_and_labels_of_lists_are_no_numbers() -> None:
     assert listed.columns[0][0] > 0.5
 
 
+CITING = [
+    "{} [doc1].",
+    "{}【4:0†source】.",
+    "{}.[^1]",
+    "{} (Document 1).",
+    "{} (Doc. 2, p. 14).",
+    "{}.<sup>7</sup>",
+    "{} (handbook.pdf, p. 12).",
+    "{} (Moor, 2019).",
+    "According to Document 7, {}.",
+    "Document 7 states that {}.",
+    "{}.\n\nSources:\n[1] handbook.pdf\n[2] Moor, 2019",
+    "{}.\n\n**Sources:**\n- Document 7\n- https://example.org/h",
+    "{}.\n\n## References\n1. Moor, K. (2019). Locks of the World. Dover Press.",
+    "{}.[^1]\n\n[^1]: Safety Handbook, p. 12",
+]
+
+
+@pytest.mark.parametrize("form", CITING)
+async def test_what_cites_a_document_is_no_fact(form: str) -> None:
+    said = "the lock opens with code 4711"
+    others = ["The lock opens with code 4711."] * 3 + ["You open the lock with the code 4711."]
+    question = "How does the lock open?"
+    verdict = check(form.format(said), others, question)
+    plain = check(f"{said}.", others, question)
+    assert verdict.score == pytest.approx(plain.score)
+    # Neither are the marks of a sample.
+    cited = [form.format(said)] * 3 + others[3:]
+    assert check(f"{said}.", cited, question).decision == "consistent"
+    assert check(form.format(said.replace("11", "12")), others, question).flagged
+
+
+async def test_a_list_of_sources_is_listed_as_unscored() -> None:
+    text = "It opens with code 4711.\n\nSources: [1] handbook.pdf"
+    verdict = check(text, ["It opens with code 4711."] * 3, "How does it open?")
+    assert verdict.decision == "consistent"
+    assert [part.text for part in verdict.unscored] == ["Sources: [1] handbook.pdf"]
+
+
 async def test_lean_mixes_the_mean_of_the_passage_in() -> None:
     sentences = ["The Tollen bridge opened in 1932.", "Its painter was Harold Finch."]
     alone, leaning = await score(sentences, SAMPLES), await score(sentences, SAMPLES, lean=0.5)

@@ -58,6 +58,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
+from resay.core.citations import citation_marks, marks_within, without_marks
 from resay.core.languages import guess_language
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage
@@ -130,6 +131,7 @@ _BOUND_AT_MOST = 24
 # Cost of indexing one character of a sample, in characters; see `compute`.
 _READING = 8
 
+_ALPHANUMERIC = re.compile(r"[^\W_]")
 # Names in code, without the arguments of calls, which vary.
 _CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
 # Addresses and versions are not parsed as quantities, and are compared verbatim.
@@ -228,39 +230,60 @@ class Facts:
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
 
         def find() -> list[Mapping[int, str]]:
-            return [_Claim(sentence.text, index).denied() for sentence in passage.sentences]
+            return [_Claim(text or "", index).denied() for text in _uncited(passage)]
 
         return await compute(find, chars=_reading_cost(passage, index))
 
     def _score(self, passage: Passage, index: SampleIndex) -> Scores:
         any_of = self.config.evidence == "references"
-        claims = [
-            _Claim(s.text, index, with_answers=not any_of, standalone=s.standalone)
-            for s in passage.sentences
-        ]
-        found = [claim.items() for claim in claims]
-        known = 0.0 if any_of else self.config.disagreement
-        more = [
-            _UNDOUBTED_OF_ITEM if s.unit in {"item", "row"} else _UNDOUBTED
-            for s in passage.sentences
-        ]
-        alone = [
-            (1 - known) * _pooled(items, _doubts(items, any_of=any_of), rest)
-            + known * index.disagreement
-            for items, rest in zip(found, more, strict=True)
-        ]
-        mean, lean = fmean(alone) if alone else 0.0, self.config.lean
-        by_sample = (
-            _by_sample(items, index.count, rest) for items, rest in zip(found, more, strict=True)
-        )
-        columns = zip(*by_sample, strict=True)
+        disagreement = 0.0 if any_of else self.config.disagreement
+        scores: list[float | None] = []
+        rows: list[Sequence[float | None]] = []
+        why: list[str | None] = []
+        for sentence, text in zip(passage.sentences, _uncited(passage), strict=True):
+            if text is None:
+                scores.append(None)
+                rows.append((None,) * index.count)
+                why.append("it only names sources")
+                continue
+            standalone = text
+            if sentence.standalone != sentence.text:
+                standalone = without_marks(sentence.standalone)
+            claim = _Claim(text, index, with_answers=not any_of, standalone=standalone)
+            items = claim.items()
+            undoubted = _UNDOUBTED_OF_ITEM if sentence.unit in {"item", "row"} else _UNDOUBTED
+            score = _pooled(items, _doubts(items, any_of=any_of), undoubted)
+            scores.append((1 - disagreement) * score + disagreement * index.disagreement)
+            rows.append(_by_sample(items, index.count, undoubted))
+            why.append(_why(claim, items, index.count))
         return Scores(
-            sentences=tuple((1 - lean) * score + lean * mean for score in alone),
-            columns=tuple(columns),
-            why=tuple(
-                _why(claim, items, index.count) for claim, items in zip(claims, found, strict=True)
-            ),
+            sentences=_leaning(scores, self.config.lean),
+            columns=tuple(zip(*rows, strict=True)),
+            why=tuple(why),
         )
+
+
+def _leaning(scores: Sequence[float | None], lean: float) -> tuple[float | None, ...]:
+    """Return the scores with their mean mixed in."""
+    compared = [score for score in scores if score is not None]
+    mean = fmean(compared) if compared else 0.0
+    return tuple(None if score is None else (1 - lean) * score + lean * mean for score in scores)
+
+
+def _uncited(passage: Passage) -> list[str | None]:
+    """Return each sentence with blanks for its citation marks; None if it is nothing else."""
+    marks = citation_marks(passage.text)
+    texts: list[str | None] = []
+    for sentence in passage.sentences:
+        start, end = sentence.start, sentence.end
+        own = marks_within(marks, start, end)
+        is_source = any(mark.kind == "source" for mark in own)
+        if passage.text[start:end] != sentence.text and not is_source:
+            # Written out from its context.
+            own = citation_marks(sentence.text)
+        text = "" if is_source else without_marks(sentence.text, own)
+        texts.append(text if not own or _ALPHANUMERIC.search(text) else None)
+    return texts
 
 
 def _reading_cost(passage: Passage, index: SampleIndex) -> float:

@@ -18,6 +18,7 @@ from statistics import median
 from typing import Final
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay.core.citations import without_marks
 from resay.core.languages import Language, guess_language
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import (
@@ -55,10 +56,8 @@ _GUESSED_FROM = 500
 _NEARBY = 60
 # Starts with a single character class, which the regex engine finds quickly.
 _SENTENCE_END = re.compile(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
-# Citation marks, URLs, and the numbers of list items say nothing.
-_NOISE = re.compile(
-    r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}\]|https?://\S+|(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))"
-)
+# URLs, and the numbers of list items, say nothing.
+_NOISE = re.compile(r"https?://\S+|(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))")
 # By language, since "of", "o" and "ou" mean something else in other languages.
 _ALTERNATIVES: Final[Mapping[str | None, re.Pattern[str]]] = {
     language: re.compile(rf"\b(?:{words}|или|या|أم)\b|还是|還是|または", re.IGNORECASE)
@@ -329,12 +328,12 @@ class Indexing:
         originals: list[str] = []
         for place, sample in enumerate(samples):
             stop_if_abandoned()
-            original = NormalizedText.of(sample.text)
+            original = NormalizedText.of(without_marks(sample.text))
             text = without_noise(original.text)
             originals.append(original.text)
             stances.append(stance(text))
             mine, whole, first = set[str](), set[str](), len(sentences)
-            for sentence in _sentences_of(text, original, place, stems, whole):
+            for sentence in _sentences_of(text, sample.text, original, place, stems, whole):
                 mine |= sentence.words
                 for quantity in sentence.quantities:
                     meaning = quantity.meaning
@@ -434,7 +433,12 @@ def keys_of(quantity: Quantity, *, near: bool = False) -> Iterator[Key]:
 
 
 def _sentences_of(
-    text: str, original: NormalizedText, sample: int, stems: Stems, whole: set[str]
+    text: str,
+    written: str,
+    original: NormalizedText,
+    sample: int,
+    stems: Stems,
+    whole: set[str],
 ) -> Iterator[IndexedSentence]:
     """Split a sample into sentences, with a fast pattern."""
     cuts = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
@@ -450,12 +454,13 @@ def _sentences_of(
         whole.update(words[i])
         negated = may_negate(words[i]) and bool(negations(sentences[i]))
         found = frozenset([stem for word in words[i] for stem in stems[word]])
+        start, end = original.span(cuts[i], cuts[i + 1])
         yield IndexedSentence(
             sample=sample,
             words=found,
             quantities=tuple(near[i + 1]),
             text=sentences[i],
-            written=original.as_written(cuts[i], cuts[i + 1]),
+            written=written[start:end],
             start=cuts[i],
             negated=negated,
             alone=alone,
@@ -486,7 +491,7 @@ def ungrouped(text: str) -> str:
 
 
 def without_noise(text: str) -> str:
-    """Blank out citation marks, URLs and item numbers, keeping all offsets."""
-    if "[" not in text and "://" not in text and not text[:1].isdigit() and "\n" not in text:
+    """Blank out URLs and item numbers, keeping all offsets."""
+    if "://" not in text and not text[:1].isdigit() and "\n" not in text:
         return text
     return _NOISE.sub(lambda match: " " * len(match.group()), text)
