@@ -78,14 +78,17 @@ demo: $(VENV)/.demo
 # Two processes: one imports the frameworks and SDKs, the other torch. With pytest-xdist every worker
 # would import all of them.
 TESTED_APART := $(wildcard tests/test_*.py) \
-	$(addprefix tests/,_internal adapters gateway integrations providers testing)
-.PHONY: test-apart test-others
+	$(addprefix tests/,_internal adapters attacks gateway integrations policy providers simulation testing)
+.PHONY: servers test-apart test-others
 
 # Tests start many Python processes: without bytecode, each would compile the sources again.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: $(VENV)/.dev
-	@.ci/servers
+test:
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.dev servers
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-apart test-others
+
+servers:
+	@.ci/servers
 
 test-apart:
 	$(BIN)/python -m pytest $(TESTED_APART)

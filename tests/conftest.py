@@ -10,6 +10,7 @@ from typing import Any
 import certifi
 import pytest
 from hypothesis import HealthCheck, settings
+from tenacity import wait_random_exponential
 
 from resay._internal.event_loops import run_sync
 from resay.adapters.upstream import litellm_provider
@@ -25,8 +26,8 @@ __all__ = ["tiny"]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The time an example takes depends more on the machine than on the code. In CI the examples are the
-# same each time, so that a red run is due to the change. `RESAY_EXAMPLES=1000` searches harder, among
-# others each time.
+# same each time, so that a red run is due to the change. `RESAY_EXAMPLES=1000` searches harder, and
+# elsewhere each time.
 settings.register_profile(
     "resay",
     deadline=None,
@@ -86,6 +87,23 @@ def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(path))
         yield
+
+
+_BACKOFF = wait_random_exponential.__call__
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_backoff_between_retries() -> Iterator[None]:
+    """Retry at once, unless the server asks for a delay: the random ones only take time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wait_random_exponential, "__call__", lambda *_: 0.0)
+        yield
+
+
+@pytest.fixture
+def backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait between retries after all."""
+    monkeypatch.setattr(wait_random_exponential, "__call__", _BACKOFF)
 
 
 @pytest.fixture

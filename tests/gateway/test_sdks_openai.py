@@ -119,9 +119,8 @@ def test_a_client_that_does_not_wait(sdk: Sdk, shape: Shape) -> None:
 
 
 def test_a_client_that_tries_again(sdk: Sdk) -> None:
-    limits = {"timeout": 2, "max_retries": 1}
-    plain = sdk.run(create, [Hang(first=1)], None, **limits)
-    assert sdk.run(create, [Hang(first=1)], "after", **limits) == plain
+    ours, plain = sdk.both(create, [Hang(first=1)], "after", timeout=2, max_retries=1)
+    assert ours == plain
 
 
 @pytest.mark.parametrize("shape", [create, respond], ids=lambda shape: shape.__name__)

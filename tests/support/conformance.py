@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -89,6 +91,27 @@ class Sdk:
                 except Exception as error:
                     outcome = self._raised(error)
             return self._seen(outcome, provider)
+
+    def both(
+        self, shape: Callable[[Any], Any], faults: Iterable[Fault], policy: Any, **settings: Any
+    ) -> tuple[Seen, Seen]:
+        """Run the guarded client and the SDK's own at the same time: both may wait long."""
+        with ThreadPoolExecutor(1) as pool:
+            plain = pool.submit(self.run, shape, faults, None, **settings)
+            return self.run(shape, faults, policy, **settings), plain.result()
+
+    async def aboth(
+        self,
+        shape: Callable[[Any], Awaitable[Any]],
+        faults: Iterable[Fault],
+        policy: Any,
+        **settings: Any,
+    ) -> tuple[Seen, Seen]:
+        """Run the guarded client and the SDK's own at the same time, like `both`."""
+        return await asyncio.gather(
+            self.arun(shape, faults, policy, **settings),
+            self.arun(shape, faults, None, **settings),
+        )
 
     def _seen(self, outcome: Any, provider: SimulatedProvider) -> Seen:
         requests = provider.requests

@@ -119,8 +119,8 @@ def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("shape", TROUBLED, ids=lambda shape: shape.__name__)
 @pytest.mark.parametrize("faults", FAULTS.values(), ids=FAULTS)
 def test_trouble(faults: list[Fault], shape: Callable[[OpenAI], Any]) -> None:
-    limits = limits_for(faults)
-    assert SDK.run(shape, faults, POLICY, **limits) == SDK.run(shape, faults, None, **limits)
+    ours, plain = SDK.both(shape, faults, POLICY, **limits_for(faults))
+    assert ours == plain
 
 
 @pytest.mark.parametrize("shape", ATROUBLED, ids=lambda shape: shape.__name__)
@@ -128,9 +128,8 @@ def test_trouble(faults: list[Fault], shape: Callable[[OpenAI], Any]) -> None:
 async def test_async_trouble(
     faults: list[Fault], shape: Callable[[AsyncOpenAI], Awaitable[Any]]
 ) -> None:
-    limits = limits_for(faults)
-    ours = await SDK.arun(shape, faults, POLICY, **limits)
-    assert ours == await SDK.arun(shape, faults, None, **limits)
+    ours, plain = await SDK.aboth(shape, faults, POLICY, **limits_for(faults))
+    assert ours == plain
 
 
 def test_the_guarded_client_did_ask_for_samples() -> None:
