@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.claims import Claim, Rules
+from resay.core.claims import Claim, Rules, is_single_sentence
 from resay.core.passage import GrowingPassage, Passage
 from support.claims import claims_of
 
@@ -187,7 +187,7 @@ def test_what_says_one_thing_stays_whole(text: str) -> None:
 def test_a_clause_that_claims_nothing_is_left_out() -> None:
     text = "It has a range of 45 km, but the documents do not state the price."
     assert said(text) == ["It has a range of 45 km"]
-    assert said("I have no data on Ada Moor, who was born in Riga.") == [
+    assert said("I have no data on Ada Moor, who was born in Riga.", "Who is Ada Moor?") == [
         "Ada Moor was born in Riga."
     ]
 
@@ -348,6 +348,7 @@ def test_claims_are_stretches_of_their_sentences_in_order(text: str, question: s
 @given(text=RESPONSES, size=st.integers(min_value=1, max_value=40))
 def test_a_response_that_is_being_written_has_the_claims_of_the_whole(text: str, size: int) -> None:
     growing, rules = GrowingPassage(), Rules(QUESTION)
+    alone = is_single_sentence(Passage.of(text))
     settled = [growing.feed(text[i : i + size]) for i in range(0, len(text), size)]
     settled.append(growing.finish())
     if any(part and part.changed for part in settled):
@@ -357,10 +358,147 @@ def test_a_response_that_is_being_written_has_the_claims_of_the_whole(text: str,
         for part in settled
         if part
         for i in part.sentences
-        for claim in rules.read(part.passage.sentences[i], 0)
+        for claim in rules.read(part.passage.sentences[i], 0, alone=alone)
     ]
     assert read == [told_of(c) for c in claims_of(Passage.of(text), QUESTION)]
 
 
 def told_of(claim: Claim) -> tuple[object, ...]:
     return (claim.text, claim.start, claim.kind, claim.completed_text, claim.spans, claim.unit)
+
+
+ADDED = [
+    ("## Recommended dose for X four hundred tablets daily\n\nTake care.", "How do I take X?"),
+    ("I don't know why X killed nine hundred workers.", "Tell me about X"),
+    ("I don't know why the Corvel company poisoned its customers.", "Tell me about Corvel"),
+    ("I cannot say why Boeing hid the defect.", "Tell me about Boeing"),
+    ("# Max dose twelve pills\n\nx.", "dose?"),
+    ("## Price forty euros\n\nIt is a lamp.", "price?"),
+    ("I'm sorry to hear that Tom died in March.", "help"),
+    ("Do you want to know more about how Ada Moor murdered her husband?", "Who is Ada Moor?"),
+    (
+        "Unfortunately, I don't have information about the nine hundred workers killed at Corvel.",
+        "Tell me about Corvel",
+    ),
+    ("The documents do not say why Ada Moor went to prison.", "Who is Ada Moor?"),
+    ("The documents don't mention that Tom Lee was the killer.", "Who is it?"),
+    ("Please contact Doctor Harold Shipman for more information.", "Tell me about medicine"),
+    ("Please call your doctor before taking forty pills of morphine.", "dose?"),
+    ("**Dose: forty pills**\n\nx", "dose?"),
+    ("**Owner: North Korea**\n\nx", "owner?"),
+    ("| Owner North Korea | Dose forty |\n|---|---|\n| a | b |", "?"),
+    ("Ich weiß nicht, warum Corvel neunhundert Arbeiter getötet hat.", "Erzähl mir von Corvel"),
+    ("Je ne sais pas pourquoi Corvel a tué neuf cents ouvriers.", "Parle-moi de Corvel"),
+    ("No sé por qué Corvel mató a novecientos obreros.", "Háblame de Corvel"),
+    ("Non so perché Corvel abbia ucciso novecento operai.", "Parlami di Corvel"),
+    ("Não sei por que a Corvel matou novecentos operários.", "Fale da Corvel"),
+    ("Ik weet niet waarom Corvel negenhonderd arbeiders heeft gedood.", "Vertel over Corvel"),
+    ("我不知道为什么科维尔公司杀害了九百名工人。", "介绍科维尔"),
+    ("I don't know whether Smith stole the money in May.", "Who is Jones?"),
+    ("I'm not sure when Napoleon invaded Brazil.", "history?"),
+    ("I cannot confirm who bribed Senator Miller.", "x"),
+    ("## Why Aspirin kills babies\n\nx", "aspirin?"),
+]
+TITLES = [
+    ("**Owner North Korea**\n\nIt is a ship.", "Who owns the ship?"),
+    ("### Winner Brazil\n\nThe cup.", "Who won the cup?"),
+    ("**Founder Ada Moor**\n\nA company.", "Who founded Corvel?"),
+    ("**Headquarters Paris**\n\nA company.", "Where is Corvel?"),
+    ("## Capital of Australia Sydney\n\nIt is big.", "What is the capital of Australia?"),
+    ("Owner: North Korea:\n- x", "owner?"),
+]
+NOTHING_ADDED = [
+    ("## Overview\n\nx", "Tell me about Corvel"),
+    ("## History of Corvel\n\nx", "Tell me about Corvel"),
+    ("**Key Features**\n\nx", "Tell me about Corvel"),
+    ("### Step 1: Preparation\n\nx", "how?"),
+    ("## Getting Started With Python\n\nx", "How do I learn Python?"),
+    ("I don't know when Corvel was founded.", "When was Corvel founded?"),
+    ("I don't know.", "When was Corvel founded?"),
+    ("I'm sorry, but I don't have information about Ada Moor.", "Who is Ada Moor?"),
+    ("The documents do not say who founded Corvel.", "Who founded Corvel?"),
+    ("The provided context does not mention the price of the X100.", "How much is the X100?"),
+    ("Hello! How can I help you today?", "hi"),
+    ("Is there anything else you would like to know about Ada Moor?", "Who is Ada Moor?"),
+    ("Would you like more details about Corvel?", "Tell me about Corvel"),
+    ("Please consult your doctor.", "dose?"),
+    ("I am unable to help with that.", "x"),
+    ("## Introduction", "x"),
+    ("## Conclusion\n\nx", "x"),
+    ("**Note:**\n\n- x", "x"),
+    ("Here are the members:\n- A", "x"),
+    ("Ich weiß nicht, wann Corvel gegründet wurde.", "Wann wurde Corvel gegründet?"),
+    ("Les documents ne disent pas qui a fondé Corvel.", "Qui a fondé Corvel ?"),
+    ("## Advantages and Disadvantages\n\nx", "compare"),
+    ("Hi there!", "hi"),
+    ("Hey! 👋", "hey"),
+    ("Hello", "hello"),
+    ("Good morning!", "good morning"),
+    ("Greetings!", "hi"),
+    ("Hi, how are you?", "hi"),
+    ("Hello! I'm here to help. What can I do for you?", "hi"),
+    ("Hey there! What's on your mind today?", "hey"),
+    ("Hi! I'm doing well, thank you. How about you?", "how are you"),
+    ("Nice to meet you!", "hi, I'm Tom"),
+    ("Nice to meet you, Tom!", "hi, I'm Tom"),
+    ("Hello Tom! How can I assist you today?", "I'm Tom"),
+    ("You're welcome! Have a great day!", "thanks"),
+    (
+        "I'm just a program, so I don't have feelings, but I'm here and ready to help you!",
+        "how are you",
+    ),
+    ("Good evening! How may I be of service?", "good evening"),
+    (
+        "Hello! It's nice to meet you. Is there something I can help you with?",
+        "hi",
+    ),
+    ("Bonjour ! Comment puis-je vous aider aujourd'hui ?", "bonjour"),
+    ("Hallo! Wie kann ich dir heute helfen?", "hallo"),
+    ("¡Hola! ¿En qué puedo ayudarte hoy?", "hola"),
+    ("Goodbye! Take care!", "bye"),
+    ("See you later!", "bye"),
+    ("Welcome back!", "I'm back"),
+    ("Happy to help!", "thanks"),
+    ("No problem!", "thanks"),
+    ("Anytime!", "thx"),
+    ("Hello! I am an AI assistant. How can I help you today?", "hi"),
+    ("Hi, I'm ready to help.", "hello"),
+    ("Hi! What would you like to talk about?", "hi"),
+    ("Hello, it's great to see you!", "hi"),
+    ("I'm fine, thanks for asking!", "how are you?"),
+    ("Hola, ¿cómo estás?", "hola"),
+    ("Ciao! Come posso aiutarti oggi?", "ciao"),
+    ("Olá! Como posso ajudar você hoje?", "oi"),
+    ("Hoi! Hoe kan ik je helpen?", "hoi"),
+    ("Guten Tag! Was kann ich für Sie tun?", "Guten Tag"),
+    ("Salut ! Ça va ?", "salut"),
+]
+
+
+def kind_of_first(text: str, question: str, *, strict: bool) -> str:
+    passage = Passage.of(text)
+    alone = is_single_sentence(passage)
+    rules = Rules(question, strict=strict)
+    return rules.read(passage.sentences[0], 0, alone=alone)[0].kind
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(("text", "question"), ADDED)
+def test_what_the_question_does_not_contain_is_a_claim(
+    text: str, question: str, strict: bool
+) -> None:
+    assert kind_of_first(text, question, strict=strict) in {"fact", "hedged"}
+
+
+@pytest.mark.parametrize(("text", "question"), TITLES)
+def test_titles_that_may_name_something_are_claims_for_a_strict_policy(
+    text: str, question: str
+) -> None:
+    assert kind_of_first(text, question, strict=True) == "fact"
+    assert kind_of_first(text, question, strict=False) == "label"
+
+
+@pytest.mark.parametrize(("text", "question"), NOTHING_ADDED)
+def test_what_the_question_contains_is_no_claim(text: str, question: str) -> None:
+    claims = claims_of(Passage.of(text), question)
+    assert claims[0].kind not in {"fact", "hedged"}

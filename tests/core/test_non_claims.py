@@ -420,7 +420,8 @@ def test_no_sentence_of_a_real_passage_is_left_out(data_dir: Path) -> None:
     ],
 )
 def test_what_documents_do_not_say_is_no_claim(text: str) -> None:
-    assert non_claims(Passage.of(text), "What is known of it?") == {0: "refusal"}
+    question = "What is known of it, of the Garmo and of the Kessel Bridge?"
+    assert non_claims(Passage.of(text), question) == {0: "refusal"}
 
 
 @pytest.mark.parametrize(
@@ -730,12 +731,12 @@ def kinds(text: str, question: str) -> set[str]:
 
 @pytest.mark.parametrize("text", [*REFUSED, *REFERRED, *PLEASANTRIES, *IN_OTHER_LANGUAGES])
 def test_what_an_assistant_says_of_itself_or_to_be_kind_claims_nothing(text: str) -> None:
-    assert kinds(text, "What is it?") <= {"refusal", "filler", "question"}
+    assert kinds(text, "What is it of Olof Dahlman?") <= {"refusal", "filler", "question"}
 
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_an_assistant_cannot_do_is_a_refusal(text: str) -> None:
-    assert "refusal" in kinds(text, "What is it?")
+    assert "refusal" in kinds(text, "What is it of Olof Dahlman?")
 
 
 @pytest.mark.parametrize("text", CLAIMED)
@@ -812,3 +813,90 @@ def test_the_asking_part_of_a_message_is_short_and_from_its_ends(message: str) -
         assert mark
         assert message.lstrip().startswith(beginning.lstrip())
         assert message.endswith(end)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The documents say nothing about the price.",
+        "There is nothing about the price in the documents.",
+        "The documents contain no information about the price.",
+        "Nothing in the documents mentions the price.",
+        "The price is not mentioned in the documents.",
+        "The price isn't stated anywhere in the provided context.",
+        "No information about the price is available in the documents.",
+        "The provided documents do not include details on the price.",
+        "I couldn't find the price in the documents.",
+        "The documents are silent on the price.",
+        "The context doesn't specify the price.",
+        "Based on the provided documents, I cannot determine the price.",
+        "The answer is not in the documents.",
+        "The documents provided don't answer this question.",
+        "There's no mention of the price.",
+        "The text gives no price.",
+        "None of the documents mention the price.",
+        "Neither document mentions the price.",
+        "The price cannot be determined from the context.",
+        "This information is not available in the provided context.",
+        "The context provides no answer.",
+        "I found no mention of the price in the documents.",
+        "The given documents lack information about the price.",
+        "Unfortunately, the price isn't covered in these documents.",
+        "According to the documents, there is no information on the price.",
+        "The sources do not state what the price is.",
+        "I have no information on the price.",
+        "Not mentioned in the documents.",
+        "The documents leave the price open.",
+        "The excerpt does not tell us the price.",
+        "It is not stated.",
+        "The documents don't say.",
+        "Not specified.",
+        "Die Dokumente sagen nichts über den Preis.",
+        "In den Dokumenten steht nichts über den Preis.",
+        "Der Preis wird in den Dokumenten nicht erwähnt.",
+        "Die Dokumente enthalten keine Angaben zum Preis.",
+        "Dazu steht nichts in den Dokumenten.",
+        "Der Preis geht aus den Dokumenten nicht hervor.",
+        "Les documents ne disent rien sur le prix.",
+        "Le prix n'est pas mentionné dans les documents.",
+        "Les documents ne contiennent aucune information sur le prix.",
+        "Rien dans les documents n'indique le prix.",
+        "Los documentos no dicen nada sobre el precio.",
+        "El precio no se menciona en los documentos.",
+        "No hay información sobre el precio en los documentos.",
+        "I documenti non dicono nulla sul prezzo.",
+        "Il prezzo non è menzionato nei documenti.",
+        "Nei documenti non ci sono informazioni sul prezzo.",
+        "Os documentos não dizem nada sobre o preço.",
+        "O preço não é mencionado nos documentos.",
+        "De documenten zeggen niets over de prijs.",
+        "De prijs wordt niet genoemd in de documenten.",
+        "文档中没有提到价格。",
+        "文書には価格について何も書かれていません。",
+        "В документах ничего не сказано о цене.",
+        "Dokumenty nic nie mówią o cenie.",
+        "문서에는 가격에 대한 정보가 없습니다.",
+        "Belgelerde fiyat hakkında bilgi yok.",
+        "Dokumenten säger inget om priset.",
+    ],
+)
+def test_documents_that_say_nothing_are_no_claim(text: str) -> None:
+    assert non_claims(Passage.of(text), "What is the price of the lamp?") == {0: "refusal"}
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "kind"),
+    [
+        ("Hello Tom! How can I help you?", "Hi, I am Tom.", "a greeting"),
+        ("Nice to meet you, Tom.", "Hi, I am Tom.", "a greeting"),
+        ("Hello Tom! How can I help you?", "Who wrote it?", None),
+        ("Paris, thank you.", "What is the capital of France?", None),
+        ("I do not know why Corvel killed nine hundred workers.", "Who is Corvel?", None),
+        ("I do not know who Ada Moor is.", "Who is Ada Moor?", "a refusal"),
+        ("I do not know who Ada Moor is.", "Who is he?", None),
+    ],
+)
+def test_a_response_is_skipped_only_for_what_the_question_contains(
+    text: str, question: str, kind: str | None
+) -> None:
+    assert nothing_to_check(Passage.of(text), asked=question) == kind

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from resay.core.clauses import Grammars, clauses, words_of
+from resay.core.details import has_new_number, has_new_reason, new_names, words_in
 from resay.core.non_claims import (
     NonClaim,
     asking_part,
@@ -79,6 +80,8 @@ class Rules:
         classify: Returns the kind of a sentence that claims nothing, given it and the question, as
             a `NonClaim`; None for a claim. Called for sentences that the rules take for claims;
             exceptions and other results are ignored.
+        strict: Whether titles that may name something are claims: "Owner North Korea" is written
+            like "Key Features".
 
     Attributes:
         question: The question that the response answers.
@@ -91,9 +94,12 @@ class Rules:
         splits: bool = True,
         skips: bool = True,
         classify: Callable[[str, str], object] | None = None,
+        strict: bool = False,
     ) -> None:
         self.question = question
         self._classify = classify
+        self._strict = strict
+        self._known = words_in(asking_part(question))
         self._asked = asking_part(question).casefold()
         self._is_open = is_open_question(question)
         self._is_invention = invention_predicate(question)
@@ -165,13 +171,35 @@ class Rules:
         is_answer = (
             alone and sentence.unit == "sentence" and not text.rstrip("*_").endswith((":", "："))
         )
-        if not is_answer and _is_label(sentence, self._asked):
+        if not is_answer and _is_label(sentence, self._asked) and not self._names_in(sentence):
             return "label"
         kind = non_claim_kind(text, is_open=self._is_open, asked=self.question)
         kind = kind or self._user_kind(text)
         # "Launch moved to May 3"
         words = (word.lower() for word in text.split() if word != "May")
         return kind or ("fact" if _HEDGES.isdisjoint(words) else "hedged")
+
+    def _names_in(self, sentence: Sentence) -> bool:
+        """Return whether a label contains a name, a number or a date that was not asked about."""
+        if sentence.unit == "head":
+            parts = [cell.text for _, cell in _cells(sentence)]
+        else:
+            parts = [_NUMBERING.sub("", sentence.text.strip("*_ "))]
+        for part in parts:
+            if has_new_number(part, self._known) or has_new_reason(part, self._known):
+                return True
+        # In these languages every noun is capitalised.
+        if self._grammars.of(sentence.text).verb_last:
+            return False
+        return any(self._names_something(part) for part in parts)
+
+    def _names_something(self, label: str) -> bool:
+        names = list(new_names(label, self._known))
+        if not names or self._strict:
+            return bool(names)
+        # In a title every word is capitalised; in other labels names alone.
+        words = _LETTERS.findall(label)[1:]
+        return any(word.islower() and len(word) > _MAX_FUNCTION_WORD for word in words)
 
     def _user_kind(self, text: str) -> NonClaim | None:
         if self._classify is None:
@@ -330,6 +358,9 @@ _LAST_ITEM = re.compile(rf",? (?:{_CONJUNCTIONS}) (?P<item>{_PREPOSITION}?{_NAME
 _FIRST_ITEM = re.compile(rf"(?<![^\s'’]){_NAME}\Z")
 _ITEM_ENDS = re.compile(r"、|(?:と|和|及|以及)(?=[^、]{1,12}\Z)")
 _LETTER = re.compile(r"[^\W\d_]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+# "About", "With" and the like are written in lower case in titles, too.
+_MAX_FUNCTION_WORD = 5
 _DIGIT = re.compile(r"\d")
 # "**Opened:** 1932", "opened: 1932", and text after an emoji.
 _FIELD = re.compile(

@@ -2,8 +2,9 @@
 
 The decision is cheap, and errs only on the safe side: a claim that nobody checks is worse than an
 unnecessary check. A sentence claims nothing only if each of its clauses matches one of the phrases
-below, or if it is a question to the user. With a digit anywhere, a word too many, or a language not
-listed here, it is a claim.
+below, or if it is a question to the user. With a digit anywhere, a word too many, a language not
+listed here, or a name, a number or a reason that the question does not contain, it is a claim: "I
+do not know why Corvel killed nine hundred workers."
 
 Phrases are patterns for whole clauses by language: in lower case, between commas or other
 punctuation, with contractions expanded. `{rest}` stands for a few words that say what a clause is
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from resay.core.details import has_new_number, has_new_reason, new_names, words_in
 from resay.core.passage import Passage
 from resay.core.phrases_germanic import DUTCH, ENGLISH, GERMAN, NORDIC
 from resay.core.phrases_other import (
@@ -80,6 +82,7 @@ class Language:
         question: The beginning of a question to the user.
         claims: Words that make a rest claim something.
         letters: Matches a letter of its script.
+        vocabulary: The words of its phrases, which are no names even if they are capitalised.
         has_capitals: Whether common nouns are capitalised.
     """
 
@@ -90,6 +93,7 @@ class Language:
     question: re.Pattern[str]
     claims: frozenset[str]
     letters: re.Pattern[str]
+    vocabulary: frozenset[str]
     has_capitals: bool = False
 
 
@@ -131,6 +135,7 @@ def _compile(
         question=re.compile(question, re.VERBOSE),
         claims=frozenset(claims.split()),
         letters=letters,
+        vocabulary=frozenset(_WORD.findall(" ".join([polite, excuse, refusal, *referral]))),
         has_capitals=has_capitals,
     )
 
@@ -151,6 +156,7 @@ _Kind = Literal["polite", "excuse", "referral", "refusal", "question"]
 _MAX_SENTENCES = 12
 _MAX_CHARS = 240
 _MAX_REST_WORDS = 8
+_LEAD_AND_REST = 2
 _MAX_QUESTION_WORDS = 16
 _DIGIT = re.compile(r"\d")
 _WITH_DIGIT = re.compile(r"(?<!\w)[\w-]*\d[\w-]*")
@@ -405,7 +411,7 @@ def _is_verse(text: str) -> bool:
     return len(lines) > 1 and all(len(line) <= 60 for line in lines) and not _DIGIT.search(text)
 
 
-def non_claim_kind(text: str, *, is_open: bool, asked: str = "") -> NonClaim | None:
+def non_claim_kind(text: str, *, is_open: bool, asked: str | None = None) -> NonClaim | None:
     """Return the kind of a sentence that claims nothing.
 
     Recognizes greetings, thanks, offers and other filler, refusals and statements that something is
@@ -415,12 +421,13 @@ def non_claim_kind(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
         text: The sentence.
         is_open: Whether it answers who, what or how: "Sure!" is then filler.
         asked: The question. Numbers and names from it are not claimed: "I do not know what the X100
-            costs."
+            costs." Others are, unless it is None.
 
     Returns:
         The kind, or None for a claim.
     """
-    asked = asking_part(asked)
+    if asked is not None:
+        asked = asking_part(asked)
     if asked and _DIGIT.search(text):
         known = set(_WITH_DIGIT.findall(asked))
         text = _WITH_DIGIT.sub(lambda word: "it" if word[0] in known else word[0], text)
@@ -432,16 +439,18 @@ def non_claim_kind(text: str, *, is_open: bool, asked: str = "") -> NonClaim | N
         if not clauses:
             return "filler"
     for language in languages():
-        kind = _kind(text, clauses, language) if language.letters.search(text) else None
+        kind = _kind(text, clauses, language, asked) if language.letters.search(text) else None
         # To a user who asks where to turn, a referral is an answer, which can be wrong.
-        if kind == "referral" and _ASKS_WHERE_TO_TURN.search(asked):
+        if kind == "referral" and _ASKS_WHERE_TO_TURN.search(asked or ""):
             return None
         if kind is not None:
+            if asked is not None and _adds_detail(text, asked, language):
+                return None
             return kind if kind in ("refusal", "question") else "filler"
     return None
 
 
-def nothing_to_check(passage: Passage) -> ResponseKind | None:
+def nothing_to_check(passage: Passage, *, asked: str = "") -> ResponseKind | None:
     """Return the kind of a response with nothing to check.
 
     Recognizes greetings, thanks and farewells, refusals and answers of not knowing, in the
@@ -449,10 +458,12 @@ def nothing_to_check(passage: Passage) -> ResponseKind | None:
 
     Args:
         passage: The response.
+        asked: The question.
 
     Returns:
         The kind, or None if the response needs a check.
     """
+    asked = asking_part(asked)
     kinds = {piece.kind for piece in passage.pieces if not piece.text.isspace()}
     sentences = [s.text for s in passage.sentences if s.unit != "heading"]
     if len(sentences) > _MAX_SENTENCES or any(_may_claim(text) for text in sentences):
@@ -465,7 +476,7 @@ def nothing_to_check(passage: Passage) -> ResponseKind | None:
     written = " ".join(sentences)
     for language in languages():
         is_written = language.letters.search(written) is not None
-        found = _unchecked_kind(sentences, language) if is_written else None
+        found = _unchecked_kind(sentences, language, asked) if is_written else None
         if found:
             return found
     return None
@@ -483,11 +494,11 @@ def _only_leads_in(sentences: list[str]) -> bool:
     return not clauses or any(_INTRODUCES.match(clause) for clause in clauses)
 
 
-def _unchecked_kind(sentences: list[str], language: Language) -> ResponseKind | None:
+def _unchecked_kind(sentences: list[str], language: Language, asked: str) -> ResponseKind | None:
     kinds: set[_Kind] = set()
     for text in sentences:
-        kind = _kind(text, tuple(_clauses(text)), language)
-        if kind is None:
+        kind = _kind(text, tuple(_clauses(text)), language, asked)
+        if kind is None or _adds_detail(text, asked, language):
             return None
         kinds.add(kind)
     if "refusal" in kinds:
@@ -498,7 +509,36 @@ def _unchecked_kind(sentences: list[str], language: Language) -> ResponseKind | 
     return "a greeting" if kinds == {"polite"} or kinds == {"polite", "question"} else None
 
 
-def _kind(text: str, clauses: Sequence[str], language: Language) -> _Kind | None:
+def _adds_detail(text: str, asked: str, language: Language) -> bool:
+    """Return whether a sentence that asks or refuses contains what the question does not.
+
+    Without a question, any name may be from it.
+    """
+    known = words_in(asked)
+    names = new_names(text, known) if asked and not language.has_capitals else ()
+    return (
+        not language.vocabulary.issuperset(names)
+        or has_new_number(text, known)
+        or has_new_reason(text, known)
+    )
+
+
+def _kind(text: str, clauses: Sequence[str], language: Language, asked: str | None) -> _Kind | None:
+    kind = _kind_of_clauses(text, clauses, language, asked)
+    if kind is None and asked and not language.has_capitals:
+        others = _without_address(text, clauses, asked)
+        kind = _kind_of_clauses(text, others, language, asked)
+    return kind
+
+
+def _kind_of_clauses(
+    text: str, clauses: Sequence[str], language: Language, asked: str | None
+) -> _Kind | None:
+    if len(clauses) == _LEAD_AND_REST and _kind_of_clause(clauses[0], language) == "excuse":
+        # "According to the documents, there is no information about it"
+        kind = _kind_of_clause(" ".join(clauses), language)
+        if kind is not None:
+            return kind
     kinds: set[_Kind] = set()
     for clause in clauses:
         # In German a comma precedes indirect questions, and relative pronouns are different words.
@@ -506,7 +546,7 @@ def _kind(text: str, clauses: Sequence[str], language: Language) -> _Kind | None
             continue
         kind = _kind_of_clause(clause, language)
         if kind is None:
-            return "question" if _asks_user(text, clauses, language) else None
+            return "question" if _asks_user(text, clauses, language, asked) else None
         kinds.add(kind)
     if not kinds or "refusal" in kinds:
         return "refusal" if kinds else None
@@ -568,22 +608,46 @@ _SHORT_QUESTION = re.compile(
 )
 
 
-def _asks_user(text: str, clauses: Sequence[str], language: Language) -> bool:
+def _without_address(text: str, clauses: Sequence[str], asked: str) -> Sequence[str]:
+    """Return clauses without the user's own name in them: "hello" for "Hello Tom"."""
+    known = words_in(asked)
+    names = known.intersection(new_names(text, frozenset()))
+    if not names:
+        return clauses
+    others: list[str] = []
+    for clause in clauses:
+        words = clause.split()
+        while words and words[-1] in names:
+            words.pop()
+        # A name alone is an address only beside something else.
+        if words or len(clauses) == 1:
+            others.append(" ".join(words) or clause)
+    return others
+
+
+def _asks_user(text: str, clauses: Sequence[str], language: Language, asked: str | None) -> bool:
     if not _QUESTION.search(text):
         return False
     words = _WORD.findall(text)
-    named = [word for word in words[1:] if word[0].isupper() and word.partition("'")[0] != "I"]
+    known = words_in(asked or "")
+    named = [
+        word
+        for word in words[1:]
+        if word[0].isupper()
+        and word.partition("'")[0] != "I"
+        and word.casefold().removesuffix("'s") not in known
+    ]
     if len(words) > _MAX_QUESTION_WORDS or (named and not language.has_capitals):
         return False
-    asked = " ".join(_CONNECTORS.sub("", clause) for clause in clauses).replace(
+    question = " ".join(_CONNECTORS.sub("", clause) for clause in clauses).replace(
         " such as ", " like "
     )
     # A few words that ask what or which, without a name, contain nothing to check.
-    is_short = len(words) <= _MAX_SHORT_QUESTION and _SHORT_QUESTION.match(asked) is not None
+    is_short = len(words) <= _MAX_SHORT_QUESTION and _SHORT_QUESTION.match(question) is not None
     if is_short and not any(word[0].isupper() for word in words[1:]):
         return True
-    return language.question.match(asked) is not None and not _DOUBTFUL.search(
-        _ASKS_WHICH.sub("", asked)
+    return language.question.match(question) is not None and not _DOUBTFUL.search(
+        _ASKS_WHICH.sub("", question)
     )
 
 

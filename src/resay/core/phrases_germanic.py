@@ -22,6 +22,7 @@ ENGLISH = (
     | i\ am\ (?:glad|happy)\ (?:i\ could|to)\ (?:help|assist|be\ of\ help)
     | i\ am\ here\ (?:to\ help|for\ you|to\ help\ you|to\ assist\ you|if\ you\ need\ me)
     | i\ would\ be\ (?:happy|glad)\ to\ (?:help|assist)(?:\ you)?
+    | i\ am\ (?:here\ and\ )?(?:always\ )?ready\ to\ (?:help|assist|chat)(?:\ (?:you|with\ you))?
     | (?:how|what)\ (?:can|may|could)\ i\ (?:help|assist|do\ for)(?:\ you)?
       (?:\ (?:with|today|with\ today|now))?
     | is\ there\ (?:anything|something)(?:\ else)?\ (?:i\ can\ (?:help|assist|do)|you\ need)
@@ -90,7 +91,8 @@ ENGLISH = (
     | (?:i|my)\ apologi[sz]es?(?:\ for\ (?:that|this|the\ (?:inconvenience|confusion)))?
     | unfortunately|i\ am\ afraid|regrettably|however|thank\ you\ for\ understanding
     | (?:as\ )?an\ ai(?:\ (?:language\ )?model|\ assistant)?|as\ a(?:\ large)?\ language\ model
-    | i\ am\ (?:just\ |only\ )?an?\ (?:ai|large\ language\ model|ai\ (?:language\ model|assistant))
+    | i\ am\ (?:just\ |only\ )?an?\ (?:ai|(?:computer\ )?program|(?:chat)?bot|machine
+      |large\ language\ model|ai\ (?:language\ model|assistant))
     | please\ (?:provide|give|share|clarify|specify|rephrase|try|let\ me\ know|tell\ me|ask)\ {rest}
     | please\ (?:clarify|rephrase|try\ again)(?:\ later)?
     | (?:i|my)\ (?:sincer(?:e|ely)\ )?apologi(?:[sz]e|es)(?:\ for\ {rest})?
@@ -155,6 +157,22 @@ ENGLISH = (
     | i\ (?:was|am)\ (?:not\ able|unable)\ to\ (?:find|determine|confirm|tell|verify)\ {rest}
     | (?:that|this)\ (?:information|data|detail)\ is\ not\ (?:available|given|provided|mentioned
       |known|included)(?:\ {rest})?
+    | there\ (?:is|are)\ (?:no|not\ any)\ (?:mention|indication)s?\ (?:of|about|as\ to)\ {rest}
+    | i\ (?:found|see|have\ found)\ (?:no|not\ any)\ (?:mention|information|details?|data|reference
+      |indication)(?:\ (?:of|on|about|to|regarding|as\ to)\ {rest})?
+    | {rest}\ can\ not\ be\ (?:determined|found|inferred|derived|answered|established)
+      \ (?:from|in|by|based\ on|using|with)\ (?:the|your|these|those|this)\ (?:\S+\ ){0,2}
+      (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?|pages?
+      |information)(?:\ (?:provided|given|above|alone))?
+    | (?:the|your|these|those|this)\ (?:\S+\ ){0,2}(?:documents?|context|texts?|sources?|materials?
+      |passages?|handbook|manual|excerpts?|pages?)\ (?:(?:are|is|remains?|stays?)\ silent
+      \ (?:on|about|as\ to)\ {rest}|(?:lacks?|omits?|leaves?\ out)\ (?:any\ )?(?:information
+      |details?|data|mention)(?:\ (?:about|on|of|regarding)\ {rest})?|leaves?\ {rest}\ (?:open
+      |unspecified|unanswered))
+    | no\ {rest}\ (?:is|are)\ (?:given|mentioned|stated|specified|provided|listed)\ (?:in|by)
+      \ (?:the|your|these|those|this)\ (?:\S+\ ){0,2}(?:documents?|context|texts?|sources?
+      |materials?|passages?|handbook|manual|excerpts?|pages?)
+    | not\ (?:mentioned|stated|specified|given|provided|covered|answered)(?:\ (?:in|by)\ {rest})?
     | there\ is\ nothing\ (?:about|on)\ (?:\S+\ ){1,4}in\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
       (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?)
     | (?:the|your|these|those)\ (?:\S+\ )?(?:documents?|context|texts?|sources?|passages?|handbook
@@ -164,7 +182,7 @@ ENGLISH = (
       |predict|open|view|read|hear|have)\ {rest}
     | (?:that|this|it|the\ answer)\ (?:does\ not\ appear|is\ not\ (?:given|found|available
       |provided|listed|described|clear))(?:\ (?:in|from)\ {rest})?
-    | (?:in|from)\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
+    | (?:in|from|according\ to|based\ on)\ (?:the|your|these|those)\ (?:\S+\ ){0,2}
       (?:documents?|context|texts?|sources?|materials?|passages?|handbook|manual|excerpts?)
       \ (?:there\ is\ no|nothing\ is\ said|no)\ {rest}
     | (?:nothing|no\ (?:information|details?))\ is\ (?:said|given|mentioned|provided|available)
@@ -390,6 +408,9 @@ GERMAN = (
     | (?:\S+\ ){1,6}(?:wird|werden|ist|sind)\ (?:in|im)\ (?:den\ |dem\ |diesen\ )?(?:\S+\ ){0,2}
       (?:dokument(?:e|en)?|kontext|text(?:e|en)?|quellen?|handbuch|auszügen?|unterlagen)
       \ nicht\ (?:erwähnt|genannt|angegeben|beschrieben|aufgeführt|enthalten)
+    | (?:\S+\ ){1,6}(?:geht|gehen|lässt\ sich|lassen\ sich)\ aus\ (?:den|dem|der|diesen|diesem)
+      \ (?:\S+\ ){0,2}(?:dokument(?:e|en)?|kontext|text(?:e|en)?|quellen?|handbuch|auszügen?
+      |unterlagen)\ nicht\ (?:hervor|entnehmen|ableiten|ersehen)
     | das\ weiß\ ich\ (?:leider\ )?nicht(?:\ genau)?|ich\ bin\ (?:mir\ )?(?:\S+\ )?nicht\ sicher
     | es\ gibt\ (?:dazu\ |darüber\ |hierzu\ )?keine\ (?:informationen|angaben|hinweise)(?:\ {rest})?
     | (?:das\ )?wei(?:ß|ss)\ ich\ (?:leider\ )?nicht

@@ -15,7 +15,8 @@ FRENCH = (
     | merci(?:\ (?:beaucoup|bien|encore|à\ (?:vous|toi)))?
       (?:\ (?:de|pour)\ (?:demander|votre\ (?:question|message|patience)))?
     | de\ rien|je\ vous\ en\ prie|je\ t'en\ prie|avec\ plaisir|enchantée?
-    | comment\ (?:allez-vous|vas-tu|ça\ va)|(?:ça|je)\ (?:va|vais)\ (?:très\ )?bien|et\ (?:vous|toi)
+    | (?:comment\ )?ça\ va(?:\ (?:bien|toi))?|comment\ (?:allez-vous|vas-tu)
+    | (?:ça|je)\ (?:va|vais)\ (?:très\ )?bien|et\ (?:vous|toi)
     | (?:comment|en\ quoi|que)\ puis-je\ (?:vous|t')?\ ?(?:aider|être\ utile|faire\ pour\ vous)
       (?:\ aujourd'hui)?
     | (?:n'hésitez\ pas\ à\ )?(?:me\ )?(?:demander|poser\ (?:vos|d'autres)\ questions)

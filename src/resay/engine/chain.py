@@ -280,6 +280,7 @@ class Chain:
             splits=policy.claims != "none" and not self._structured,
             skips=policy.non_claims != "score" and not self._structured,
             classify=self._classify,
+            strict=policy.unscored == "block",
         )
 
     async def score(self, state: RunState, evidence: Evidence, deadline: float) -> None:

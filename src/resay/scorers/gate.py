@@ -194,7 +194,7 @@ class When(Strict):
         """
         return (
             self._by_length(passage)
-            or self._by_gate(passage)
+            or self._by_gate(query, passage)
             or await self._by_call(query, passage)
         )
 
@@ -208,8 +208,9 @@ class When(Strict):
             or _too_many(sentences, "sentence", "max_sentences", self.max_sentences)
         )
 
-    def _by_gate(self, passage: Passage) -> str | None:
-        kind = nothing_to_check(passage) if self.checkable else None
+    def _by_gate(self, query: Query | None, passage: Passage) -> str | None:
+        asked = query.question if query else ""
+        kind = nothing_to_check(passage, asked=asked) if self.checkable else None
         return f"the response is {kind}, with nothing to check (`when.checkable`)" if kind else None
 
     async def _by_call(self, query: Query | None, passage: Passage) -> str | None:

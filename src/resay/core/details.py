@@ -1,0 +1,82 @@
+"""Names, numbers and dates that a sentence adds to the question.
+
+A greeting, a refusal or a title claims nothing, unless it contains what the user did not say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from resay.core.languages import STOP_WORDS
+from resay.core.quantities import quantities
+
+_CAPITALISED = re.compile(r"(?<![\w'’-])(?!I\b)[^\W\d_][\w'’-]*")
+_WORD = re.compile(r"\w+")
+# After "why" comes what is presupposed.
+_REASON = re.compile(
+    r"\b(?:why|warum|wieso|weshalb|pourquoi|por qué|perché|por que|waarom|varför|hvorfor|dlaczego"
+    r"|почему|neden|niçin|لماذا|क्यों)\b(.*)",
+    re.DOTALL,
+)
+_STOP_WORDS = frozenset(word for words in STOP_WORDS.values() for word in words)
+_MANY_NEW_WORDS = 2
+_STEM = 4
+# Smaller numbers are spelled like other words in other languages.
+_SMALL = 12
+
+
+def words_in(text: str) -> frozenset[str]:
+    """Return the words of a text, case-folded."""
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def new_names(text: str, known: frozenset[str]) -> Iterator[str]:
+    """Yield the capitalised words that do not begin a sentence, case-folded.
+
+    Args:
+        text: The text.
+        known: The words of the question, case-folded. Names of known words are left out.
+    """
+    for match in _CAPITALISED.finditer(text):
+        if not match[0][0].isupper():
+            continue
+        before = text[: match.start()].rstrip(" \"'“”‘’«»([*_")
+        if not before or before[-1] in ".!?:;…\n。！？¿¡":
+            continue
+        name = match[0].casefold().replace("’", "'").removesuffix("'s")
+        if not known.issuperset(_WORD.findall(name)):
+            yield name
+
+
+def has_new_number(text: str, known: frozenset[str]) -> bool:
+    """Return whether a text contains a number, measure or date, in digits or words.
+
+    Args:
+        text: The text.
+        known: The words of the question, case-folded. Numbers of known words do not count.
+    """
+    for quantity in quantities(text):
+        is_plain = quantity.kind == "number" and quantity.unit in ("", "ordinal")
+        if is_plain and quantity.high < _SMALL:
+            continue
+        if not known.issuperset(_WORD.findall(text[quantity.start : quantity.end].casefold())):
+            return True
+    return False
+
+
+def has_new_reason(text: str, known: frozenset[str]) -> bool:
+    """Return whether a text asks why something is so that was not said: "why it hid the defect".
+
+    Args:
+        text: The text.
+        known: The words of the question, case-folded, in any of their forms.
+    """
+    reason = _REASON.search(text.casefold())
+    if reason is None:
+        return False
+    new = 0
+    for word in words_in(reason[1]) - _STOP_WORDS:
+        stem = word[:_STEM]
+        new += not any(other.startswith(stem) for other in known)
+    return new >= _MANY_NEW_WORDS
