@@ -502,3 +502,26 @@ def test_titles_that_may_name_something_are_claims_for_a_strict_policy(
 def test_what_the_question_contains_is_no_claim(text: str, question: str) -> None:
     claims = claims_of(Passage.of(text), question)
     assert claims[0].kind not in {"fact", "hedged"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He has not yet paid the fine.",
+        "She had not yet opened the shop.",
+        "Anna has not yet paid and owes 40 euros.",
+        "The law, which has not yet passed, bans smoking.",
+        "The company never sold cars and did not pay taxes.",
+        "Nobody who saw it and lived told the story.",
+        "It was ruled by the King of Spain, who abdicated in 2014.",
+        "It belongs to the Bank of Riga, which was founded in 1922.",
+        "If the patient has a fever that lasts three days, call a doctor.",
+        "Call a doctor if the patient has a fever that lasts three days and feels weak.",
+        "Unless the tenant pays and moves out, the contract ends.",
+        "Si le patient a une fièvre qui dure trois jours, appelez un médecin.",
+        "Se il paziente ha una febbre che dura tre giorni, chiami un medico.",
+        "He claimed that the firm, which made lamps, was bankrupt.",
+    ],
+)
+def test_a_sentence_is_not_split_where_a_part_would_say_something_else(text: str) -> None:
+    assert said(text) == [text]

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from resay.core.passage import Sentence
+from resay.core.quantities import negations
 from resay.core.segmentation import Span
 
 
@@ -126,6 +127,9 @@ class Grammars:
         return found
 
 
+_Part: TypeAlias = tuple[Sentence, str, "Span | None"]
+
+
 def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, str, Span | None]]:
     """Split a sentence into clauses.
 
@@ -139,9 +143,60 @@ def clauses(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[Sentence, st
         return
     words = _words(text)
     cuts = [_Cut("main", 0, 0), *_cuts(words, grammar)]
-    if len(cuts) > 1 and cuts[1].kind == "relative" and _is_name(words, cuts, grammar):
+    is_named = len(cuts) > 1 and cuts[1].kind == "relative" and _is_name(words, cuts, grammar)
+    parts = list(_parts(sentence, words, cuts, grammar))
+    # One claim of several statements is better than one that the sentence does not make.
+    if is_named or _changes_meaning(text, words, cuts, parts, grammar):
         yield sentence, "", None
         return
+    yield from parts
+
+
+def _changes_meaning(
+    text: str,
+    words: Sequence[_Word],
+    cuts: Sequence[_Cut],
+    parts: Sequence[_Part],
+    grammar: Grammar,
+) -> bool:
+    """Whether the parts of a sentence say what it does not: without a negation, a condition."""
+    if len(cuts) == 1:
+        return False
+    negated = negations(text)
+    for cut, previous in zip(cuts[1:], cuts, strict=False):
+        before = words[: cut.last + 1]
+        # "He has not yet paid", "If he has a fever that lasts three days, call a doctor"
+        if any(end == before[-1].end for _, end in negated):
+            return True
+        if before[0].low in _OPENING_CONDITIONS or any(w.low in _CONDITIONS for w in before):
+            return True
+        # "He claimed that the firm, which made lamps, was bankrupt": his claim, not a fact.
+        resumes = cut.kind == "predicate" and previous.kind == "relative" and previous.first > 0
+        is_joined = words[cut.first - 1].low in grammar.conjunctions
+        if resumes and not is_joined and _has_verb(words[: previous.last + 1], grammar):
+            return True
+    for own, completed, subject in parts:
+        if subject is None or not completed:
+            continue
+        start, end = (at - parts[0][0].start for at in subject)
+        # "Nobody who saw it …", "The company never …"
+        if any(start <= at < end for at, _ in negated) and own is not parts[0][0]:
+            return True
+        # "the King of Spain, who abdicated": not Spain.
+        before = [word for word in words if word.end <= start]
+        if before and before[-1].low in _GENITIVES:
+            return True
+    return False
+
+
+def _has_verb(words: Sequence[_Word], grammar: Grammar) -> bool:
+    return any(map(grammar.is_verb, words))
+
+
+def _parts(
+    sentence: Sentence, words: Sequence[_Word], cuts: Sequence[_Cut], grammar: Grammar
+) -> Iterator[_Part]:
+    text = sentence.text
     ends = [*(words[cut.last].end for cut in cuts[1:]), len(text)]
     subject: Span | None = None
     subject_known = False
@@ -533,6 +588,10 @@ _COPULAS = words_of("""
     is was are were be been became ist war sind waren wurde est était sont es era son fue è sono fu
     é foi são eram
 """)
+_CONDITIONS = words_of("if unless whenever provided wenn falls sofern indien tenzij")
+# Elsewhere these have other meanings: "si trova", "se inauguró", "als Lehrer".
+_OPENING_CONDITIONS = words_of("si se als")
+_GENITIVES = words_of("of von des du de di do da del della van")
 _QUOTES = frozenset('"“„«‘')
 
 
