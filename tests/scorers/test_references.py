@@ -126,7 +126,6 @@ async def test_a_quote_that_stands_nowhere_is_not_believed() -> None:
         "[]",
         "[1, 2]",
         "{",
-        '[{"claim": "1", "supported_by": [1]}]',
         '[{"claim": 7, "supported_by": [1]}]',
         "[" * 100_000,  # deeper than JSON is read
     ],
@@ -142,17 +141,66 @@ async def test_an_answer_that_cannot_be_read_is_asked_for_once_more(answer: str)
     assert len(judge.asked) == 1
 
 
-async def test_documents_that_were_not_shown_say_nothing() -> None:
+async def test_who_names_documents_that_were_not_shown_is_asked_again_and_not_believed() -> None:
     judge = Judge([said(1, (3, 0, 9)), said(2, (), (-1,))])
     found = await scored([OPENED, PAINTED], judge)
-    assert found.sentences == (1.0, 1.0)
+    assert found.sentences == (None, None)
+    assert found.undetermined == 2
 
 
-async def test_a_claim_that_is_answered_twice_in_different_ways_is_not_supported() -> None:
-    found = await scored([OPENED], Judge([said(1, (1,)), said(1, (), (1,))]))
-    assert found.sentences == (1.0,)
-    found = await scored([OPENED], Judge([said(1, (1,)), said(1, (1,))]))
-    assert found.sentences == (0.0,)
+async def test_a_claim_that_is_answered_in_two_ways_is_asked_about_once_more() -> None:
+    two_ways = [said(1, (1,)), said(1, (), (1,))]
+    judge = Judge(two_ways, [said(1, (), (1,))])
+    assert (await scored([OPENED], judge)).sentences == (1.0,)
+    assert len(judge.asked) == 2
+    found = await scored([OPENED], Judge(two_ways, two_ways))
+    assert (found.sentences, found.undetermined, found.lost) == ((None,), 1, (0,))
+
+
+SUPPORTED_BY_ONE = [
+    '{"claim": 1, "supported_by": ["1"], "contradicted_by": [], "quote": ""}',
+    '[{"claim": 1, "supported_by": ["document 1"], "contradicted_by": []}]',
+    '[{"claim": "1", "supported_by": "1"}]',
+    '[{"claim": "Claim 1", "supported_by": 1}]',
+    '[{"claim": 1, "supported_by": [{"document": 1}], "contradicted_by": null}]',
+    '[{"claim": 1, "supported_by": ["[1]"]}]',
+    '[{"claim": 0, "supported_by": [0], "contradicted_by": []}]',
+    '{"claims": [{"claim": 1, "supported_by": [1], "contradicted_by": []}]}',
+    '{"1": {"supported_by": [1], "contradicted_by": [], "quote": ""}}',
+    '[{"supported_by": [1], "contradicted_by": []}]',
+    '[{"claim": 1, "verdict": "supported", "documents": [1]}]',
+    'I compared [claim 1] with [2 documents]:\n[{"claim": 1, "supported_by": [1]}]\nDone [1].',
+    '```json\n[{"claim": 1, "supported_by": [1], "contradicted_by": [],}]\n```',
+    "[{'claim': 1, 'supported_by': [1], 'contradicted_by': [], 'quote': ''}]",
+    '[{"claim": 1, "supported_by": [1], "contradicted_by": []}, {"claim": 2, "suppor',
+    "1: supported by document 1",
+    "Claim 1: supported [1]",
+]
+
+
+@pytest.mark.parametrize("answer", SUPPORTED_BY_ONE)
+async def test_documents_are_named_in_many_ways(answer: str) -> None:
+    judge = Judge(answer)
+    assert (await scored([OPENED], judge)).sentences == (0.0,)
+    assert len(judge.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '[{"claim": 1, "supported_by": ["the handbook"]}]',
+        '[{"claim": 1, "supported_by": true}]',
+        '[{"claim": 1, "supported_by": [99]}]',
+        '[{"claim": 1}]',
+        '[{"claim": 1, "verdict": "supported"}]',
+        "1: supported by document 1, or contradicted by document 2?",
+        "Claim 1: supported, contradicted or not_mentioned",
+    ],
+)
+async def test_what_names_no_document_is_no_verdict(answer: str) -> None:
+    judge = Judge(answer, answer)
+    assert (await scored([OPENED], judge)).sentences == (None,)
+    assert len(judge.asked) == 2
 
 
 async def test_a_judge_that_fails_leaves_the_claims_open() -> None:

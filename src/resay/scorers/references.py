@@ -26,22 +26,22 @@ claims that need several documents together, `by: words` also at paraphrase.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from math import log
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from resay._internal.event_loops import compute
-from resay.core.normalization import NormalizedText, normalized
+from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import negations
+from resay.core.quotes import find_quote
 from resay.core.references import (
     Citation,
     Reference,
@@ -54,6 +54,7 @@ from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores
 from resay.providers.base import Completion
 from resay.scorers.base import Need, Unit
+from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.common.words import stance
 from resay.scorers.evidence import Evidence, Samples
@@ -104,15 +105,6 @@ _SHORT = 1_500
 _STEM = 4
 _K1, _B = 1.2, 0.75
 _SUPPORTED = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class _JudgedClaim:
-    """A judge's verdict on one claim: indexes of documents for and against it, and a quote."""
-
-    supports: tuple[int, ...]
-    contradicts: tuple[int, ...]
-    quote: str
 
 
 class References:
@@ -193,7 +185,12 @@ class References:
         chars = sum(len(reference.text) for reference in references)
         cut = partial(excerpts, references, wanted, config.max_chars)
         shown = await compute(cut, chars=2 * chars)
-        parse = partial(_parse, count=len(claims), shown=shown, references=references)
+        places = [place for place, _ in shown]
+
+        def parse(answer: Completion) -> list[DocumentVerdict | None]:
+            verdicts = read_document_verdicts(answer.text, len(claims), places)
+            return [_with_real_quote(verdict, references) for verdict in verdicts]
+
         parsed = await ask(
             judge_for(config.judge, evidence),
             render(claims, shown, evidence.conversation(config.conversation_chars)),
@@ -203,7 +200,7 @@ class References:
         found = [self._scored(verdict, references) for verdict in parsed.slots]
         scores = [score for score, _, _ in found]
         why = [reason for _, reason, _ in found]
-        grounds = [places for _, _, places in found]
+        grounds = [of_claim for _, _, of_claim in found]
         _check_citations(passage, references, evidence, scores, why, grounds)
         unread = tuple(i for i, verdict in enumerate(parsed.slots) if verdict is None)
         return Scores(
@@ -217,7 +214,7 @@ class References:
         )
 
     def _scored(
-        self, verdict: _JudgedClaim | None, references: Sequence[Reference]
+        self, verdict: DocumentVerdict | None, references: Sequence[Reference]
     ) -> tuple[float | None, str | None, tuple[Grounds, ...]]:
         if verdict is None:
             return None, None, ()
@@ -413,68 +410,21 @@ def _ranked(texts: Sequence[str], wanted: Sequence[str]) -> list[int]:
     return sorted(range(total), key=lambda place: (-scores[place], place))
 
 
-def _parse(
-    answer: Completion,
-    *,
-    count: int,
-    shown: Sequence[tuple[int, str]],
-    references: Sequence[Reference],
-) -> list[_JudgedClaim | None]:
-    """Parse an answer into one slot per claim; None if it cannot be parsed or is rejected."""
-    found: dict[int, _JudgedClaim] = {}
-    places = {place for place, _ in shown}
-    for entry in _objects(answer.text):
-        number = entry.get("claim")
-        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= count:
-            continue
-        supports = _numbers(entry.get("supported_by"), places)
-        contradicts = tuple(
-            k for k in _numbers(entry.get("contradicted_by"), places) if k not in supports
-        )
-        quote = entry.get("quote")
-        verdict = _JudgedClaim(supports, contradicts, quote if isinstance(quote, str) else "")
-        if number in found and found[number] != verdict:
-            verdict = replace(found[number], supports=(), contradicts=(), quote="")
-        found[number] = verdict
-    return [_with_real_quote(found.get(i), references) for i in range(1, count + 1)]
-
-
-def _objects(text: str) -> list[dict[str, Any]]:
-    try:
-        data: object = json.loads(text[text.index("[") : text.rindex("]") + 1])
-    except (ValueError, RecursionError):
-        return []
-    entries = cast("list[Any]", data) if isinstance(data, list) else []
-    return [cast("dict[str, Any]", entry) for entry in entries if isinstance(entry, dict)]
-
-
-def _numbers(value: object, places: set[int]) -> tuple[int, ...]:
-    listed = cast("list[object]", value) if isinstance(value, list) else []
-    found = [n - 1 for n in listed if isinstance(n, int) and not isinstance(n, bool)]
-    return tuple(dict.fromkeys(n for n in found if n in places))
-
-
 def _with_real_quote(
-    verdict: _JudgedClaim | None, references: Sequence[Reference]
-) -> _JudgedClaim | None:
+    verdict: DocumentVerdict | None, references: Sequence[Reference]
+) -> DocumentVerdict | None:
     """Return a verdict if its quote appears in a reference that it names, else None."""
     if verdict is None or not verdict.quote.strip():
         return verdict
     named = (*verdict.supports, *verdict.contradicts)
-    if not named or any(_place_of(verdict.quote, references[k].text)[0] is not None for k in named):
+    if not named or any(find_quote(verdict.quote, references[k].text) for k in named):
         return verdict
     return None
 
 
 def _place_of(quote: str, text: str) -> tuple[int | None, int | None]:
-    """Return the span of a quote in a text, ignoring spaces and case; None if it is missing."""
-    words = re.findall(r"\w+", normalized(quote))
-    if not words:
-        return None, None
-    comparable = NormalizedText.of(text)
-    pattern = r"\W+".join(map(re.escape, words[:200]))
-    match = re.search(pattern, comparable.text, re.IGNORECASE)
-    return comparable.span(*match.span()) if match else (None, None)
+    """Return the start and end of a quote in a text; None if it is missing."""
+    return find_quote(quote, text) or (None, None)
 
 
 def _supporting(places: Sequence[int]) -> str:

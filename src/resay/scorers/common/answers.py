@@ -431,7 +431,7 @@ class _Reading(Generic[T]):
 
     def _of_object(self, data: Mapping[Any, Any], depth: int) -> list[tuple[int, T]]:
         entries: list[tuple[int, T]] = []
-        number = _number_of(data)
+        number = number_of(data)
         value = self._value_of(data)
         if number is not None and value is not None:
             return [(number, value)]
@@ -496,8 +496,23 @@ def _plain(key: object) -> str:
     return re.sub(r"[\s_.-]+", "", str(key).casefold())
 
 
-def _number_of(data: Mapping[Any, Any]) -> int | None:
-    """Return the number of the item that an object is about."""
+def numbered_lines(text: str) -> list[tuple[tuple[int, ...], str]]:
+    """Return the numbers that the lines of an answer begin with, and the text behind them.
+
+    Args:
+        text: The answer.
+    """
+    clean = unicodedata.normalize("NFKC", _FENCE.sub("", text[:_MOST_CHARS]))
+    headers = (_HEADER.match(line) for line in clean.splitlines())
+    return [(_numbers_in(header["numbers"]), header["rest"]) for header in headers if header]
+
+
+def number_of(data: Mapping[Any, Any]) -> int | None:
+    """Return the number of the item that a JSON object is about.
+
+    Args:
+        data: The object.
+    """
     named = [as_number(value) for key, value in data.items() if _plain(key) in _NUMBER_NAMES]
     numbers = [number for number in named if number is not None]
     return numbers[0] if numbers and len(set(numbers)) == 1 else None
@@ -562,7 +577,10 @@ def _lines_in_json(data: Any, count: int) -> list[tuple[int, str]]:
         entries = cast("dict[Any, Any]", data)
         numbered = [(as_number(str(key)), value) for key, value in entries.items()]
         lines = [(n, v) for n, v in numbered if n is not None and isinstance(v, str)]
-        inner: Any = next((v for v in entries.values() if isinstance(v, (dict, list))), None)
+        nested = [
+            v for v in cast("dict[Any, object]", data).values() if isinstance(v, (dict, list))
+        ]
+        inner = cast("Any", nested[0] if nested else None)
         return lines or (_lines_in_json(inner, count) if len(entries) == 1 else [])
     items = cast("list[Any]", data) if isinstance(data, list) else []
     if len(items) == count and all(isinstance(item, str) for item in items):
@@ -570,7 +588,7 @@ def _lines_in_json(data: Any, count: int) -> list[tuple[int, str]]:
     by_number: list[tuple[int, str]] = []
     for item in items:
         fields = cast("dict[Any, Any]", item) if isinstance(item, dict) else {}
-        number = _number_of(fields)
+        number = number_of(fields)
         texts = [v for v in fields.values() if isinstance(v, str) and as_number(v) != number]
         if number is not None and len(texts) == 1:
             by_number.append((number, texts[0]))
