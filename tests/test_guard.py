@@ -311,7 +311,9 @@ async def test_a_page_about_a_product_with_a_like_name_supports_nothing(
         (NGRAM, {}, "method 'ngram' needs samples; pass `samples`"),
         (NGRAM, {"question": "Who?"}, "needs samples"),
         (NGRAM, {"samples": "one text"}, "samples must be a list"),
-        (NGRAM, {"samples": iter(["a"])}, "samples must be a list of strings, not of type"),
+        (NGRAM, {"samples": 5}, "samples must be a list of strings, not of type int"),
+        (NGRAM, {"samples": {"a": 1}}, "samples must be a list of strings, not of type dict"),
+        (NGRAM, {"samples": iter([1])}, "samples must be a list of strings, but one is of type"),
         (NGRAM, {"samples": [1, 2, 3]}, "samples must be a list of strings, but one is of type in"),
         (NGRAM, {"samples": [None] * 3}, "samples must be a list of strings, but one is of type N"),
         (NGRAM, {"references": [None]}, "references must be a list of strings, but one is of type"),
@@ -509,3 +511,34 @@ async def test_a_policy_that_draws_copies_is_inconclusive(params: dict[str, Any]
     verdict = (await guard.aask("When did the Corvel bridge open?", **params)).verdict
     assert verdict.decision == "inconclusive"
     assert "a fixed seed or greedy decoding" in verdict.reason
+
+
+@pytest.mark.parametrize("make", [list, tuple, iter, lambda texts: (t for t in texts)])
+async def test_texts_may_come_from_an_iterator(make: Any) -> None:
+    guard = Guard({"chain": [{"method": "ngram", "evidence": "references"}]})
+    documents = ["The bridge opened in 1932.", "It has six lanes."]
+    verdict = await guard.acheck("The bridge opened in 1932.", references=make(documents))
+    expected = await guard.acheck("The bridge opened in 1932.", references=documents)
+    assert (verdict.decision, verdict.score) == (expected.decision, expected.score)
+    assert verdict.score is not None
+    by_samples = Guard(NGRAM)
+    verdict = await by_samples.acheck("The bridge opened in 1932.", samples=make(documents * 2))
+    expected = await by_samples.acheck("The bridge opened in 1932.", samples=documents * 2)
+    assert (verdict.decision, verdict.score) == (expected.decision, expected.score)
+
+
+async def test_no_references_may_be_none() -> None:
+    guard = Guard(NGRAM)
+    verdict = await guard.acheck("It opened in 1932.", samples=["In 1932."] * 3, references=None)
+    assert verdict.score is not None
+    with pytest.raises(ConfigurationError, match="compares with references; pass `references`"):
+        await Guard({"chain": [{"method": "ngram", "evidence": "references"}]}).acheck(
+            "It opened in 1932.", references=None
+        )
+
+
+def test_a_conversation_may_come_from_an_iterator() -> None:
+    messages = [{"role": "user", "content": "Who?"}]
+    assert Query.of(iter(messages)) == Query.of(messages)
+    with pytest.raises(ConfigurationError, match="not of type dict"):
+        Query.of(messages[0])  # pyright: ignore[reportArgumentType]

@@ -145,8 +145,7 @@ class Requirements:
             self.refuse({"query": "; pass `question`"})
 
     def check_references(self, references: Sequence[str]) -> None:
-        """Refuse references that are missing, malformed or used by no step of the chain."""
-        _check_texts("references", references)
+        """Refuse references that are missing or used by no step of the chain."""
         if not references:
             self.refuse({"references": "; pass `references`"})
         elif not (self._chain.needing("references") or self._chain.grounds):
@@ -162,18 +161,14 @@ class Requirements:
         return query.model is not None or self._provider is not None
 
     def check_samples(self, query: Query | None, samples: Sequence[str] | None) -> None:
-        """Refuse malformed samples, and missing ones that cannot be drawn."""
-        if samples is not None:
-            if not isinstance(cast("object", samples), Sequence):
-                kind = type(samples).__name__
-                raise ConfigurationError(f"samples must be a list of strings, not of type {kind}")
-            _check_texts("samples", samples)
-        elif not self.can_draw(query):
+        """Refuse missing samples that cannot be drawn."""
+        if samples is None and not self.can_draw(query):
             rest = "; pass `samples`, or the question and the `model` to draw them from"
             self.refuse({"samples": rest})
 
-    def tokens(self, logprobs: Sequence[object] | None) -> tuple[TokenLogprob, ...]:
+    def tokens(self, logprobs: Iterable[object] | None) -> tuple[TokenLogprob, ...]:
         """Return the parsed tokens; refuse them if missing or used by no step of the chain."""
+        logprobs = tuple(logprobs or ())
         if not logprobs:
             rest = "; pass them as `logprobs`, or call the model through the guard (`ask`), which"
             self.refuse({"logprobs": f"{rest} returns them"})
@@ -181,7 +176,7 @@ class Requirements:
             raise ConfigurationError(
                 "no step of the chain uses token probabilities; add `method: logprobs`"
             )
-        return tokens_of(logprobs or ())
+        return tokens_of(logprobs)
 
 
 def resolve_mode(policy: Policy, mode: StreamMode | None) -> StreamMode:
@@ -201,14 +196,30 @@ def resolve_mode(policy: Policy, mode: StreamMode | None) -> StreamMode:
     return chosen
 
 
-def _check_texts(name: str, texts: Iterable[object]) -> None:
-    """Refuse a single string, and texts of which one is not a string."""
-    if isinstance(texts, str):
+def _texts(name: str, texts: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the texts of an argument; an iterator is read once, here.
+
+    Args:
+        name: The argument.
+        texts: Its value; None for no texts.
+
+    Raises:
+        ConfigurationError: It is a single string, no iterable, or one of its items is no string.
+    """
+    given: object = texts
+    if given is None:
+        return ()
+    if isinstance(given, (str, bytes)):
         raise ConfigurationError(f"{name} must be a list of strings, not one string")
-    for text in texts:
-        if not isinstance(text, str):
-            kind = type(text).__name__
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        kind = type(cast("object", given)).__name__
+        raise ConfigurationError(f"{name} must be a list of strings, not of type {kind}")
+    items = tuple(cast("Iterable[object]", given))
+    for item in items:
+        if not isinstance(item, str):
+            kind = type(item).__name__
             raise ConfigurationError(f"{name} must be a list of strings, but one is of type {kind}")
+    return cast("tuple[str, ...]", items)
 
 
 def _check_single(query: Query) -> None:
@@ -476,12 +487,12 @@ class Guard:
 
     async def aask(
         self,
-        question: str | Sequence[Message] | Query,
+        question: str | Iterable[Message] | Query,
         *,
         model: str | None = None,
         entity: str | None = None,
         tenant: str | None = None,
-        references: Sequence[str] = (),
+        references: Iterable[str] | None = (),
         **params: Any,
     ) -> Answer:
         """Ask the model, check its answer and act on the verdict.
@@ -515,10 +526,10 @@ class Guard:
         self,
         response: str,
         *,
-        question: str | Sequence[Message] | Query | None = None,
-        samples: Sequence[str] | None = None,
-        references: Sequence[str] = (),
-        logprobs: Sequence[object] | None = None,
+        question: str | Iterable[Message] | Query | None = None,
+        samples: Iterable[str] | None = None,
+        references: Iterable[str] | None = (),
+        logprobs: Iterable[object] | None = None,
         model: str | None = None,
         entity: str | None = None,
         tenant: str | None = None,
@@ -545,6 +556,8 @@ class Guard:
         Raises:
             ConfigurationError: An input that the chain needs is missing and cannot be obtained.
         """
+        references = _texts("references", references)
+        samples = None if samples is None else _texts("samples", samples)
         if "messages" in params:
             raise ConfigurationError("pass the conversation as `question`, not as `messages`")
         query = None
@@ -625,8 +638,8 @@ class Guard:
         query: Query,
         sources: Sources,
         *,
-        references: Sequence[str] = (),
-        samples: Sequence[str] = (),
+        references: Iterable[str] | None = (),
+        samples: Iterable[str] | None = (),
     ) -> Answer:
         """Ask, check and act, with each kind of call sent to its provider in `sources`.
 
@@ -647,8 +660,9 @@ class Guard:
             DeadlineExceededError: There was no answer within `limits.deadline_s`.
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
         """
+        references = _texts("references", references)
         self._requirements.check_request(query, sources, references)
-        given = CheckInputs(references, samples or None)
+        given = CheckInputs(references, _texts("samples", samples) or None)
         work = self._runner.answer(query, sources, given)
         return await self.listeners.notify_after(work, query, sources)
 
@@ -658,9 +672,9 @@ class Guard:
         query: Query,
         sources: Sources,
         *,
-        references: Sequence[str] = (),
-        samples: Sequence[str] | None = None,
-        logprobs: Sequence[object] = (),
+        references: Iterable[str] | None = (),
+        samples: Iterable[str] | None = None,
+        logprobs: Iterable[object] = (),
     ) -> Verdict:
         """Check an existing response, with each kind of call sent to its provider in `sources`.
 
@@ -680,6 +694,8 @@ class Guard:
         Raises:
             ConfigurationError: An input that the chain needs is missing.
         """
+        references = _texts("references", references)
+        samples = None if samples is None else _texts("samples", samples)
         self._requirements.check_live()
         self._requirements.check_question(query)
         self._requirements.check_references(references)
@@ -689,13 +705,13 @@ class Guard:
 
     def astream(
         self,
-        question: str | Sequence[Message] | Query,
+        question: str | Iterable[Message] | Query,
         *,
         mode: StreamMode | None = None,
         model: str | None = None,
         entity: str | None = None,
         tenant: str | None = None,
-        references: Sequence[str] = (),
+        references: Iterable[str] | None = (),
         **params: Any,
     ) -> AnswerStream:
         """Ask the model and stream its answer, checked as `mode` says.
@@ -730,7 +746,7 @@ class Guard:
         sources: Sources,
         *,
         mode: StreamMode | None = None,
-        references: Sequence[str] = (),
+        references: Iterable[str] | None = (),
         every_chunk: bool = False,
     ) -> AnswerStream:
         """Do what `astream` does, with each kind of call sent to its provider in `sources`.
@@ -743,6 +759,7 @@ class Guard:
             every_chunk: Whether to yield parts without text too, which carry the provider's other
                 data.
         """
+        references = _texts("references", references)
         self._requirements.check_request(query, sources, references)
         chosen = resolve_mode(self.policy, mode)
         run = partial(self._runner.stream, query, sources, references, chosen)

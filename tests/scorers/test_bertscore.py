@@ -120,3 +120,8 @@ def test_published_layers_and_baselines_belong_together() -> None:
     assert Bertscore(Bertscore.Config(model="FacebookAI/roberta-large"))._baseline == 0.83122575
     with pytest.raises(ConfigurationError, match=r"`rescale` must be under 1, not 1\.5"):
         Bertscore(Bertscore.Config(rescale=1.5))
+
+
+async def test_samples_that_are_all_short_decide_nothing_and_say_so(tiny: Tiny) -> None:
+    scores = await score(tiny(make_roberta), [RESPONSE[1], RESPONSE[1]])
+    assert scores.inconclusive == "2 of 2 samples have no sentence of more than three words"

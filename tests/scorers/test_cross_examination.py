@@ -69,6 +69,29 @@ async def test_the_examinee_sees_neither_claim_nor_history() -> None:
     assert len(conclusion.messages) == 5
 
 
+@pytest.mark.parametrize(
+    "nothing", ["Sure, I can help with that.", "1. The bridge opened in 1932.", "", "I understand."]
+)
+async def test_without_a_question_there_is_no_conclusion(nothing: str) -> None:
+    judge = Listening(nothing, nothing, "Correct.", "Correct.")
+    scores = await CrossExamination().score(PASSAGE, Evidence(judge_provider=judge))
+    assert scores.passage is None
+    assert scores.inconclusive == "the examiner asked no question that was answered"
+    assert len(judge.asked) == 2
+
+
+async def test_an_examiner_without_a_question_is_asked_once_more() -> None:
+    judge = Listening("I understand.", "1. When did it open?", "1. In 1932.", "No.", "Correct.")
+    scores = await CrossExamination().score(PASSAGE, Evidence(judge_provider=judge))
+    assert scores.passage == 0.0
+
+
+async def test_an_examinee_that_answers_nothing_proves_nothing() -> None:
+    judge = Listening("1. When did it open?", " ", "Correct.")
+    scores = await CrossExamination().score(PASSAGE, Evidence(judge_provider=judge))
+    assert (scores.passage, scores.inconclusive is None) == (None, False)
+
+
 @pytest.mark.parametrize("turns", [1, 2, 3, 5])
 async def test_the_turns_are_bounded(turns: int) -> None:
     further = ["Yes.", "1. And then?", "1. I do not know."] * (turns - 1)

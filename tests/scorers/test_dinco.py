@@ -229,13 +229,13 @@ async def test_alternatives_that_take_too_many_calls_are_left_out() -> None:
     model = Model(SURE, ["1923", "1940"], logprobs=False)
     verdict = await checked(model, consistency=False, distractors=2, max_calls=12)
     assert "normalised by 1 alternative " in (verdict.claims[0].why or "")
-    # Two alternatives, five votes on each of two texts, and their comparison.
-    assert len(model.asked) == 2 + 5 + 5 + 2
-    # By default, after 5 + 4 of 20 calls, there are 11 left.
+    # One alternative, since two would take 17 calls, five votes on each text, their comparison.
+    assert len(model.asked) == 1 + 5 + 5 + 2
+    # By default, after 4 of 12 calls, there are 8 left, and each alternative takes 5.
     years = ["1901", "1902", "1903", "1904", "1905"]
     model = Model({**SURE, **dict.fromkeys(years, 0.5)}, years, logprobs=False)
     verdict = await checked(model, consistency=False, distractors=5, votes=4)
-    assert "normalised by 2 alternatives " in (verdict.claims[0].why or "")
+    assert "normalised by 1 alternative " in (verdict.claims[0].why or "")
     with pytest.raises(ConfigurationError, match=r"`max_calls` is 6, but .* may take 7 calls"):
         await checked(model, distractors=2, max_calls=6)
 
@@ -290,9 +290,9 @@ async def test_nothing_and_the_claim_itself_are_no_alternatives(said: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("settings", "least"), [({"distractors": 16}, 21), ({"votes": 16}, 21), ({"votes": 100}, 105)]
+    ("settings", "least"), [({"distractors": 8}, 13), ({"votes": 8}, 13), ({"votes": 100}, 105)]
 )
 def test_the_calls_must_suffice(settings: Mapping[str, Any], least: int) -> None:
-    with pytest.raises(ConfigurationError, match=f"`max_calls` is 20, but .* take {least} calls"):
+    with pytest.raises(ConfigurationError, match=f"`max_calls` is 12, but .* take {least} calls"):
         Guard({"chain": [{"method": "dinco", **settings}]})
     Guard({"chain": [{"method": "dinco", "max_calls": least, **settings}]})

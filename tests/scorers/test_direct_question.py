@@ -43,9 +43,10 @@ async def test_the_question_is_the_context() -> None:
     assert (await score("Yes", "No", query=QUERY)).sentences == (0.0, 1.0)
 
 
-async def test_anything_else_counts_as_hallucination_and_is_reported() -> None:
+async def test_anything_else_is_no_denial_and_is_reported() -> None:
     scores = await score("Yes", "It depends.")
-    assert (scores.sentences, scores.undetermined) == ((0.0, 1.0), 1)
+    assert (scores.sentences, scores.undetermined, scores.lost) == ((0.0, None), 1, (1,))
+    assert scores.why[1] == "the judge could not say whether it is so"
     assert scores.inconclusive is None
 
 

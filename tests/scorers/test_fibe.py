@@ -239,7 +239,12 @@ async def test_a_recording_can_be_replayed() -> None:
 async def test_with_nothing_to_blank_the_exam_is_not_held() -> None:
     judge = Judge(["[s0] Old.\nSubject=<It:x>\nBlanks=<Rome:city>"])
     scores = await examine(judge, Passage.from_sentences(["It is old."]))
-    assert scores == Scores(sentences=(None,), why=("there is nothing to blank in it",), lost=())
+    assert scores == Scores(
+        sentences=(None,),
+        why=("there is nothing to blank in it",),
+        lost=(),
+        inconclusive="there is nothing to blank in 1 of 1 sentences",
+    )
     assert judge.calls == {"create": 1, "answer": 0, "score": 0}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -145,7 +145,7 @@ class Query:
     @classmethod
     def of(
         cls,
-        question: str | Sequence[Message] | Query,
+        question: str | Iterable[Message] | Query,
         /,
         *,
         model: str | None = None,
@@ -180,12 +180,13 @@ class Query:
             if not question.strip():
                 raise ConfigurationError(f"the question is empty: {question!r}; pass a text")
             return cls(({"role": "user", "content": question},), model, params, entity, tenant)
-        if not isinstance(cast("object", question), Sequence):
+        given: object = question
+        if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
             kind = type(question).__name__
             raise ConfigurationError(
                 f"the question must be a text, a list of messages or a Query, not of type {kind}"
             )
-        messages = tuple(question)
+        messages: tuple[Message, ...] = tuple(question)
         if not messages:
             raise ConfigurationError("the conversation has no messages; pass at least one")
         if not all(_is_message(m) for m in messages):

@@ -26,6 +26,7 @@ the weakest at finding made-up sentences.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -34,6 +35,7 @@ from pydantic import Field
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
 from resay.core.tokens import tokenize
+from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.models import ModelField, config_of, token_embedder
 from resay.scorers.base import SampleConfig
@@ -126,6 +128,27 @@ class Bertscore(SampleScorer):
             ScorerError: Its server does not respond.
         """
         await self._model.prepare()
+
+    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Compare with samples as they arrive; see `SampleScorer.score`.
+
+        Args:
+            passage: The passage; its `sentences` are scored.
+            evidence: The samples and the stopping rule.
+
+        Returns:
+            Sentence scores, with the reason if no sample has a sentence that is long enough.
+        """
+        scores = await super().score(passage, evidence)
+        entries = [entry for column in scores.columns for entry in column]
+        if scores.inconclusive is None and entries and all(entry is None for entry in entries):
+            samples = len(scores.columns)
+            return replace(
+                scores,
+                inconclusive=f"{samples} of {samples} samples have no sentence of more than three"
+                " words",
+            )
+        return scores
 
     async def compare(self, passage: Passage, sample: Sample, evidence: Evidence) -> Column:
         """Compare every sentence with one sample.

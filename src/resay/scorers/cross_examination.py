@@ -67,6 +67,15 @@ _CONCLUSIONS: Choices[bool] = Choices(
 _STATEMENT = re.compile(
     r"\b(?:claim|statement|it)\s+(?:is|was|seems|appears|remains)\b[^.!?\n]*", re.IGNORECASE
 )
+# What asks something: a question mark of any script, or a line that tells to name something.
+_QUESTION = re.compile(
+    r"[?？؟՞]|^\W*(?:\d{1,3}\W+)?(?:name|state|give|list|describe|specify|tell|identify|explain|provide"
+    r"|nenne|nennen|gib|beschreibe|cite|nomme|indique|nombra|indica|elenca|descreva)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_QUESTIONS_RESTATED = (
+    "Write your questions as a numbered list, one question per line, and nothing else."
+)
 _WRONG = re.compile(
     r"\b(?:incorrect|inaccurate|false|wrong|not (?:entirely |fully |completely )?(?:correct|true)"
     r"|(?:partially|partly) (?:correct|true))\b",
@@ -116,6 +125,8 @@ class CrossExamination:
             return Scores(
                 failures=(type(error).__name__,), inconclusive="a call of the examination failed"
             )
+        except _NoExamError as error:
+            return Scores(undetermined=1, inconclusive=str(error))
         sets = "1 set" if turns == 1 else f"{turns} sets"
         called = f"after {sets} of questions the examiner called the response"
         return scores_of(
@@ -125,6 +136,10 @@ class CrossExamination:
             unreadable="the examiner's conclusion was neither correct nor incorrect",
             unanswered="the examiner did not conclude",
         )
+
+
+class _NoExamError(Exception):
+    """Nothing was asked or answered, so that a conclusion would rest on nothing."""
 
 
 class _Examination:
@@ -139,11 +154,22 @@ class _Examination:
         """Ask and answer; return the number of sets of questions."""
         for turn in range(1, turns):
             answers = await self._question()
+            if answers is None:
+                return self._done(turn - 1)
             self._said.append(_user(_MORE.format(answers=answers)))
             if not await self._wants_more():
                 return turn
             self._said.append(_user(_FOLLOW_UP))
-        self._said.append(_user(await self._question()))
+        answers = await self._question()
+        if answers is None:
+            return self._done(turns - 1)
+        self._said.append(_user(answers))
+        return turns
+
+    def _done(self, turns: int) -> int:
+        """Return the number of sets of questions, if there was one at all."""
+        if turns == 0:
+            raise _NoExamError("the examiner asked no question that was answered")
         return turns
 
     async def conclude(self) -> ParsedAnswer[bool]:
@@ -160,9 +186,16 @@ class _Examination:
             _CONCLUSION_RESTATED if self._restate else None,
         )
 
-    async def _question(self) -> str:
+    async def _question(self) -> str | None:
+        """Return the examinee's answers to a set of questions; None if there were none."""
         questions = await self._examiner()
-        return await self._judge.ask(_EXAMINEE.format(questions=questions))
+        if not _QUESTION.search(questions) and self._restate:
+            self._said.append(_user(_QUESTIONS_RESTATED))
+            questions = await self._examiner()
+        if not _QUESTION.search(questions):
+            return None
+        answers = await self._judge.ask(_EXAMINEE.format(questions=questions))
+        return answers if answers.strip() else None
 
     async def _wants_more(self) -> bool:
         # Anything but a clear yes ends the questions; that costs a turn, not the conclusion.

@@ -24,7 +24,7 @@ prompt, without duplicates.
 
 Cost, per claim: 1 call for distractors if the provider supports `n`, else `distractors` calls; 1
 for the claim and 1 for each distractor, `votes` times as many without token probabilities and `n`;
-at most `max_calls` in total, beyond which distractors are dropped. The classifications, or the
+at most `max_calls` in total, beyond which no distractors are drawn. The classifications, or the
 calls of `by: judge`, are extra. Good at: claims that a model repeats without knowing. Bad at: cost,
 and claims without a close alternative.
 """
@@ -171,12 +171,12 @@ class Dinco:
             default=5, ge=1, le=100, description="The number of answers, if measured by votes."
         )
         max_calls: int = Field(
-            default=20,
+            default=12,
             ge=1,
             le=10_000,
             description="The maximum number of calls for a claim and its alternatives, not counting"
-            " the comparisons; alternatives beyond it are left out. At least `distractors` +"
-            " `votes`.",
+            " the comparisons; alternatives beyond it are not drawn. Less if the check has fewer"
+            " calls left. At least `distractors` + `votes`.",
         )
 
         @model_validator(mode="after")
@@ -233,7 +233,12 @@ class Dinco:
         judge = judge_for(self.config.asked, evidence)
         topic = evidence.query.question if evidence.query else ""
         claims = [" ".join(s.standalone.split()) for s in passage.sentences]
-        asked = await ask_each(claims, lambda claim: self._ask(judge, topic, claim))
+        most = self.config.max_calls
+        left = evidence.calls_left()
+        if left is not None and claims:
+            # All claims get their share of what the check may still spend.
+            most = min(most, max(left // len(claims), 1))
+        asked = await ask_each(claims, lambda claim: self._ask(judge, topic, claim, most))
         samples: list[str] = []
         if self.config.consistency:
             samples = [sample.text for sample in await evidence.samples.all()]
@@ -261,18 +266,10 @@ class Dinco:
             or why_unknown(pairs, entailed),
         )
 
-    async def _ask(self, judge: Judge, topic: str, claim: str) -> _Asked:
+    async def _ask(self, judge: Judge, topic: str, claim: str, most: int) -> _Asked:
         config = self.config
         meter = Metered(judge.provider)
         judge = replace(judge, provider=meter)
-        drawn: tuple[ParsedAnswer[str], ...] = ()
-        if config.distractors:
-            drawn = await ask_together(
-                judge.varied(), render_distractor(topic, claim), _parse, None, config.distractors
-            )
-        before = meter.usage.calls
-        texts = {_folded(t): t for r in reversed(drawn) for t in r.slots if t is not None}
-        texts.pop(_folded(claim), None)
 
         async def sure_of(text: str) -> ParsedAnswer[float]:
             return await ask_probability(
@@ -285,9 +282,20 @@ class Dinco:
             )
 
         mine = await sure_of(claim)
-        used = meter.usage.calls
-        # Each takes as many calls as the claim.
-        asked = list(texts.values())[: (config.max_calls - used) // max(used - before, 1)]
+        each = max(meter.usage.calls, 1)
+        together = await judge.provider.takes_n(judge.query)
+        # Each alternative takes as many calls as the claim, and one to draw it.
+        left = most - each
+        affordable = (left - 1) // each if together else left // (each + 1)
+        count = min(config.distractors, max(affordable, 0))
+        drawn: tuple[ParsedAnswer[str], ...] = ()
+        if count:
+            drawn = await ask_together(
+                judge.varied(), render_distractor(topic, claim), _parse, None, count
+            )
+        texts = {_folded(t): t for r in reversed(drawn) for t in r.slots if t is not None}
+        texts.pop(_folded(claim), None)
+        asked = list(texts.values())
         others = await ask_each(asked, sure_of)
         failures = tuple(kind for r in (*drawn, mine, *others) for kind in r.failures)
         known = {

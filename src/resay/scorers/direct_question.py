@@ -9,7 +9,8 @@ as the context, so that nothing earlier in the response can mislead it:
     H_D(i) = 1 - known(r_i, P)
 
 known is 1 for Yes and 0 for No. With `logprobs: true` it is the probability p_1 of the first token
-for Yes and 1 - p_1 for No. Anything else counts 0, as published: the sentence scores 1.
+for Yes and 1 - p_1 for No. Anything else is neither: the sentence has no score. (As published, it
+counts 0; but a judge that says nothing about a sentence has not denied it.)
 
 Cost: |R| calls, all concurrent. Good at: sentences that are wrong by themselves, and errors that
 caused later ones. Bad at: facts the judge never knew, and its own errors; it asks for no second
@@ -80,7 +81,7 @@ class DirectQuestion:
             evidence: The query, for its question, and the judge's provider.
 
         Returns:
-            Sentence scores; None if the call failed.
+            Sentence scores; None if the call failed or the answer was neither yes nor no.
 
         Raises:
             ScorerError: No judge is available.
@@ -122,23 +123,22 @@ def _scores(parsed_answers: list[ParsedAnswer[float]]) -> Scores:
         sentences=tuple(_score(parsed) for parsed in parsed_answers),
         why=tuple(_why(parsed) for parsed in parsed_answers),
         failures=failures,
+        lost=tuple(i for i, parsed in enumerate(parsed_answers) if _score(parsed) is None),
         undetermined=undetermined,
         inconclusive=_why_inconclusive(parsed_answers, failures, undetermined),
     )
 
 
 def _score(parsed: ParsedAnswer[float]) -> float | None:
-    if not parsed.answered:
-        return None
-    return 1.0 if parsed.slots[0] is None else parsed.slots[0]
+    return parsed.slots[0] if parsed.answered else None
 
 
 def _why(parsed: ParsedAnswer[float]) -> str | None:
+    if parsed.undetermined:
+        return "the judge could not say whether it is so"
     score = _score(parsed)
     if score is None:
         return None
-    if parsed.undetermined:
-        return "the judge could not say whether it is so"
     return f"the judge, asked directly, {'denied' if score > 0.5 else 'affirmed'} it"
 
 
@@ -148,8 +148,7 @@ def _why_inconclusive(
     lost = sum(not parsed.answered for parsed in parsed_answers)
     if lost * 2 > len(parsed_answers):
         return f"{lost} of {len(parsed_answers)} questions failed ({tally(failures)})"
-    # As published, an unreadable answer counts as hallucination; but a judge that refuses most of
-    # the questions has said nothing about the response.
+    # A judge that refuses most of the questions has said nothing about the response.
     if undetermined * 2 > len(parsed_answers):
         return f"{undetermined} of {len(parsed_answers)} judge answers were neither yes nor no"
     return None

@@ -697,6 +697,9 @@ def _why_inconclusive(
     failures: tuple[str, ...],
 ) -> str | None:
     unread = created.slots.count(None)
+    if not unread and not graded:
+        sentences = len(created.slots)
+        return f"there is nothing to blank in {sentences} of {sentences} sentences"
     if unread and not graded:
         return f"the blanks of {unread} of {len(created.slots)} sentences could not be read"
     wanted = count * (len(graded) + unread)
