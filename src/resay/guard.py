@@ -206,13 +206,13 @@ def _texts(name: str, texts: Iterable[str] | None) -> tuple[str, ...]:
     Raises:
         ConfigurationError: It is a single string, no iterable, or one of its items is no string.
     """
-    given: object = texts
+    given = cast("object", texts)
     if given is None:
         return ()
     if isinstance(given, (str, bytes)):
         raise ConfigurationError(f"{name} must be a list of strings, not one string")
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        kind = type(cast("object", given)).__name__
+        kind = type(given).__name__
         raise ConfigurationError(f"{name} must be a list of strings, not of type {kind}")
     items = tuple(cast("Iterable[object]", given))
     for item in items:

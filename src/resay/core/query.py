@@ -180,7 +180,7 @@ class Query:
             if not question.strip():
                 raise ConfigurationError(f"the question is empty: {question!r}; pass a text")
             return cls(({"role": "user", "content": question},), model, params, entity, tenant)
-        given: object = question
+        given = cast("object", question)
         if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
             kind = type(question).__name__
             raise ConfigurationError(
