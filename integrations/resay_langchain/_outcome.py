@@ -45,11 +45,29 @@ def completion_of(output: object) -> Completion:
     """Return an output as a `Completion`, with the output itself in `raw`."""
     return Completion(
         text_of(output),
+        finish_reason_in(output),
         logprobs=_logprobs(output),
         raw=output,
         calls=_calls(output),
         unread=_unread(output),
     )
+
+
+def finish_reason_in(output: object) -> str | None:
+    """Return why the model stopped, wherever its class of chat model says so."""
+    metadata = output.response_metadata if isinstance(output, BaseMessage) else {}
+    details: object = metadata.get("incomplete_details")
+    if isinstance(details, dict):
+        metadata = {**metadata, "reason": cast("dict[str, Any]", details).get("reason")}
+    for name in ("reason", *_FINISH_REASONS):
+        reason = metadata.get(name)
+        if isinstance(reason, str) and reason:
+            return reason
+    return None
+
+
+# As OpenAI's, Anthropic's, Ollama's and Bedrock's classes of chat models call them.
+_FINISH_REASONS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
 
 
 def _unread(output: object) -> str | None:
@@ -93,6 +111,7 @@ def chunk_of(message: Any) -> Chunk:
         calls = _calls(message)
     return Chunk(
         text_of(message),
+        finish_reason_in(message),
         logprobs=_logprobs(message),
         raw=message,
         calls=calls,

@@ -72,9 +72,14 @@ def calls_in(response: object) -> tuple[ToolCall, ...]:
 
 
 def finish_reason_in(response: object) -> str | None:
-    """Return why the model stopped, if the provider's object says so as OpenAI's does."""
-    reason = field_of(_choice_in(response), "finish_reason")
-    return reason if isinstance(reason, str) else None
+    """Return why the model stopped, if the provider's object says so.
+
+    As OpenAI's, Anthropic's and Ollama's do.
+    """
+    raw = field_of(response, "raw")
+    reasons = [field_of(_choice_in(response), "finish_reason")]
+    reasons += [field_of(raw, name) for name in ("stop_reason", "done_reason")]
+    return next((reason for reason in reasons if isinstance(reason, str) and reason), None)
 
 
 def logprobs_in(response: object) -> tuple[TokenLogprob, ...]:

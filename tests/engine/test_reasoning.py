@@ -3,88 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import Any
 
-import anyio.lowlevel
 import pytest
 
-from resay import Answer, Guard, Part, Query, Verdict
-from resay.providers import Chunk, Completion, Completions
+from resay import Guard, Query, Verdict
+from support.writing import MODES, QUESTION, Mode, Server, ask, policy, read
 
 pytestmark = pytest.mark.anyio
 
-QUESTION = "When did the bridge open?"
 RIGHT, WRONG = "The bridge opened in 1932.", "The bridge opened in 1950."
 DRAFT = "Opened in 1950? Others say 1932. Then it is so."
 ENDINGS = ("In all, so it is.", "That is known.", "It was spring.", "So they say.")
 SAMPLES = [f"<think>{DRAFT}</think> {RIGHT} {ending}" for ending in ENDINGS]
 UNOPENED = [f"{DRAFT}\n</think>\n\n{RIGHT} {ending}" for ending in ENDINGS]
-Mode = Literal["hold", "after", "buffer"]
-MODES: Sequence[Mode] = ("hold", "after", "buffer")
 BLOCK: dict[str, Any] = {
     "action": {"do": "block", "message": "Withheld."},
     "on_error": "block",
     "unscored": "block",
 }
-
-
-class Server:
-    """Writes a response in pieces, and samples."""
-
-    def __init__(
-        self,
-        response: str,
-        samples: Sequence[str] = SAMPLES,
-        *,
-        size: int = 7,
-        finish_reason: str = "stop",
-    ) -> None:
-        self.response = response
-        self.samples = samples
-        self.size = size
-        self.finish_reason = finish_reason
-
-    async def takes_n(self, query: Query) -> bool:
-        return False
-
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        await anyio.lowlevel.checkpoint()
-        # Samples never inherit the seed.
-        if query.params.get("seed"):
-            return Completions((Completion(self.response, self.finish_reason),))
-        return Completions((Completion(self.samples[query.index % len(self.samples)], "stop"),))
-
-    @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        yield self._chunks()
-
-    async def _chunks(self) -> AsyncGenerator[Chunk]:
-        for start in range(0, len(self.response), self.size):
-            await anyio.lowlevel.checkpoint()
-            yield Chunk(self.response[start : start + self.size])
-        yield Chunk("", self.finish_reason)
-
-
-def policy(method: str = "facts", **settings: Any) -> dict[str, Any]:
-    return {
-        "chain": [{"method": method}],
-        "sampling": {"max": 4, "min": 2},
-        "cache": {"store": "none"},
-        **settings,
-    }
-
-
-async def ask(server: Server, **settings: Any) -> Answer:
-    return await Guard(policy(**settings), provider=server).aask(QUESTION, seed=1)
-
-
-async def read(server: Server, mode: Mode, **settings: Any) -> tuple[list[Part], Answer]:
-    guard = Guard(policy(**settings), provider=server)
-    async with guard.astream(QUESTION, mode=mode, seed=1) as stream:
-        parts = [part async for part in stream]
-    return parts, stream.answer
 
 
 def assert_offsets(verdict: Verdict, text: str) -> None:
@@ -120,14 +57,14 @@ async def test_reasoning_of_samples_is_no_evidence(method: str, samples: list[st
     with_reasoning = await ask(Server(WRONG, samples), method=method)
     without = await ask(Server(WRONG, bare), method=method)
     assert with_reasoning.verdict.score == without.verdict.score
-    given = await Guard(policy(method), provider=Server("")).acheck(
+    given = await Guard(policy(method), provider=Server("", SAMPLES)).acheck(
         WRONG, question=QUESTION, samples=samples
     )
     assert given.score == without.verdict.score
 
 
 async def test_an_invention_that_only_the_reasoning_of_samples_has_is_flagged() -> None:
-    assert (await ask(Server(WRONG))).verdict.flagged
+    assert (await ask(Server(WRONG, SAMPLES))).verdict.flagged
 
 
 async def test_samples_that_are_only_reasoning_are_none() -> None:
@@ -143,16 +80,16 @@ async def test_samples_that_are_only_reasoning_are_none() -> None:
 @pytest.mark.parametrize("is_right", [True, False])
 async def test_only_the_answer_is_scored(form: str, is_right: bool) -> None:
     response = form.format(RIGHT if is_right else WRONG)
-    answer = await ask(Server(response))
+    answer = await ask(Server(response, SAMPLES))
     verdict = answer.verdict
-    bare = await ask(Server(RIGHT if is_right else WRONG))
+    bare = await ask(Server(RIGHT if is_right else WRONG, SAMPLES))
     assert answer.text == answer.response == response
     assert (verdict.decision, verdict.score) == (bare.verdict.decision, bare.verdict.score)
     assert [s.text for s in verdict.sentences] == [RIGHT if is_right else WRONG]
     assert_offsets(verdict, response)
     assert DRAFT in reasoning_in(verdict)[0]
     assert "not scored" not in verdict.reason
-    checked = await Guard(policy(), provider=Server("")).acheck(
+    checked = await Guard(policy(), provider=Server("", SAMPLES)).acheck(
         response, question=QUESTION, samples=SAMPLES
     )
     assert (checked.decision, checked.sentences) == (verdict.decision, verdict.sentences)
@@ -165,8 +102,8 @@ async def test_a_stream_gives_the_text_and_the_verdict_of_the_whole(
     form: str, mode: Mode, size: int
 ) -> None:
     response = form.format(f"{RIGHT} It has 31415 lamps. {WRONG}")
-    whole = await ask(Server(response))
-    parts, answer = await read(Server(response, size=size), mode)
+    whole = await ask(Server(response, SAMPLES))
+    parts, answer = await read(Server(response, SAMPLES, size=size), mode)
     assert "".join(part.text for part in parts) == answer.text == response
     assert [s.text for s in answer.verdict.sentences] == [s.text for s in whole.verdict.sentences]
     assert answer.verdict.unscored == whole.verdict.unscored
@@ -179,7 +116,7 @@ async def test_a_stream_gives_the_text_and_the_verdict_of_the_whole(
 
 async def test_held_reasoning_is_shown_before_the_answer_where_nothing_is_withheld() -> None:
     response = RESPONSES["tag"].format(f"{RIGHT} It is grey.")
-    parts, _ = await read(Server(response, size=10), "hold")
+    parts, _ = await read(Server(response, SAMPLES, size=10), "hold")
     first = next(i for i, part in enumerate(parts) if part.sentences)
     assert first > 2
     assert "".join(part.text for part in parts[:first]) == response[: response.index(RIGHT)]
@@ -207,7 +144,7 @@ async def test_what_is_withheld_is_not_shown_by_its_reasoning(
 
 
 async def test_a_notice_is_not_hidden_inside_reasoning() -> None:
-    parts, answer = await read(Server(f"<think>{DRAFT}"), "after", **BLOCK)
+    parts, answer = await read(Server(f"<think>{DRAFT}", SAMPLES), "after", **BLOCK)
     assert answer.blocked
     assert parts[-1].notice
     assert "".join(part.text for part in parts) == f"<think>{DRAFT}</think>\n\nWithheld."
@@ -216,11 +153,14 @@ async def test_a_notice_is_not_hidden_inside_reasoning() -> None:
 @pytest.mark.parametrize("mode", MODES)
 async def test_nothing_but_reasoning_is_no_answer(mode: Mode) -> None:
     response = f"<think>{RIGHT} {WRONG}"
-    server = Server(response, finish_reason="length")
+    server = Server(response, SAMPLES, finish_reason="length")
     parts, answer = await read(server, mode)
     assert "".join(part.text for part in parts) == response
     assert answer.verdict.decision == "inconclusive"
-    assert answer.verdict.reason == ("the text ends inside the model's reasoning, before an answer")
+    assert answer.verdict.reason == (
+        "the text ends inside the model's reasoning, before an answer;"
+        " the answer was cut off (length)"
+    )
     assert reasoning_in(answer.verdict) == [response]
     _, strict = await read(server, mode, **BLOCK)
     assert strict.blocked
@@ -229,7 +169,7 @@ async def test_nothing_but_reasoning_is_no_answer(mode: Mode) -> None:
 async def test_reasoning_between_the_parts_of_an_answer_is_not_scored() -> None:
     response = f"<think>Hm.</think>{RIGHT}\n<think>{WRONG}</think>\nIn all, so it is."
     for size in (2, 9, 1000):
-        parts, answer = await read(Server(response, size=size), "hold")
+        parts, answer = await read(Server(response, SAMPLES, size=size), "hold")
         assert "".join(part.text for part in parts) == response
         assert not answer.flagged
         assert len(reasoning_in(answer.verdict)) == 2
@@ -247,7 +187,7 @@ async def test_reasoning_between_the_parts_of_an_answer_is_not_scored() -> None:
 )
 @pytest.mark.parametrize("mode", MODES)
 async def test_an_answer_that_speaks_of_the_marks_is_scored(response: str, mode: Mode) -> None:
-    _, answer = await read(Server(response), mode)
+    _, answer = await read(Server(response, SAMPLES), mode)
     assert WRONG in [sentence.text for sentence in answer.verdict.flagged_sentences]
 
 

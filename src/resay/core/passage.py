@@ -204,6 +204,24 @@ class Passage:
         """
         return replace(self, sentences=tuple(sentences))
 
+    @property
+    def breaks_off(self) -> bool:
+        """Whether the text ends inside its last sentence, if it was cut off there."""
+        if not self.sentences:
+            return False
+        last = self.sentences[-1]
+        is_last = _ALNUM.search(self.text, last.end) is None
+        return is_last and _WHOLE_END.search(self.text, last.start) is None
+
+    def without_cut_end(self) -> Passage:
+        """Return the passage of a text that was cut off, without the sentence it breaks off in.
+
+        What the rest of that sentence would have said is unknown. An only sentence stays.
+        """
+        if not self.breaks_off or len(self.sentences) == 1:
+            return self
+        return self.only(range(len(self.sentences) - 1))
+
     def unscored(self, start: int = 0) -> tuple[Piece, ...]:
         """Return the parts of the text that are in none of its sentences.
 
@@ -220,6 +238,32 @@ class Passage:
         sentence = bisect_right(self.sentences, start, key=lambda sentence: sentence.end)
         pieces, sentences = islice(self.pieces, first, None), self.sentences[sentence:]
         return tuple(outside(pieces, sentences, start))
+
+
+_LAST_WORD = re.compile(r"[^\W_]{2,}\Z")
+_FEW_WORDS = 3
+
+
+def last_word(text: str) -> str:
+    """Return the word that a text ends in, if it ends in one of several letters; else nothing."""
+    match = _LAST_WORD.search(text)
+    return match.group() if match else ""
+
+
+def whole_part(text: str) -> str:
+    """Return a text that was cut off, without the sentence it breaks off in.
+
+    Of an only sentence all but the last word is returned, and of a few words all.
+    """
+    passage = Passage.of(text)
+    if not passage.breaks_off:
+        return text
+    if len(passage.sentences) > 1:
+        return text[: passage.sentences[-1].start].rstrip()
+    words = text.split()
+    if len(words) <= _FEW_WORDS or not last_word(text):
+        return text
+    return text[: text.rindex(words[-1])].rstrip()
 
 
 def outside(pieces: Iterable[Piece], sentences: Sequence[Sentence], start: int) -> Iterator[Piece]:
@@ -674,6 +718,8 @@ _BOUNDARY = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+# The end of a line, and of a sentence with what closes after it.
+_WHOLE_END = re.compile(rf"(?:[{_STOPS}][\"'”’»)\]}}*_`|]*\s*|[{_BREAKS}]\s*)\Z")
 _POSSIBLE_BOUNDARY = re.compile(rf"[{_STOPS}{_BREAKS}]|{_OTHER_STOP}")
 _MAX_LOOKAHEAD = 200
 _MAX_LOOKBEHIND = 17

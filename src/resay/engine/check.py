@@ -15,7 +15,7 @@ from resay._internal._version import __version__
 from resay._internal.event_loops import compute, task_group
 from resay.core.claims import Rules
 from resay.core.logprobs import TokenLogprob
-from resay.core.passage import Passage
+from resay.core.passage import Passage, last_word
 from resay.core.query import Query
 from resay.core.reasoning import SplitText, without_reasoning
 from resay.core.references import Reference, references_in, without_references
@@ -47,6 +47,7 @@ from resay.scorers.structured import (
     Comparable,
     comparable_text,
     object_with_words,
+    parse_object,
     passage_of,
 )
 from resay.scorers.tools import comparable_calls, passage_of_calls
@@ -376,25 +377,21 @@ class Check:
             The verdict, with the check's usage and elapsed time.
         """
         split = await split_off_loop(completion.text)
-        verdict = self._mark_unread(
-            completion, await self._run(answer_of(completion, split), split)
-        )
+        verdict = await self._run(answer_of(completion, split), split)
+        verdict = self._mark_cut(completion, self._mark_unread(completion, verdict))
         return self.with_totals(placed(verdict, split))
 
     async def _run(self, completion: Completion, split: SplitText) -> Verdict:
-        if self._query is not None and self._query.unchecked:
-            return Verdict("skipped", None, self._query.unchecked)
-        if self._query is not None and self._query.wants_object:
-            return await self._run_fields(completion, self._query)
+        query = self._query
+        if query is not None and query.unchecked:
+            return Verdict("skipped", None, query.unchecked)
+        if query is not None and query.wants_object:
+            return await self._run_fields(completion, query)
         if completion.calls:
             return await self._run_calls(completion)
-        if not completion.text.strip() and not split.reasoning:
-            return Verdict("skipped", None, "the answer contains no words")
-        early = self.early_skip_reason()
-        if early:
-            return Verdict("skipped", None, early)
-        if split.is_unanswered:
-            return Verdict("inconclusive", None, unanswered_reason(split))
+        without_answer = self._without_answer(completion, split)
+        if without_answer is not None:
+            return without_answer
         parse = partial(Passage.of, completion.text, splitter=self._policy.splitter)
         passage = None
         with anyio.CancelScope(deadline=self.deadline):
@@ -405,13 +402,51 @@ class Check:
         if skipped:
             tell = partial(skipped_verdict, skipped, passage)
             return await compute(tell, chars=len(completion.text))
+        if completion.was_cut:
+            passage = self.cut_end(passage)
         evidence = self._evidence_with(completion)
         unrepeatable = self._query.unrepeatable if self._query is not None else None
         if unrepeatable and not evidence.sources and self._chain.needing("samples"):
             return Verdict("skipped", None, unrepeatable)
         state = await self._chain.initial_state(passage, evidence, self.deadline)
+        if completion.was_cut:
+            end = len(passage.text)
+            state.names = [(name, result) for name, result in state.names if name.end < end]
         self.raise_limits(len(state.claims), completion.references)
         return await self._chain.check(state, evidence, self.deadline, self._budget)
+
+    def _without_answer(self, completion: Completion, split: SplitText) -> Verdict | None:
+        """Return the verdict on a response with nothing to check, or None."""
+        if not completion.text.strip() and not split.reasoning:
+            return Verdict("skipped", None, "the answer contains no words")
+        early = self.early_skip_reason()
+        if early:
+            return Verdict("skipped", None, early)
+        if split.is_unanswered:
+            return Verdict("inconclusive", None, unanswered_reason(split))
+        return None
+
+    def cut_end(self, passage: Passage) -> Passage:
+        """Return the passage of a response that was cut off, without what is not known to be whole.
+
+        The sentence it breaks off in is not scored. If it is the only one, its last word is
+        compared by its beginning.
+
+        Args:
+            passage: The response.
+        """
+        word = last_word(passage.text) if passage.breaks_off else ""
+        if word and len(passage.sentences) == 1:
+            self._evidence.samples.cut_words(word)
+            self._evidence.second.cut_words(word)
+        return passage.without_cut_end()
+
+    def _mark_cut(self, completion: Completion, verdict: Verdict) -> Verdict:
+        """Say in the reason of a decision that the answer was cut off."""
+        if not completion.was_cut or verdict.skipped:
+            return verdict
+        reason = f"{verdict.reason}; the answer was cut off ({completion.finish_reason})"
+        return replace(verdict, reason=reason)
 
     def _mark_unread(self, completion: Completion, verdict: Verdict) -> Verdict:
         """Make a consistent verdict inconclusive if part of the answer was not read."""
@@ -449,6 +484,9 @@ class Check:
         skipped = self.early_skip_reason() or query.unrepeatable
         if skipped:
             return Verdict("skipped", None, skipped)
+        last = completion.calls[-1].arguments.strip()
+        if completion.was_cut and last and parse_object(last) is None:
+            return Verdict("inconclusive", None, "the answer ends inside a tool call")
         passage, texts = None, [call.arguments for call in completion.calls]
         with anyio.CancelScope(deadline=self.deadline):
             read = partial(passage_of_calls, completion.calls)
@@ -482,7 +520,8 @@ class Check:
         evidence = self._evidence_with(answer_of(completion, split))
         self.raise_limits(len(state.claims), completion.references)
         verdict = await self._chain.finish(state, evidence, self.deadline, self._budget)
-        return self.with_totals(placed(self._mark_unread(completion, verdict), split))
+        verdict = self._mark_cut(completion, self._mark_unread(completion, verdict))
+        return self.with_totals(placed(verdict, split))
 
     async def conclude(self, state: RunState, split: SplitText) -> Verdict:
         """Decide from the results so far, without any further work.

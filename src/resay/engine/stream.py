@@ -322,6 +322,8 @@ class StreamGate:
                     await anyio.lowlevel.checkpoint()
             await self._feed(self._reader.finish(), sender, parts)
             settled = await self._growing.afinish()
+            if self._gathered.completion.was_cut:
+                settled = self._without_cut_end(settled)
             if self._reader.split.is_unanswered or not await self._is_worth_checking(settled):
                 return None
             last = self._waiting.pop()
@@ -355,6 +357,17 @@ class StreamGate:
         if settled is not None and await self._is_worth_checking(settled):
             await self._hold(sender)
 
+    def _without_cut_end(self, settled: FinalText) -> FinalText:
+        """Return the end of an answer that was cut off, without what is not known to be whole."""
+        passage = self._check.cut_end(settled.passage)
+        count = len(passage.sentences)
+        return replace(
+            settled,
+            passage=passage,
+            sentences=tuple(index for index in settled.sentences if index < count),
+            changed=tuple(index for index in settled.changed if index < count),
+        )
+
     def _show_reasoning(self, parts: MemoryObjectSendStream[Part]) -> None:
         """Send the reasoning before the answer, as far as it was not sent yet."""
         start = self._reader.start
@@ -386,7 +399,7 @@ class StreamGate:
         is_all = is_end and not self._states and is_single_sentence(settled.passage)
         states = [RunState.of(p, self._rules.read(p.sentences[0], 0, alone=is_all)) for p in alone]
         before = tuple(self._names)
-        names = self._names_in(settled)
+        names = self._names_in(settled, is_end=is_end)
         held = _HeldText(settled, states, len(states) + bool(names), self._restarts)
         for state in states:
             sentence = state.passage.sentences[0]
@@ -403,7 +416,7 @@ class StreamGate:
             held.scored.set()
         return held
 
-    def _names_in(self, settled: FinalText) -> tuple[NameClaim, ...]:
+    def _names_in(self, settled: FinalText, *, is_end: bool) -> tuple[NameClaim, ...]:
         """Find the names in code that became final."""
         if self._finder is None:
             return ()
@@ -412,6 +425,9 @@ class StreamGate:
         placed = zip(settled.sentences, sentences, strict=True)
         code = code_in(placed, passage.unscored(settled.start))
         names = self._finder.read(code)
+        if is_end and self._gathered.completion.was_cut:
+            end = len(passage.text)
+            names = tuple(name for name in names if name.end < end)
         self._names += names
         return names
 

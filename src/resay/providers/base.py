@@ -40,7 +40,15 @@ _GATHERING = 10
 _BYTES_PER_TOKEN = 4
 # Reasons to stop that mean that the text is not complete, as the providers' APIs and litellm say.
 _CUT_SHORT = frozenset(
-    {"incomplete", "length", "max_length", "max_output_tokens", "max_tokens", "model_length"}
+    {
+        "content_filter",
+        "incomplete",
+        "length",
+        "max_length",
+        "max_output_tokens",
+        "max_tokens",
+        "model_length",
+    }
     | {"model_context_window_exceeded", "context_length_exceeded", "error_length", "limit"}
 )
 _NEW_WORDS = "the end of the stream has words that did not come before"

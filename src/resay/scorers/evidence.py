@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -106,6 +107,7 @@ class Samples:
         self._derived: dict[object, tuple[int, object]] = {}
         self._deriving = anyio.Lock()
         self._differ = False
+        self._cut: re.Pattern[str] | None = None
         self.chars = 0
         self.runs = CachedTokenizer()
         self.add(texts)
@@ -115,7 +117,24 @@ class Samples:
         for text in texts:
             self._add(text)
 
+    def cut_words(self, beginning: str) -> None:
+        """Cut words with this beginning after it, in existing samples and in those to come.
+
+        The response ends in the beginning of a word; what its samples say there is no other word.
+
+        Args:
+            beginning: The beginning, at least two letters or digits.
+        """
+        self._cut = re.compile(rf"(?<![^\W_])({re.escape(beginning)})[^\W_]+")
+        items = self._items
+        self._items, self._differ, self.chars = [], False, 0
+        self._derived.clear()
+        for sample in items:
+            self._add(sample.text, sample.logprobs)
+
     def _add(self, text: str, logprobs: tuple[TokenLogprob, ...] = ()) -> None:
+        if self._cut is not None:
+            text = self._cut.sub(r"\1", text)
         # An empty text (a tool call, a filtered answer) says nothing about the passage.
         if text and not text.isspace():
             self._differ = self._differ or (bool(self._items) and text != self._items[0].text)

@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.normalization import normalized
-from resay.core.passage import SEPARATOR, Passage
+from resay.core.passage import SEPARATOR, Passage, whole_part
 from resay.core.query import Query
 from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import Contradiction
@@ -185,7 +185,8 @@ class Comparable(Layer):
         """Ask, and reduce the answers to the text to compare."""
         answers = await self.inner.complete(query, n=n)
         texts = [t for a in answers.items for t in (a.text, *(c.arguments for c in a.calls))]
-        chars = PARSING * sum(map(len, texts)) if self._parses_objects else 0
+        parses = self._parses_objects or any(item.was_cut for item in answers.items)
+        chars = PARSING * sum(map(len, texts)) if parses else 0
         items = await compute(partial(self._converted, answers.items), chars=chars)
         return Completions(items, answers.usage, answers.failures)
 
@@ -201,14 +202,16 @@ def comparable_text(completion: Completion, query: Query) -> str:
     """Return the text of a sample to compare; empty if there is none.
 
     If the query wants an object, it is the object, one line for each field; if the query wants
-    prose, a sample that calls tools instead has none.
+    prose, a sample that calls tools instead has none, and one that was cut off ends with its last
+    whole sentence.
 
     Args:
         completion: The sample.
         query: The query it answers.
     """
     if not query.wants_object:
-        return "" if completion.calls else completion.text
+        text = "" if completion.calls else completion.text
+        return whole_part(text) if completion.was_cut else text
     found = object_in(completion, query)
     return "" if found is None else rendered(found)
 
