@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import sys
@@ -7,8 +8,10 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import certifi
 import pytest
+from anyio._backends._asyncio import AsyncIOBackend
 from hypothesis import HealthCheck, settings
 from tenacity import wait_random_exponential
 
@@ -97,6 +100,26 @@ def no_backoff_between_retries() -> Iterator[None]:
     """Retry at once, unless the server asks for a delay: the random ones only take time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wait_random_exponential, "__call__", lambda *_: 0.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def prompt_waits_for_other_tasks() -> Iterator[None]:
+    """Look every millisecond whether all other tasks wait; anyio sleeps for a tenth of a second."""
+
+    def is_busy(task: asyncio.Task[Any]) -> bool:
+        waited_for = task._fut_waiter  # as anyio does
+        return waited_for is None or waited_for.done()
+
+    async def wait_all_tasks_blocked(_: type[AsyncIOBackend]) -> None:
+        await anyio.lowlevel.checkpoint()
+        this = asyncio.current_task()
+        while any(is_busy(task) for task in asyncio.all_tasks() if task is not this):
+            await asyncio.sleep(0.001)  # noqa: ASYNC110 - tasks tell nobody that they wait
+
+    with pytest.MonkeyPatch.context() as patch:
+        method = classmethod(wait_all_tasks_blocked)
+        patch.setattr(AsyncIOBackend, "wait_all_tasks_blocked", method)
         yield
 
 
