@@ -563,3 +563,74 @@ async def test_what_a_judge_quotes_against_a_claim_is_what_contradicts_it() -> N
     (found,) = (await Guard(JUDGED, provider=model).aask(RAG)).verdict.claims
     assert found.contradicted_by is not None
     assert found.contradicted_by.text == "The Garmo bridge opened in 1932."
+
+
+MARKS = [
+    *("[1]", "[doc1]", "【4:0†source】", "[^1]", "(Document 1)", "(handbook.pdf, p. 12)"),
+    *("(Moor, 2019)", "[1, 2]", "[1][2]", "(source: handbook.pdf)"),
+]
+
+
+@pytest.mark.parametrize("mark", MARKS)
+async def test_a_citation_mark_is_no_part_of_what_the_judge_is_asked(mark: str) -> None:
+    judge = Judge([said(1, (1,))])
+    claim = f"{OPENED.rstrip('.')} {mark}."
+    assert (await scored([claim], judge)).sentences == (0.0,)
+    (prompt,) = (messages[0]["content"] for messages in judge.asked)
+    assert f"1. {OPENED.rstrip('.')} ." in prompt or f"1. {OPENED}" in prompt
+    assert mark not in prompt
+
+
+@pytest.mark.parametrize("by", ["judge", "words"])
+async def test_a_list_of_sources_claims_nothing(by: str) -> None:
+    text = "The bridge opened in 1932.\n\nSources:\n- handbook.pdf\n- Moor, 2019, page 12"
+    policy = {"chain": [{"method": "references", "by": by}], "cache": {"store": "none"}}
+    judge = Judge([said(1, (1,))])
+    guard = Guard(policy, provider=judge, model="m")
+    verdict = await guard.acheck(
+        text, question="When did it open?", references=["The bridge opened in 1932."]
+    )
+    assert (verdict.decision, verdict.score) == ("consistent", 0.0)
+
+
+LINKED = Reference("See https://example.com/a?x=1&y=2 for more.", url="https://example.com/b")
+
+
+@pytest.mark.parametrize(
+    ("link", "exists"),
+    [
+        ("http://www.example.com/a/?y=2&x=1#top", True),
+        ("https://EXAMPLE.com/b/", True),
+        ("https://example.com/a", False),
+        ("https://example.com/bc", False),
+        ("https://example.com/", False),
+    ],
+)
+async def test_a_link_is_the_documents_own_however_it_is_written(link: str, exists: bool) -> None:
+    evidence = Evidence(sources=(LINKED,), judge_provider=Judge([said(1, (1,))]))
+    scores = await References().score(Passage.from_sentences([f"It is at {link}."]), evidence)
+    assert scores.sentences == ((0.0,) if exists else (1.0,))
+
+
+@pytest.mark.parametrize(
+    ("mark", "score"),
+    [
+        ("(handbook.pdf, p. 12)", 0.0),
+        ("(bakery.pdf, p. 12)", 1.0),
+        ("(other.pdf, p. 12)", 0.0),
+        ("[doc1]", 0.0),
+        ("[doc2]", 1.0),
+        ("(Document 2)", 1.0),
+        ("[9]", 1.0),
+    ],
+)
+async def test_what_a_mark_points_at_is_checked_where_it_can_be_resolved(
+    mark: str, score: float
+) -> None:
+    documents = (
+        Reference("The bridge opened in 1932.", label="1", title="handbook.pdf"),
+        Reference("The bakery sells bread.", label="2", id="bakery.pdf"),
+    )
+    evidence = Evidence(sources=documents, judge_provider=Judge([said(1, (1,))]))
+    passage = Passage.from_sentences([f"The bridge opened in 1932 {mark}."])
+    assert (await References().score(passage, evidence)).sentences == (score,)

@@ -38,6 +38,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.event_loops import compute
+from resay.core.citations import MarkKind, citation_marks
+from resay.core.links import addresses_in, links_in, normal_link
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import negations
@@ -88,8 +90,6 @@ _AGAIN = (
     "Answer with JSON and nothing else, one object for each claim, and quote only what stands in a"
     ' document: [{"claim": 1, "supported_by": [2], "contradicted_by": [], "quote": ""}]'
 )
-_CITED = re.compile(r"\[(\w{1,12}(?:\s?[,;]\s?\w{1,12}){0,9})\]")
-_LINK = re.compile(r"https?://[^\s<>()\[\]\"'“”«»]{3,400}")
 _NAME = re.compile(r"[^\W\d_][\w’'-]*")
 # Runs of capitalised words, possibly with numbers.
 _RUN = re.compile(r"(?<!\w)[^\W\d_a-z][\w’-]*(?:[ \u00a0](?:[^\W\d_a-z][\w’-]*|\d[\w’-]*))*")
@@ -98,6 +98,7 @@ _ARTICLE = re.compile(
     r"|When|What|Who|Which|Where|How|Is|Are|Was|Does|Did|Do|In|On|It|Its|This|That)(?:\s+|$)"
 )
 _DIGITS = re.compile(r"\d+")
+_DIGITS_AT_END = re.compile(r"(?<![\d:.])\d{1,6}$")
 _CHUNK = 1_200
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 # References up to this length are compared as a whole.
@@ -179,7 +180,15 @@ class References:
     async def _by_judge(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
-        config, claims = self.config, [_without_citations(s) for s in passage.sentences]
+        config, sources = self.config, _naming_sources(passage)
+        asked = [i for i in range(len(passage.sentences)) if i not in sources]
+        if not asked:
+            return Scores(
+                sentences=(None,) * len(passage.sentences),
+                why=("it only names sources",) * len(passage.sentences),
+                lost=(),
+            )
+        claims = [_without_citations(passage.sentences[i]) for i in asked]
         query = evidence.user_query or evidence.query
         wanted = [*claims, query.question if query else ""]
         chars = sum(len(reference.text) for reference in references)
@@ -197,12 +206,18 @@ class References:
             parse,
             _AGAIN if config.restate else None,
         )
-        found = [self._scored(verdict, references) for verdict in parsed.slots]
+        slots = dict(zip(asked, parsed.slots, strict=True))
+        found = [
+            (None, "it only names sources", ())
+            if i in sources
+            else self._scored(slots[i], references)
+            for i in range(len(passage.sentences))
+        ]
         scores = [score for score, _, _ in found]
         why = [reason for _, reason, _ in found]
         grounds = [of_claim for _, _, of_claim in found]
         _check_citations(passage, references, evidence, scores, why, grounds)
-        unread = tuple(i for i, verdict in enumerate(parsed.slots) if verdict is None)
+        unread = tuple(i for i in asked if slots[i] is None)
         return Scores(
             sentences=tuple(scores),
             columns=_columns(grounds, len(references)),
@@ -482,9 +497,25 @@ def _relevant_sentences(wanted: str, texts: Sequence[str]) -> list[str]:
     ]
 
 
+def _naming_sources(passage: Passage) -> frozenset[int]:
+    """Return the indexes of the sentences that are entries of a list of sources."""
+    marks = [mark for mark in citation_marks(passage.text) if mark.kind == "source"]
+    return frozenset(
+        i
+        for i, sentence in enumerate(passage.sentences)
+        if any(mark.start < sentence.end and sentence.start < mark.end for mark in marks)
+    )
+
+
 def _without_citations(claim: Sentence) -> str:
-    """Return a claim without its citation marks."""
-    return _CITED.sub("", claim.standalone).strip() or claim.standalone
+    """Return a claim without its citation marks, which are no part of what it says."""
+    pieces: list[str] = []
+    end = 0
+    for mark in citation_marks(claim.standalone):
+        pieces.append(claim.standalone[end : mark.start])
+        end = mark.end
+    bare = "".join([*pieces, claim.standalone[end:]]).strip()
+    return bare if any(map(str.isalnum, bare)) else claim.standalone
 
 
 def _score_bare_answers(
@@ -515,25 +546,67 @@ def _check_citations(
 ) -> None:
     """Check the citations and links of claims against the references; wrong ones score 1."""
     _check_attached(passage, references, evidence, scores, why, grounds)
-    labels = {reference.label: i for i, reference in enumerate(references) if reference.label}
     query = evidence.query
-    known = "\n".join(f"{reference.text}\n{reference.url or ''}" for reference in references)
-    conversation = query.conversation(1_000_000) if query else ""
+    known = set(addresses_in(query.conversation(1_000_000))) if query else set[str]()
+    for reference in references:
+        known |= addresses_in(reference.text)
+        if reference.url:
+            known.add(normal_link(reference.url))
     for i, claim in enumerate(passage.sentences):
-        for link in _LINK.findall(claim.text):
-            address = link.rstrip(".,;:!?*_`")
-            if address not in known and address not in conversation:
+        for link in links_in(claim.text):
+            if normal_link(link) not in known:
                 scores[i], why[i] = 1.0, "its link is in no reference"
-        cited = [name for match in _CITED.finditer(claim.text) for name in _names(match[1])]
-        if not labels or not cited or not all(name.isdigit() or name in labels for name in cited):
+        cited = [
+            (name, _cited_places(name, mark.kind, references))
+            for mark in citation_marks(claim.text)
+            for name in mark.names
+        ]
+        # A name that no document could have is the answer's own, such as that of a book.
+        if not cited or any(places is None for _, places in cited):
             continue
-        missing = [name for name in cited if name not in labels]
+        missing = [name for name, places in cited if not places]
         supporting = {g.reference for g in grounds[i] if g.supports}
         if missing:
             scores[i], why[i] = 1.0, f"it cites [{missing[0]}], which does not exist"
-        elif supporting and not supporting & {labels[name] for name in cited}:
+        elif supporting and not any(places and supporting & places for _, places in cited):
             others = _supporting(sorted(supporting))
-            scores[i], why[i] = 1.0, f"it cites [{cited[0]}], which does not support it; {others}"
+            scores[i], why[i] = (
+                1.0,
+                f"it cites [{cited[0][0]}], which does not support it; {others}",
+            )
+
+
+def _cited_places(
+    name: str, kind: MarkKind, references: Sequence[Reference]
+) -> frozenset[int] | None:
+    """Return the indexes of the references that a citation names; None if it cannot be resolved.
+
+    A number or label is resolved where the references have labels, and a title where one has it as
+    its title, its id or the end of its address.
+    """
+    named = name.casefold()
+    if kind == "title":
+        places = frozenset(
+            i for i, reference in enumerate(references) if named in _titles_of(reference)
+        )
+        return places or None
+    labels: dict[str, int] = {}
+    for i, reference in enumerate(references):
+        if reference.label:
+            labels[reference.label.casefold()] = i
+    if not labels or kind not in ("label", "number"):
+        return None
+    number = _DIGITS_AT_END.search(named)
+    for written in (named, number[0] if number else ""):
+        if written in labels:
+            return frozenset({labels[written]})
+    # Labels that are no numbers have nothing to do with a number in the answer.
+    return frozenset() if named.isdigit() else None
+
+
+def _titles_of(reference: Reference) -> set[str]:
+    names = [reference.title, reference.id, reference.url and reference.url.rsplit("/", 1)[-1]]
+    return {" ".join(name.casefold().split()) for name in names if name}
 
 
 def _check_attached(
@@ -597,10 +670,6 @@ def _cited_claims(passage: Passage, citation: Citation) -> list[int]:
         return spanned
     last = max((s.end for s in passage.sentences if s.start < max(start, 1)), default=None)
     return [i for i, s in enumerate(passage.sentences) if s.end == last]
-
-
-def _names(cited: str) -> list[str]:
-    return re.findall(r"\w+", cited)
 
 
 class _Subjects:

@@ -577,10 +577,7 @@ def _lines_in_json(data: Any, count: int) -> list[tuple[int, str]]:
         entries = cast("dict[Any, Any]", data)
         numbered = [(as_number(str(key)), value) for key, value in entries.items()]
         lines = [(n, v) for n, v in numbered if n is not None and isinstance(v, str)]
-        nested = [
-            v for v in cast("dict[Any, object]", data).values() if isinstance(v, (dict, list))
-        ]
-        inner = cast("Any", nested[0] if nested else None)
+        inner = next(iter(entries.values()), None)
         return lines or (_lines_in_json(inner, count) if len(entries) == 1 else [])
     items = cast("list[Any]", data) if isinstance(data, list) else []
     if len(items) == count and all(isinstance(item, str) for item in items):

@@ -1,0 +1,57 @@
+"""One form for the addresses of one page, which are written in several ways."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+_LINK = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”«»|\\^`{}]{3,400}", re.IGNORECASE)
+_BARE = re.compile(
+    r"(?<![\w@./-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24}"
+    r"(?![\w@-])(?:/[^\s<>()\[\]\"'“”«»|\\^`{}]{0,400})?",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"^https?://", re.IGNORECASE)
+_AROUND = ".,;:!?*_`~"
+_DEFAULT_PORT = re.compile(r":(?:80|443)$")
+
+
+def links_in(text: str) -> Iterator[str]:
+    """Yield the links in a text, as written.
+
+    Args:
+        text: The text.
+    """
+    for match in _LINK.finditer(text):
+        yield match[0].rstrip(_AROUND)
+
+
+def addresses_in(text: str) -> frozenset[str]:
+    """Return the normal forms of all links in a text, also of those without a scheme.
+
+    Args:
+        text: The text.
+    """
+    found = {normal_link(link) for link in links_in(text)}
+    found.update(normal_link(match[0].rstrip(_AROUND)) for match in _BARE.finditer(text))
+    return frozenset(found)
+
+
+def normal_link(link: str) -> str:
+    """Return the form in which links to the same page are equal.
+
+    Scheme, `www.`, the case of the host, a closing slash, the fragment, the order of the query's
+    fields and needless percent-encoding do not matter; path and query do.
+
+    Args:
+        link: A link.
+    """
+    address = _SCHEME.sub("", link.strip().rstrip(_AROUND))
+    address = address.partition("#")[0]
+    address, _, query = address.partition("?")
+    host, slash, path = address.partition("/")
+    host = _DEFAULT_PORT.sub("", host.casefold()).rstrip(".").removeprefix("www.")
+    path = unquote(f"{slash}{path}").rstrip("/")
+    fields = sorted(field for field in unquote(query).split("&") if field)
+    return f"{host}{path}{'?' if fields else ''}{'&'.join(fields)}"
