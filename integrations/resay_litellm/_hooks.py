@@ -663,7 +663,7 @@ class ResayGuardrail(CustomGuardrail):
         target = Target.of(data, response)
         # LiteLLM computes the cost of a stream while it is read.
         relay = Relay(self.resay_guard, form.api, to_the_end=True)
-        request = relay.read({**user_params(data), "model": target.model})
+        request = relay.read({**user_params(data), "model": target.model}, answered=True)
         return relay, request, upstream_of(form, target, request.body)
 
     def _record(self, data: dict[str, Any], told: Body, since: float) -> None:
@@ -762,7 +762,7 @@ class HallucinationCallback(CustomLogger):
         if field_of(call_type, "value") != "acompletion" or verdict_in(response) is not None:
             return None
         relay = Relay(self.resay_guard, CHAT.api)
-        request = relay.read(_asked(request_data, response))
+        request = relay.read(_asked(request_data, response), answered=True)
         target = Target(None, request.body["model"])
         body = CHAT.body(response)
         with marked():

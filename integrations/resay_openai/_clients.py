@@ -46,7 +46,7 @@ from resay.adapters.relaying import OWN_FIELD, Relay
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters
 from resay.core.verdict import HallucinationBlocked, OnVerdict
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, UncheckableError
 from resay.guard import Guard
 from resay.providers.apis import (
     CHAT_COMPLETIONS,
@@ -695,6 +695,18 @@ def _guarded_request(relays: Relays, request: Any) -> GuardedRequest | None:
     return None if body is None else (known[0], known[0].read(body))
 
 
+def _refusal(request: Any, error: UncheckableError) -> Any:
+    """Return the response to a request that the policy refuses."""
+    data = {
+        "message": str(error),
+        "type": "invalid_request_error",
+        "code": "uncheckable_request",
+        "param": error.field,
+    }
+    package: Any = package_of(type(request))
+    return package.Response(400, json={"error": data}, request=request)
+
+
 def _like(request: Any, body: Body) -> Any:
     """Return a request with another body."""
     headers = [(k, v) for k, v in request.headers.multi_items() if k.lower() not in _OWN]
@@ -732,7 +744,11 @@ def _guarded_kind(kind: type[Any], style: CallStyle) -> type[Any]:
 async def _guarded(
     style: CallStyle, send: Callable[..., Any], relays: Relays, request: Any, *, stream: bool
 ) -> Any:
-    guarded = _guarded_request(relays, request)
+    try:
+        guarded = _guarded_request(relays, request)
+    except UncheckableError as error:
+        # SDKs take an exception for a broken connection, and try again.
+        return _refusal(request, error)
     if guarded is None:
         return await style.call(send, request, stream=stream)
     response = await _answered_by(style, send, request, guarded)

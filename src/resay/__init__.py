@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         ResayError,
         ScorerError,
         StreamUnfinishedError,
+        UncheckableError,
     )
     from resay.guard import Guard
     from resay.policy import Policy
@@ -77,6 +78,7 @@ __all__ = [
     "StreamUnfinishedError",
     "SyncAnswerStream",
     "TokenLogprob",
+    "UncheckableError",
     "Unscored",
     "Usage",
     "Verdict",

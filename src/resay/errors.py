@@ -3,6 +3,7 @@
 ResayError
 ├── ConfigurationError         a setting, argument or combination that cannot work
 │   ├── PolicyError            an invalid policy file, with file and line
+│   ├── UncheckableError       a request whose answer could not be checked; the policy refuses it
 │   └── MissingDependencyError an extra that is not installed
 ├── ProviderError              a provider call failed
 │   ├── ProviderRefusedError   a refusal that a retry would not change (bad key, bad request)
@@ -34,6 +35,7 @@ __all__ = [
     "ResayError",
     "ScorerError",
     "StreamUnfinishedError",
+    "UncheckableError",
 ]
 
 
@@ -61,6 +63,26 @@ class PolicyError(ConfigurationError):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
+
+
+class UncheckableError(ConfigurationError):
+    """The answer to a request could not be checked, and the policy refuses such requests.
+
+    Nothing was sent. `uncheckable` in the policy decides.
+
+    Attributes:
+        field: The field of the request that makes it so; None if it is no single one.
+    """
+
+    is_failure: ClassVar[bool] = False
+
+    def __init__(self, reason: str, field: str | None = None) -> None:
+        remedy = "change the request" if field is None else f"omit or change {field!r}"
+        super().__init__(
+            f"the answer to this request could not be checked: {reason}; {remedy}, or set"
+            " `uncheckable` in the policy"
+        )
+        self.field = field
 
 
 class MissingDependencyError(ConfigurationError):

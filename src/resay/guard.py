@@ -125,7 +125,7 @@ class Requirements:
     def check_request(self, query: Query, sources: Sources, references: Sequence[str]) -> None:
         """Refuse a request that cannot be checked or that asks for more than one full answer."""
         self.check_live()
-        if query.unchecked is None:
+        if query.unchecked is None and query.uncheckable is None:
             self.check_question(query)
         if not sources.finds_references:
             self.check_references(references)
@@ -416,6 +416,16 @@ class Guard:
     def compares_documents(self) -> bool:
         """Whether answers are compared with documents in providers' own fields."""
         return self._chain.grounds and "documents" in self.policy.references.from_
+
+    @property
+    def checks_without_samples(self) -> bool:
+        """Whether some method of the chain needs no samples."""
+        return self._chain.without_samples is not None
+
+    @property
+    def finds_references(self) -> bool:
+        """Whether the application's own functions may find references for a request."""
+        return bool(self._chain.reference_functions)
 
     def decides_by_references(self, query: Query | None, references: Sequence[object]) -> bool:
         """Return whether a check can be decided by its references, without samples.

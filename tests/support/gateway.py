@@ -85,9 +85,20 @@ class Served:
 
 
 class Gateways:
-    """Starts gateways, and stops them at the end."""
+    """Starts gateways, and stops them at the end.
 
-    def __init__(self, folder: Path, upstream: str, stack: ExitStack) -> None:
+    Args:
+        folder: The folder of the policy files.
+        upstream: The address of the upstream.
+        stack: Stops the gateways.
+        reloads: Whether they notice when a policy file changes. If several gateways run at the same
+            time, the file of one is overwritten by the next.
+    """
+
+    def __init__(
+        self, folder: Path, upstream: str, stack: ExitStack, *, reloads: bool = True
+    ) -> None:
+        self._reloading = {} if reloads else {"reload_s": 86_400.0}
         self.folder = folder
         self.upstream = upstream
         self.stack = stack
@@ -111,7 +122,8 @@ class Gateways:
         """
         policies = {"default": self.policy(policy), **told.pop("policies", {})}
         upstream = {"url": self.upstream, **told.pop("upstream", {})}
-        config = GatewayConfig.of({"upstream": upstream, "policies": policies, **told})
+        settings = {"upstream": upstream, "policies": policies, **self._reloading, **told}
+        config = GatewayConfig.of(settings)
         served = Served("", Gateway(config, on_verdict=lambda seen: served.observe(seen)))
         served.url = self.stack.enter_context(serving(served.gateway, config.limits))
         return served

@@ -60,7 +60,7 @@ from resay.core.usage import Usage, last_reported
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
 from resay.engine.stream import AnswerStream, Part, SyncAnswerStream
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, UncheckableError
 from resay.guard import Guard
 from resay.policy import StreamMode
 from resay.providers.apis import (
@@ -241,6 +241,8 @@ OWN_FIELD = "resay"
 """The field of a request's body that is for the guard, and is not forwarded."""
 
 _MOST_REFERENCES, _MOST_CHARS = 200, 200_000
+# Where the APIs have the question.
+_QUESTION_FIELDS = ("messages", "input", "prompt")
 
 
 def without_own_field(body: Body) -> Body:
@@ -304,40 +306,64 @@ class Relay:
     on_answer: Callable[[Answer], None] = field(default=_ignore, kw_only=True)
     on_failure: Callable[[], None] = field(default=_do_nothing, kw_only=True)
 
-    def read(self, body: Body, *, tenant: str | None = None) -> Request:
+    def read(self, body: Body, *, tenant: str | None = None, answered: bool = False) -> Request:
         """Parse a request, and remove the guard's own field.
 
         Args:
             body: The request.
             tenant: The tenant of the request.
+            answered: Whether its answer exists already, so that it is too late to refuse it.
 
         Raises:
+            UncheckableError: Its answer could not be checked, and the policy refuses that.
             ConfigurationError: Its `resay` field is invalid.
         """
         references = _given_references(body.get(OWN_FIELD)) if OWN_FIELD in body else ()
         request = self.api.read(without_own_field(body))
-        reason = request.query.unchecked or self._unchecked(request)
         query = replace(
             request.query,
             tenant=tenant,
-            unchecked=reason,
             unrepeatable=request.unrepeatable,
             references=references,
             body=request.body,
         )
+        field, reason = self._obstacle(request, query)
+        refuses = reason is not None and self.guard.policy.for_uncheckable == "refuse"
+        # What the policy does not check anyway is not refused.
+        if refuses and not answered and self.guard.skip_reason(query) is None:
+            raise UncheckableError(reason or "", field)
+        skips = self.guard.policy.for_uncheckable == "skip"
+        query = replace(
+            query,
+            unchecked=reason if skips else query.unchecked,
+            uncheckable=None if skips else reason,
+        )
         return replace(request, query=query)
 
-    def _unchecked(self, request: Request) -> str | None:
-        query, guard = request.query, self.guard
-        draws = query.wants_object or guard.needing("samples") or guard.policy.tools != "none"
-        by_references = request.brings_references and guard.compares_documents
-        if request.unrepeatable and draws and not (by_references and not query.wants_object):
-            return request.unrepeatable
+    def _obstacle(self, request: Request, query: Query) -> tuple[str | None, str | None]:
+        """Return the field that prevents a check of the answer, and why; both may be None."""
+        guard = self.guard
+        if query.uncheckable:
+            return request.field, query.uncheckable
+        if request.unrepeatable and not self._does_without_samples(request, query):
+            return request.field, request.unrepeatable
         if guard.needing("query") and not query.question:
-            return "there is no question to compare with"
+            asks = next((name for name in _QUESTION_FIELDS if name in request.body), None)
+            return asks, "there is no question to compare with"
         if guard.needing("logprobs") and not self.api.gives_logprobs:
-            return "the API returns no token probabilities"
-        return None
+            return None, "the API returns no token probabilities"
+        return None, None
+
+    def _does_without_samples(self, request: Request, query: Query) -> bool:
+        """Return whether an answer can be checked although no samples may be drawn."""
+        guard = self.guard
+        if query.wants_object:
+            return False
+        if guard.checks_without_samples or guard.finds_references:
+            return True
+        if request.brings_references and guard.compares_documents:
+            return True
+        return guard.decides_by_references(query, query.references)
 
     def _sources(self, request: Request, main: Provider, upstream: Upstream) -> Sources:
         judge = JudgeProvider(self.api, request.body, upstream)

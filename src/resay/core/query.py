@@ -118,8 +118,9 @@ class Query:
         object_tools: The tools whose arguments are the answer: offered to get an object, not to be
             run. Not sent.
         unchecked: Why the answer will not be checked, if that is known in advance. Not sent.
-        unrepeatable: Why no samples may be drawn, although the answer is checked against what the
-            provider found for it. Not sent.
+        uncheckable: Why the answer cannot be checked, although it should be. Not sent.
+        unrepeatable: Why no samples may be drawn. The answer is checked by what needs none. Not
+            sent.
         references: Trusted texts that were passed with the query. Not sent.
         body: The client's request, if it differs from `messages` and `params`, so that policies can
             refer to paths in it. Not sent.
@@ -141,6 +142,7 @@ class Query:
     varied: bool = False
     body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     unrepeatable: str | None = None
+    uncheckable: str | None = None
 
     @classmethod
     def of(

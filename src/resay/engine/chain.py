@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -72,7 +72,8 @@ class Chain:
     Args:
         policy: The policy.
         cache: Cache for judges' answers; None for no caching.
-        steps: Steps to run in place of the policy's chain, for the fields of objects.
+        steps: Steps to run in place of the policy's chain.
+        structured: Whether they compare the fields of objects.
 
     Attributes:
         reference_functions: The application's own functions that find references for a request.
@@ -83,7 +84,12 @@ class Chain:
     """
 
     def __init__(
-        self, policy: Policy, cache: Cache | None = None, *, steps: Sequence[Step] = ()
+        self,
+        policy: Policy,
+        cache: Cache | None = None,
+        *,
+        steps: Sequence[Step] = (),
+        structured: bool = False,
     ) -> None:
         self._policy = policy
         self._cache = cache
@@ -92,13 +98,13 @@ class Chain:
         for when in (policy.when, *(config.when for config in policy.chain)):
             if when is not None:
                 when.load()
-        self._reference_steps = _reference_steps(policy, () if steps else self._steps)
+        self._reference_steps = _reference_steps(policy, () if structured else self._steps)
         wanted = policy.references.from_ if self._reference_steps else ()
         self.reference_functions = reference_functions(wanted)
         self._classify = import_named(policy.non_claims) if ":" in policy.non_claims else None
         self._early_steps = _leading_steps(self._steps)
         self._late_steps = self._steps[len(self._early_steps) :]
-        self._structured = bool(steps)
+        self._structured = structured
         self._decider = Decider(
             policy,
             compares=self.needing("samples") is not None,
@@ -110,17 +116,36 @@ class Chain:
     def of_fields(cls, policy: Policy, cache: Cache | None = None) -> Chain:
         """Return the chain that checks structured answers, in place of the policy's chain."""
         config = Fields.Config(ignore=policy.structured.ignore)
-        return cls(policy, cache, steps=[Step(config, cast("Scorer", Fields(config)))])
+        step = Step(config, cast("Scorer", Fields(config)))
+        return cls(policy, cache, steps=[step], structured=True)
 
     @classmethod
     def of_calls(cls, policy: Policy, cache: Cache | None = None) -> Chain:
         """Return the chain that checks tool calls, in place of the policy's chain."""
         config = Fields.Config(ignore=policy.structured.ignore)
-        return cls(policy, cache, steps=[Step(config, cast("Scorer", Arguments(config)))])
+        step = Step(config, cast("Scorer", Arguments(config)))
+        return cls(policy, cache, steps=[step], structured=True)
 
     def needing(self, need: Need) -> str | None:
         """Return the name of the first method that needs this, or None."""
         return next((s.scorer.name for s in self._steps if need in s.needs), None)
+
+    @cached_property
+    def without_samples(self) -> Chain | None:
+        """The chain of the steps that need no samples; None if there are none."""
+        if self.needing("samples") is None:
+            return self
+        steps: list[Step] = []
+        for step in self._steps:
+            draws = "samples" in step.needs or step.is_second
+            # A correction needs scores to correct.
+            if not draws and (steps or not step.corrects):
+                steps.append(step)
+        if not steps:
+            return None
+        # Names in code are compared with those of samples.
+        policy = self._policy.model_copy(update={"code": "none"})
+        return Chain(policy, self._cache, steps=steps)
 
     @property
     def grounds(self) -> bool:

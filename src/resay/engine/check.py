@@ -312,11 +312,12 @@ class Check:
 
     def prepare_sampling(self, tasks: TaskGroup) -> None:
         """Set the source of samples if any step needs them, without drawing any yet."""
-        if self._query is None or self._query.unrepeatable is not None:
+        query = self._query
+        if query is None or query.unrepeatable is not None or query.uncheckable is not None:
             return
         if self._sampler and self._chain.needing("samples"):
             samples, source = self._evidence.samples, self._sampled_by
-            self._draw(samples, self._query, self._sampler, source, tasks)
+            self._draw(samples, query, self._sampler, source, tasks)
 
     def prepare_resampling(self, samples: Samples, query: Query, tasks: TaskGroup) -> None:
         """Set the source of samples for another question, without drawing any yet.
@@ -385,6 +386,8 @@ class Check:
         query = self._query
         if query is not None and query.unchecked:
             return Verdict("skipped", None, query.unchecked)
+        if query is not None and query.uncheckable:
+            return self._uncheckable_verdict(completion, query.uncheckable)
         if query is not None and query.wants_object:
             return await self._run_fields(completion, query)
         if completion.calls:
@@ -392,6 +395,9 @@ class Check:
         without_answer = self._without_answer(completion, split)
         if without_answer is not None:
             return without_answer
+        return await self._run_text(completion)
+
+    async def _run_text(self, completion: Completion) -> Verdict:
         parse = partial(Passage.of, completion.text, splitter=self._policy.splitter)
         passage = None
         with anyio.CancelScope(deadline=self.deadline):
@@ -407,7 +413,7 @@ class Check:
         evidence = self._evidence_with(completion)
         unrepeatable = self._query.unrepeatable if self._query is not None else None
         if unrepeatable and not evidence.sources and self._chain.needing("samples"):
-            return Verdict("skipped", None, unrepeatable)
+            return await self._run_without_samples(completion, passage, evidence, unrepeatable)
         state = await self._chain.initial_state(passage, evidence, self.deadline)
         if completion.was_cut:
             end = len(passage.text)
@@ -448,6 +454,26 @@ class Check:
         reason = f"{verdict.reason}; the answer was cut off ({completion.finish_reason})"
         return replace(verdict, reason=reason)
 
+    async def _run_without_samples(
+        self, completion: Completion, passage: Passage, evidence: Evidence, reason: str
+    ) -> Verdict:
+        """Run the steps of the chain that need no samples."""
+        chain = self._chain.without_samples
+        if chain is None:
+            return self._uncheckable_verdict(completion, reason)
+        state = await chain.initial_state(passage, evidence, self.deadline)
+        self.raise_limits(len(state.claims), completion.references)
+        verdict = await chain.check(state, evidence, self.deadline, self._budget)
+        return replace(verdict, reason=f"{verdict.reason}; without samples: {reason}")
+
+    def _uncheckable_verdict(self, completion: Completion, reason: str) -> Verdict:
+        """Return the verdict on an answer that cannot be checked, as the policy says."""
+        text = completion.text
+        if self._policy.for_uncheckable == "skip" or not (text.strip() or completion.calls):
+            return Verdict("skipped", None, reason)
+        everything = (Unscored(text, 0, len(text), "prose"),) if text.strip() else ()
+        return Verdict("inconclusive", None, reason, unscored=everything)
+
     def _mark_unread(self, completion: Completion, verdict: Verdict) -> Verdict:
         """Make a consistent verdict inconclusive if part of the answer was not read."""
         decided = verdict.flagged or verdict.inconclusive
@@ -481,12 +507,14 @@ class Check:
         chain, query, sampler = self._calls, self._query, self._sampler
         if chain is None or query is None or sampler is None:
             return Verdict("skipped", None, "the answer calls tools")
-        skipped = self.early_skip_reason() or query.unrepeatable
+        skipped = self.early_skip_reason()
         if skipped:
             return Verdict("skipped", None, skipped)
         last = completion.calls[-1].arguments.strip()
         if completion.was_cut and last and parse_object(last) is None:
             return Verdict("inconclusive", None, "the answer ends inside a tool call")
+        if query.unrepeatable:
+            return self._uncheckable_verdict(completion, query.unrepeatable)
         passage, texts = None, [call.arguments for call in completion.calls]
         with anyio.CancelScope(deadline=self.deadline):
             read = partial(passage_of_calls, completion.calls)

@@ -286,6 +286,8 @@ class RequestRunner:
         """
         if query.has_side_effects or query.wants_object or not self._chain.scores_early:
             return False
+        if query.unrepeatable is not None or query.uncheckable is not None:
+            return False
         if isinstance(self._policy.action, Regenerate) and self._policy.action.mode == "rewrite":
             return False
         # A decision made only at the end could withhold text that was already shown.

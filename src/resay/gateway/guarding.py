@@ -30,6 +30,7 @@ from resay.errors import (
     DeadlineExceededError,
     ProviderError,
     ProviderRefusedError,
+    UncheckableError,
 )
 from resay.gateway.calls import Call, Headers, Outgoing, contains_address
 from resay.gateway.observing import Observation, worst_answer
@@ -279,6 +280,9 @@ class GuardedRequest:
             body = {name: value for name, value in body.items() if name != "background"}
         try:
             request = self._relay.read(body, tenant=context.tenant)
+        except UncheckableError as error:
+            details = {"param": error.field}
+            raise RefusedError(400, "uncheckable_request", str(error), details=details) from None
         except ConfigurationError as error:
             raise RefusedError(400, "invalid_request", str(error)) from None
         if body is not self.body:

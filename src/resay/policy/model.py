@@ -426,6 +426,13 @@ class Policy(Strict):
         default="builtin",
         description="The sentence splitter; sentencex needs resay[sentencex].",
     )
+    uncheckable: Literal["auto", "refuse", "inconclusive", "skip"] = Field(
+        default="auto",
+        description="What to do with a request whose answer cannot be checked, for example because"
+        " it must not be repeated for samples: refuse it before it is sent (refuse), send it and"
+        " treat its answer as inconclusive and unscored (inconclusive), or skip the check (skip);"
+        " auto = refuse if anything in the policy says `block`, else skip.",
+    )
     on_error: Literal["allow", "annotate", "block"] = Field(
         default="annotate", description="The action for an inconclusive verdict or a failed check."
     )
@@ -498,6 +505,15 @@ class Policy(Strict):
     def can_withhold(self) -> bool:
         """Whether users may get something other than the model's own words."""
         return self.action.do != "annotate" or "block" in {self.on_error, self.unscored}
+
+    @property
+    def for_uncheckable(self) -> Literal["refuse", "inconclusive", "skip"]:
+        """What to do with a request whose answer cannot be checked."""
+        if self.uncheckable != "auto":
+            return self.uncheckable
+        action = self.action.otherwise if isinstance(self.action, Regenerate) else self.action
+        blocks = "block" in {action.do, self.on_error, self.unscored}
+        return "refuse" if blocks else "skip"
 
     def __hash__(self) -> int:
         # Only fields that are always hashable; a scorer's configuration may contain anything.

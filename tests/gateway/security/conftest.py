@@ -41,7 +41,8 @@ def starter(
     stack: ExitStack, shared_upstream: Upstream, tmp_path_factory: pytest.TempPathFactory
 ) -> Gateways:
     """Starts gateways in front of the upstream."""
-    return Gateways(tmp_path_factory.mktemp("gateway"), shared_upstream.root_url, stack)
+    folder = tmp_path_factory.mktemp("gateway")
+    return Gateways(folder, shared_upstream.root_url, stack, reloads=False)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from pydantic import BaseModel
 
-from resay import Guard, Policy
+from resay import Guard, Policy, UncheckableError
 from resay._internal.nesting import marked
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import ConfigurationError, PolicyError
@@ -176,6 +176,11 @@ async def test_what_samples_would_do_again_is_not_sampled(
     assert verdict.decision == "skipped"
     assert verdict.reason
     assert line.samples == []
+    sent = line.sent
+    with pytest.raises(UncheckableError) as caught:
+        await guarded(POLICY | {"action": {"do": "block"}}).ask(**asked(), **further)
+    assert caught.value.field in ("tools", "container", "mcp_servers")
+    assert line.sent == sent
 
 
 async def test_images_go_with_the_samples(guarded: Guarded, line: Any) -> None:

@@ -10,7 +10,7 @@ import httpx
 import openai
 import pytest
 
-from resay import HallucinationBlocked
+from resay import HallucinationBlocked, UncheckableError
 from resay_openai import GuardedAzureOpenAI, guard_http_client, verdict_of
 from simulation import Garbled, RateLimited, RefusedLogprobs, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
@@ -135,10 +135,15 @@ async def test_each_of_several_answers_is_checked(make, done, provider) -> None:
         ([7, 8, 9], {}, "not given as a text"),
     ],
 )
-async def test_what_cannot_be_checked_is_given_and_says_why(
+async def test_what_cannot_be_checked_is_refused_or_given_and_says_why(
     make, done, provider, prompt, more, reason
 ) -> None:
-    client = make(REPLACE)
+    with pytest.raises(UncheckableError, match=reason):
+        await done(complete(make(REPLACE), prompt, **more))
+    with pytest.raises(UncheckableError, match=reason):
+        await done(complete(make(REPLACE), prompt, stream=True, **more))
+    assert not provider.requests
+    client = make(REPLACE | {"uncheckable": "skip"})
     answer = await done(complete(client, prompt, **more))
     verdict = verdict_of(answer)
     assert verdict.decision == "skipped"

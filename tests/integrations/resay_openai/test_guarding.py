@@ -7,7 +7,7 @@ import httpx
 import openai
 import pytest
 
-from resay import Guard, HallucinationBlocked, Policy
+from resay import Guard, HallucinationBlocked, Policy, UncheckableError
 from resay._internal.nesting import marked
 from resay.errors import ConfigurationError
 from resay_openai import (
@@ -364,7 +364,14 @@ async def test_calls_are_not_drawn_again_where_the_provider_runs_tools(
     logprobs = ARGUMENTS | {"chain": [{"method": "logprobs"}]}
     hosted = [{"type": "web_search"}]
     answer = await done(respond(make(logprobs), MADE_UP, tools=hosted))
-    assert verdict_of(answer).skipped
+    # Words are checked by what needs no samples.
+    assert verdict_of(answer).flagged
+    assert len(provider.requests) == 1
+    blocks = make(ARGUMENTS | {"action": {"do": "block"}})
+    for way in ({}, {"stream": True}):
+        with pytest.raises(UncheckableError, match="tools") as caught:
+            await done(respond(blocks, MADE_UP, tools=hosted, **way))
+        assert caught.value.field == "tools"
     assert len(provider.requests) == 1
 
 

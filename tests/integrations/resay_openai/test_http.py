@@ -107,6 +107,24 @@ def test_the_raw_json_has_the_verdict(make) -> None:
     assert json.loads(answer.http_response.text)["hallucination"]["decision"] == "flagged"
 
 
+def test_a_request_that_cannot_be_checked_is_refused(make, provider) -> None:
+    client = make(BLOCK, max_retries=2)
+    for way in ({}, {"stream": True}):
+        with pytest.raises(openai.BadRequestError) as caught:
+            client.chat.completions.create(**asking(MADE_UP), **way, web_search_options={})
+        assert caught.value.code == "uncheckable_request"
+        assert caught.value.param == "web_search_options"
+    assert not provider.requests
+
+
+async def test_an_async_client_refuses_it_too(make_async, provider) -> None:
+    with pytest.raises(openai.BadRequestError):
+        await make_async(BLOCK).responses.create(
+            model="simulated", input=MADE_UP, conversation="conv_1"
+        )
+    assert not provider.requests
+
+
 def test_a_withheld_answer_is_replaced(make) -> None:
     answer = make(BLOCK).chat.completions.create(**asking(MADE_UP))
     assert answer.choices[0].message.content == MESSAGE

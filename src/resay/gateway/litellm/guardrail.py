@@ -215,7 +215,7 @@ class _AnswerCheck:
         )
         known |= {} if self._model is None else {"model": self._model}
         relay = Relay(context.guard, CHAT_COMPLETIONS)
-        request = relay.read(known)
+        request = relay.read(known, answered=True)
         query = replace(request.query, tenant=context.tenant)
         self._request: Request = replace(request, query=query)
 

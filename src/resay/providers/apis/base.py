@@ -311,6 +311,7 @@ class Request:
         streams: Whether the answer is to be streamed.
         unrepeatable: Why it must not be repeated, or None: a conversation stored by the provider,
             for example, would grow by every sample.
+        field: The field of the body that makes it so, or that prevents a check.
         brings_references: Whether it can be checked all the same, because its answer includes what
             the provider retrieved for it.
     """
@@ -320,6 +321,7 @@ class Request:
     n: int = 1
     streams: bool = False
     unrepeatable: str | None = None
+    field: str | None = None
     brings_references: bool = False
 
     @property

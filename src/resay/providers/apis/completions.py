@@ -318,7 +318,7 @@ _NOT_CHAT_PARAMS = frozenset({"messages", "model", "n", "stream"})
 # Fields of a delta that are the answer's role and text.
 _PLAIN = frozenset({"content", "role"})
 # Not part of OpenAI's API, but gateways support them.
-_KEPT_ELSEWHERE = ("container", "conversation", "previous_response_id", "thread_id")
+_KEPT_ELSEWHERE = ("container", "conversation", "previous_response_id", "thread", "thread_id")
 # Content parts that contain no words of the answer.
 _KNOWN = frozenset({"reasoning", "reference", "refusal", "thinking"})
 _WHOLE = "message"
@@ -336,7 +336,9 @@ class _ChatCompletions(SeveralAnswersApi):
         messages = tuple(message for message in mappings(body.get("messages")) if "role" in message)
         query = Query(messages, None, params, object_tools=_object_tools(body))
         streams = is_yes(body.get("stream"))
-        return Request(body, query, answers_wanted(body), streams, _unrepeatable(body))
+        field, reason = _unrepeatable(body)
+        n = answers_wanted(body)
+        return Request(body, query, n, streams, unrepeatable=reason, field=field)
 
     def with_logprobs(self, body: Body, top: int) -> Body:
         wanted = max(top, number(body.get("top_logprobs")))
@@ -409,12 +411,17 @@ CHAT_COMPLETIONS: Api = _ChatCompletions()
 """`POST /chat/completions`."""
 
 
-def _unrepeatable(body: Body) -> str | None:
+def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
+    """Return the field that forbids to repeat a request, and why; None and None if none does."""
     # The application runs function tools, and only once it has the answer.
     kinds = {text(tool.get("type")) or "function" for tool in mappings(body.get("tools"))}
-    if kinds - {"function", "custom"} or body.get("web_search_options"):
-        return _HOSTED
-    return _CONVERSATION if any(body.get(name) for name in _KEPT_ELSEWHERE) else None
+    if kinds - {"function", "custom"}:
+        return "tools", _HOSTED
+    # An empty object asks for a search too.
+    if body.get("web_search_options") is not None:
+        return "web_search_options", _HOSTED
+    name = next((name for name in _KEPT_ELSEWHERE if body.get(name)), None)
+    return (None, None) if name is None else (name, _CONVERSATION)
 
 
 def _object_tools(body: Body) -> tuple[str, ...]:
@@ -511,10 +518,11 @@ class _Completions(SeveralAnswersApi):
         prompts = _prompts(body.get("prompt"))
         only = prompts[0] if len(prompts) == 1 else None
         messages = () if only is None else ({"role": "user", "content": only},)
-        reason = _unchecked(body, prompts)
-        query = Query(messages, None, _params(body), unchecked=reason)
+        field, reason = _unchecked(body, prompts)
+        query = Query(messages, None, _params(body), uncheckable=reason)
         n = answers_wanted(body) * max(len(prompts), 1)
-        return Request(body, query, n, is_yes(body.get("stream")), reason)
+        streams = is_yes(body.get("stream"))
+        return Request(body, query, n, streams, unrepeatable=reason, field=field)
 
     def with_logprobs(self, body: Body, top: int) -> Body:
         return {**body, "logprobs": max(min(top, _MOST_ALTERNATIVES), _alternatives(body) or 0)}
@@ -600,12 +608,13 @@ def _prompts(prompt: object) -> list[str | None]:
     return [item if isinstance(item, str) else None for item in items]
 
 
-def _unchecked(body: Body, prompts: Sequence[str | None]) -> str | None:
+def _unchecked(body: Body, prompts: Sequence[str | None]) -> tuple[str | None, str | None]:
+    """Return the field that prevents a check, and why; None and None if none does."""
     if len(prompts) > 1:
-        return _SEVERAL
+        return "prompt", _SEVERAL
     if not prompts or prompts[0] is None:
-        return _NO_TEXT
-    return _ECHO if body.get("echo") else None
+        return "prompt", _NO_TEXT
+    return ("echo", _ECHO) if body.get("echo") else (None, None)
 
 
 def _alternatives(body: Body) -> int | None:

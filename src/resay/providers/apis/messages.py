@@ -188,6 +188,7 @@ _CLIENT_RUN = ("bash_", "browser_toolset_", "computer_", "memory_", "text_editor
 _RUNNING = frozenset({"container", "mcp_servers"})
 _HOSTED = "the provider would run its tools once more for every sample"
 _CONTAINER = "every sample would work in the container that the provider keeps"
+_THREAD = "every sample would be added to the thread that the provider keeps"
 _THINKS = frozenset({"adaptive", "enabled"})
 _MAX_TOKENS = 1024
 
@@ -196,7 +197,9 @@ def read_request(body: Body) -> Request:
     """Parse a request."""
     messages = nested_messages(body)
     query = Query(messages, None, _params(body), object_tools=_object_tools(body))
-    return Request(body, query, 1, is_yes(body.get("stream")), _unrepeatable(body))
+    field, reason = _unrepeatable(body)
+    streams = is_yes(body.get("stream"))
+    return Request(body, query, 1, streams, unrepeatable=reason, field=field)
 
 
 def sample_request(request: Request, query: Query) -> Body:
@@ -233,12 +236,16 @@ def _thinks(body: Body) -> bool:
     return text(mapping(body.get("thinking")).get("type")) in _THINKS
 
 
-def _unrepeatable(body: Body) -> str | None:
+def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
+    """Return the field that forbids to repeat a request, and why; None and None if none does."""
     if body.get("container"):
-        return _CONTAINER
-    if body.get("mcp_servers") or any(_is_hosted(tool) for tool in mappings(body.get("tools"))):
-        return _HOSTED
-    return None
+        return "container", _CONTAINER
+    if body.get("thread"):
+        return "thread", _THREAD
+    if body.get("mcp_servers"):
+        return "mcp_servers", _HOSTED
+    hosted = any(_is_hosted(tool) for tool in mappings(body.get("tools")))
+    return ("tools", _HOSTED) if hosted else (None, None)
 
 
 def _is_own(tool: Mapping[str, Any]) -> bool:

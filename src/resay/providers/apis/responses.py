@@ -196,9 +196,15 @@ def read_request(body: Body) -> Request:
     """Parse a request."""
     messages = nested_messages(body)
     query = Query(messages, None, _params(body), object_tools=_object_tools(body))
-    streams, reason = is_yes(body.get("stream")), _unrepeatable(body)
-    brings = reason == _HOSTED and _includes_results(body)
-    return Request(body, query, 1, streams, reason, brings_references=brings)
+    field, reason = _unrepeatable(body)
+    return Request(
+        body,
+        query,
+        streams=is_yes(body.get("stream")),
+        unrepeatable=reason,
+        field=field,
+        brings_references=reason == _HOSTED and _includes_results(body),
+    )
 
 
 def with_logprobs(body: Body, top: int) -> dict[str, Any]:
@@ -241,13 +247,17 @@ def _with_logprobs(body: Body, params: Mapping[str, Any]) -> Body:
     return with_logprobs(body, number(params.get("top_logprobs"))) if wanted else body
 
 
-def _unrepeatable(body: Body) -> str | None:
+def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
+    """Return the field that forbids to repeat a request, and why; None and None if none does."""
     if body.get("conversation"):
-        return _CONVERSATION
+        return "conversation", _CONVERSATION
     if body.get("background"):
-        return _BACKGROUND
-    kinds = {_kind(tool) for tool in mappings(body.get("tools"))}
-    return _HOSTED if kinds - _CLIENT_RUN else None
+        return "background", _BACKGROUND
+    tools = mappings(body.get("tools"))
+    # A namespace groups other tools.
+    grouped = [inner for tool in tools for inner in mappings(tool.get("tools"))]
+    kinds = {_kind(tool) for tool in (*tools, *grouped)}
+    return ("tools", _HOSTED) if kinds - _CLIENT_RUN else (None, None)
 
 
 def _includes_results(body: Body) -> bool:
