@@ -29,7 +29,7 @@ from resay.core.references import references_in
 from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain
-from resay.engine.check import CheckInputs, early_skip_reason
+from resay.engine.check import CheckInputs, early_skip_reason, shared_budget
 from resay.engine.request import Checked, CheckItem, RequestRunner, acheck_each
 from resay.engine.stream import AnswerStream, SyncAnswerStream
 from resay.errors import ConfigurationError
@@ -42,6 +42,7 @@ from resay.providers.batching import (
     open_batches,
 )
 from resay.providers.caching import NoCacheConfig, open_cache
+from resay.providers.limits import Budget
 from resay.providers.litellm import LiteLLMProvider
 from resay.reporting.journal import Journal
 from resay.reporting.journal.recording import Listeners, Recorder
@@ -650,6 +651,7 @@ class Guard:
         *,
         references: Iterable[str] | None = (),
         samples: Iterable[str] | None = (),
+        budget: Budget | None = None,
     ) -> Answer:
         """Ask, check and act, with each kind of call sent to its provider in `sources`.
 
@@ -661,6 +663,7 @@ class Guard:
             references: Trusted texts for the steps of the chain that compare with references.
             samples: Existing responses to the same query; only the rest of the policy's samples are
                 drawn.
+            budget: The budget that several answers of one request share; None for one of its own.
 
         Returns:
             The answer with its verdict.
@@ -672,9 +675,17 @@ class Guard:
         """
         references = _texts("references", references)
         self._requirements.check_request(query, sources, references)
-        given = CheckInputs(references, _texts("samples", samples) or None)
+        given = CheckInputs(references, _texts("samples", samples) or None, budget=budget)
         work = self._runner.answer(query, sources, given)
         return await self.listeners.notify_after(work, query, sources)
+
+    def new_budget(self, query: Query) -> Budget:
+        """Return the budget of a request whose answers are checked one by one.
+
+        Args:
+            query: The request's query.
+        """
+        return shared_budget(self.policy, query)
 
     async def acheck_with(
         self,
@@ -758,6 +769,7 @@ class Guard:
         mode: StreamMode | None = None,
         references: Iterable[str] | None = (),
         every_chunk: bool = False,
+        budget: Budget | None = None,
     ) -> AnswerStream:
         """Do what `astream` does, with each kind of call sent to its provider in `sources`.
 
@@ -768,11 +780,14 @@ class Guard:
             references: Trusted texts for the steps of the chain that compare with references.
             every_chunk: Whether to yield parts without text too, which carry the provider's other
                 data.
+            budget: As for `aask_with`.
         """
         references = _texts("references", references)
         self._requirements.check_request(query, sources, references)
         chosen = resolve_mode(self.policy, mode)
-        run = partial(self._runner.stream, query, sources, references, chosen)
+        run = partial(
+            self._runner.stream, query, sources, CheckInputs(references, budget=budget), chosen
+        )
         return AnswerStream(
             lambda parts: self.listeners.notify_after(run(parts), query, sources),
             every_chunk=every_chunk,

@@ -20,7 +20,7 @@ import resay.gateway
 from resay import Guard, Verdict
 from resay.adapters.policies import verdict_data
 from resay.gateway import GatewayConfig
-from resay.gateway.calls import OWN_ENDPOINTS, REQUEST_ID, TENANT
+from resay.gateway.calls import OWN_ENDPOINTS, REQUEST_ID, TENANT, VERDICT_DETAIL
 from resay.gateway.calls import POLICY as POLICY_HEADER
 from resay.gateway.openapi import document
 from support.gateway import ASKED, CHAT, POLICY, Gateways
@@ -78,7 +78,7 @@ def test_it_has_all_that_the_gateway_serves() -> None:
     paths = {*ASKED, *OWN_ENDPOINTS, "/healthz", "/readyz", "/metrics", "/openapi.json"}
     assert set(DOCUMENT["paths"]) == paths
     named = {one["name"] for one in DOCUMENT["components"]["parameters"].values()}
-    assert named == {name.decode() for name in (POLICY_HEADER, TENANT, REQUEST_ID)}
+    assert named == {name.decode() for name in (POLICY_HEADER, TENANT, REQUEST_ID, VERDICT_DETAIL)}
 
 
 def security(path: str, told: Any) -> list[set[str]]:

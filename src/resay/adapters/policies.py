@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from os import PathLike
-from typing import Any, cast
+from typing import Any, Literal, cast
 
+from resay._internal.event_loops import compute
 from resay._internal.importing import require_optional
 from resay.core.logprobs import field_of
-from resay.core.verdict import OnVerdict, Verdict
+from resay.core.verdict import OnVerdict, SentenceVerdict, Verdict
 from resay.engine.regeneration.rechecking import reference_steps
 from resay.errors import ConfigurationError, DeadlineExceededError
 from resay.guard import Guard
@@ -22,17 +25,96 @@ VERDICT_KEY = "hallucination"
 """The key of the verdict in the metadata that a framework attaches to an answer."""
 
 
-def verdict_data(verdict: Verdict, action: str) -> dict[str, Any]:
+VerdictDetail = Literal["full", "summary", "none"]
+"""How much of a verdict a response contains: every sentence and claim, the flagged sentences only,
+or nothing."""
+
+_MAX_VERDICT_CHARS = 500_000
+_MAX_SUMMARY_SENTENCES = 50
+_MAX_SUMMARY_CHARS = 500
+# The names and punctuation of a sentence or a claim in JSON.
+_UNIT_CHARS = 350
+# `compute` weight of a sentence or a claim.
+_UNIT_COST = 150
+
+
+def verdict_data(
+    verdict: Verdict, action: str, *, detail: VerdictDetail = "full"
+) -> dict[str, Any]:
     """Return the representation of a verdict for users of a framework.
 
     Args:
         verdict: The verdict.
         action: The action taken. If the answer was withheld, its words are omitted here too.
+        detail: How much to represent. A full verdict of more than half a million characters is
+            represented by its summary.
 
     Returns:
-        The verdict as JSON-ready values, with `action`.
+        The verdict as JSON-ready values, with `action`, and with `detail` if it is a summary; empty
+        for `none`.
     """
-    return {**verdict.to_dict(content=action != "block"), "action": action}
+    if detail == "none":
+        return {}
+    content = action != "block"
+    if detail == "full" and _size_of(verdict) <= _MAX_VERDICT_CHARS:
+        return {**verdict.to_dict(content=content), "action": action}
+    return {**_summary_of(verdict).to_dict(content=content), "action": action, "detail": "summary"}
+
+
+async def averdict_data(
+    verdict: Verdict, action: str, *, detail: VerdictDetail = "full"
+) -> dict[str, Any]:
+    """Do the same as `verdict_data`, off the event loop if it takes long."""
+    work = partial(verdict_data, verdict, action, detail=detail)
+    return await compute(work, chars=verdict_cost(verdict))
+
+
+def verdict_cost(verdict: Verdict) -> int:
+    """Return what representing a verdict costs, in characters for `compute`."""
+    return _UNIT_COST * (len(verdict.sentences) + len(verdict.claims) + len(verdict.unscored))
+
+
+def _size_of(verdict: Verdict) -> int:
+    """Return about how many characters a verdict has in JSON."""
+    chars = 0
+    for unit in (*verdict.sentences, *verdict.claims):
+        chars += _UNIT_CHARS + len(unit.text) + len(unit.why or "")
+        if unit.contradicted_by is not None:
+            chars += _UNIT_CHARS // 2 + len(unit.contradicted_by.text)
+        # There is no need to count a verdict to its end that is far too long.
+        if chars > _MAX_VERDICT_CHARS:
+            return chars
+    for stretch in verdict.unscored:
+        chars += _UNIT_CHARS // 4 + len(stretch.text)
+    regeneration = verdict.regeneration
+    if regeneration is not None:
+        chars += len(regeneration.draft)
+        chars += sum(len(edit.before) + len(edit.after) + 100 for edit in regeneration.edits)
+        chars += sum(len(source.text) + 100 for source in regeneration.sources)
+    return chars
+
+
+def _summary_of(verdict: Verdict) -> Verdict:
+    """Return a verdict with its first flagged sentences, shortened, and no other lists."""
+    sentences: list[SentenceVerdict] = []
+    for sentence in verdict.flagged_sentences[:_MAX_SUMMARY_SENTENCES]:
+        shortened = replace(
+            sentence,
+            text=sentence.text[:_MAX_SUMMARY_CHARS],
+            why=sentence.why and sentence.why[:_MAX_SUMMARY_CHARS],
+            contradicted_by=None,
+            citations=sentence.citations[:_MAX_SUMMARY_SENTENCES],
+        )
+        sentences.append(shortened)
+    return replace(
+        verdict,
+        sentences=tuple(sentences),
+        claims=(),
+        unscored=(),
+        references=(),
+        regeneration=verdict.regeneration
+        and replace(verdict.regeneration.without_content(), edits=(), sources=()),
+    )
 
 
 def failed_check(error: Exception) -> Verdict:

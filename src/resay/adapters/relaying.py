@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from resay._internal.event_loops import run_sync
+from resay._internal.event_loops import compute, run_sync
 from resay._internal.telemetry import current_trace_context, use_trace_context
 from resay._internal.telling import VerdictRelay, arelay_stream, arelay_verdicts
-from resay.adapters.policies import failed_check
+from resay.adapters.policies import VerdictDetail, failed_check, verdict_cost
 from resay.adapters.shaping import (
     FirstOfStream,
     OneOfSeveral,
@@ -240,6 +240,8 @@ T = TypeVar("T")
 OWN_FIELD = "resay"
 """The field of a request's body that is for the guard, and is not forwarded."""
 
+# The most answers of one response that serve as samples for each other.
+_MOST_OTHERS = 32
 _MOST_REFERENCES, _MOST_CHARS = 200, 200_000
 # Where the APIs have the question.
 _QUESTION_FIELDS = ("messages", "input", "prompt")
@@ -294,6 +296,7 @@ class Relay:
             is cut short by the deadline or a bug then passes unchecked, unless the policy says
             `on_error: block`.
         shows_draft: Whether the client may see the text that a regenerated answer replaces.
+        detail: How much of the verdict the client gets.
         on_answer: Called with each answer that is sent.
         on_failure: Called if the provider's error is passed on in place of an answer, or of its
             end. Then there is no answer, whatever came of it, and no verdict.
@@ -303,6 +306,7 @@ class Relay:
     api: Api
     to_the_end: bool = field(default=False, kw_only=True)
     shows_draft: bool = field(default=True, kw_only=True)
+    detail: VerdictDetail = field(default="full", kw_only=True)
     on_answer: Callable[[Answer], None] = field(default=_ignore, kw_only=True)
     on_failure: Callable[[], None] = field(default=_do_nothing, kw_only=True)
 
@@ -418,10 +422,10 @@ class Relay:
         if request.n > 1 or main_first:
             return await self.acheck(request, await self.send_main(request, send), upstream)
         main = MainProvider(self.api, request, send, upstream.cost_usd)
+        upstream = replace(upstream, budget=self.guard.new_budget(request.query))
+        sources = self._sources(request, main, upstream)
         try:
-            answer = await self.guard.aask_with(
-                request.query, self._sources(request, main, upstream)
-            )
+            answer = await self.guard.aask_with(request.query, sources, budget=upstream.budget)
         except BrokenAnswerError as error:
             return self._error_body(cast("Body", error.error))
         assert answer.completion is not None  # noqa: S101 - there was a main call
@@ -429,7 +433,7 @@ class Relay:
         items = completions_in(self.api, response)
         # More answers than were requested.
         others = await self._check_each(request, items, Usage(), upstream, first=1)
-        return self._answered(request, response, [answer, *others])
+        return await self._answered(request, response, [answer, *others])
 
     async def acheck(self, request: Request, response: Body, upstream: Upstream) -> Body:
         """Check an existing response, and act.
@@ -451,10 +455,11 @@ class Relay:
         if is_error(response):
             return self._error_body(response)
         items = completions_in(self.api, response)
+        upstream = replace(upstream, budget=self.guard.new_budget(request.query))
         async with arelay_verdicts():
             usage = with_counted_tokens(items, self.api.usage(response))
             answers = await self._check_each(request, items, usage, upstream)
-        return self._answered(request, response, answers)
+        return await self._answered(request, response, answers)
 
     def _error_body(self, response: Body) -> Body:
         """Return a response that is an error, as it is to be passed on."""
@@ -467,7 +472,7 @@ class Relay:
             return response
         items = completions_in(self.api, response)
         self._report_unchecked(request, reason, self.api.usage(response))
-        return self._with_outcomes(response, [unchecked_outcome(reason)] * len(items))
+        return self._with_outcomes(response, [unchecked_outcome(reason, self.detail)] * len(items))
 
     def _report_unchecked(self, request: Request, reason: str, usage: Usage) -> None:
         priced = self.guard.policy.prices.priced(request.model, usage)
@@ -475,12 +480,13 @@ class Relay:
         self.guard.listeners.notify(answer.verdict, _query_with_model(request))
         self.on_answer(answer)
 
-    def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
+    async def _answered(self, request: Request, response: Body, answers: list[Answer]) -> Body:
         if self.main_body(request) is not request.body:
             response = self.api.without_logprobs(response)
         for answer in answers:
             self.on_answer(answer)
-        return self._with_outcomes(response, [self._convert(answer) for answer in answers])
+        outcomes = [await self.outcome(answer) for answer in answers]
+        return self._with_outcomes(response, outcomes)
 
     def _with_outcomes(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
         # A response that is no object has no place for a verdict.
@@ -488,9 +494,16 @@ class Relay:
             return response
         return self.api.answered(response, outcomes)
 
-    def _convert(self, answer: Answer) -> Outcome:
-        stops = withheld_stops(self.guard.policy)
-        return outcome_of(answer, stops=stops, shows_draft=self.shows_draft)
+    async def outcome(self, answer: Answer) -> Outcome:
+        """Return the outcome of an answer for the client."""
+        work = partial(
+            outcome_of,
+            answer,
+            stops=withheld_stops(self.guard.policy),
+            shows_draft=self.shows_draft,
+            detail=self.detail,
+        )
+        return await compute(work, chars=verdict_cost(answer.verdict))
 
     async def _check_each(
         self,
@@ -501,7 +514,7 @@ class Relay:
         *,
         first: int = 0,
     ) -> list[Answer]:
-        """Check existing answers; the others are samples for each.
+        """Check existing answers within one budget; the others are samples for each.
 
         Args:
             request: The request.
@@ -516,13 +529,14 @@ class Relay:
         async def check(place: int) -> Answer:
             spent = usage if place == 0 else Usage()
             main = KnownProvider(items[place], spent)
-            others = [*items[:place], *items[place + 1 :]]
+            others = [*items[:place], *items[place + 1 :]][:_MOST_OTHERS]
             try:
                 return await self.guard.aask_with(
                     query,
                     self._sources(request, main, upstream),
                     # By greedy decoding they are all the same.
                     samples=[] if copies else [sample_of(other, query) for other in others],
+                    budget=upstream.budget,
                 )
             except HallucinationBlocked:
                 raise
@@ -575,7 +589,11 @@ class Relay:
         if reason is not None:
             return arelay_stream(self._passed_on(ASYNC, request, events, reason))
         events = self._until_error(ASYNC, events)
-        upstream = replace(upstream, parent_span=current_trace_context())
+        upstream = replace(
+            upstream,
+            parent_span=current_trace_context(),
+            budget=self.guard.new_budget(request.query),
+        )
         if request.n > 1:
             given = self._guard_several(request, events, upstream)
         elif self.to_the_end:
@@ -629,7 +647,7 @@ class Relay:
     async def _passed_on(
         self, style: CallStyle, request: Request, events: Any, reason: str
     ) -> AsyncGenerator[Events]:
-        ending = PassedOn(self.api, reason)
+        ending = PassedOn(self.api, reason, self.detail)
         try:
             async with aclosing(self._until_error(style, events)) as passing:
                 async for group in passing:
@@ -645,7 +663,7 @@ class Relay:
     ) -> AsyncGenerator[Events]:
         seen: list[Event] = []
         shaping = self._shaping(seen)
-        first = FirstOfStream(self.api, events, convert=self._convert)
+        first = FirstOfStream(self.api, events)
         main = OpenedProvider(self.api, first.events(), seen)
         try:
             async with aclosing(self._parts(request, main, upstream)) as parts:
@@ -678,7 +696,8 @@ class Relay:
         upstream: Upstream,
     ) -> list[Event]:
         """Return the events for a part; at the end, also those of answers nobody requested."""
-        given = [first.with_index(event) for event in shaping.of(part)]
+        outcome = await self.outcome(part) if isinstance(part, Answer) else None
+        given = [first.with_index(event) for event in shaping.of(part, outcome)]
         # Answers that come after a withheld one are not sent either.
         if isinstance(part, Answer) and first.others and not part.blocked:
             places = sorted(first.others)
@@ -686,14 +705,14 @@ class Relay:
             items = [Completion(part.response), *others]
             with use_trace_context(upstream.parent_span):
                 answers = await self._check_each(request, items, Usage(), upstream, first=1)
-            between = self._last_events(first.others, dict(zip(places, answers, strict=True)))
+            between = await self._last_events(first.others, dict(zip(places, answers, strict=True)))
             # Common events, and the end of the stream, come last.
             own = [place for place, event in enumerate(given, 1) if self.api.split(event)]
             cut = max(own, default=0)
             given[cut:cut] = between
         return [self._stripped(request, event) for event in given]
 
-    def _last_events(
+    async def _last_events(
         self,
         coming: Mapping[int, OneOfSeveral],
         answers: Mapping[int, Answer],
@@ -704,14 +723,15 @@ class Relay:
         given: list[Event] = []
         for place, answer in answers.items():
             self.on_answer(answer)
-            ended = coming[place].end(answer, passed_on=passed_on)
+            outcome = await self.outcome(answer)
+            ended = coming[place].end(answer, outcome, passed_on=passed_on)
             given += [self.api.with_index(event, place) for event in ended]
         return given
 
     async def _guard_one_to_the_end(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
-        first = FirstOfStream(self.api, events, convert=self._convert)
+        first = FirstOfStream(self.api, events)
         async with Incoming(first.events()) as incoming:
             shaping = self._shaping(incoming.seen)
             main = OpenedProvider(self.api, incoming.events(), [])
@@ -782,9 +802,7 @@ class Relay:
                             parts = [(0, event)]
                         of_all += [] if parts else [event]
                         for place, own in parts:
-                            one = coming.setdefault(
-                                place, OneOfSeveral(self.api, convert=self._convert)
-                            )
+                            one = coming.setdefault(place, OneOfSeveral(self.api))
                             given = one.add(own, passes_on=passes_on)
                             passed += [self.api.with_index(event, place) for event in given]
                     yield [self._stripped(request, event) for event in passed]
@@ -793,7 +811,7 @@ class Relay:
                 yield [self._stripped(request, event) for event in arrived]
             raise
         if not coming:
-            coming[0] = OneOfSeveral(self.api, convert=self._convert)
+            coming[0] = OneOfSeveral(self.api)
             for event in of_all:
                 coming[0].add(event, passes_on=False)
             passes_on, of_all = False, []
@@ -803,7 +821,7 @@ class Relay:
         with use_trace_context(upstream.parent_span):
             answers = await self._check_each(request, items, usage, upstream)
         checked = dict(zip(places, answers, strict=True))
-        ended = self._last_events(coming, checked, passed_on=passes_on)
+        ended = await self._last_events(coming, checked, passed_on=passes_on)
         # The last of these common events ends the stream.
         yield [*(self._stripped(request, event) for event in ended), *of_all]
 
@@ -817,8 +835,7 @@ class Relay:
         return iterate_in_place(self._passed_on(BLOCKING, request, events, reason))
 
     def _shaping(self, seen: list[Event]) -> Shaping:
-        can_change = self._can_withhold
-        return Shaping(self.api, seen, can_change=can_change, convert=self._convert)
+        return Shaping(self.api, seen, can_change=self._can_withhold)
 
     async def _parts(
         self, request: Request, main: OpenedProvider, upstream: Upstream
@@ -828,6 +845,7 @@ class Relay:
             self._sources(request, main, upstream),
             mode=self._mode(request.query),
             every_chunk=True,
+            budget=upstream.budget,
         )
         async with aclosing(aparts_of(stream, use_trace_context(upstream.parent_span))) as parts:
             async for part in parts:

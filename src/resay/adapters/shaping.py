@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from resay.adapters.policies import NO_ANSWER, verdict_data
+from resay.adapters.policies import NO_ANSWER, VerdictDetail, verdict_data
 from resay.core.reasoning import notice_after
 from resay.core.usage import Usage, last_reported
 from resay.core.verdict import Verdict
@@ -17,29 +17,33 @@ from resay.providers.apis import Api, Body, Event, Outcome
 from resay.providers.base import Chunk, Completion, Gathered
 
 
-def outcome_of(answer: Answer, *, stops: bool = False, shows_draft: bool = True) -> Outcome:
+def outcome_of(
+    answer: Answer,
+    *,
+    stops: bool = False,
+    shows_draft: bool = True,
+    detail: VerdictDetail = "full",
+) -> Outcome:
     """Return the outcome of an answer in the form that the APIs accept.
 
     Args:
         answer: The answer.
         stops: Whether a withheld answer ends like a completed one.
         shows_draft: Whether the verdict on a regenerated answer contains the text that it replaces.
+        detail: How much of the verdict to tell.
     """
     verdict = answer.verdict
     if verdict.regeneration is not None and answer.regenerated and not shows_draft:
         verdict = replace(verdict, regeneration=verdict.regeneration.without_draft())
-    data = verdict_data(verdict, answer.action)
+    data = verdict_data(verdict, answer.action, detail=detail)
     replaced = answer.blocked or answer.regenerated
     text = answer.text if replaced else None
     return Outcome(data, text, complete=answer.regenerated, stops=stops)
 
 
-Convert = Callable[[Answer], Outcome]
-
-
-def unchecked_outcome(reason: str) -> Outcome:
+def unchecked_outcome(reason: str, detail: VerdictDetail = "full") -> Outcome:
     """Return the outcome of an answer that is not checked."""
-    return Outcome(verdict_data(Verdict("skipped", None, reason), "allow"))
+    return Outcome(verdict_data(Verdict("skipped", None, reason), "allow", detail=detail))
 
 
 def unchecked_answer(reason: str, usage: Usage) -> Answer:
@@ -75,20 +79,11 @@ class Shaping:
         api: The API of the stream.
         seen: The provider's events so far, which their reader appends to.
         can_change: Whether the rest of a partly sent answer may be withheld or rewritten.
-        convert: Returns the outcome of an answer.
     """
 
-    def __init__(
-        self,
-        api: Api,
-        seen: list[Event],
-        *,
-        can_change: bool = False,
-        convert: Convert = outcome_of,
-    ) -> None:
+    def __init__(self, api: Api, seen: list[Event], *, can_change: bool = False) -> None:
         self._api = api
         self._all = seen
-        self._convert = convert
         self._hides_output = False
         self._can_change = can_change
         self._held: list[Event] = []
@@ -104,9 +99,17 @@ class Shaping:
         self._scanned = 0
         self._ended_at: int | None = None
 
-    def of(self, item: Part | Answer) -> list[Event]:
-        """Return the events for a part of the answer, or for its end."""
-        events = self._last(item) if isinstance(item, Answer) else self._part(item)
+    def of(self, item: Part | Answer, outcome: Outcome | None = None) -> list[Event]:
+        """Return the events for a part of the answer, or for its end.
+
+        Args:
+            item: The part, or the answer.
+            outcome: The answer's outcome, if it is known already.
+        """
+        if isinstance(item, Answer):
+            events = self._last(item, outcome or outcome_of(item))
+        else:
+            events = self._part(item)
         numbered = [self._api.numbered(event, self._given + i) for i, event in enumerate(events)]
         self._given += len(numbered)
         return numbered
@@ -235,8 +238,7 @@ class Shaping:
         rest = (self._api.without_text(event) for event in events)
         return [event for event in rest if event is not None]
 
-    def _last(self, answer: Answer) -> list[Event]:
-        outcome = self._convert(answer)
+    def _last(self, answer: Answer, outcome: Outcome) -> list[Event]:
         if self._passes_on:
             return self._api.ending(self._held, {0: outcome})
         if outcome.message is not None:
@@ -254,9 +256,9 @@ class Shaping:
 class PassedOn:
     """Pass on an answer that is not checked, and say so at its end."""
 
-    def __init__(self, api: Api, reason: str) -> None:
+    def __init__(self, api: Api, reason: str, detail: VerdictDetail = "full") -> None:
         self._api = api
-        self._outcome = unchecked_outcome(reason)
+        self._outcome = unchecked_outcome(reason, detail)
         self._places: set[int] = set()
         self._reports: list[Usage] = []
         self._held: list[Event] = []
@@ -284,10 +286,10 @@ class PassedOn:
 class OneOfSeveral:
     """One of several answers in a stream."""
 
-    def __init__(self, api: Api, *, convert: Convert = outcome_of) -> None:
+    def __init__(self, api: Api) -> None:
         self._api = api
         self._seen: list[Event] = []
-        self._shaping = Shaping(api, self._seen, convert=convert)
+        self._shaping = Shaping(api, self._seen)
         self._gathered = Gathered()
 
     def add(self, event: Event, *, passes_on: bool) -> list[Event]:
@@ -307,14 +309,16 @@ class OneOfSeveral:
         answered = found.text or found.calls or found.finish_reason
         return found if answered or found.unread else replace(found, unread=NO_ANSWER)
 
-    def end(self, answer: Answer, *, passed_on: bool) -> list[Event]:
+    def end(
+        self, answer: Answer, outcome: Outcome | None = None, *, passed_on: bool
+    ) -> list[Event]:
         """Return the events to send once the answer is checked."""
         said = answer.text
         if passed_on and answer.blocked:
             said = notice_after(self._gathered.text, said)
         part = Part(said, notice=answer.blocked, rewritten=answer.regenerated)
         first = [] if passed_on and not answer.blocked else self._shaping.of(part)
-        return [*first, *self._shaping.of(answer)]
+        return [*first, *self._shaping.of(answer, outcome)]
 
 
 class UnfinishedChoices:
@@ -347,7 +351,6 @@ class FirstOfStream:
     Args:
         api: The API of the stream.
         events: The stream, in groups of events that arrived together. It is closed at the end.
-        convert: Returns the outcome of an answer.
 
     Attributes:
         others: The other answers by their index, as far as they arrived.
@@ -357,12 +360,9 @@ class FirstOfStream:
         self,
         api: Api,
         events: AsyncGenerator[Sequence[Event]],
-        *,
-        convert: Convert = outcome_of,
     ) -> None:
         self._api = api
         self._events = events
-        self._convert = convert
         self._place: int | None = None
         self.others: dict[int, OneOfSeveral] = {}
 
@@ -385,7 +385,7 @@ class FirstOfStream:
             if place == self._place:
                 found.append(event if len(parts) == 1 and place == 0 else own)
             else:
-                kept = self.others.setdefault(place, OneOfSeveral(self._api, convert=self._convert))
+                kept = self.others.setdefault(place, OneOfSeveral(self._api))
                 kept.add(own, passes_on=False)
         return found
 

@@ -30,6 +30,7 @@ from resay.providers.base import (
     prepare,
     with_counted_tokens,
 )
+from resay.providers.limits import Budget
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.unreachable import unreachable_by
 from resay.scorers.structured import object_in
@@ -118,6 +119,7 @@ class Upstream:
         cost_usd: Returns the cost of a response in US dollars, if the client knows it.
         endpoint: Identifies the server if `source` is unknown.
         parent_span: The parent of a stream's spans, because it may be read elsewhere.
+        budget: The budget that all checks of the request share; None for one each.
     """
 
     ask: Send
@@ -128,6 +130,7 @@ class Upstream:
     cost_usd: Callable[[Body], float | None] | None = None
     endpoint: str | None = None
     parent_span: TraceContext | None = None
+    budget: Budget | None = None
 
 
 class BrokenAnswerError(ProviderError):

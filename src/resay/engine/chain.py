@@ -241,10 +241,13 @@ class Chain:
         if asks and (evidence.sources or not self._lacks_samples(evidence)):
             with anyio.CancelScope(deadline=deadline):
                 claims = await claims_by_model(passage, claims, evidence)
-        state = RunState.of(passage, (c for of_one in claims for c in of_one), kept)
+        every = [claim for of_sentence in claims for claim in of_sentence]
+        begin = partial(RunState.of, passage, every, kept)
+        state = await compute(begin, chars=_FLAG_COST * len(every))
         if self._compares_names:
             find = partial(names_in, passage, rules.question)
-            names = await compute(find, chars=len(passage.text) * _PARSE_COST)
+            chars = len(passage.text) + len(rules.question)
+            names = await compute(find, chars=chars * _PARSE_COST)
             state.names = [(name, ClaimResult()) for name in names]
         return state
 

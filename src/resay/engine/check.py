@@ -64,11 +64,13 @@ class CheckInputs:
         references: Trusted texts.
         samples: Other responses to the same question; None if none were given.
         logprobs: The response's tokens with their probabilities, if known.
+        budget: The budget of a request with several answers; None for a budget of its own.
     """
 
     references: Sequence[str] = ()
     samples: Sequence[str] | None = None
     logprobs: tuple[TokenLogprob, ...] = ()
+    budget: Budget | None = None
 
 
 class Check:
@@ -105,22 +107,17 @@ class Check:
         self._cache = cache
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
-        limits = policy.limits
         if inputs.samples is not None:
             inputs = replace(inputs, samples=[without_reasoning(text) for text in inputs.samples])
         self._inputs = inputs
-        asked = [*query.messages, query.params.get("tools")] if query else []
-        self._question_tokens = _tokens(asked)
+        self._question_tokens = _question_tokens(query)
         self._reference_tokens = sum(map(_tokens, inputs.references))
         if isinstance(policy.action, Regenerate):
             self._reference_tokens += policy.action.attempts * policy.action.max_chars // 4
-        before = self._allowance(0)
-        budget = Budget(
-            calls=before.calls if limits.calls == "auto" else limits.calls,
-            tokens=before.tokens if limits.tokens == "auto" else limits.tokens,
-            cost_usd=limits.cost_usd,
-        )
+        budget = inputs.budget or _budget(policy, self._allowance(0))
         self._budget = budget
+        # Not `self`, which the budget would keep alive.
+        self._key = object()
         self._used_evidence: Evidence | None = None
         model = sources.model if sources else None
         share = BATCH_SHARE if self._via == "batch" else 1.0
@@ -159,6 +156,8 @@ class Check:
             references: The texts it was written from.
         """
         limits = self._policy.limits
+        # Of all answers of the request.
+        claims = self._budget.resized(self._key, claims)
         allowed = self._allowance(claims, reference_tokens=sum(map(_tokens, references)))
         self._budget.allow(
             calls=allowed.calls if limits.calls == "auto" else None,
@@ -634,6 +633,25 @@ def _claims_in(words: str, question: str) -> str:
         if any(claim.claims for claim in rules.read(plain, index)):
             parts.append(sentence.text)
     return " ".join(" ".join(parts).split())
+
+
+def shared_budget(policy: Policy, query: Query) -> Budget:
+    """Return a budget for the checks of several answers to a query."""
+    tokens = _question_tokens(query)
+    return _budget(policy, allowance(0, samples=policy.sampling.max, question_tokens=tokens))
+
+
+def _budget(policy: Policy, allowed: Allowance) -> Budget:
+    limits = policy.limits
+    return Budget(
+        calls=allowed.calls if limits.calls == "auto" else limits.calls,
+        tokens=allowed.tokens if limits.tokens == "auto" else limits.tokens,
+        cost_usd=limits.cost_usd,
+    )
+
+
+def _question_tokens(query: Query | None) -> int:
+    return _tokens([*query.messages, query.params.get("tools")]) if query else 0
 
 
 def early_skip_reason(policy: Policy, query: Query | None) -> str | None:

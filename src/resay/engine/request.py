@@ -226,7 +226,7 @@ class RequestRunner:
         self,
         query: Query,
         sources: Sources,
-        references: Sequence[str],
+        inputs: CheckInputs,
         mode: StreamMode,
         parts: MemoryObjectSendStream[Part],
     ) -> Answer:
@@ -235,7 +235,7 @@ class RequestRunner:
         Args:
             query: The query.
             sources: The providers for the different calls.
-            references: Trusted texts.
+            inputs: Material supplied by the caller.
             mode: When text is released.
             parts: Where to send the parts.
 
@@ -243,19 +243,19 @@ class RequestRunner:
             The answer, when everything was sent and checked.
         """
         await self._load(sources)
-        work = partial(self._stream, query, sources, references, mode, parts)
+        work = partial(self._stream, query, sources, inputs, mode, parts)
         return await run_with_telemetry(self._policy, _model(query, sources), work)
 
     async def _stream(
         self,
         query: Query,
         sources: Sources,
-        references: Sequence[str],
+        inputs: CheckInputs,
         mode: StreamMode,
         parts: MemoryObjectSendStream[Part],
     ) -> Answer:
-        if mode == "buffer" or (mode == "hold" and not self._can_hold(query, references)):
-            answer = await self._answer(query, sources, CheckInputs(references))
+        if mode == "buffer" or (mode == "hold" and not self._can_hold(query, inputs.references)):
+            answer = await self._answer(query, sources, inputs)
             # Inserted marks shift the sentences' offsets.
             same = answer.text == answer.response
             sentences = answer.verdict.sentences if same or answer.blocked else ()
@@ -266,7 +266,7 @@ class RequestRunner:
             )
             return answer
         async with task_group() as tasks:
-            check = await self._start_check(query, sources, CheckInputs(references), tasks)
+            check = await self._start_check(query, sources, inputs, tasks)
             main_call = self._prepare_main_call(query, sources)
             if mode == "after":
                 return await PassThrough(self._policy, check, main_call).run(parts)

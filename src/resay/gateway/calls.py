@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Headers = list[tuple[bytes, bytes]]
 POLICY, TENANT, REQUEST_ID = b"x-resay-policy", b"x-resay-tenant", b"x-request-id"
+VERDICT_DETAIL = b"x-resay-verdict"
 _APIS: Mapping[str, Api] = {api.path: api for api in GUARDED}
 CHECK, LITELLM_GUARDRAIL = f"{PREFIX}/check", "/beta/litellm_basic_guardrail_api"
 FEEDBACK = f"{PREFIX}/feedback"

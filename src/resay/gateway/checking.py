@@ -30,7 +30,7 @@ from pydantic import (
 
 from resay._internal.event_loops import compute
 from resay._internal.strict import Strict, message_of
-from resay.adapters.policies import failed_check, verdict_data
+from resay.adapters.policies import averdict_data, failed_check
 from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, litellm_provider
 from resay.core.logprobs import TokenLogprob, tokens_of
@@ -395,9 +395,12 @@ async def check(context: RequestContext, body: Body, routing: Routing, shared: S
         id=context.call.request_id,
         text=answer.text,
         action=answer.action,
-        hallucination=verdict_data(answer.verdict, answer.action),
+        hallucination={},
     )
-    return Reply(reply.model_dump(), (answer,), check_request.model, question)
+    data = await averdict_data(answer.verdict, answer.action, detail=context.detail)
+    # pydantic would copy it on the event loop.
+    body = {**reply.model_dump(), "hallucination": data}
+    return Reply(body, (answer,), check_request.model, question)
 
 
 async def _verdict(

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from resay._internal.strict import Strict
+from resay.adapters.policies import VerdictDetail
 from resay.errors import PolicyError
 from resay.gateway.paths import Pattern
 from resay.gateway.refusing import RefusedError
@@ -217,6 +218,13 @@ class GatewayLimits(Strict):
     write_s: _Seconds = Field(
         default=60.0, description="Seconds that a client may pause reading its answer."
     )
+    answers: int = Field(
+        default=16,
+        ge=1,
+        le=1024,
+        description="The maximum number of answers (`n`) of a guarded request. All of them are"
+        " checked within one budget, the policy's `limits`.",
+    )
     concurrency: int = Field(default=256, ge=1, description="Concurrent guarded requests.")
     queue: int = Field(default=256, ge=0, description="The maximum number of waiting requests.")
     queue_s: _Seconds = Field(
@@ -335,6 +343,13 @@ class GatewayConfig(Strict):
         default=None,
         description="The Redis server through which several gateways share their quotas and state;"
         " needs resay[redis]. null = each process has its own.",
+    )
+    verdict: VerdictDetail = Field(
+        default="full",
+        description="How much of a verdict responses contain: `full`, or a `summary` without the"
+        " lists of sentences and claims but for the first flagged sentences, or `none`. Clients"
+        " may ask for less with the header x-resay-verdict. The response headers always contain"
+        " the decision.",
     )
     overload: Literal["refuse", "unguarded"] = Field(
         default="refuse",

@@ -18,8 +18,8 @@ import time
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, cast
+from functools import cached_property, partial
+from typing import Any, cast, get_args
 from urllib.parse import unquote
 
 from starlette.applications import Starlette
@@ -28,14 +28,17 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from resay._internal.event_loops import compute
 from resay._internal.telemetry import request_id, trace_context_from, use_trace_context
 from resay.adapters.http import is_event_stream
+from resay.adapters.policies import VerdictDetail
 from resay.errors import ConfigurationError
 from resay.gateway.admission import Admission, HostRules, OverloadError, is_loopback, without_port
 from resay.gateway.calls import (
     CHECK,
     FEEDBACK,
     LITELLM_GUARDRAIL,
+    VERDICT_DETAIL,
     Call,
     ClientDisconnectedError,
     Headers,
@@ -352,7 +355,8 @@ class RequestHandler:
         if call.own is None and (problem := guard.missing({"references": given})):
             raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
         api = call.api or CHAT_COMPLETIONS
-        context = RequestContext(call, api, policy, guard, call.tenant, client)
+        detail = self._detail(call)
+        context = RequestContext(call, api, policy, guard, call.tenant, client, detail)
         try:
             async with (
                 self._quotas.admit(client, call.tenant),
@@ -412,6 +416,17 @@ class RequestHandler:
             raise RefusedError(401, "invalid_api_key", "the gateway does not know this key")
         return owner
 
+    def _detail(self, call: Call) -> VerdictDetail:
+        """Return how much of the verdict the client gets: at most what the gateway's file says."""
+        allowed, wanted = self._config.verdict, call.header(VERDICT_DETAIL)
+        details = get_args(VerdictDetail)
+        if wanted is None:
+            return allowed
+        if wanted not in details:
+            message = f"the header x-resay-verdict must be {', '.join(details[:-1])} or none"
+            raise RefusedError(400, "bad_header", message)
+        return details[max(details.index(wanted), details.index(allowed))]
+
     async def _guard(self, context: RequestContext, data: bytes, outgoing: Outgoing) -> None:
         body = read_body(context.call, data)
         if context.call.own is not None:
@@ -433,6 +448,7 @@ class RequestHandler:
             self._config.heartbeat_s,
             self._shared.failed,
             self._stored,
+            self._config.limits.answers,
         )
 
     async def _run_and_report(
@@ -457,7 +473,9 @@ class RequestHandler:
             if reply.refused is not None:
                 return await outgoing.refuse(reply.refused)
             headers = [_JSON_TYPE, *verdict_headers(reply.answers)]
-            await outgoing.send_complete(200, headers, json_bytes(reply.body))
+            chars = sum(map(len, (answer.text for answer in reply.answers)))
+            content = await compute(partial(json_bytes, reply.body), chars=chars)
+            await outgoing.send_complete(200, headers, content)
         finally:
             context = replace(context, policy=reply.policy or context.policy)
             seen = replace(
@@ -563,7 +581,8 @@ class RequestHandler:
         name, guard = self._policies.get(policy)
         # The query applies to the stored answer, not to its samples.
         call = replace(call, query=b"")
-        context = RequestContext(call, RESPONSES, name, guard, call.tenant, client)
+        detail = self._detail(call)
+        context = RequestContext(call, RESPONSES, name, guard, call.tenant, client, detail)
         guarded = self._guarded(context, request_body, outgoing)
         async with self._quotas.admit(client, call.tenant), self._admission.slot():
             await self._run_and_report(guarded, guarded.check(response), outgoing)

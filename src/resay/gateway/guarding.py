@@ -9,9 +9,12 @@ import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
+from resay._internal.event_loops import compute
 from resay.adapters.http import is_event_stream
+from resay.adapters.policies import VerdictDetail
 from resay.adapters.relaying import Events, Relay, without_own_field
 from resay.adapters.shaping import outcome_of
 from resay.adapters.threads import cancel_once
@@ -146,6 +149,7 @@ class RequestContext:
         guard: The guard that checks and acts.
         tenant: The tenant of the request.
         client: The owner of its key.
+        detail: How much of the verdict the client gets.
     """
 
     call: Call
@@ -154,6 +158,7 @@ class RequestContext:
     guard: Guard
     tenant: str | None
     client: str | None
+    detail: VerdictDetail = "full"
 
 
 def read_body(call: Call, data: bytes) -> Body:
@@ -202,6 +207,7 @@ class GuardedRequest:
         heartbeat_s: The silent interval after which a stream gets a comment.
         failed: Samples drawn for requests whose main call failed.
         stored: Outcomes of the answers that the upstream stores.
+        max_answers: The maximum number of answers of a request.
     """
 
     context: RequestContext
@@ -211,6 +217,7 @@ class GuardedRequest:
     heartbeat_s: float
     failed: Conversations
     stored: StoredAnswers
+    max_answers: int
 
     def __post_init__(self) -> None:
         self._ids: list[str] = []
@@ -220,6 +227,7 @@ class GuardedRequest:
             self.context.api,
             # What a policy replaces is not for clients.
             shows_draft=False,
+            detail=self.context.detail,
             on_answer=self._record_answer,
             on_failure=self._record_failure,
         )
@@ -290,6 +298,12 @@ class GuardedRequest:
         query = request.query
         self._question = query.question
         self._expected = 1 if context.guard.skip_reason(query) else request.n
+        if self._expected > self.max_answers:
+            message = (
+                f"`n` is {request.n}, and this gateway checks at most {self.max_answers} answers of"
+                " a request; ask for fewer, or raise `limits.answers` in the gateway file"
+            )
+            raise RefusedError(400, "too_many_answers", message)
         upstream = Upstream(
             self._ask,
             self.routing.source(context.call, context.client),
@@ -320,7 +334,8 @@ class GuardedRequest:
         if self._may_be_stored:
             stops = withheld_stops(self.context.guard.policy)
             outcomes = [
-                outcome_of(answer, stops=stops, shows_draft=False) for answer in self._answers
+                outcome_of(answer, stops=stops, shows_draft=False, detail=self.context.detail)
+                for answer in self._answers
             ]
             self.stored.record_outcomes(self._ids, outcomes, self.context.client)
 
@@ -413,7 +428,10 @@ class GuardedRequest:
         assert main is not None  # noqa: S101 - there was a main call
         headers = [*client_headers(main, of_body=False), *verdict_headers(self._answers)]
         # An unreadable answer is passed on unchanged, unless it is withheld.
-        content = json_bytes(body) if body else main.content
+        content = main.content
+        if body:
+            # Its own verdict is about as long again, at most.
+            content = await compute(partial(json_bytes, body), chars=len(content))
         if body:
             others = [(name, value) for name, value in headers if name != b"content-type"]
             headers = [*others, (b"content-type", b"application/json")]

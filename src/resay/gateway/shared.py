@@ -10,9 +10,9 @@ import hashlib
 import json
 import math
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Hashable, Mapping
+from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from resay.core.verdict import Usage
@@ -21,6 +21,7 @@ from resay.gateway.observing import Observation
 from resay.gateway.refusing import RefusedError
 from resay.gateway.stored import LONGEST_BYTES, REMEMBERED_S, Conversations
 from resay.providers.apis import Body
+from resay.providers.limits import using_ledger
 from resay.providers.shared_limits import (
     SharedLimits,
     SharedState,
@@ -34,7 +35,8 @@ _MOST_ACCOUNTS = 10_000
 # Accounts checked for each new one, so that a flood of names costs little.
 _CHECKED_PER_NEW = 100
 _RETRY_AFTER_S = 60
-_CALLS, _TOKENS, _COST, _UNPRICED = _FIELDS = ("calls", "tokens", "cost_usd", "unpriced")
+_FIELDS: tuple[str, str, str, str] = ("calls", "tokens", "cost_usd", "unpriced")
+_CALLS, _TOKENS, _COST, _UNPRICED = _FIELDS
 
 
 def shared_state(config: GatewayConfig) -> SharedState | None:
@@ -55,17 +57,21 @@ class _Account:
         quota: The quota.
         limits: Counts the requests in flight and those started within the last minute.
         totals: Today's usage.
+        used: The totals when they were last read.
+        reserved: What the requests in progress have used since.
     """
 
     label: str
     quota: Quota
     limits: SharedLimits
     totals: SharedTotals
+    used: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_FIELDS, 0.0))
+    reserved: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_FIELDS, 0.0))
 
     @property
     def idle(self) -> bool:
         """Whether it can be forgotten without losing any usage."""
-        return self.limits.idle and self.totals.idle
+        return self.limits.idle and self.totals.idle and not any(self.reserved.values())
 
     async def enter(self) -> None:
         """Start a request.
@@ -75,8 +81,8 @@ class _Account:
         """
         quota = self.quota
         if quota.limits_days:
-            used = await self.totals.read()
-            problem = self._used_up(used)
+            self.used.update(await self.totals.read())
+            problem = self.refusal
             if problem is not None:
                 # SDKs retry after at most a minute, which would be in vain.
                 raise _refusal(problem, self.totals.seconds_left, {"x-should-retry": "false"})
@@ -87,15 +93,33 @@ class _Account:
             message = f"{self.label} may make {many if math.isinf(wait_s) else fast}"
             raise _refusal(message, 1 if math.isinf(wait_s) else max(1, math.ceil(wait_s)), {})
 
-    def _used_up(self, used: Mapping[str, float]) -> str | None:
+    async def record(self, amounts: Mapping[str, float]) -> None:
+        """Add the usage of a request that is over to today's."""
+        if self.quota.limits_days:
+            await self.totals.add(amounts)
+            for name, amount in amounts.items():
+                self.used[name] += amount
+
+    @property
+    def calls_left(self) -> int | None:
+        """How many more calls may be made today; None for any number."""
+        limit = self.quota.calls_per_day
+        if limit is None:
+            return None
+        return max(0, math.floor(limit - self.used[_CALLS] - self.reserved[_CALLS]))
+
+    @property
+    def refusal(self) -> str | None:
+        """Why another call is refused; None if it is not."""
+        used = {name: self.used[name] + self.reserved[name] for name in _FIELDS}
         quota, today = self.quota, "until midnight (UTC)"
         limits: tuple[tuple[float | None, str, str], ...] = (
             (quota.calls_per_day, _CALLS, f"{quota.calls_per_day} calls"),
             (quota.tokens_per_day, _TOKENS, f"{quota.tokens_per_day} tokens"),
             (quota.cost_usd_per_day, _COST, f"${quota.cost_usd_per_day}"),
         )
-        for limit, field, amount in limits:
-            if limit is not None and used[field] >= limit:
+        for limit, name, amount in limits:
+            if limit is not None and used[name] >= limit:
                 return f"{self.label} has used the {amount} of its quota {today}"
         if quota.cost_usd_per_day is not None and used[_UNPRICED]:
             return (
@@ -108,6 +132,47 @@ class _Account:
 def _refusal(message: str, after_s: int, headers: Mapping[str, str]) -> RefusedError:
     all_headers = {"retry-after": str(after_s), **headers}
     return RefusedError(429, "quota_exceeded", message, headers=all_headers)
+
+
+class RequestLedger:
+    """Counts the calls of one request against the quotas of its key and its tenant.
+
+    Each call is counted before it is sent, and what it used once it is answered, so requests in
+    progress do not exceed a quota together.
+
+    Args:
+        accounts: The accounts.
+    """
+
+    def __init__(self, accounts: Sequence[_Account]) -> None:
+        self._accounts = [account for account in accounts if account.quota.limits_days]
+        self._own = dict.fromkeys(_FIELDS, 0.0)
+
+    def refusal(self) -> str | None:
+        """Return why the next call would be refused; None if it would not."""
+        return next(filter(None, (account.refusal for account in self._accounts)), None)
+
+    def calls_left(self) -> int | None:
+        """Return how many more calls may be sent; None for any number."""
+        lefts = [account.calls_left for account in self._accounts]
+        return min((left for left in lefts if left is not None), default=None)
+
+    def count(self, usage: Usage) -> None:
+        """Count usage; negative if a call was not sent."""
+        amounts = _amounts(usage, usage)
+        if usage.cost_usd is None:
+            amounts[_UNPRICED] = max(usage.calls, 1)
+        self._count(amounts)
+
+    def close(self) -> None:
+        """Stop counting the request, when it is over and its usage was recorded."""
+        self._count({name: -amount for name, amount in self._own.items()})
+
+    def _count(self, amounts: Mapping[str, float]) -> None:
+        for name, amount in amounts.items():
+            self._own[name] += amount
+            for account in self._accounts:
+                account.reserved[name] += amount
 
 
 class Quotas:
@@ -131,7 +196,7 @@ class Quotas:
 
     @asynccontextmanager
     async def admit(self, client: str | None, tenant: str | None) -> AsyncGenerator[None]:
-        """Count a request against its quotas while the context is open.
+        """Count a request against its quotas while the context is open, and its calls beforehand.
 
         Args:
             client: The owner of its key; None if clients need none.
@@ -141,9 +206,18 @@ class Quotas:
             RefusedError: A quota is used up, or too many tenants have used theirs.
         """
         async with AsyncExitStack() as stack:
-            for account in self._of(client, tenant):
+            accounts = self._of(client, tenant)
+            for account in accounts:
                 await account.enter()
                 stack.push_async_callback(account.limits.leave)
+            if not any(account.quota.limits_days for account in accounts):
+                yield
+                return
+            ledger = RequestLedger(accounts)
+            stack.callback(ledger.close)
+            stack.enter_context(using_ledger(ledger))
+            # The main call.
+            ledger.count(Usage(calls=1))
             yield
 
     async def record_usage(self, observation: Observation) -> None:
@@ -154,8 +228,7 @@ class Quotas:
         amounts = _amounts(usage, observation.usage, observation.check_usage)
         if any(amounts.values()):
             for account in self._of(observation.client, observation.tenant, entered=True):
-                if account.quota.limits_days:
-                    await account.totals.add(amounts)
+                await account.record(amounts)
 
     def _of(
         self, client: str | None, tenant: str | None, *, entered: bool = False

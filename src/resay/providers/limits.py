@@ -14,9 +14,12 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
     nullcontext,
+    suppress,
 )
-from dataclasses import dataclass, field
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from types import TracebackType
+from typing import Protocol
 
 import anyio
 
@@ -28,8 +31,41 @@ from resay.providers.base import Chunk, Completions, Layer, Provider, open_strea
 _MINUTE_S = 60.0
 
 
+class Ledger(Protocol):
+    """What a request may still spend, beyond its own budget: the quotas of who sent it."""
+
+    def refusal(self) -> str | None:
+        """Return why the next call would be refused; None if it would not. Holds no content."""
+        ...
+
+    def calls_left(self) -> int | None:
+        """Return how many more calls may be sent; None for any number."""
+        ...
+
+    def count(self, usage: Usage) -> None:
+        """Count usage, such as a call that is about to be sent; negative if it was not sent."""
+        ...
+
+
+_ledger: ContextVar[Ledger | None] = ContextVar("_ledger", default=None)
+
+
+@contextmanager
+def using_ledger(ledger: Ledger | None) -> Generator[None]:
+    """Let every budget that is created in this context spend from a ledger too."""
+    token = _ledger.set(ledger)
+    try:
+        yield
+    finally:
+        # A server may end a request in another context than it began in.
+        with suppress(ValueError):
+            _ledger.reset(token)
+
+
 class Budget:
-    """The budget of one check. Its sampler and its judges share it; it belongs to one event loop.
+    """The budget of one request. Its sampler and its judges share it; it belongs to one event loop.
+
+    If a request has several answers, their checks share it.
 
     Calls are counted before they are sent, so their limit is never exceeded. The tokens and dollars
     of an answer are known once it arrives: requests in flight when such a limit is reached are
@@ -65,6 +101,18 @@ class Budget:
         self._unpriced: str | None = None
         self._refused = 0
         self._refusal: str | None = None
+        self._ledger = _ledger.get()
+        self._sizes: dict[object, int] = {}
+
+    def resized(self, check: object, size: int) -> int:
+        """Record the size of what a check checks; return that of all checks that share the budget.
+
+        Args:
+            check: The check.
+            size: Its size so far.
+        """
+        self._sizes[check] = size
+        return sum(self._sizes.values())
 
     def allow(self, *, calls: int | None = None, tokens: int | None = None, what: str) -> None:
         """Raise limits. An absent limit stays absent, and a limit is never lowered.
@@ -99,7 +147,9 @@ class Budget:
         """How many more requests may be sent; None for any number."""
         if self.exhausted is not None:
             return 0
-        return None if self._calls is None else self._calls - self._used.calls
+        own = None if self._calls is None else self._calls - self._used.calls
+        granted = None if self._ledger is None else self._ledger.calls_left()
+        return min((left for left in (own, granted) if left is not None), default=None)
 
     @property
     def exhausted(self) -> str | None:
@@ -109,6 +159,8 @@ class Budget:
             return self._spent_message("calls", self._calls)
         if self._tokens is not None and used.tokens >= self._tokens:
             return self._spent_message("tokens", self._tokens)
+        if self._ledger is not None and (refusal := self._ledger.refusal()) is not None:
+            return refusal
         if self._cost_usd is None:
             return None
         if self._unpriced is not None:
@@ -137,13 +189,13 @@ class Budget:
             self._refused += 1
             self._refusal = self._refusal or reason
             raise BudgetExceededError(reason)
-        self._used += Usage(calls=1)
+        self._count(Usage(calls=1))
         call = _Call()
         try:
             yield call
         finally:
             if not call.sent:
-                self._used += Usage(calls=-1)
+                self._count(Usage(calls=-1))
 
     def spend(self, usage: Usage, model: str | None) -> None:
         """Count the usage of a reserved call.
@@ -155,12 +207,15 @@ class Budget:
         """
         if usage.cost_usd is None and self._unpriced is None:
             self._unpriced = repr(model) if model else "the model"
-        self._used += Usage(
-            max(usage.calls - 1, 0),
-            usage.prompt_tokens,
-            usage.completion_tokens,
-            usage.cost_usd or 0.0,
-        )
+        more = max(usage.calls - 1, 0)
+        self._used += replace(usage, calls=more, cost_usd=usage.cost_usd or 0.0)
+        if self._ledger is not None:
+            self._ledger.count(replace(usage, calls=more))
+
+    def _count(self, usage: Usage) -> None:
+        self._used += usage
+        if self._ledger is not None:
+            self._ledger.count(usage)
 
 
 @dataclass(slots=True)

@@ -336,7 +336,7 @@ class Outcome:
     """The result of checking one answer.
 
     Attributes:
-        data: The verdict as JSON-ready values, for users.
+        data: The verdict as JSON-ready values, for users; empty for none.
         message: The text that replaces the answer; None if the answer is passed on.
         complete: Whether the message is a rewritten answer; otherwise it says that there is none.
         stops: Whether a message that says so ends like a normal answer; otherwise it ends like one
@@ -347,6 +347,11 @@ class Outcome:
     message: str | None = None
     complete: bool = False
     stops: bool = False
+
+    @property
+    def fields(self) -> Body:
+        """The fields to add to a response: the verdict, if there is one."""
+        return {"hallucination": self.data} if self.data else {}
 
     @property
     def withheld(self) -> bool:
@@ -551,7 +556,7 @@ class OneAnswerApi(ABC):
         """Return a response with its verdict, and without an answer that is replaced."""
         (outcome,) = outcomes
         if outcome.message is None:
-            return {**response, self._key: outcome.data}
+            return {**response, **outcome.fields}
         return self._replaced(response, outcome.message, outcome)
 
     @abstractmethod

@@ -123,7 +123,7 @@ class SeveralAnswersApi(ABC):
         """Return a response with its verdicts, and without the answers that are replaced."""
         choices = _choices(response)
         if not choices and outcomes[0].message is None:
-            return {**response, _KEY: outcomes[0].data}
+            return {**response, **outcomes[0].fields}
         if not choices:
             response = {**self._nothing_seen(), "object": self._object, **response}
             choices = [mapping(None)]
@@ -136,11 +136,11 @@ class SeveralAnswersApi(ABC):
         known = _kept(response) if replaced else response
         if not replaced:
             answered += [c for c in listed(response.get("choices")) if not isinstance(c, Mapping)]
-        return {**known, "choices": answered, _KEY: _gravest(outcomes).data}
+        return {**known, "choices": answered, **_gravest(outcomes).fields}
 
     def _answered(self, choice: Choice, outcome: Outcome, several: bool) -> dict[str, Any]:
         # With several answers, each has its own verdict.
-        own = {_KEY: outcome.data} if several else {}
+        own = outcome.fields if several else {}
         if outcome.message is None:
             return {**choice, **own}
         # Build it from scratch, because words can be anywhere in the old one: in calls, in audio,
@@ -209,7 +209,7 @@ class SeveralAnswersApi(ABC):
         # Some report the usage with the last choice, OpenAI after it.
         told = [e.body["usage"] for e in seen if e.body.get("usage") and _choices(e.body)]
         cost = {"usage": told[-1]} if told else {}
-        closing = [Event({**finish.body, **cost, _KEY: outcome.data}, finish.name)]
+        closing = [Event({**finish.body, **cost, **outcome.fields}, finish.name)]
         # Anything a stream says after its last choice is not part of the answer.
         after = [e for e in seen if e.data == _DONE or _is_usage(e)]
         return closing + [_bared(event, _choices(event.body)) for event in after]
@@ -258,10 +258,10 @@ class SeveralAnswersApi(ABC):
             choice if outcome is None else self._stopped(choice, outcome, several)
             for choice, outcome in zip(choices, ended, strict=True)
         ]
-        return Event({**event.body, "choices": concluded, _KEY: _gravest(known).data}, event.name)
+        return Event({**event.body, "choices": concluded, **_gravest(known).fields}, event.name)
 
     def _stopped(self, choice: Choice, outcome: Outcome, several: bool) -> dict[str, Any]:
-        own = {_KEY: outcome.data} if several else {}
+        own = outcome.fields if several else {}
         if not outcome.withheld:
             return {**choice, **own}
         # Some providers send the finish reason with the last words. Those would follow the message.

@@ -412,7 +412,7 @@ class _Messages(OneAnswerApi):
             **{name: response[name] for name in _KEPT if name in response},
             "content": [{"type": "text", "text": message}],
             **stopped(outcome),
-            KEY: outcome.data,
+            **outcome.fields,
         }
 
 

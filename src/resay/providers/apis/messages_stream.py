@@ -154,7 +154,7 @@ def ending_events(held: Sequence[Event], outcome: Outcome | None) -> list[Event]
 def closing_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
     """Return the events that close a stream whose answer, or the end of it, is replaced."""
     stop = {**_container(seen), **stopped(outcome)}
-    end = _made(_END, delta=stop, usage=_last_usage(seen), **{KEY: outcome.data})
+    end = _made(_END, delta=stop, usage=_last_usage(seen), **outcome.fields)
     closing = [end, _made(_OVER)]
     if not shown:
         # Then nothing was sent at all.
@@ -287,7 +287,7 @@ def _made(kind: str, **data: Any) -> Event:
 
 
 def _concluded(event: Event, outcome: Outcome) -> Event:
-    told = {**event.body, KEY: outcome.data}
+    told = {**event.body, **outcome.fields}
     if outcome.withheld and _kind(event) == _END:
         told["delta"] = {**mapping(event.body.get("delta")), **stopped(outcome)}
     return Event(told, event.name)

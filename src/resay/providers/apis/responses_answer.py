@@ -242,7 +242,7 @@ def replaced_response(
         "error": None,
         "incomplete_details": incomplete_details(outcome),
         "output": [*items],
-        KEY: outcome.data,
+        **outcome.fields,
     }
 
 
@@ -565,7 +565,7 @@ def _concluded(event: Event, outcome: Outcome) -> Event:
     if kind not in _LAST or not response:
         return event
     if not outcome.withheld or kind not in _ANSWERED:
-        told = {**response, KEY: outcome.data}
+        told = {**response, **outcome.fields}
         return Event({**event.body, "response": told}, event.name)
     ended = f"response.{item_status(outcome)}"
     name = ended if event.name == kind else event.name
@@ -582,5 +582,5 @@ def _stopped(response: Body, outcome: Outcome) -> Mapping[str, Any]:
         "status": item_status(outcome),
         "incomplete_details": incomplete_details(outcome),
         "output": [*output, *([notice] if said else [])],
-        KEY: outcome.data,
+        **outcome.fields,
     }
