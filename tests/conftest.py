@@ -114,8 +114,9 @@ def prompt_waits_for_other_tasks() -> Iterator[None]:
     async def wait_all_tasks_blocked(_: type[AsyncIOBackend]) -> None:
         await anyio.lowlevel.checkpoint()
         this = asyncio.current_task()
-        while any(is_busy(task) for task in asyncio.all_tasks() if task is not this):
-            await asyncio.sleep(0.001)  # noqa: ASYNC110 - tasks tell nobody that they wait
+        # Tasks tell nobody that they wait.
+        while any(is_busy(task) for task in asyncio.all_tasks() - {this}):  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
 
     with pytest.MonkeyPatch.context() as patch:
         method = classmethod(wait_all_tasks_blocked)
