@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.attacks import ANSWER, Answered, Upstream, ask, http_response
+from support.attacks import ANSWER, Answered, Upstream, ask, http_response, stream_of
 from support.gateway import MESSAGES, Gateways, Served
 
 CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
@@ -150,6 +150,40 @@ def test_a_policy_that_withholds_nothing_says_that_it_skips(
         assert SECRET.encode() in answer.data
         assert json.loads(answer.body)["hallucination"]["reason"]
         assert len(upstream.received) == 1
+
+
+def streamed(*texts: str) -> bytes:
+    pieces = [{"index": i, "delta": {"content": text}} for i, text in enumerate(texts)]
+    ends = [{"index": i, "delta": {}, "finish_reason": "stop"} for i in range(len(texts))]
+    events = [
+        f"data: {json.dumps({'id': 'c', 'choices': [piece]})}\n\n".encode()
+        for piece in (*pieces, *ends)
+    ]
+    return stream_of(*events, b"data: [DONE]\n\n")
+
+
+@pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
+@pytest.mark.parametrize("texts", [(SECRET,), (SECRET, SECRET)])
+def test_a_stream_that_cannot_be_checked_ends_in_the_same_way(
+    starter: Gateways, upstream: Upstream, mode: str, texts: tuple[str, ...]
+) -> None:
+    body = {**chat(container="c", n=len(texts))[1], "stream": True}
+    wanted = {
+        STRICT + "uncheckable: inconclusive\n": "inconclusive",
+        CHAIN + "uncheckable: inconclusive\n": "inconclusive",
+        CHAIN: "skipped",
+    }
+    for policy, decision in wanted.items():
+        served = starter.start(f"{policy}stream: {mode}\n")
+        upstream.says(streamed(*texts))
+        answer = ask(served, body, target=CHAT)
+        assert f'"decision": "{decision}"'.encode() in answer.body
+        assert len(upstream.received) == 1
+        # What was shown at once cannot be taken back.
+        withheld = policy.startswith(STRICT) and mode != "after"
+        assert (SECRET.encode() in answer.body) == (not withheld)
+    refusing = starter.start(f"{STRICT}stream: {mode}\n")
+    assert ask(refusing, body, target=CHAT).status == 400
 
 
 def with_tokens(logprob: float) -> bytes:

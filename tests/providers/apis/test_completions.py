@@ -97,13 +97,14 @@ def test_a_prompt_is_a_message_of_the_user():
     ],
     ids=str,
 )
-def test_what_is_left_unchecked_says_why(body: dict[str, Any], n: int, reason: str):
+def test_what_cannot_be_checked_says_why(body: dict[str, Any], n: int, reason: str):
     request = COMPLETIONS.read(request_of(**body))
 
     assert request.n == n
-    assert request.query.unchecked is not None
-    assert reason in request.query.unchecked
-    assert request.unrepeatable == request.query.unchecked
+    assert request.query.uncheckable is not None
+    assert reason in request.query.uncheckable
+    assert request.unrepeatable == request.query.uncheckable
+    assert request.field == ("echo" if "echo" in body else "prompt")
 
 
 @pytest.mark.parametrize(("asked", "top"), [(0, 0), (3, 3), (True, 1)])
