@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from resay.cli.app import app
 from resay.errors import ConfigurationError, MissingDependencyError
-from support.tiny_models import make_deberta, make_roberta
+from support.tiny_models import make_deberta, make_roberta, make_t5, with_shape
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +58,18 @@ def test_a_layer_is_exported_and_asked_for(tiny: Callable[..., Path], tmp_path: 
     assert "labels" not in resay("check", tmp_path / "target", *words)
     with pytest.raises(ConfigurationError, match="--layer 3"):
         resay("check", tmp_path / "target")
+
+
+def test_a_model_that_cannot_compute_is_bad_input(
+    tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot compute a text .*--kind"):
+        resay("check", tiny(make_t5), "--kind", "embedding")
+    target = tmp_path / "target"
+    resay("export", tiny(make_deberta), target)
+    with_shape(target, target / "fixed", items=2, tokens=24)
+    said = resay("check", target / "fixed", "--kind", "classification")
+    assert "longest pair: 21 tokens\n" in said
 
 
 def test_check_runs_torch(tiny: Callable[..., Path]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, ScorerError
 from resay.models import (
     ModelConfig,
     onnx_network,
@@ -22,7 +22,7 @@ from resay.models import (
 )
 from resay.models.encoding import Encoded, pad
 from resay.models.export import export
-from support.tiny_models import make_bert, make_deberta, make_roberta, sentences
+from support.tiny_models import make_bert, make_deberta, make_roberta, sentences, with_shape
 
 pytestmark = pytest.mark.anyio
 
@@ -359,3 +359,48 @@ async def test_files_lie_where_the_hub_keeps_them(copy: Path) -> None:
     (copy / "onnx").mkdir()
     (copy / "model.onnx").rename(copy / "onnx" / "model.onnx")
     assert (await pair_classifier(str(copy)).classify(PAIRS[:1])).shape == (1, 3)
+
+
+@pytest.mark.parametrize(("items", "tokens"), [(None, 24), (1, 24), (3, None), (4, 24)])
+async def test_a_model_of_fixed_shape_computes_the_same(
+    items: int | None, tokens: int | None, exported: Exported, tmp_path: Path
+) -> None:
+    pairs = exported(make_deberta)
+    fixed = with_shape(pairs, tmp_path / "pairs", items=items, tokens=tokens)
+    short = PAIRS[:7]
+    model = pair_classifier(str(fixed))
+    np.testing.assert_allclose(
+        await model.classify(short), await pair_classifier(str(pairs)).classify(short), atol=1e-5
+    )
+    if tokens is not None:
+        assert await model.max_input_tokens() == tokens - 3
+    texts = exported(make_bert)
+    fixed = with_shape(texts, tmp_path / "texts", items=items, tokens=tokens)
+    some = sentences(5, longest=20)
+    np.testing.assert_allclose(
+        await sentence_embedder(str(fixed)).embed(some),
+        await sentence_embedder(str(texts)).embed(some),
+        atol=1e-4,
+    )
+
+
+def test_more_tokens_than_a_fixed_shape_are_refused(exported: Exported, tmp_path: Path) -> None:
+    fixed = with_shape(exported(make_deberta), tmp_path / "fixed", items=None, tokens=24)
+    config = ModelConfig(name=str(fixed), max_tokens=25)
+    with pytest.raises(ConfigurationError, match="exported for 24 tokens"):
+        onnx_network.load(config, "classification")
+
+
+async def test_without_a_config_long_texts_are_split(exported: Exported, tmp_path: Path) -> None:
+    folder = tmp_path / "bare"
+    shutil.copytree(exported(make_bert), folder)
+    for name in ("config.json", "tokenizer_config.json"):
+        (folder / name).unlink(missing_ok=True)
+    assert onnx_network.load(ModelConfig(name=str(folder)), "embedding").encoder.fits(
+        Encoded((1,) * 512, (0,) * 512, (0,) * 512)
+    )
+    model = sentence_embedder(ModelConfig(name=str(folder)))
+    with pytest.raises(ScorerError, match=r"cannot compute an input of \d+ tokens .*max_tokens"):
+        await model.embed(["bridge " * 300])
+    short = sentence_embedder(ModelConfig(name=str(folder), max_tokens=32))
+    assert (await short.embed(["bridge " * 300])).shape[0] == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from string import ascii_lowercase, digits
@@ -366,3 +367,19 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return made[repr(key)]
 
     return make
+
+
+def with_shape(source: Path, target: Path, *, items: int | None, tokens: int | None) -> Path:
+    """Copy an exported model, with inputs of a fixed shape."""
+    import onnx
+
+    shutil.copytree(source, target)
+    model = onnx.load(str(target / "model.onnx"))
+    for wanted in model.graph.input:
+        shape = wanted.type.tensor_type.shape
+        for dimension, size in zip(shape.dim, (items, tokens), strict=True):
+            if size is not None:
+                dimension.dim_value = size
+    del model.graph.value_info[:]
+    onnx.save_model(model, str(target / "model.onnx"))
+    return target

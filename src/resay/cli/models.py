@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from resay._internal.importing import require_optional
 from resay._internal.strict import message_of
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, ResayError
 from resay.models.config import ModelConfig
 from resay.models.files import kind_of
 from resay.models.loading import backend_of
@@ -134,7 +134,16 @@ def check_model(
     if traits.labels:
         typer.echo(f"labels: {', '.join(traits.labels)}")
     typer.echo(f"longest pair: {'any' if room is None else room} tokens")
-    typer.echo(f"speed: {_tokens_per_second(loaded):,.0f} tokens/s")
+    try:
+        speed = _tokens_per_second(loaded)
+    except ResayError:
+        raise
+    except Exception as error:  # torch and transformers raise anything.
+        raise ConfigurationError(
+            f"{config.display_name!r} cannot compute a text ({type(error).__name__}); see that it"
+            " is of the kind that `--kind` names"
+        ) from error
+    typer.echo(f"speed: {speed:,.0f} tokens/s")
 
 
 def _kind(chosen: _Kind | None) -> Kind | None:

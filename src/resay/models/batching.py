@@ -298,6 +298,8 @@ class Batcher(Generic[ItemT, R]):
             await ticket.ready
         finally:
             self._leave(jobs, ticket)
+        if isinstance(ticket.error, ScorerError):
+            raise ScorerError(str(ticket.error)) from ticket.error
         if ticket.error is not None:
             raise ScorerError(
                 f"the model failed with {type(ticket.error).__name__}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from resay._internal.importing import load_optional
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, ScorerError
 from resay.models.config import ModelConfig
 from resay.models.encoding import Batch, TextEncoder
 from resay.models.files import (
@@ -62,6 +62,9 @@ _RANKS: Mapping[str, int] = {
 _OUTPUTS = ("logits", "last_hidden_state", "token_embeddings")
 _TYPES: Mapping[str, Any] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 _CUDA = "CUDAExecutionProvider"
+# What most encoders read. An export without config.json does not say what it reads, and fails on
+# more.
+_UNKNOWN_LIMIT = 512
 
 _import = partial(load_optional, extra="onnx", purpose="running an exported model")
 
@@ -102,6 +105,16 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
         tokens.get("model_max_length"),
         _positions(model_json),
     )
+    if limit is None and find(config, "config.json") is None:
+        limit = _UNKNOWN_LIMIT
+    fixed = network.fixed_tokens
+    if fixed is not None:
+        if config.max_tokens is not None and config.max_tokens > fixed:
+            raise ConfigurationError(
+                f"`max_tokens` of {config.display_name!r} is {config.max_tokens}, but it was"
+                f" exported for {fixed} tokens; lower it, or export the model again"
+            )
+        limit = fixed if limit is None else min(limit, fixed)
     return Loaded(network, TextEncoder(tokenizer, limit))
 
 
@@ -241,6 +254,8 @@ class OnnxNetwork:
     Attributes:
         traits: The network's properties.
         precision: The precision of its numbers: fp32, fp16, bf16 or int8.
+        fixed_tokens: The number of tokens of every input, if the model was exported for one;
+            shorter inputs are padded to it.
 
     Raises:
         ConfigurationError: The model needs other input than texts, or gives another output.
@@ -256,7 +271,9 @@ class OnnxNetwork:
         pad_id: int,
     ) -> None:
         self._session = session
+        self._config = config
         self._inputs = _inputs(session, config)
+        self._fixed_items, self.fixed_tokens = _fixed_shape(session)
         output = _output(session, config, kind)
         self._output = output.name
         by_batch = is_quantised_by_batch(path)
@@ -270,11 +287,56 @@ class OnnxNetwork:
         )
 
     def run(self, batch: Batch) -> NDArray[np.float32]:
-        """Compute a batch."""
-        given = zip(_INPUTS, (batch.ids, batch.mask, batch.types), strict=True)
-        feeds = {n: v.astype(self._inputs[n]) for n, v in given if n in self._inputs}
-        (found,) = self._session.run([self._output], feeds)
-        return found.astype(np.float32, copy=False)
+        """Compute a batch.
+
+        Raises:
+            ScorerError: onnxruntime cannot compute it.
+        """
+        items, tokens = batch.ids.shape
+        at_once = self._fixed_items or items
+        outputs: list[NDArray[np.float32]] = []
+        for start in range(0, items, at_once):
+            part = slice(start, start + at_once)
+            output = self._compute(
+                Batch(batch.ids[part], batch.mask[part], batch.types[part]), at_once
+            )
+            outputs.append(output[: min(at_once, items - start)])
+        whole = np.concatenate(outputs) if len(outputs) > 1 else outputs[0]
+        has_tokens = whole.ndim == _RANKS["token_classification"]
+        return whole[:, :tokens] if has_tokens else whole
+
+    def _compute(self, batch: Batch, items: int) -> NDArray[np.float32]:
+        """Compute a batch that is padded to the shape for which the model was exported."""
+        rows, tokens = batch.ids.shape
+        padding = ((0, items - rows), (0, max((self.fixed_tokens or tokens) - tokens, 0)))
+        padded = {
+            "input_ids": np.pad(batch.ids, padding, constant_values=self.traits.pad_id),
+            "attention_mask": np.pad(batch.mask, padding),
+            "token_type_ids": np.pad(batch.types, padding),
+        }
+        feeds = {name: padded[name].astype(kind) for name, kind in self._inputs.items()}
+        try:
+            (output,) = self._session.run([self._output], feeds)
+        except Exception as error:  # Its exceptions have no common base class.
+            raise ScorerError(
+                f"the exported model {self._config.display_name!r} cannot compute an input of"
+                f" {tokens} tokens ({type(error).__name__}); set `max_tokens` to what it reads, or"
+                " export it again"
+            ) from error
+        return output.astype(np.float32, copy=False)
+
+
+def _fixed_shape(session: Any) -> tuple[int | None, int | None]:
+    """Return the numbers of items and of tokens that a model was exported for; None for any."""
+    items: int | None = None
+    tokens: int | None = None
+    for wanted in session.get_inputs():
+        # A dimension of any size has a name in place of a number.
+        if wanted.shape and isinstance(wanted.shape[0], int):
+            items = wanted.shape[0]
+        if len(wanted.shape) > 1 and isinstance(wanted.shape[1], int):
+            tokens = wanted.shape[1]
+    return items, tokens
 
 
 def _inputs(session: Any, config: ModelConfig) -> dict[str, Any]:

@@ -79,10 +79,7 @@ GREEDY = {"top_p": 0.0, "temperature": 1e-7, "extra_body": {"top_k": 1, "user_id
 @pytest.mark.parametrize("way", ["litellm", "native"])
 @pytest.mark.parametrize("by", ["field", "binding"])
 async def test_samples_are_not_decoded_greedily(plain, provider, way, by):
-    if by == "binding":
-        model = plain.bind(**GREEDY)
-    else:
-        model = plain.model_copy(update=GREEDY)
+    model = plain.bind(**GREEDY) if by == "binding" else plain.model_copy(update=GREEDY)
     await guard(PROMPT | model, policy(way, start="after")).ainvoke({"question": MADE_UP})
     main, *samples = bodies(provider)
     assert (main["top_p"], main["temperature"], main["top_k"]) == (0.0, 1e-7, 1)
