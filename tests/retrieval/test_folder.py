@@ -96,7 +96,9 @@ async def test_what_is_skipped_is_said_once(guides: Path, caplog: pytest.LogCapt
         await retriever.prepare()
         await retriever.retrieve("lamps", k=1)
     (record,) = caplog.records
-    assert record.getMessage() == f"1 files of {guides} cannot be searched; `resay index` says why"
+    reason = "'old.txt' (it is not UTF-8 text; save it as UTF-8)"
+    told = f"1 files of {guides} cannot be searched, such as {reason}; `resay index` lists them"
+    assert record.getMessage() == told
 
 
 async def test_a_refresh_happens_once(guides: Path) -> None:

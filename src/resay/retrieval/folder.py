@@ -119,8 +119,9 @@ class FolderRetriever:
             return
         if report.skipped:
             _log.warning(
-                "%d files of %s cannot be searched; `resay index` says why",
+                "%d files of %s cannot be searched, such as %s; `resay index` lists them",
                 len(report.skipped),
                 self._folder,
+                "; ".join(f"{file.path!r} ({file.reason})" for file in report.skipped[:3]),
             )
         done.set_result(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import math
@@ -30,6 +31,9 @@ _TITLE = re.compile(r"^title:[ \t]*(?P<title>.*)$", re.MULTILINE)
 _MOST_METADATA = 16_384
 _NESTING = re.compile(r"[\[{]|- |\? ")
 _MOST_NESTING = 500
+# A line can repeat another by its name (*name, <<: *name), and that one others: their number grows
+# exponentially.
+_MOST_VALUES = 10_000
 # The C implementation, if PyYAML has it, takes a tenth of the time.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -92,11 +96,17 @@ def front_matter(text: str) -> FrontMatter:
 def _metadata(body: str) -> Metadata | None:
     if len(body) > _MOST_METADATA or len(_NESTING.findall(body)) > _MOST_NESTING:
         return None
+    loader = _Loader(body)
     try:
-        loaded: object = yaml.load(body, _Loader)  # noqa: S506 - either of them is a safe one
+        node = loader.get_single_node()
+        if node is None or _count_values(node) > _MOST_VALUES:
+            return None
+        loaded: object = loader.construct_document(node)
     # Impossible dates and overlong numbers raise other errors than YAML's.
-    except (yaml.YAMLError, ValueError, OverflowError):
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
         return None
+    finally:
+        loader.dispose()
     if not isinstance(loaded, dict):
         return None
     found: dict[str, MetadataValue | tuple[MetadataValue, ...]] = {}
@@ -106,6 +116,32 @@ def _metadata(body: str) -> Metadata | None:
         elif _is_value(kept := _plain_value(value)):
             found[str(key)] = kept
     return {_encodable(key): value for key, value in found.items()}
+
+
+def _count_values(root: yaml.Node) -> float:
+    """Return the number of values once all repetitions are written out; infinite for a cycle."""
+    counts: dict[int, float] = {}
+
+    def count(node: yaml.Node) -> float:
+        if id(node) not in counts:
+            # Until it is known: a node that contains itself has no end.
+            counts[id(node)] = math.inf
+            total = 1.0
+            for part in _parts_of(node):
+                total += count(part)
+            counts[id(node)] = total
+        return counts[id(node)]
+
+    return count(root)
+
+
+def _parts_of(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
+            yield key
+            yield value
+    elif isinstance(node, yaml.SequenceNode):
+        yield from cast("list[yaml.Node]", node.value)
 
 
 def _plain_value(value: Any) -> Any:
@@ -322,6 +358,11 @@ _SUFFIXES = (*_MARKDOWN, *_TEXT, _PDF)
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 )
+# Beyond these, a file or a folder is skipped, so that it does not stop the others.
+_MAX_BYTES = 32 * 1024 * 1024
+_TOO_LONG = f"it is longer than {_MAX_BYTES // 1024**2} MiB; split it"
+_MAX_PAGES = 3_000
+_MAX_FOLDERS = 100
 # Two changes within one tick of a file system's clock look the same; the coarsest tick is 2 s.
 _TICK_NS = 2_000_000_000
 _UNSETTLED = -1
@@ -346,13 +387,15 @@ class Found:
 
     Attributes:
         path: Its path relative to the folder, with forward slashes.
-        file: Its path.
+        root: The real path of the folder.
+        inside: The names that lead from there to the file, without links.
         size: Its size in bytes.
         mtime_ns: The time of its last change, in nanoseconds since the epoch.
     """
 
     path: str
-    file: str
+    root: str
+    inside: tuple[str, ...]
     size: int
     mtime_ns: int
 
@@ -416,6 +459,10 @@ class UnreadableError(Exception):
         self.lasting = lasting
 
 
+class _TooLongError(Exception):
+    """A PDF file is too long to be read."""
+
+
 def find_files(folder: Path, leave_out: Path) -> tuple[list[Found], list[Skipped]]:
     """Find the searchable files of a folder and its subfolders.
 
@@ -441,9 +488,11 @@ def find_files(folder: Path, leave_out: Path) -> tuple[list[Found], list[Skipped
             f"cannot search the folder {str(folder)!r}: {error.strerror}; name one that exists"
             " and can be read"
         ) from error
+    search.walk()
     # Links last, so that files are found under their own names first.
     while search.links:
         search.follow(search.links.pop(0))
+        search.walk()
     return sorted(search.found, key=lambda found: found.path), search.skipped
 
 
@@ -454,20 +503,31 @@ class _Search:
         self._root = root
         self._seen = seen
         self.links: list[Path] = []
+        self._folders: list[str] = []
         self.found: list[Found] = []
         self.skipped: list[Skipped] = []
 
+    def walk(self) -> None:
+        """Enter the subfolders that are left, and theirs."""
+        while self._folders:
+            path = self._folders.pop()
+            self._try(path, self.enter, Path(path))
+
     def enter(self, folder: Path) -> None:
-        """Walk a folder and its subfolders."""
+        """Find the files and links of a folder; its subfolders are left for `walk`."""
         place = os.path.realpath(folder)
         self._seen.add(place)
+        if len(folder.relative_to(self._root).parts) > _MAX_FOLDERS:
+            name = self._name(str(folder))[0]
+            self.skipped.append(Skipped(name, f"it is more than {_MAX_FOLDERS} folders deep"))
+            return
         with os.scandir(folder) as entries:
             visible = sorted((e for e in entries if e.name[0] != "."), key=lambda e: e.name)
         for entry in visible:
             if entry.is_symlink():
                 self.links.append(Path(entry.path))
             elif entry.is_dir():
-                self._try(entry.path, self.enter, Path(entry.path))
+                self._folders.append(entry.path)
             else:
                 target = f"{place}{'' if place.endswith(os.sep) else os.sep}{entry.name}"
                 self._try(entry.path, self._add, entry.path, target, entry.stat)
@@ -496,8 +556,17 @@ class _Search:
             return
         self._seen.add(target)
         name, is_valid = self._name(path)
-        if is_valid:
-            self.found.append(Found(name, path, status.st_size, status.st_mtime_ns))
+        if status.st_size > _MAX_BYTES:
+            self.skipped.append(Skipped(name, _TOO_LONG))
+        elif is_valid:
+            found = Found(
+                path=name,
+                root=str(self._root),
+                inside=Path(target).relative_to(self._root).parts,
+                size=status.st_size,
+                mtime_ns=status.st_mtime_ns,
+            )
+            self.found.append(found)
         else:
             self.skipped.append(Skipped(name, "its name is not valid Unicode"))
 
@@ -519,11 +588,20 @@ def read(found: Found, now_ns: int) -> Content:
         UnreadableError: The file cannot be read.
     """
     try:
-        with io.FileIO(found.file) as file:
+        with _opened(found) as file:
             status = os.fstat(file.fileno())
-            data = file.readall()
+            if not stat.S_ISREG(status.st_mode):
+                raise UnreadableError("it is no longer a file", lasting=False)
+            # One byte more, since it may grow.
+            data = b"" if status.st_size > _MAX_BYTES else _read_up_to(file, _MAX_BYTES + 1)
+            is_long = max(status.st_size, len(data)) > _MAX_BYTES
     except OSError as error:
-        raise UnreadableError(str(error.strerror), lasting=False) from error
+        reason = str(error.strerror)
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            reason = "it was replaced by a link while the folder was read"
+        raise UnreadableError(reason, lasting=False) from error
+    if is_long:
+        raise UnreadableError(_TOO_LONG, lasting=False)
     settled = status.st_mtime_ns < now_ns - _TICK_NS
     return Content(
         data,
@@ -531,6 +609,35 @@ def read(found: Found, now_ns: int) -> Content:
         status.st_mtime_ns if settled else _UNSETTLED,
         hashlib.sha256(data).digest(),
     )
+
+
+def _opened(found: Found) -> io.FileIO:
+    """Open a file, following no link: what is one now was none when the folder was listed."""
+    if os.open not in os.supports_dir_fd:
+        path = str(Path(found.root, *found.inside))
+        if os.path.realpath(path) != path:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        return io.FileIO(path)
+    folder = os.open(found.root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in found.inside[:-1]:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+            inner = os.open(name, flags, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        # A pipe would wait for a writer.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        return io.FileIO(os.open(found.inside[-1], flags, dir_fd=folder))
+    finally:
+        os.close(folder)
+
+
+def _read_up_to(file: io.FileIO, count: int) -> bytes:
+    pieces: list[bytes] = []
+    while count > 0 and (piece := file.read(count)):
+        pieces.append(piece)
+        count -= len(piece)
+    return b"".join(pieces)
 
 
 def excerpts(path: str, data: bytes) -> Excerpts:
@@ -584,7 +691,21 @@ def _page_texts(data: bytes) -> list[str]:
         raise UnreadableError(str(error), lasting=False) from error
     try:
         pages = pypdf.PdfReader(io.BytesIO(data)).pages
-        return [_tidied(page.extract_text()) for page in pages]
+        if len(pages) > _MAX_PAGES:
+            raise _TooLongError(f"it has {len(pages):,} pages")
+        texts: list[str] = []
+        chars = 0
+        for page in pages:
+            text = _tidied(page.extract_text())
+            texts.append(text)
+            chars += len(text)
+            # What it says about itself may be wrong, and it is packed.
+            if len(texts) > _MAX_PAGES or chars > _MAX_BYTES:
+                raise _TooLongError("it has more text than it says")
+        return texts
+    except _TooLongError as error:
+        reason = f"{error}; PDF files of at most {_MAX_PAGES:,} pages are read: split it"
+        raise UnreadableError(reason, lasting=True) from None
     except pypdf.errors.DependencyError as error:
         raise UnreadableError(
             f"reading it needs another package: {error}", lasting=False
