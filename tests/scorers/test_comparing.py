@@ -71,9 +71,9 @@ async def test_a_score_is_the_mean_of_the_entries_there_are() -> None:
     assert scores.passage == 0.4
     assert (scores.failures, scores.undetermined) == (("E", "F"), 3)
     assert scores.columns == ((0.2, None), (0.5, 0.9))
-    # Half is no contradiction.
+    # Half is neither for nor against.
     assert scores.why == (
-        "not supported by 0 of 2 texts compared",
+        "supported by 1 of 2 texts compared",
         "not supported by 1 of 1 texts compared",
     )
     more = await scored(Told(Column((0.6, None))))

@@ -490,10 +490,103 @@ def test_what_samples_say_otherwise_is_told() -> None:
     (name,) = check(
         "It was led by Ann Hart.", ["It was led by Ann Hunt."] * 4, "Who led it?"
     ).sentences
-    assert name.why == "'Hart' is in 0 of 4 texts compared; most of them say 'hunt'"
+    assert name.why == "'Hart' is in 0 of 4 texts compared; most of them say 'Hunt'"
 
 
 def test_what_few_samples_add_is_not_doubted_for_the_others_silence() -> None:
     samples = ["Strontium.", "It is strontium, number 38.", "Strontium (38).", "That is strontium."]
     verdict = check("It is strontium, number 38.", samples, "Which element has the symbol Sr?")
     assert verdict.decision == "consistent"
+
+
+# Answers without a number, a name or a new word; and short samples that share nothing.
+DISAGREEING = [
+    ("Which option is right?", "The answer is B.", ["The answer is C.", "C", "Option C"]),
+    ("Which vitamin do I lack?", "You lack vitamin D.", ["You lack vitamin K.", "K", "Vitamin K."]),
+    ("What is 7 times 8?", "8.", ["56.", "7 times 8 is 56.", "56"]),
+    ("What is the capital of Canada?", "Canada.", ["Ottawa.", "Ottawa", "It is Ottawa."]),
+    ("What colour is it?", "purple", ["green", "yellow", "blue", "red", "orange"]),
+    ("What is it?", "A kind of bird.", ["It is a fish.", "A tool.", "Some cloth.", "An old game."]),
+    ("Which is larger, x or y?", "y", ["x", "x.", "It is x"]),
+    ("Was it hot or cold?", "hot", ["cold", "Cold.", "It was cold."]),
+    ("加拿大的首都是哪里？", "加拿大", ["渥太华", "渥太华。", "是渥太华"]),
+]
+AGREEING = [
+    ("Which option is right?", "The answer is B.", ["B", "B.", "Option B", "The answer is B."]),
+    ("Which vitamin do I lack?", "You lack vitamin D.", ["Vitamin D.", "D", "It is vitamin D."]),
+    ("What is the capital of Canada?", "Canada.", ["Canada.", "Canada", "It is Canada."]),
+    ("What colour is it?", "purple", ["purple", "Purple.", "It is purple.", "violet"]),
+    ("What is it?", "It is a bird.", ["A bird.", "Birds.", "a bird", "It is a kind of bird."]),
+    (
+        "What did sales do?",
+        "They increased.",
+        ["They rose.", "They grew.", "They went up.", "Grew."],
+    ),
+    (
+        "May I park?",
+        "It is forbidden.",
+        ["It is not allowed.", "It is prohibited.", "No.", "Banned."],
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "answer", "samples"), DISAGREEING)
+async def test_answers_that_share_nothing_are_flagged(
+    question: str, answer: str, samples: list[str]
+) -> None:
+    assert check(answer, samples, question).flagged
+
+
+@pytest.mark.parametrize(("question", "answer", "samples"), AGREEING)
+async def test_answers_that_share_what_they_say_are_not(
+    question: str, answer: str, samples: list[str]
+) -> None:
+    assert check(answer, samples, question).decision == "consistent"
+
+
+async def test_an_article_a_pronoun_or_an_initial_is_no_letter() -> None:
+    samples = ["J. Moor built it, I think.", "A man named J. Moor.", "It was J. Moor."]
+    verdict = check("A certain J. Moor built it.", samples, "Who built it?")
+    assert verdict.decision == "consistent"
+
+
+# The sentence, the samples, and the reason.
+REASONS = [
+    (
+        "The tower has 12 bells.",
+        ["The tower has 12 bells.", "The tower is old.", "The tower is tall.", "Built of stone."],
+        "'12' is in 1 of 4 texts compared",
+    ),
+    (
+        "It opened in 1932.",
+        ["It has two lanes.", "It has two lanes and a path.", "Two lanes."],
+        "'1932' is in 0 of 3 texts compared",
+    ),
+    (
+        "It opened in 1932.",
+        ["It opened in 1950.", "It opened in 1950 at noon.", "It opened in 1951."],
+        "'1932' is in 0 of 3 texts compared; most of them say '1950'",
+    ),
+    (
+        "It is 5 km long.",
+        ["It is 5,000 m long.", "It is 9 km long.", "It is 9 km."],
+        "'5 km', or the same in another form, is in 1 of 3 texts compared; most of them say '9 km'",
+    ),
+    (
+        "It has 8 rooms.",
+        ["It cost 8 million dollars.", "It cost 8 million.", "It has 9 rooms."],
+        "0 of 3 texts compared have '8' in this sense; 1 of them say '9'",
+    ),
+    (
+        "Sales fell.",
+        ["Sales rose.", "Sales rose in May.", "Sales fell."],
+        "2 of 3 texts compared say otherwise, such as 'Sales rose.'",
+    ),
+    ("purple", ["green", "blue", "red"], "0 of 3 texts compared have a word of it, or a synonym"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "samples", "reason"), REASONS)
+async def test_reasons_are_true(sentence: str, samples: list[str], reason: str) -> None:
+    scores = await score([sentence], samples)
+    assert scores.why == (reason,)

@@ -22,7 +22,10 @@ A sample that is silent on the matter, because no sentence of it shares 40 % of 
 one that says a fifth of it: silence is weaker evidence than saying something else. A sample of one
 or two sentences is never silent. If c samples confirm a quantity or a name, and d deny it, one that
 does not mention it counts as saying c / (c + d + 1) of it. Words weigh less if short samples share
-few of them: answers that are worded differently each time are poorly compared by words.
+few of them: answers that are worded differently each time are poorly compared by words. Among short
+samples the share v that has no word of the sentence is an item of weight 6 v: that nobody else says
+anything of it is the strongest sign. A sentence that says no more than the question is compared by
+the question's words.
 
 The same words may say the opposite. If a share o of the samples contradicts the sentence, by the
 opposites and roles that `resay.scorers.common.contrast` knows, by two values swapped, or by another
@@ -46,7 +49,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -74,6 +77,7 @@ from resay.scorers.common.sample_index import (
     Key,
     SampleIndex,
     keys_of,
+    letters_of,
     long_numbers,
     plain_stems,
     quantities_by_clause,
@@ -98,6 +102,8 @@ _UNDOUBTED = 2.0
 _UNDOUBTED_OF_ITEM = 0.5
 # A yes or no is the whole answer.
 _STANCE_WEIGHT = 12.0
+# A short answer as a whole.
+_ANSWER_WEIGHT = 6.0
 _LONG_WORD = 6
 _CASELESS = 1.5
 # Support for a quantity that a sample mentions in another context.
@@ -146,19 +152,21 @@ class _Item:
         text: Its words.
         weight: Its weight.
         support: By sample, how much of it the sample says, in [0, 1].
+        said: By sample, whether it says it, whatever else counts as support.
         quantity: The quantity, if it is one.
         decides: Whether the sentence is wrong if this is, whatever else it says.
-        instead: What samples say in its place, if known.
-        against: A sample's sentence against it, if known.
+        instead: What samples say in its place, and how many do.
+        why: The reason to give if it is doubted, if there is a better one than how many say it.
     """
 
     text: str
     weight: float
     support: list[float]
+    said: Sequence[bool] = ()
     quantity: Quantity | None = None
     decides: bool = False
-    instead: str | None = None
-    against: str | None = None
+    instead: tuple[str, int] | None = None
+    why: str | None = None
 
 
 class Facts:
@@ -255,7 +263,7 @@ class Facts:
             score = _pooled(items, _doubts(items, any_of=any_of), undoubted)
             scores.append((1 - disagreement) * score + disagreement * index.disagreement)
             rows.append(_by_sample(items, index.count, undoubted))
-            why.append(_why(claim, items, index.count))
+            why.append(_why(claim, items))
         return Scores(
             sentences=_leaning(scores, self.config.lean),
             columns=tuple(zip(*rows, strict=True)),
@@ -354,6 +362,7 @@ class _Claim:
         stop_if_abandoned()
         self._standalone = normalized(standalone)
         self._with_answers = with_answers
+        self._written = text
         self._original = NormalizedText.of(text)
         self._text = without_noise(self._original.text)
         self._index = index
@@ -375,6 +384,7 @@ class _Claim:
         self._codes = [m.group(1) for m in _CODE.finditer(self._text) if m.group(1).strip()]
         counted = {q.start for q in self._found}
         self._codes += [m[0] for m in _DOTTED.finditer(self._text) if m.start() not in counted]
+        self._letters = letters_of(self._text)
         self._names, self._words = self._sort_words()
         self._own = frozenset(self._names) | frozenset(self._words)
 
@@ -396,6 +406,8 @@ class _Claim:
             if match.start() < covered:
                 continue
             word = match.group()
+            if word in self._letters:
+                continue
             is_name = word[0].isupper() and _is_name(text, written, i, nouns=nouns)
             parts = stems[word.lower()]
             for part in parts:
@@ -414,18 +426,24 @@ class _Claim:
     def items(self) -> list[_Item]:
         """Return the facts that the sentence states, with the support of each sample."""
         found = [self._quantity(q) for q in self._quantities]
-        found += [_Item(code, _QUANTITY_WEIGHT, self._quoting(code)) for code in self._codes]
+        found += [_item(code, _QUANTITY_WEIGHT, self._quoting(code)) for code in self._codes]
         for start, end in self._long:
             support = self._numbering(self._text[start:end])
             written = self._original.as_written(start, end)
-            found.append(_Item(written, _QUANTITY_WEIGHT, support, decides=True))
+            found.append(_item(written, _QUANTITY_WEIGHT, support, decides=True))
         for stem, (word, size) in self._names.items():
-            found.append(_Item(word, _NAME_WEIGHT / size, self._naming(stem, word)))
+            found.append(self._name(stem, word, _NAME_WEIGHT / size))
         sizes = {stem: _word_weight(word) for stem, word in self._words.items()}
         scale = min(1.0, _WORDS_AT_MOST / sum(sizes.values())) if sizes else 1.0
         scale *= self._telling
-        found += [_Item(w, sizes[s] * scale, self._holding(s)) for s, w in self._words.items()]
-        found += [item for item in (self._polarity(), self._contradiction()) if item]
+        found += [_item(w, sizes[s] * scale, self._holding(s)) for s, w in self._words.items()]
+        found += [_item(letter, _NAME_WEIGHT, self._lettered(letter)) for letter in self._letters]
+        polarity, contradiction = self._polarity(), self._contradiction()
+        found += [item for item in (polarity, contradiction) if item]
+        if not found:
+            found = self._restated()
+        answer = self._answer() if polarity is None else None
+        found += [answer] if answer else []
         supported = [i.quantity for i in found if i.quantity and max(i.support) >= _ELSEWHERE]
         found += self._substituted([*self._long, *((q.start, q.end) for q in supported)])
         silent = self._silent()
@@ -433,6 +451,53 @@ class _Claim:
             for k in silent:
                 item.support[k] = max(item.support[k], _SILENT)
         return found
+
+    def _restated(self) -> list[_Item]:
+        """Return what the sentence says as items if it says no more than the question does."""
+        found = [self._quantity(quantity) for quantity in _distinct(self._found)]
+        words: dict[str, str] = {}
+        stems = Stems()
+        for match in words_of(self._text).finditer(self._text):
+            for stem in stems[match[0].lower()]:
+                words.setdefault(stem, match[0])
+        weight = _WORDS_AT_MOST / max(len(words), 1)
+        return found + [_item(word, weight, self._holding(stem)) for stem, word in words.items()]
+
+    def _answer(self) -> _Item | None:
+        """Return the sentence as an item that a short sample supports if they share a word.
+
+        A synonym counts too, and words of the question if the sentence has no others.
+        """
+        index = self._index
+        own: Collection[str] = self._own or self._all
+        theirs = index.words
+        if not own:
+            # "y" and "x" are common words.
+            own, theirs = set(words_of(self._text).findall(self._text.lower())), index.written
+        if len(index.short) < index.count or not own:
+            return None
+        said = [
+            not words.isdisjoint(own) or self._has_a_synonym(sample)
+            for sample, words in enumerate(theirs)
+        ]
+        support = list(map(float, said))
+        self._excuse(support, [sample for sample, words in enumerate(theirs) if not words])
+        weight = _ANSWER_WEIGHT * (1 - fmean(support))
+        why = f"{sum(said)} of {index.count} texts compared have a word of it, or a synonym"
+        return _Item(self._shown, weight, support, said, why=why)
+
+    def _has_a_synonym(self, sample: int) -> bool:
+        """Whether a short sample has a word of the same meaning, or the opposite and a "not"."""
+        for wording in map(self._index.wording, self._index.places[sample]):
+            alike = wording.negated == self._wording.negated
+            for group in wording.sides.keys() & self._wording.sides.keys():
+                if wording.sides[group].isdisjoint(self._wording.sides[group]) != alike:
+                    return True
+        return False
+
+    def _lettered(self, letter: str) -> list[float]:
+        """Return each sample's support for a letter that stands for itself."""
+        return [float(letter in letters) for letters in self._index.letters]
 
     @property
     def _telling(self) -> float:
@@ -454,17 +519,18 @@ class _Claim:
                 speaks.add(self._index.sentences[place].sample)
         return [k for k in range(self._index.count) if k not in speaks] if self._own else []
 
-    def _naming(self, stem: str, word: str) -> list[float]:
-        """Return each sample's support for a word of a name: full, or partial in another form."""
+    def _name(self, stem: str, word: str, weight: float) -> _Item:
+        """Return a word of a name as an item: supported in full, or partly in another form."""
         small, index = word.lower(), self._index
         support = [
             1.0 if small in written else _OTHER_FORM * (stem in words)
             for written, words in zip(index.written, index.words, strict=True)
         ]
+        said = list(map(bool, support))
         known = self._all | index.question.words
         less = (k for k, words in enumerate(index.words) if words <= known)
         self._excuse(support, [k for k in less if not support[k]])
-        return support
+        return _Item(word, weight, support, said)
 
     def _quoting(self, code: str) -> list[float]:
         return [float(code.lower() in text) for text in self._index.texts]
@@ -510,8 +576,14 @@ class _Claim:
             times, other = max(others, default=(0, ""))
             if 2 * times >= index.count and other not in words:
                 support = [float(other not in written) for written in index.written]
-                written = self._original.as_written(*match.span())
-                yield _Item(written, 0.0, support, decides=True, instead=other)
+                yield _Item(
+                    text=self._original.as_written(*match.span()),
+                    weight=0.0,
+                    support=support,
+                    said=[False] * index.count,
+                    decides=True,
+                    instead=(index.as_said(other), times),
+                )
 
     def _holding(self, stem: str) -> list[float]:
         return [1.0 if stem in words else 0.0 for words in self._index.words]
@@ -532,12 +604,13 @@ class _Claim:
                     )
                     value = most if near else most * _ELSEWHERE
                     support[sentence.sample] = max(support[sentence.sample], value)
-        silent = (k for k, held in enumerate(support) if not held)
+        said = list(map(bool, support))
+        silent = (k for k, held in enumerate(said) if not held)
         self._excuse(
             support, [k for k in silent if not any(map(quantity.comparable, index.rivals[k]))]
         )
         written = self._original.as_written(quantity.start, quantity.end)
-        return _Item(written, _QUANTITY_WEIGHT, support, quantity)
+        return _Item(written, _QUANTITY_WEIGHT, support, said, quantity)
 
     def _excuse(self, support: list[float], silent: Sequence[int]) -> None:
         """Let samples that do not mention an item follow those that do."""
@@ -556,13 +629,29 @@ class _Claim:
         for place in {*likely, *islice(alone, _MOST_PLACES)}:
             sentence = self._index.sentences[place]
             for other in sentence.quantities:
-                if quantity.comparable(other) and not quantity.agrees(other):
+                # "Two" is not said in place of a year.
+                same_kind = quantity.year_or_date == other.year_or_date
+                if same_kind and quantity.comparable(other) and not quantity.agrees(other):
                     said_by[other.meaning].add(sentence.sample)
                     written.setdefault(other.meaning, sentence.of(other))
         if not said_by:
             return None
         most = max(said_by, key=lambda meaning: (len(said_by[meaning]), written[meaning]))
-        return written[most], len(said_by[most])
+        return written[most], self._index.count_of(most)
+
+    def explain(self, item: _Item) -> str:
+        """Return in how many samples an item is."""
+        index = self._index
+        written = normalized(item.text).lower()
+        literal = re.compile(rf"(?<!\w){re.escape(written)}(?!\w)")
+        in_text = [literal.search(text) is not None for text in index.texts]
+        count = sum(item.said)
+        of_all = f"{count} of {index.count} texts compared"
+        if any(there and not said for there, said in zip(in_text, item.said, strict=True)):
+            return f"{of_all} have {item.text!r} in this sense"
+        if any(said and not there for there, said in zip(in_text, item.said, strict=True)):
+            return f"{item.text!r}, or the same in another form, is in {of_all}"
+        return f"{item.text!r} is in {of_all}"
 
     @cached_property
     def _beside(self) -> dict[int, float]:
@@ -616,7 +705,12 @@ class _Claim:
             support = [1.0] * self._index.count
             for k in range(self._index.count):
                 support[k] = self._answers(k, negative=negative, limited=limited)
-            return _Item(self._text.strip(), _STANCE_WEIGHT, support)
+            other_way = support.count(0.0)
+            why = f"{other_way} of {len(support)} texts compared answer the other way"
+            if not other_way:
+                evasive = sum(value < 1 for value in support)
+                why = f"{evasive} of {len(support)} texts compared do not answer the same way"
+            return _Item(self._shown, _STANCE_WEIGHT, support, why=why)
         return None
 
     def _answers(self, k: int, *, negative: bool, limited: bool) -> float:
@@ -663,7 +757,14 @@ class _Claim:
         agree, oppose = verdicts.count(False), verdicts.count(True)
         rest = (agree + 1) / (agree + oppose + 1)
         support = [rest if v is None else float(not v) for v in verdicts]
-        return _Item(self._text.strip(), 0.0, support, decides=True, against=against)
+        why = f"{oppose} of {index.count} texts compared say otherwise"
+        if against is not None:
+            why = f"{why}, such as {against!r}"
+        return _Item(self._shown, 0.0, support, decides=True, why=why)
+
+    @property
+    def _shown(self) -> str:
+        return self._written.strip()
 
     @cached_property
     def _wording(self) -> Wording:
@@ -765,7 +866,12 @@ def _differs(quantity: Quantity, others: Sequence[Quantity]) -> bool:
     return bool(comparable) and not any(quantity.agrees(other) for other in comparable)
 
 
-def _why(claim: _Claim, items: Sequence[_Item], samples: int) -> str | None:
+def _item(text: str, weight: float, support: list[float], *, decides: bool = False) -> _Item:
+    """Return an item that samples say or do not say."""
+    return _Item(text, weight, support, list(map(bool, support)), decides=decides)
+
+
+def _why(claim: _Claim, items: Sequence[_Item]) -> str | None:
     """Explain the most doubtful item: in how many samples it is, and what they say instead."""
     if not items:
         return None
@@ -774,17 +880,13 @@ def _why(claim: _Claim, items: Sequence[_Item], samples: int) -> str | None:
         worst = min(deciding, key=lambda item: fmean(item.support))
     else:
         worst = max(items, key=lambda item: item.weight * (1 - fmean(item.support)) ** 2)
-    count = sum(value > _SILENT for value in worst.support)
-    if worst.against is not None:
-        opposed = worst.support.count(0.0)
-        return f"{opposed} of {samples} texts compared say otherwise, such as {worst.against!r}"
-    why = f"{worst.text!r} is in {count} of {samples} texts compared"
-    if worst.instead is not None:
-        words, times = worst.instead, samples - count
-    else:
-        doubted = fmean(worst.support) < _ELSEWHERE
-        other = claim.instead(worst.quantity) if worst.quantity and doubted else None
-        if other is None:
-            return why
-        words, times = other
-    return f"{why}; {'most' if 2 * times > samples else times} of them say {words!r}"
+    if worst.why is not None:
+        return worst.why
+    why = claim.explain(worst)
+    instead = worst.instead
+    if worst.quantity and fmean(worst.support) < _ELSEWHERE:
+        instead = claim.instead(worst.quantity)
+    if instead is None:
+        return why
+    words, times = instead
+    return f"{why}; {'most' if 2 * times > len(worst.support) else times} of them say {words!r}"

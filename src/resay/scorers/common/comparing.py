@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -255,8 +255,22 @@ def _why(row: list[float | None], *, any_of: bool) -> str | None:
         return None
     if any_of and len(known) > 1 and (support := sum(score <= 0.5 for score in known)):
         return f"supported by {support} of {len(known)} texts compared"
-    against = sum(score > 0.5 for score in known)
-    return f"not supported by {against} of {len(known)} texts compared"
+    return why_of(known)
+
+
+def why_of(entries: Collection[float]) -> str:
+    """Return how many comparisons are against a sentence, or else for it, or undecided.
+
+    Args:
+        entries: The entries of its comparisons.
+    """
+    against = sum(entry > 0.5 for entry in entries)
+    support = sum(entry < 0.5 for entry in entries)
+    if against:
+        return f"not supported by {against} of {len(entries)} texts compared"
+    if support:
+        return f"supported by {support} of {len(entries)} texts compared"
+    return f"undecided by {len(entries)} of {len(entries)} texts compared"
 
 
 def why_inconclusive(

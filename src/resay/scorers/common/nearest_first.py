@@ -37,6 +37,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.tokens import tokenize
+from resay.scorers.common.comparing import why_of
 from resay.scorers.stopping import Stopping
 
 _GRID = tuple(step / 2 for step in range(-6, 7))
@@ -377,7 +378,6 @@ class NearestFirst:
         known = sentence.known
         if not known:
             return None
-        against = sum(entry > 0.5 for entry in known.values())
-        explanation = f"not supported by {against} of {len(known)} texts compared"
+        explanation = why_of(known.values())
         left = len(sentence.estimated)
         return f"{explanation}; {left} less similar ones estimated" if left else explanation

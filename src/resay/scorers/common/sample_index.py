@@ -80,6 +80,10 @@ _LONG = re.compile(
     r"|(?=\w{0,30}\d)(?=\w{0,30}[A-Z])[A-Z0-9]{8,30}"
     r"|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{2,30}){1,4})(?!\w)"
 )
+# Not an article or pronoun at the beginning, an initial, a part of a name, a word or a number.
+_LETTER = re.compile(
+    r"(?<![\w.&'/-])(?:[B-HJ-Z](?![\w&'/]|-\w|\.\s?[A-Z]|\s[A-Z])|[AI](?=\W{0,3}\Z|[),;:]|\.(?:\s|\Z)))"
+)
 _BETWEEN_GROUPS = re.compile(r"(?<=\d)[ ./()-]{1,3}(?=[A-Za-z\d])|[+()]")
 LONG_DIGITS = 7
 """Minimum number of digits in a long number."""
@@ -210,6 +214,7 @@ class SampleIndex:
         count: Number of samples.
         words: By sample, the stems of its words.
         written: By sample, its words in lower case.
+        letters: By sample, the letters that stand for themselves in it: an option, a vitamin.
         sentences: The sentences of all samples.
         shared: Finds the positions in `sentences` that share words with a sentence.
         quantities: Each distinct quantity, with its positions in `sentences`.
@@ -234,6 +239,7 @@ class SampleIndex:
     count: int
     words: tuple[set[str], ...]
     written: tuple[set[str], ...]
+    letters: tuple[frozenset[str], ...]
     sentences: tuple[IndexedSentence, ...]
     shared: InvertedIndex
     quantities: tuple[tuple[Quantity, tuple[int, ...]], ...]
@@ -272,6 +278,24 @@ class SampleIndex:
                 for before, word, after in zip(words, words[1:], words[2:], strict=False):
                     self.neighbours.setdefault((before, after), {})[word] = None
         return self.neighbours
+
+    def as_said(self, word: str) -> str:
+        """Return a lower-cased word as the first sample that has it writes it."""
+        for sentence in self.sentences:
+            for match in words_of(sentence.text).finditer(sentence.text):
+                if match[0].lower() == word:
+                    return match[0]
+        return word
+
+    def count_of(self, meaning: tuple[object, ...]) -> int:
+        """Return how many samples have a quantity with this meaning."""
+        samples = {
+            self.sentences[place].sample
+            for quantity, places in self.quantities
+            if quantity.meaning == meaning
+            for place in places
+        }
+        return len(samples)
 
     def mixes(self, sample: int, parts: Sequence[frozenset[str]]) -> bool:
         """Whether a short sample has the words of a sentence's parts swapped."""
@@ -367,6 +391,7 @@ class Indexing:
             len(samples),
             tuple(words),
             tuple(written),
+            tuple(map(letters_of, originals)),
             tuple(sentences),
             InvertedIndex(sets, lambda count: 1.0),
             found,
@@ -465,6 +490,14 @@ def _sentences_of(
             negated=negated,
             alone=alone,
         )
+
+
+def letters_of(text: str) -> frozenset[str]:
+    """Return the single capital letters of a text that stand for themselves.
+
+    "B", "vitamin D" and "option (C)" have one; "A bridge", "I am" and "J. Moor" have none.
+    """
+    return frozenset(match[0] for match in _LETTER.finditer(text))
 
 
 def long_numbers(text: str, found: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
