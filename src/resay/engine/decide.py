@@ -12,6 +12,7 @@ from math import fsum, log
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
 from resay.core.languages import guess_language
+from resay.core.loops import find_loop
 from resay.core.passage import Passage
 from resay.core.quantities import negations, quantities
 from resay.core.segmentation import Span
@@ -270,6 +271,12 @@ class Decider:
         sentences = self.sentences(state, claims)
         decision, reason = self._decision(state, evidence, sentences, exhausted)
         if decision != "skipped":
+            loop = None if self._structured else find_loop(state.passage, _question(evidence))
+            if loop is not None and decision == "consistent":
+                # A model that is caught in a loop is so again in its samples.
+                decision, reason = "inconclusive", f"{loop.reason}; otherwise {reason}"
+            elif loop is not None:
+                reason = f"{reason}; {loop.reason}"
             remarks = [remark for remark in self._remarks(state) if remark not in reason]
             reason = "; ".join([reason, *remarks])
         unscored = self.unscored(state)
@@ -649,6 +656,11 @@ def _contradicting_reference(result: ClaimResult, evidence: Evidence) -> Contrad
             if ground.start is not None and sentence.start <= ground.start < sentence.end:
                 return Contradiction("reference", held.index if held else 0, sentence.text)
     return None
+
+
+def _question(evidence: Evidence) -> str:
+    query = evidence.user_query or evidence.query
+    return query.question if query is not None else ""
 
 
 def _severity(claim: ClaimVerdict) -> tuple[bool, float]:
