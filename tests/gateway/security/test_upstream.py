@@ -23,7 +23,7 @@ from support.attacks import (
     http_response,
     stream_of,
 )
-from support.gateway import MESSAGES, Gateways, Served
+from support.gateway import MESSAGES, POLICY, Gateways, Served
 
 ASKED = {"model": "m", "messages": MESSAGES}
 SECRET = "Zorblatt"
@@ -47,6 +47,12 @@ END = STOP + DONE
 MORE = event(words(f" So says {SECRET}."))
 BESIDE = b": %(s)b\nid: %(s)b\nretry: %(s)b\n%(s)b: 1\nevent: %(s)b x\n" % {b"s": SECRET.encode()}
 
+# A guard that reads JSON sees the last of each.
+TWICE = (
+    b'data: {"id": "%(s)b", "choices": [{"delta": {"content": "%(s)b"}}],' % {b"s": SECRET.encode()}
+    + event(words(None, delta={"role": "assistant"}))[7:]
+)
+
 STREAMS = {
     "good": [FIRST, END],
     "no blank lines": [FIRST.strip(), b"\n", MORE.strip(), b"\n", END.replace(b"\n\n", b"\n")],
@@ -69,6 +75,7 @@ STREAMS = {
     "blank lines alone": [b"\n" * 5000, b"\r\n" * 5000],
     "comments alone": [b": nothing\n" * 5000, b"\n"],
     "words beside an event": [BESIDE + FIRST, BESIDE + MORE, BESIDE + STOP, BESIDE + DONE],
+    "words said twice": [TWICE, FIRST, END],
     "names alone": [b"event: x\n\n" * 500, b"id: 1\nretry: 1\n\n", FIRST, END],
     "an error": [FIRST, event({"error": {"message": "no", "code": 500}})],
     "cut JSON": [FIRST, b'data: {"choices": [{"index": 0, "delta": {"conte\n\n', END],
@@ -113,6 +120,29 @@ def test_whatever_comes_as_a_stream_the_client_gets_an_end(
     assert answer.status != 200 or answer.data.endswith(b"0\r\n\r\n")
     if policy == "hidden":
         assert SECRET.encode() not in answer.body
+
+
+@pytest.mark.parametrize("name", ["words beside an event", "words said twice"])
+def test_a_withheld_stream_says_nothing_beside_its_events(
+    served: Served, upstream: Upstream, name: str
+) -> None:
+    upstream.says(streaming(STREAMS[name]))
+    answer = ask(served, {**ASKED, "stream": True}, "x-resay-policy: hidden")
+    assert b"withheld" in answer.body
+    assert SECRET.encode() not in answer.body
+
+
+def test_nor_does_one_that_is_withheld_later(starter: Gateways, upstream: Upstream) -> None:
+    served = starter.start(
+        POLICY + "cache: {store: none}\nstream: hold\naction: {do: block}\nclaims: none\n"
+    )
+    whole = [event(words(text)) for text in ("The bridge is of steel. ", f"It is {SECRET}'s.", "")]
+    upstream.says(streaming([TWICE, *whole, END]))
+    answer = ask(served, {**ASKED, "stream": True})
+    # The samples say the first sentence, and not the second.
+    assert b"The bridge is of steel." in answer.body
+    assert b'"action": "block"' in answer.body
+    assert SECRET.encode() not in answer.body
 
 
 @pytest.mark.parametrize("policy", POLICIES)
