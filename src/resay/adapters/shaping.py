@@ -183,7 +183,7 @@ class Shaping:
         if not self._hides_output:
             return self._all
         frames = (self._api.opening_frame(event) for event in self._all[:1])
-        frame = [event for event in frames if event is not None]
+        frame = [_written_anew(event) for event in frames if event is not None]
         return [*frame, *self._all[max(self._end_of_all, 1) :]]
 
     @property
@@ -235,8 +235,9 @@ class Shaping:
         return any(chunk.text or chunk.calls for chunk in chunks)
 
     def _quiet(self, events: Iterable[Event]) -> list[Event]:
-        rest = (self._api.without_text(event) for event in events)
-        return [event for event in rest if event is not None]
+        quiet = (self._api.without_text(event) for event in events)
+        kept = [event for event in quiet if event is not None]
+        return [_written_anew(event) for event in kept] if self._can_change else kept
 
     def _last(self, answer: Answer, outcome: Outcome) -> list[Event]:
         if self._passes_on:
@@ -251,6 +252,11 @@ class Shaping:
         elif self._shown:
             before, after = self._quiet(before), self._quiet(after)
         return [*before, *self._api.ending(after, {0: outcome})]
+
+
+def _written_anew(event: Event) -> Event:
+    """Return an event without its bytes, where a field may occur twice of which one is read."""
+    return Event(event.data, event.name)
 
 
 class PassedOn:
