@@ -900,3 +900,50 @@ def test_a_response_is_skipped_only_for_what_the_question_contains(
     text: str, question: str, kind: str | None
 ) -> None:
     assert nothing_to_check(Passage.of(text), asked=question) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This is not financial advice.",
+        "This is not legal advice.",
+        "This is not medical advice.",
+        "I am not a doctor.",
+        "I'm not a lawyer, but here is an overview.",
+        "Please consult a qualified professional.",
+        "Please note that this information may be outdated.",
+        "This information is for general purposes only.",
+        "I may make mistakes.",
+        "Please verify this information.",
+        "My information may not be up to date.",
+        "Please double-check the documents.",
+        "Consult a tax advisor before making decisions.",
+        "I can't give medical advice.",
+        "As an AI, I can't provide medical advice.",
+        "As an AI language model, I don't have personal opinions.",
+        "For accurate information, please consult the official website.",
+        "Note: this is not legal advice.",
+        "Disclaimer: I am not a financial advisor.",
+        "Dies ist keine Rechtsberatung.",
+        "Ich bin kein Arzt.",
+        "Bitte wenden Sie sich an einen Arzt.",
+        "Das ersetzt keine ärztliche Beratung.",
+        "Diese Angaben sind ohne Gewähr.",
+        "Ceci n'est pas un avis médical.",
+        "Je ne suis pas médecin.",
+        "Veuillez consulter un professionnel.",
+        "Esto no es asesoramiento legal.",
+        "No soy médico.",
+        "Consulte a un profesional.",
+        "Questo non è un consiglio medico.",
+        "Non sono un medico.",
+        "Isto não é aconselhamento jurídico.",
+        "Não sou médico.",
+        "Consulte um profissional.",
+        "Dit is geen medisch advies.",
+        "Ik ben geen arts.",
+        "Raadpleeg een professional.",
+    ],
+)
+def test_a_disclaimer_is_no_claim(text: str) -> None:
+    assert kinds(text, "Explain taxes and headaches.") <= {"filler", "refusal"}

@@ -10,6 +10,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from string import ascii_lowercase, digits
 from typing import Any
@@ -371,8 +372,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 def with_shape(source: Path, target: Path, *, items: int | None, tokens: int | None) -> Path:
     """Copy an exported model, with inputs of a fixed shape."""
-    import onnx
-
+    onnx: Any = import_module("onnx")
     shutil.copytree(source, target)
     model = onnx.load(str(target / "model.onnx"))
     for wanted in model.graph.input:

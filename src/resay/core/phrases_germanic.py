@@ -87,7 +87,22 @@ ENGLISH = (
     | here\ is\ what\ you\ (?:asked\ for|requested|need)|your\ assistant
     """,
     r"""
-    (?:i\ am\ )?(?:very\ |so\ |really\ )?sorry(?:\ (?:about|for)\ (?:that|this|the\ inconvenience))?
+    (?:important\ )?(?:note|disclaimer|reminder)
+    | (?:(?:please\ )?(?:note|remember|be\ aware)\ that\ )?(?:this|the\ above
+      |the\ following)\ (?:(?:is|does|should|must)\ not|is\ no)\ (?:be\ )?
+      (?:(?:constitute|considered|taken\ as|meant\ as|intended\ as)\ )?(?:an?\ )?
+      (?:substitute\ for\ )?(?:\w+\ ){0,2}(?:advice|recommendation
+      |guidance)
+    | (?:(?:please\ )?note\ that\ )?(?:this|the)\ (?:information|answer|response|overview)\ is
+      \ (?:only\ )?(?:for|of)\ (?:an?\ )?(?:general|informational|educational)
+      (?:\ (?:and|or)\ \w+)?\ (?:information|nature|purposes?)(?:\ only)?
+    | (?:(?:please\ )?note\ that\ )?(?:this|my|the)\ (?:information|answer|knowledge|data)\ (?:may
+      |might)\ (?:not\ be|be)\ (?:\w+\ )?(?:outdated|out\ of\ date|incomplete|inaccurate
+      |up\ to\ date|up-to-date|accurate|complete|current)
+    | i\ (?:may|might|can)\ (?:\w+\ )?(?:make\ mistakes|be\ wrong)|please\ (?:verify|double-check
+      |check)\ (?:this|the|any|all)(?:\ \w+)?\ (?:information|answer|details?|facts)
+    | (?:i\ am\ )?(?:very\ |so\ |really\ )?sorry(?:\ (?:about|for)\ (?:that|this
+      |the\ inconvenience))?
     | (?:i|my)\ apologi[sz]es?(?:\ for\ (?:that|this|the\ (?:inconvenience|confusion)))?
     | unfortunately|i\ am\ afraid|regrettably|however|thank\ you\ for\ understanding
     | (?:as\ )?an\ ai(?:\ (?:language\ )?model|\ assistant)?|as\ a(?:\ large)?\ language\ model
@@ -380,7 +395,11 @@ GERMAN = (
     | ich\ helfe\ gerne?\ weiter|schönen\ (?:tag|abend)\ noch
     """,
     r"""
-    (?:es\ )?tut\ mir\ (?:sehr\ )?leid|entschuldigung|(?:ich\ bitte\ um\ )?verzeihung|leider
+    hinweis|wichtig|haftungsausschluss
+    | (?:dies|das|es)\ (?:ist|stellt|ersetzt)\ (?:keine?n?|nicht)\ (?:\S+\ ){0,3}\S*(?:beratung
+      |empfehlung|diagnose)(?:\ dar)?|(?:alle|diese|die)\ angaben
+      \ (?:(?:sind|erfolgen)\ )?ohne\ gewähr
+    | (?:es\ )?tut\ mir\ (?:sehr\ )?leid|entschuldigung|(?:ich\ bitte\ um\ )?verzeihung|leider
     | als\ ki(?:-(?:sprachmodell|modell|assistent))?|bitte\ (?:geben|gib|nennen|nenne)\ {rest}
     | ich\ entschuldige\ mich(?:\ für\ {rest})?|entschuldigen\ sie\ {rest}
     """,
@@ -538,7 +557,9 @@ DUTCH = (
     | ik\ hoop\ {rest}|veel\ plezier(?:\ {rest})?
     """,
     r"""
-    (?:het\ )?spijt\ me|sorry|excuses|mijn\ excuses|pardon|helaas
+    (?:let\ op|disclaimer)
+    | (?:dit|het|deze\ informatie)\ (?:is|vormt)\ geen\ (?:\S+\ ){0,2}advies
+    | (?:het\ )?spijt\ me|sorry|excuses|mijn\ excuses|pardon|helaas
     | als\ (?:ai(?:-(?:taalmodel|model|assistent))?|taalmodel)
     | (?:geef|verstrek|verduidelijk)\ (?:alstublieft|alsjeblieft)\ {rest}
     | (?:mijn\ )?excuses\ voor\ {rest}|ik\ bied\ mijn\ excuses\ aan(?:\ {rest})?

@@ -43,7 +43,11 @@ FRENCH = (
       |explication|aide)\ {rest}
     """,
     r"""
-    (?:je\ suis\ )?(?:vraiment\ )?désolée?|excusez-moi|je\ m'excuse|malheureusement|je\ regrette
+    remarque|avertissement
+    | (?:ceci|cela|ce)\ (?:n'est\ pas|ne\ constitue\ pas)\ (?:une?\ )?(?:avis|conseil
+      |recommandation)
+      (?:\ \w+)?
+    | (?:je\ suis\ )?(?:vraiment\ )?désolée?|excusez-moi|je\ m'excuse|malheureusement|je\ regrette
     | en\ tant\ qu'(?:ia|intelligence\ artificielle|assistant|modèle\ de\ langage)
     | (?:veuillez|merci\ de)\ (?:préciser|fournir|reformuler)(?:\ {rest})?
     | je\ (?:m'excuse|vous\ présente\ mes\ excuses)(?:\ pour\ {rest})?|toutes\ mes\ excuses
@@ -164,7 +168,12 @@ SPANISH = (
     | quieres\ que\ te\ {rest}
     """,
     r"""
-    lo\ (?:siento|lamento)(?:\ mucho)?|disculp[ae]|perdón|perdona|lamentablemente|desafortunadamente
+    nota|aviso
+    | (?:esto|esta\ información)\ no\ (?:es|constituye)\ (?:una?\ )?(?:asesoramiento|asesoría
+      |consejo
+      |recomendación)(?:\ \w+)?
+    | lo\ (?:siento|lamento)(?:\ mucho)?|disculp[ae]|perdón|perdona|lamentablemente
+      |desafortunadamente
     | como\ (?:ia|modelo\ de\ lenguaje|inteligencia\ artificial|asistente)
     | por\ favor\ (?:proporciona|proporcione|indica|indique|aclara|aclare)\ {rest}
     | (?:me\ disculpo|pido\ disculpas|mis\ disculpas)(?:\ por\ {rest})?
@@ -282,7 +291,11 @@ ITALIAN = (
     | (?:hai|ha)\ (?:altre|qualche\ altra)\ domand[ae]|c'è\ altro\ (?:che|in\ cui)\ {rest}
     """,
     r"""
-    mi\ (?:dispiace|scuso|scusi)(?:\ molto)?|scus[ai]|purtroppo|spiacente
+    (?:nota|avvertenza)
+    | (?:questo|ciò|questa\ informazione)\ non\ (?:è|costituisce)\ (?:una?\ )?(?:consiglio
+      |consulenza
+      |parere|raccomandazione)(?:\ \w+)?
+    | mi\ (?:dispiace|scuso|scusi)(?:\ molto)?|scus[ai]|purtroppo|spiacente
     | (?:in\ quanto|come)\ (?:ia|modello\ linguistico|intelligenza\ artificiale|assistente)
     | per\ favore\ (?:fornisci|fornisca|specifica|specifichi)\ {rest}
     | (?:mi\ scuso|chiedo\ scusa|le\ mie\ scuse)(?:\ per\ {rest})?
@@ -397,7 +410,10 @@ PORTUGUESE = (
       |alguma\ coisa)\ mais\ {rest}
     """,
     r"""
-    (?:sinto|lamento)(?:\ muito)?|desculp[ae]|(?:peço\ )?desculpas|infelizmente|perdão
+    (?:nota|aviso)
+    | (?:isto|isso|esta\ informação)\ não\ (?:é|constitui)\ (?:uma?\ )?(?:aconselhamento|conselho
+      |recomendação)(?:\ \w+)?
+    | (?:sinto|lamento)(?:\ muito)?|desculp[ae]|(?:peço\ )?desculpas|infelizmente|perdão
     | como\ (?:uma?\ )?(?:ia|modelo\ de\ linguagem|inteligência\ artificial|assistente)
     | por\ favor\ (?:forneça|informe|especifique|esclareça)\ {rest}
     | (?:peço\ desculpas?|minhas\ desculpas)(?:\ (?:por|pelo|pela)\ {rest})?
