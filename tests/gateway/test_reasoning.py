@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +21,7 @@ KNOWN, UNKNOWN = "Tell me about the Sydney Harbour Bridge.", "Tell me about the 
 OPENINGS = {"tag": "<think>\n", "opened in the prompt": ""}
 
 
-@pytest.fixture(params=OPENINGS.values(), ids=OPENINGS)
+@pytest.fixture(params=OPENINGS.values(), ids=list(OPENINGS))
 def gateways(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Gateways]:
     with ExitStack() as stack:
         world = reasoning_world(request.param)
@@ -41,10 +41,10 @@ def asked(path: str, question: str, *, stream: bool) -> dict[str, Any]:
 def texts_in(value: Any) -> Iterator[str]:
     """Yield the texts of an answer, in order, wherever an API has them."""
     if isinstance(value, list):
-        for item in value:
+        for item in cast("list[Any]", value):
             yield from texts_in(item)
     elif isinstance(value, dict):
-        for name, item in value.items():
+        for name, item in cast("dict[str, Any]", value).items():
             if name in ("content", "text") and isinstance(item, str):
                 yield item
             elif name not in ("hallucination", "metadata"):
@@ -73,19 +73,19 @@ def said(served: Served, path: str, question: str, *, stream: bool) -> tuple[str
 
 def verdict_of(value: Any) -> dict[str, Any]:
     """Return the verdict in a body or an event, wherever it is; empty if there is none."""
+    items: list[Any] = []
     if isinstance(value, dict):
-        own = value.get("hallucination")
-        if isinstance(own, str):
-            return json.loads(own)
-        if isinstance(own, dict):
-            return own
-        items = list(value.values())
-    else:
-        items = value if isinstance(value, list) else []
+        body = cast("dict[str, Any]", value)
+        own = body.get("hallucination")
+        if own:
+            return json.loads(own) if isinstance(own, str) else own
+        items = list(body.values())
+    elif isinstance(value, list):
+        items = cast("list[Any]", value)
     for item in items:
-        found = verdict_of(item)
-        if found:
-            return found
+        verdict = verdict_of(item)
+        if verdict:
+            return verdict
     return {}
 
 

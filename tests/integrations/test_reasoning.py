@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import anthropic
 import pytest
@@ -75,7 +75,8 @@ def messages(provider: SimulatedProvider, policy: Policy, *, stream: bool) -> As
         }
         with guard_client(plain, policy) as client:
             if not stream:
-                return "".join(block.text for block in client.messages.create(**asked).content)
+                message = cast("Any", client.messages).create(**asked)
+                return "".join(block.text for block in message.content)
             with client.messages.stream(**asked) as given:
                 return "".join(given.text_stream)
 

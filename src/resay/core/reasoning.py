@@ -21,7 +21,8 @@ from resay.core.segmentation import Span
 _SPACE = re.compile(r"[\s\ufeff\u200b]*")
 _NAME = (
     r"(?:[a-z]{1,12}[:_])?"
-    r"(?:think|thinking|thought|thoughts|reasoning|reflection|reflect|scratchpad)"
+    r"(?:think|thinking|thought|thoughts|reasoning|reflection|reflect|scratchpad|monologue|cot"
+    r"|chain_of_thought)"
     r"(?:[:_][a-z]{1,12})?"
 )
 _HARMONY = r"(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*"
@@ -61,6 +62,7 @@ _ALL_MARKS = (
         rf"<\s*/\s*(?P<name>{_NAME})\s*>",
         "</{name}>",
     ),
+    _marks(r"<\|think(?:ing)?\|>", r"<\|/think(?:ing)?\|>", "<|/think|>"),
     # Kimi.
     _marks(r"◁\s*think\s*▷", r"◁\s*/\s*think\s*▷", "◁/think▷"),
     # Magistral. In small letters it is a link or a label.
@@ -136,6 +138,8 @@ _MENTIONED_BEFORE = re.compile(
 )
 
 
+_INDENTED = re.compile(r" {4}|\t")
+_LIST_MARKER = re.compile(r"\s*(?:[-*+•>|]|\d{1,3}[.)])")
 _LINE_END = re.compile(r"[ \t]*(?:[\r\n]|\Z)")
 # As far as this, a line is read back from a mark, and a text back from its end.
 _LINE_CHARS = 400
@@ -395,7 +399,13 @@ class _Splitter:
             return False
         line = self._line_before(closing.start())
         bare = line.rstrip()
-        if not bare or bare == line or _SENTENCE_END.search(bare):
+        if not bare:
+            # Not in indented code, nor below the words that announce it.
+            before = self._text[max(0, closing.start() - _LINE_CHARS) : closing.start()].rstrip()
+            return not (_INDENTED.match(line) or _MENTIONED_BEFORE.search(before))
+        if _LIST_MARKER.fullmatch(bare):
+            return False
+        if bare == line or _SENTENCE_END.search(bare):
             return True
         return bool(_LINE_END.match(self._text, closing.end())) and not (
             _MENTIONED_BEFORE.search(bare)

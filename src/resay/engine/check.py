@@ -102,7 +102,7 @@ class Check:
         self._chain = chain
         self._calls = calls
         self._notes: list[StepRecord] = []
-        self._layers: list[AnswersOnly] = []
+        self._samplers: list[AnswersOnly] = []
         self._query = query
         self._cache = cache
         self._started = anyio.current_time()
@@ -228,16 +228,18 @@ class Check:
         provider = Limited(Budgeted(provider, self._budget, limiter), self._slots)
         return Retrying(provider, limits.retries)
 
-    def _answering(self, provider: Provider) -> Provider:
+    def _answering(self, provider: Provider) -> AnswersOnly:
         """Return a provider that is limited, and whose answers have no reasoning in them."""
-        layer = AnswersOnly(self._limited(provider))
-        self._layers.append(layer)
-        return layer
+        return AnswersOnly(self._limited(provider))
 
     @property
     def begins_unopened(self) -> bool:
-        """Whether texts of the model were seen to begin in the middle of their reasoning."""
-        return any(layer.saw_unopened for layer in self._layers)
+        """Whether samples were seen to begin in the middle of their reasoning.
+
+        The response then does so too, unless another model writes the samples.
+        """
+        own = self._policy.sampling.model is None
+        return own and any(layer.saw_unopened for layer in self._samplers)
 
     def _prober(self, sources: Sources | None) -> Judge | None:
         """Return the provider of short probe answers, sampled like samples; None if unavailable."""
@@ -346,7 +348,9 @@ class Check:
         )
         keep = comparable_calls if calls else partial(comparable_text, query=query)
         reads = calls or query.wants_object
-        limited, weighed = self._answering(sampler), self._chain.needing("sample_logprobs")
+        answering, weighed = self._answering(sampler), self._chain.needing("sample_logprobs")
+        self._samplers.append(answering)
+        limited: Provider = answering
         if weighed:
             limited = WithLogprobs(limited, 0)
         comparable = Comparable(limited, keep, parses_objects=reads)
