@@ -53,7 +53,8 @@ def test_azures_client_is_guarded(
         stream = client.chat.completions.create(model="simulated", messages=MESSAGES, stream=True)
         chunks = [chunk for chunk in stream if chunk.choices]
         assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "No."
-        old = client.completions.create(model="simulated", prompt=MESSAGES[0]["content"])
+        question = MESSAGES[0]["content"]
+        old = client.completions.create(model="simulated", prompt=question, max_tokens=200)
         assert old.choices[0].text == "No."
         response = client.responses.create(model="simulated", input=MESSAGES[0]["content"])
         assert response.output_text == "No."

@@ -280,8 +280,12 @@ def test_tools_that_the_provider_runs_are_not_run_again(
     served = gateways.start(BLOCK)
     post(served, asking(tools=[{"type": "web_search_preview"}]))
     (verdict,) = post(served, answering())["hallucination"]
-    assert verdict["decision"] == "skipped"
+    # It is too late to refuse it.
+    assert verdict["decision"] == "inconclusive"
     assert simulated.calls == 0
+    skipping = gateways.start(NGRAM)
+    post(skipping, asking(tools=[{"type": "web_search_preview"}]))
+    assert post(skipping, answering())["hallucination"][0]["decision"] == "skipped"
 
 
 def test_a_single_text_is_a_question(gateways: Gateways) -> None:

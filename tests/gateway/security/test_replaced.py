@@ -96,7 +96,7 @@ class Drafting:
 @pytest.fixture(scope="module")
 def repairing(starter: Gateways) -> Served:
     hold = starter.policy(REPAIR % "hold", "repair-hold.yaml")
-    return starter.start(REPAIR % "buffer", policies={"hold": hold})
+    return starter.start(REPAIR % "buffer", policies={"hold": hold}, selectable_policies=["hold"])
 
 
 @pytest.mark.parametrize("path", PATHS)
