@@ -337,3 +337,37 @@ async def test_a_long_list_of_numbers_is_not_compared_number_by_number(
         == []
     )
     assert len(compared) < 5000
+
+
+CLAIM = "The shop was founded in 1999 by Zorblatt."
+
+
+@pytest.mark.parametrize("tools", ["none", "arguments"])
+@pytest.mark.parametrize("mode", [None, "after", "hold", "buffer"])
+@pytest.mark.parametrize("unscored", ["annotate", "block"])
+async def test_what_is_claimed_beside_a_call_is_listed(
+    tools: str, mode: Any, unscored: str
+) -> None:
+    first = calling(call("refund", order="ORD-4711", amount=25), text=f"{CLAIM} Let me look.")
+    policy = {**POLICY, "tools": tools, "unscored": unscored, "action": {"do": "block"}}
+    guard = Guard(policy, provider=Recorded(first, [RIGHT] * 4))
+    query = Query.of(QUESTION, tools=TOOLS)
+    if mode is None:
+        answer = await guard.aask(query)
+    else:
+        async with guard.astream(query, mode=mode) as stream:
+            async for _ in stream:
+                pass
+        answer = stream.answer
+    (stretch,) = answer.verdict.unscored
+    assert (stretch.kind, stretch.text) == ("prose", CLAIM)
+    assert answer.response[stretch.start : stretch.end] == CLAIM
+    assert answer.verdict.decision == ("skipped" if tools == "none" else "consistent")
+    assert "not scored: 1" in answer.verdict.reason
+    assert answer.blocked == (unscored == "block")
+
+
+async def test_what_claims_nothing_beside_a_call_is_not() -> None:
+    first = calling(call("refund", order="ORD-4711", amount=25), text="Let me look.")
+    verdict = await checked(first, *[RIGHT] * 4)
+    assert (verdict.decision, verdict.unscored) == ("consistent", ())

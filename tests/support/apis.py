@@ -224,19 +224,33 @@ def after(api: Api, events: Sequence[Event], outcome: Outcome) -> list[Event]:
     return _placed(api, [*events[:end], *notice, *api.ending(events[end:], {0: outcome})])
 
 
-def hold(api: Api, events: Sequence[Event], pieces: Sequence[str], outcome: Outcome) -> list[Event]:
-    """Send a text piece by piece, and everything else after the end."""
-    opening, end = _opening(api, events), _end(api, events)
-    said = [*pieces, *([outcome.message] if outcome.message else [])]
-    given = _quiet(api, events[:opening]) if said else []
-    for piece in said:
-        given += api.saying(events, piece)
+def hold(
+    api: Api,
+    events: Sequence[Event],
+    lengths: Sequence[int],
+    outcome: Outcome,
+    *,
+    can_change: bool = True,
+) -> list[Event]:
+    """Send the beginning of a text in pieces of these lengths, as soon as it came; then the end."""
+    seen: list[Event] = []
+    shaping = Shaping(api, seen, can_change=can_change)
+    coming = iter(events)
+    text = read(api, events).text
+    released, given = 0, list[Event]()
+    for length in lengths:
+        piece = text[released : released + length]
+        released += len(piece)
+        while len(read(api, seen).text) < released:
+            seen.append(next(coming))
+        given += shaping.of(Part(piece))
+    seen += coming
+    verdict = Verdict("consistent", 0.1, "")
     if outcome.message is not None:
-        given += api.closing(events, "".join(said), outcome)
+        given += shaping.of(Part(outcome.message, notice=True))
     else:
-        given += _quiet(api, events[opening:end])
-        given += api.ending(_quiet(api, events[end:]), {0: outcome})
-    return _placed(api, given)
+        given += shaping.of(Part(text[released:]))
+    return [*given, *shaping.of(Answer("", "", "allow", verdict), outcome)]
 
 
 def buffer(api: Api, events: Sequence[Event], outcome: Outcome) -> list[Event]:
@@ -299,19 +313,6 @@ def in_words(events: Sequence[Event]) -> str:
 
 def _end(api: Api, events: Sequence[Event]) -> int:
     return next((i for i, event in enumerate(events) if api.ends(event)), len(events))
-
-
-def _opening(api: Api, events: Sequence[Event]) -> int:
-    says = (i for i, event in enumerate(events) if _says(read(api, [event])))
-    return min(next(says, len(events)), _end(api, events))
-
-
-def _says(completion: Completion) -> bool:
-    return bool(completion.text or completion.calls)
-
-
-def _quiet(api: Api, events: Sequence[Event]) -> list[Event]:
-    return [quiet for event in events if (quiet := api.without_text(event)) is not None]
 
 
 def _placed(api: Api, events: Sequence[Event]) -> list[Event]:

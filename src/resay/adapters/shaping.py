@@ -70,21 +70,21 @@ def usage_of(api: Api, events: Sequence[Event]) -> Usage:
 class Shaping:
     """Produce the events of one stream.
 
-    If text is passed on as it arrives, the provider's own events are, up to the one that ends the
-    answer, which gets the verdict. If text is held, its sentences are sent as they are released,
-    and everything else the model said with the end. A rewritten answer is sent at the end, in place
-    of everything not sent yet.
+    They are the provider's own, in their order. If text is passed on as it arrives, they are sent
+    up to the one that ends the answer, which gets the verdict. If text is held, they are sent as
+    far as their text is released, cut where that ends within one of them; what follows comes with
+    the end. A rewritten answer is sent at the end, in place of everything not sent yet.
 
     Args:
         api: The API of the stream.
         seen: The provider's events so far, which their reader appends to.
-        can_change: Whether the rest of a partly sent answer may be withheld or rewritten.
+        can_change: Whether the rest of a partly sent answer may be withheld or rewritten. Then no
+            words are sent before the end but the released text: others may be those withheld.
     """
 
     def __init__(self, api: Api, seen: list[Event], *, can_change: bool = False) -> None:
         self._api = api
         self._all = seen
-        self._hides_output = False
         self._can_change = can_change
         self._held: list[Event] = []
         self._passes_on = False
@@ -92,10 +92,14 @@ class Shaping:
         self._events_seen = 0
         self._chars_seen = 0
         self._given = 0
-        self._shown = ""
-        self._rewritten = ""
-        self._opening = 0
-        self._whole = False
+        # The next event to send, and how much of its text was sent.
+        self._position = 0
+        self._offset = 0
+        self._sent: list[Event] = []
+        self._remainders: list[Event] = []
+        self._shown_parts: list[str] = []
+        self._shown_chars = 0
+        self._waits = False
         self._scanned = 0
         self._ended_at: int | None = None
 
@@ -128,8 +132,8 @@ class Shaping:
         before, said = self._chars_seen, _text(self._api, [event])
         self._events_seen += 1
         self._chars_seen += len(said)
-        if self._shown:
-            return self.of(Part(said[max(len(self._shown) - before, 0) :]))
+        if self._sent:
+            return self.of(Part(said[max(self._shown_chars - before, 0) :]))
         if self._events_seen <= self._passed_on:
             return []
         return self.of(Part(said, chunk=Chunk(said, raw=event)))
@@ -139,33 +143,10 @@ class Shaping:
             self._passes_on = True
             event = part.chunk.raw
             return self._passed(event) if isinstance(event, Event) else []
-        if not part.text:
-            return []
-        if part.rewritten:
-            # The answer follows at once, and says whether this is all of it.
-            self._rewritten += part.text
-            return []
-        if not part.notice and not self._shown and self._is_all(part.text):
-            self._whole = True
-            self._shown = part.text
-            return self._seen[: self._end]
-        if not (part.notice or self._shown) and self._waits():
-            return []
-        return self._say(part.text, alone=part.notice)
-
-    def _say(self, text: str, *, alone: bool) -> list[Event]:
-        """Return the events that add a text.
-
-        Args:
-            text: The text.
-            alone: Whether it is sent without the model's output before it, unless some was sent.
-        """
-        opening: list[Event] = []
-        if not (self._shown or self._passes_on):
-            self._hides_output = alone
-            opening = self._open()
-        self._shown += text
-        return [*opening, *self._api.saying(self._seen, text, whole=self._passes_on)]
+        if part.notice:
+            return self._say(part.text) if part.text else []
+        # The answer follows at once, with all of a rewritten text.
+        return [] if part.rewritten else self._release(part.text)
 
     def _passed(self, event: Event) -> list[Event]:
         self._passed_on += 1
@@ -174,29 +155,112 @@ class Shaping:
             return []
         return [event]
 
-    @property
-    def _seen(self) -> list[Event]:
-        """The events so far; only the opening frame if nothing of the answer is shown.
+    def _release(self, text: str) -> list[Event]:
+        """Return the provider's events with the next part of the answer's text."""
+        if text and not self._shown_chars and self._is_all(text):
+            # Nothing is decided later: it is the whole answer.
+            whole = self._own_events()
+            self._add_shown(text)
+            self._sent += whole
+            return whole
+        events: list[Event] = []
+        # Events without text that are sent once the text after them is released.
+        leading: list[Event] = []
+        end = self._end
+        position, left = self._position, len(text)
+        while position < end and not self._waits:
+            event = self._all[position]
+            own = len(_text(self._api, [event]))
+            if self._can_change and not self._is_plain(event):
+                # The released text after it waits for the end too.
+                self._waits = True
+            elif not own:
+                leading.append(event)
+                position += 1
+                if not self._can_change:
+                    events += self._commit(leading, position)
+            elif not left:
+                break
+            else:
+                stop = min(self._offset + left, own)
+                left -= stop - self._offset
+                events += self._commit(leading, position)
+                events.append(self._piece(event, stop, is_whole=stop == own))
+                if stop < own:
+                    self._offset = stop
+                    break
+                position += 1
+                self._position, self._offset = position, 0
+        self._sent += events
+        return events
 
-        Its tool calls or reasoning may be the very content that is withheld.
-        """
-        if not self._hides_output:
-            return self._all
-        frames = (self._api.opening_frame(event) for event in self._all[:1])
-        frame = [_written_anew(event) for event in frames if event is not None]
-        return [*frame, *self._all[max(self._end_of_all, 1) :]]
+    def _commit(self, leading: list[Event], position: int) -> list[Event]:
+        """Return events without text for sending, those before a position."""
+        events = [self._piece(event, 0, is_whole=True) for event in leading]
+        leading.clear()
+        self._position = max(self._position, position)
+        return events
+
+    def _piece(self, event: Event, stop: int, *, is_whole: bool) -> Event:
+        """Return an event with its text from where it was sent to, as far as it may be sent."""
+        start = self._offset if stop else 0
+        self._add_shown(_text(self._api, [event])[start:stop])
+        if self._can_change:
+            remainder = self._api.remainder(event) if is_whole else None
+            self._remainders += [] if remainder is None else [remainder]
+            return _written_anew(self._api.released(event, start, stop))
+        return self._api.rest(event, start) if is_whole else self._api.released(event, start, stop)
+
+    def _add_shown(self, text: str) -> None:
+        self._shown_parts.append(text)
+        self._shown_chars += len(text)
+
+    @property
+    def _shown(self) -> str:
+        """The part of the answer's text that was sent."""
+        return "".join(self._shown_parts)
+
+    def _is_plain(self, event: Event) -> bool:
+        """Return whether an event has no words but the answer's text."""
+        if self._api.has_other_words(event):
+            return False
+        for _, chunk in self._api.chunks(event):
+            if chunk.unread or chunk.calls or (chunk.repeats and not self._repeats_shown(chunk)):
+                return False
+        return True
+
+    def _repeats_shown(self, chunk: Chunk) -> bool:
+        _, repeated = chunk.repeats or ("", "")
+        # Some providers trim the text they repeat.
+        return "".join(repeated.split()) in "".join(self._shown.split())
+
+    def _own_events(self) -> list[Event]:
+        """Return the rest of the provider's events before the end of the answer."""
+        events, self._remainders = self._remainders, []
+        if self._position < self._end:
+            first = self._all[self._position]
+            events = [*events, self._api.rest(first, self._offset)]
+            events += self._all[self._position + 1 : self._end]
+        self._position, self._offset = max(self._position, self._end), 0
+        return events
+
+    def _say(self, text: str) -> list[Event]:
+        """Return the events that add a text of our own."""
+        if self._passes_on:
+            return self._api.saying(self._all, text, whole=True)
+        events = [*self._open()]
+        events += self._api.saying([*self._sent, *events], text)
+        self._sent += events
+        return events
+
+    def _open(self) -> list[Event]:
+        """Return the frame of the event that opens the stream, unless something was sent."""
+        frame = None if self._sent or not self._all else self._api.opening_frame(self._all[0])
+        return [] if frame is None else [_written_anew(frame)]
 
     @property
     def _end(self) -> int:
-        """The position in `_seen` where the answer ends."""
-        if not self._hides_output:
-            return self._end_of_all
-        ends = (place for place, event in enumerate(self._seen) if self._api.ends(event))
-        return next(ends, len(self._seen))
-
-    @property
-    def _end_of_all(self) -> int:
-        """The position among all events where the answer ends. Each event is examined once."""
+        """The position where the answer ends. Each event is examined once."""
         while self._ended_at is None and self._scanned < len(self._all):
             if self._api.ends(self._all[self._scanned]):
                 self._ended_at = self._scanned
@@ -205,53 +269,19 @@ class Shaping:
 
     def _is_all(self, text: str) -> bool:
         """Return whether a text is the whole answer, so that its own events can be sent."""
-        return self._end < len(self._seen) and text == _text(self._api, self._seen)
-
-    def _waits(self) -> bool:
-        """Return whether the answer is sent as a whole, because of the events before its text.
-
-        Reasoning may contain the words that are kept out of the text later, and so may parts that
-        cannot be parsed.
-        """
-        return self._can_change and any(
-            self._api.has_other_words(event) or is_unread(self._api, event)
-            for event in self._seen[: self._first]
-        )
-
-    @property
-    def _first(self) -> int:
-        """The end of the events up to and including the one with the first word."""
-        said = (place for place, event in enumerate(self._seen) if self._says(event))
-        # The event with the first word may also open the answer.
-        return min(next(said, len(self._seen)) + 1, self._end)
-
-    def _open(self) -> list[Event]:
-        """Return the model's output before its first word."""
-        self._opening = self._first
-        return self._quiet(self._seen[: self._opening])
-
-    def _says(self, event: Event) -> bool:
-        chunks = [chunk for index, chunk in self._api.chunks(event) if index == 0]
-        return any(chunk.text or chunk.calls for chunk in chunks)
-
-    def _quiet(self, events: Iterable[Event]) -> list[Event]:
-        quiet = (self._api.without_text(event) for event in events)
-        kept = [event for event in quiet if event is not None]
-        return [_written_anew(event) for event in kept] if self._can_change else kept
+        return self._end < len(self._all) and text == _text(self._api, self._all)
 
     def _last(self, answer: Answer, outcome: Outcome) -> list[Event]:
         if self._passes_on:
             return self._api.ending(self._held, {0: outcome})
-        if outcome.message is not None:
-            said = self._rewritten if self._shown else answer.text
-            unsaid = self._say(said, alone=True) if said and answer.regenerated else []
-            return [*unsaid, *self._api.closing(self._seen, self._shown, outcome)]
-        before, after = self._seen[self._opening : self._end], self._seen[self._end :]
-        if self._whole:
-            before = []
-        elif self._shown:
-            before, after = self._quiet(before), self._quiet(after)
-        return [*before, *self._api.ending(after, {0: outcome})]
+        ends = self._all[self._end :]
+        if outcome.message is None:
+            return [*self._own_events(), *self._api.ending(ends, {0: outcome})]
+        unsaid = answer.text.removeprefix(self._shown) if answer.regenerated else ""
+        events = self._say(unsaid) if unsaid else self._open()
+        if not unsaid:
+            self._sent += events
+        return [*events, *self._api.closing(self._sent, ends, outcome)]
 
 
 def _written_anew(event: Event) -> Event:

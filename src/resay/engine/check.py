@@ -22,7 +22,7 @@ from resay.core.references import Reference, references_in, without_references
 from resay.core.usage import Usage
 from resay.core.verdict import StepRecord, Unscored, Verdict
 from resay.engine.chain import Chain
-from resay.engine.decide import skipped_verdict
+from resay.engine.decide import skipped_verdict, unscored_in, with_unscored
 from resay.engine.reasoning import answer_of, placed, split_off_loop, unanswered_reason
 from resay.engine.state import RunState
 from resay.policy import Allowance, Policy, Regenerate, allowance
@@ -392,9 +392,12 @@ class Check:
         if query is not None and query.uncheckable:
             return self._uncheckable_verdict(completion, query.uncheckable)
         if query is not None and query.wants_object:
-            return await self._run_fields(completion, query)
+            verdict = await self._run_fields(completion, query)
+            # The words around an object in the text are part of its check.
+            calls_object = any(call.name in query.object_tools for call in completion.calls)
+            return await self._with_prose(completion, verdict) if calls_object else verdict
         if completion.calls:
-            return await self._run_calls(completion)
+            return await self._with_prose(completion, await self._run_calls(completion))
         without_answer = self._without_answer(completion, split)
         if without_answer is not None:
             return without_answer
@@ -498,7 +501,7 @@ class Check:
             return self._unparsed_verdict(completion.text)
         self._evidence.samples.add(samples)
         if passage is None and completion.calls:
-            return await self._run_calls(completion)
+            return await self._with_prose(completion, await self._run_calls(completion))
         if passage is None:
             # Asked for an object, a model may refuse in words, or be cut off.
             return Verdict("inconclusive", None, "the answer does not contain the requested object")
@@ -530,6 +533,19 @@ class Check:
         async with task_group() as tasks:
             self._draw(samples, query, sampler, self._sampled_by, tasks, calls=True)
             return await chain.run(passage, self._evidence, self.deadline, self._budget)
+
+    async def _with_prose(self, completion: Completion, verdict: Verdict) -> Verdict:
+        """List the claims in the text beside tool calls, which is compared with nothing."""
+        if not completion.text.strip() or self.early_skip_reason() is not None:
+            return verdict
+        listing = partial(_claims_beside_calls, completion.text, self._policy, self._query)
+        unscored = None
+        with anyio.CancelScope(deadline=self.deadline):
+            unscored = await compute(listing, chars=SPLITTING * len(completion.text))
+        if unscored is None:
+            unscored = (Unscored(completion.text, 0, len(completion.text), "prose"),)
+        reason = with_unscored(verdict.reason, unscored)
+        return replace(verdict, reason=reason, unscored=(*verdict.unscored, *unscored))
 
     def _unparsed_verdict(self, text: str) -> Verdict:
         limit = f"{self._policy.limits.deadline_s:g} s (`limits.deadline_s`)"
@@ -656,6 +672,18 @@ def _budget(policy: Policy, allowed: Allowance) -> Budget:
 
 def _question_tokens(query: Query | None) -> int:
     return _tokens([*query.messages, query.params.get("tools")]) if query else 0
+
+
+def _claims_beside_calls(text: str, policy: Policy, query: Query | None) -> tuple[Unscored, ...]:
+    """Return the spans of a text that claim something."""
+    passage = Passage.of(text, splitter=policy.splitter)
+    question = query.question if query is not None else ""
+    rules = Rules(question, splits=False, skips=policy.non_claims != "score")
+    claiming: list[int] = []
+    for index, sentence in enumerate(passage.sentences):
+        if any(claim.claims for claim in rules.read(sentence, index)):
+            claiming.append(index)
+    return unscored_in(passage, claiming, "prose")
 
 
 def early_skip_reason(policy: Policy, query: Query | None) -> str | None:

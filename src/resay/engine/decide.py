@@ -289,7 +289,7 @@ class Decider:
         return Verdict(
             decision,
             state.names_score if state.score is None else state.score,
-            _with_unscored(
+            with_unscored(
                 reason, (stretch for stretch in unscored if stretch.start not in explained)
             ),
             sentences,
@@ -705,7 +705,7 @@ def skipped_verdict(reason: str, passage: Passage) -> Verdict:
     """
     unscored = unscored_in(passage, range(len(passage.sentences)))
     others = (stretch for stretch in unscored if stretch.kind != "sentence")
-    return Verdict("skipped", None, _with_unscored(reason, others), unscored=unscored)
+    return Verdict("skipped", None, with_unscored(reason, others), unscored=unscored)
 
 
 def _count_of_names(state: RunState) -> str:
@@ -713,6 +713,7 @@ def _count_of_names(state: RunState) -> str:
     return f"{count} name{'' if count == 1 else 's'}"
 
 
-def _with_unscored(reason: str, unscored: Iterable[Unscored]) -> str:
+def with_unscored(reason: str, unscored: Iterable[Unscored]) -> str:
+    """Return a reason that also says what was not scored."""
     explained = counted(unscored)
     return f"{reason}; not scored: {explained}" if explained else reason

@@ -316,6 +316,9 @@ class StreamGate:
             async with open_stream(self._main_call.provider, self._main_call.query) as chunks:
                 async for chunk in chunks:
                     self._gathered.add(chunk)
+                    if not (chunk.text or self._policy.can_withhold):
+                        # Nothing without text has to wait for a score.
+                        parts.send_nowait(Part(""))
                     await self._feed(self._reader.feed(chunk.text), sender, parts)
                     # Chunks that have arrived already are read without waiting. Let other tasks run
                     # in between, above all those that release earlier text.
@@ -324,7 +327,9 @@ class StreamGate:
             settled = await self._growing.afinish()
             if self._gathered.completion.was_cut:
                 settled = self._without_cut_end(settled)
-            if self._reader.split.is_unanswered or not await self._is_worth_checking(settled):
+            # Without words there is nothing to score, as in an answer that is not streamed.
+            is_empty = not self._reader.split.answer.strip()
+            if is_empty or not await self._is_worth_checking(settled):
                 return None
             last = self._waiting.pop()
             await self._hold(sender)

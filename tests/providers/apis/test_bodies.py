@@ -122,7 +122,8 @@ def test_a_response_is_read(spoken: Spoken):
 
     (answer,) = spoken.api.completions(response)
 
-    assert answer.text == "zebra"
+    # A refusal is an answer too.
+    assert answer.text == ("zebrazebra" if spoken.api.path == "/responses" else "zebra")
     assert [(call.name, call.arguments) for call in answer.calls] == [("f", '{"a": "zebra"}')]
     assert answer.raw is response
     usage = spoken.api.usage(response)

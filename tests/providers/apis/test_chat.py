@@ -138,15 +138,15 @@ def test_what_a_stream_cost_is_told_after_its_end():
 
     assert chunk.usage is not None
     assert (chunk.usage.prompt_tokens, chunk.usage.completion_tokens) == (5, 7)
-    seen = [*chat_stream([["a"]])[:-1], event, Event("[DONE]")]
-    closing = CHAT_COMPLETIONS.closing(seen, "Withheld.", BLOCKED)
+    *begun, end, done = chat_stream([["a"]])
+    closing = CHAT_COMPLETIONS.closing(begun, [end, event, done], BLOCKED)
     assert closing[1:] == [event, Event("[DONE]")]
 
 
 def test_a_stream_of_which_nothing_was_seen_can_be_spoken_in():
     given = [
         *CHAT_COMPLETIONS.saying([], "Withheld."),
-        *CHAT_COMPLETIONS.closing([], "Withheld.", BLOCKED),
+        *CHAT_COMPLETIONS.closing([], [], BLOCKED),
     ]
 
     (said,) = given[0].body["choices"]
@@ -160,7 +160,8 @@ def test_text_is_no_word_beside_the_text(extra: dict[str, Any]):
     event = Event({"id": "c", "choices": [{"index": 0, "delta": delta}]})
 
     assert not CHAT_COMPLETIONS.has_other_words(event)
-    assert CHAT_COMPLETIONS.opening_frame(event) is event
+    frame = CHAT_COMPLETIONS.opening_frame(event)
+    assert frame.body["choices"][0]["delta"] == {"role": "assistant"}
 
 
 def test_a_thought_is_and_leaves_no_word_in_the_frame():
@@ -200,5 +201,7 @@ def test_the_words_of_a_piece_may_be_in_parts() -> None:
     event = Event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     ((index, chunk),) = CHAT_COMPLETIONS.chunks(event)
     assert (index, chunk.text) == (0, "It is so. It was then.")
-    silent = CHAT_COMPLETIONS.without_text(event)
-    assert silent is None or "It was then." not in json.dumps(silent.body)
+    silent = CHAT_COMPLETIONS.remainder(event)
+    assert silent is not None
+    assert "It was then." not in json.dumps(silent.body)
+    assert CHAT_COMPLETIONS.has_other_words(event)

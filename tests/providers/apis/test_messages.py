@@ -7,7 +7,7 @@ import pytest
 from resay.core.query import Query
 from resay.providers.apis import MESSAGES, Event
 from resay.providers.base import Gathered
-from support.apis import BLOCKED, PASSED, REWRITTEN, after, messages_stream, read
+from support.apis import BLOCKED, PASSED, REWRITTEN, after, hold, messages_stream, read
 
 QUESTION = {"role": "user", "content": "Who?"}
 SCHEMA = {"type": "object", "properties": {}}
@@ -267,9 +267,9 @@ def test_what_is_asked_beside_may_be_as_long_as_the_main_call():
 def test_the_container_that_goes_on_is_told_where_another_answer_is_given():
     *begun, end, over = messages_stream([["a", "b"]])
     delta = {**end.body["delta"], "container": {"id": "c_1"}}
-    seen = [*begun, Event({**end.body, "delta": delta}, end.name), over]
+    ends = [Event({**end.body, "delta": delta}, end.name), over]
 
-    end, _ = MESSAGES.closing(seen, "Anew.", REWRITTEN)[-2:]
+    end, _ = MESSAGES.closing(begun, ends, REWRITTEN)[-2:]
 
     stop = {"stop_reason": "end_turn", "stop_sequence": None}
     assert end.body["delta"] == {"container": {"id": "c_1"}, **stop}
@@ -323,9 +323,9 @@ def test_a_text_that_a_block_begins_with_counts():
     events[place] = Event({**begun.body, "content_block": block}, begun.name)
 
     assert read(MESSAGES, events).text == ">ab"
-    quiet = MESSAGES.without_text(events[place])
-    assert quiet is not None
-    assert quiet.body["content_block"] == {"type": "text", "text": ""}
+    held = hold(MESSAGES, events, [1, 1], PASSED)
+    assert [e.body["content_block"] for e in held if e.name == begun.name] == [block]
+    assert read(MESSAGES, held).text == ">ab"
 
 
 def test_what_is_withheld_in_one_piece_says_nothing_of_why_it_stopped():

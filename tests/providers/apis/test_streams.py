@@ -14,9 +14,9 @@ from support.apis import (
     BLOCKED,
     BLOCKS,
     CALL,
+    CHAT,
     JSON,
     PASSED,
-    WORDS,
     Blocks,
     Spoken,
     after,
@@ -65,17 +65,31 @@ def test_what_passed_on_is_given_as_it_is_but_for_the_verdict(
 
 
 @every_api
-@given(BLOCKS, st.lists(WORDS, min_size=1, max_size=4), st.booleans(), st.booleans())
+@given(BLOCKS, st.lists(st.integers(1, 9), max_size=6), st.booleans(), st.booleans(), st.booleans())
 def test_held_text_is_given_as_it_is_released(
-    spoken: Spoken, blocks: Blocks, pieces: list[str], called: bool, thinks: bool
+    spoken: Spoken,
+    blocks: Blocks,
+    lengths: list[int],
+    called: bool,
+    thinks: bool,
+    can_change: bool,
 ):
     events = spoken.stream(blocks, "hm" * thinks, called)
 
-    held = hold(spoken.api, events, pieces, PASSED)
+    held = hold(spoken.api, events, lengths, PASSED, can_change=can_change)
 
-    assert read(spoken.api, received(sent(held))).text == "".join(pieces)
+    assert read(spoken.api, received(sent(held))).text == joined(blocks)
     assert read(spoken.api, held).calls == read(spoken.api, events).calls
     assert '"hallucination": {"decision": "consistent"}' in in_words(held)
+    assert frame_of(spoken, held) == frame_of(spoken, events)
+
+
+def frame_of(spoken: Spoken, events: list[Event]) -> list[object]:
+    """Return what events are about, in their order, without their texts."""
+    if spoken is CHAT:
+        return []
+    known = [(e.body["type"], e.body.get("index"), e.body.get("output_index")) for e in events]
+    return [about for before, about in zip([None, *known], known, strict=False) if before != about]
 
 
 @every_api
@@ -86,16 +100,16 @@ def test_nothing_withheld_is_given(
     blocks = [["Known. ", "Zanzibar ", "moon"]] * number
     events = spoken.stream(blocks, "", called)[:cut]
     said_any = bool(read(spoken.api, events).text)
-    shown = ["Known. "] if shows and said_any else []
+    shown = "Known. " if shows and said_any else ""
 
-    given_events = hold(spoken.api, events, shown, BLOCKED)
+    given_events = hold(spoken.api, events, [len(shown)], BLOCKED)
 
     words = in_words(given_events)
     assert "Zanzibar" not in words
     assert "moon" not in words
     assert "Oslo" not in words
     answer = read(spoken.api, given_events)
-    assert answer.text == "".join(shown) + "Withheld."
+    assert answer.text == shown + "Withheld."
     assert answer.finish_reason == spoken.filtered
     assert not answer.calls
     assert '"hallucination": {"decision": "flagged"}' in words
@@ -131,7 +145,7 @@ def test_events_with_anything_in_them_are_read(spoken: Spoken, data: st.DataObje
     was = events[place]
     body = data.draw(spoiled(was.body) | JSON)
     events[place] = Event(body if isinstance(body, dict) else str(body), was.name)
-    pieces = data.draw(st.lists(WORDS, max_size=2))
+    lengths = data.draw(st.lists(st.integers(0, 3), max_size=2))
 
     for event in events:
         spoken.api.chunks(event)
@@ -141,5 +155,5 @@ def test_events_with_anything_in_them_are_read(spoken: Spoken, data: st.DataObje
         spoken.api.without_logprobs(event.body)
     for outcome in (PASSED, BLOCKED):
         after(spoken.api, events, outcome)
-        hold(spoken.api, events, pieces, outcome)
+        hold(spoken.api, events, lengths, outcome)
         buffer(spoken.api, events, outcome)

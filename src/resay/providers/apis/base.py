@@ -450,7 +450,11 @@ class Api(Protocol):
         ...
 
     def has_other_words(self, event: Event) -> bool:
-        """Return whether an event has words outside the answer's text, such as reasoning."""
+        """Return whether an event has words outside the answer's text, such as reasoning.
+
+        Citations of the text are none, and neither is what goes with the text in one event: it
+        stays behind in `released`.
+        """
         ...
 
     def opening_frame(self, event: Event) -> Event | None:
@@ -461,18 +465,37 @@ class Api(Protocol):
         """
         ...
 
-    def without_text(self, event: Event) -> Event | None:
-        """Return an event without the text it adds; None if nothing remains of it."""
+    def released(self, event: Event, start: int, stop: int) -> Event:
+        """Return an event with a part of the text it adds, and no other words.
+
+        Args:
+            event: The event.
+            start: The start of the part in its text, in code points.
+            stop: The end of the part.
+        """
+        ...
+
+    def rest(self, event: Event, start: int) -> Event:
+        """Return an event without the beginning of its text, which was released.
+
+        Args:
+            event: The event.
+            start: The length of that beginning, in code points.
+        """
+        ...
+
+    def remainder(self, event: Event) -> Event | None:
+        """Return what is left of an event whose text was released; None if nothing."""
         ...
 
     def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
-        """Return events that add a text to the first answer.
+        """Return events that add a text of our own to the first answer.
 
         Args:
-            seen: The provider's events so far; may be empty.
+            seen: The events that the client received; may be empty.
             text: The text.
-            whole: Whether the client received all of `seen`, so that its text blocks may be closed;
-                otherwise it received only what precedes the first text.
+            whole: Whether these are all of the provider's events, so that the text is a message of
+                its own; otherwise it continues the text in them.
         """
         ...
 
@@ -486,16 +509,18 @@ class Api(Protocol):
         """
         ...
 
-    def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+    def closing(
+        self, sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome
+    ) -> list[Event]:
         """Return the events that close a stream whose answer, or the end of it, is replaced.
 
         Args:
-            seen: The provider's events so far, possibly less than the whole stream.
-            shown: All text passed on, including the replacement.
+            sent: The events that the client received, including those of the replacement.
+            ends: The provider's events from the first that ends the answer on, as far as they came.
             outcome: The outcome of the answer.
 
         Returns:
-            Events that contain no words of the answer beyond `shown`.
+            Events that contain no words of the answer beyond those in `sent`.
         """
         ...
 
@@ -529,7 +554,9 @@ class _Events(Protocol):
 
     def has_other_words(self, event: Event) -> bool: ...
 
-    def event_without_text(self, event: Event) -> Event | None: ...
+    def released_event(self, event: Event, start: int, stop: int) -> Event: ...
+
+    def rest_of_event(self, event: Event, start: int) -> Event: ...
 
     def text_events(self, seen: Sequence[Event], said: str) -> list[Event]: ...
 
@@ -538,7 +565,7 @@ class _Events(Protocol):
     def ending_events(self, held: Sequence[Event], outcome: Outcome | None) -> list[Event]: ...
 
     def closing_events(
-        self, seen: Sequence[Event], shown: str, outcome: Outcome
+        self, sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome
     ) -> list[Event]: ...
 
 
@@ -583,9 +610,18 @@ class OneAnswerApi(ABC):
         """Return the event if it opens a stream, with no words of the answer."""
         return event if self._events.opens_answer(event) else None
 
-    def without_text(self, event: Event) -> Event | None:
-        """Return an event without the text it adds; None if nothing remains of it."""
-        return self._events.event_without_text(event)
+    def released(self, event: Event, start: int, stop: int) -> Event:
+        """Return an event with a part of the text it adds, and no other words."""
+        return self._events.released_event(event, start, stop)
+
+    def rest(self, event: Event, start: int) -> Event:
+        """Return an event without the beginning of its text, which was released."""
+        return self._events.rest_of_event(event, start) if start else event
+
+    def remainder(self, event: Event) -> Event | None:
+        """Return None: an event of these APIs that adds text says nothing else."""
+        del event
+        return None
 
     def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
         """Return events that add a text to the answer."""
@@ -596,9 +632,11 @@ class OneAnswerApi(ABC):
         """Return the last events of a stream with their verdict."""
         return self._events.ending_events(list(held), outcomes.get(0))
 
-    def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+    def closing(
+        self, sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome
+    ) -> list[Event]:
         """Return the events that close a stream whose answer, or the end of it, is replaced."""
-        return self._events.closing_events(seen, shown, outcome)
+        return self._events.closing_events(sent, ends, outcome)
 
     def split(self, event: Event) -> list[tuple[int, Event]]:
         """Return the event, which belongs to the only answer."""

@@ -41,6 +41,7 @@ _KEPT = frozenset(
         "created",
         "id",
         "model",
+        "obfuscation",
         "object",
         "prompt_filter_results",
         "provider",
@@ -92,12 +93,12 @@ class SeveralAnswersApi(ABC):
         """Return a stream choice without the text it adds."""
 
     @abstractmethod
-    def _framed(self, choice: Choice) -> dict[str, Any]:
-        """Return a stream choice without any words."""
+    def _released(self, choice: Choice, start: int, stop: int) -> dict[str, Any]:
+        """Return a stream choice with a part of the text it adds, and no other words."""
 
     @abstractmethod
-    def _has_other_words(self, choice: Choice) -> bool:
-        """Return whether a choice from `_quiet` still says anything."""
+    def _rest(self, choice: Choice, start: int) -> dict[str, Any]:
+        """Return a stream choice without the beginning of its text."""
 
     @abstractmethod
     def has_other_words(self, event: Event) -> bool:
@@ -176,21 +177,36 @@ class SeveralAnswersApi(ABC):
         """Return the event if it opens a stream, with no words of the answer."""
         if any(chunk.unread for _, chunk in self.chunks(event)):
             return None
-        choices = _choices(event.body)
-        frames = [self._framed(choice) for choice in choices]
-        return _bared(event, frames if self.has_other_words(event) else choices)
+        return self.released(event, 0, 0)
 
-    def without_text(self, event: Event) -> Event | None:
-        """Return an event without the text it adds; None if nothing remains of it."""
-        choices = _choices(event.body)
-        if not any(self._said(choice) for choice in choices):
+    def released(self, event: Event, start: int, stop: int) -> Event:
+        """Return an event with a part of the text it adds, and no other words."""
+        body = _kept(event.body)
+        if "choices" in event.body:
+            choices = _choices(event.body)
+            body["choices"] = [self._released(choice, start, stop) for choice in choices]
+            if choices and "usage" in body:
+                # A report of the whole comes with the end.
+                body["usage"] = None
+        return event if body == event.body else Event(body, event.name)
+
+    def rest(self, event: Event, start: int) -> Event:
+        """Return an event without the beginning of its text, which was released."""
+        if not start:
             return event
-        quiet = [self._quiet(choice) for choice in choices]
-        if not any(self._has_other_words(choice) for choice in quiet) and not event.body.get(
-            "usage"
-        ):
+        choices = [self._rest(choice, start) for choice in _choices(event.body)]
+        return Event({**event.body, "choices": choices}, event.name)
+
+    def remainder(self, event: Event) -> Event | None:
+        """Return what is left of an event whose text was released; None if nothing."""
+        if isinstance(event.data, str):
             return None
-        return Event({**event.body, "choices": quiet}, event.name)
+        frame = _without_nothing(self.released(event, 0, 0).body)
+        silent = {**event.body, "choices": list(map(self._quiet, _choices(event.body)))}
+        silent.pop("usage", None)
+        frame.pop("usage", None)
+        is_known = _without_nothing(silent) == frame
+        return None if is_known else Event(silent, event.name)
 
     def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
         """Return events that add a text to the first answer."""
@@ -202,16 +218,17 @@ class SeveralAnswersApi(ABC):
         """Return the last events of a stream with their verdicts."""
         return [self._concluded(event, outcomes) for event in held]
 
-    def closing(self, seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+    def closing(
+        self, sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome
+    ) -> list[Event]:
         """Return the events that close a stream whose answer, or the end of it, is replaced."""
-        del shown
-        finish = self._made(seen, self._adding("", first=False), _reason(outcome))
+        finish = self._made([*sent, *ends], self._adding("", first=False), _reason(outcome))
         # Some report the usage with the last choice, OpenAI after it.
-        told = [e.body["usage"] for e in seen if e.body.get("usage") and _choices(e.body)]
+        told = [e.body["usage"] for e in ends if e.body.get("usage") and _choices(e.body)]
         cost = {"usage": told[-1]} if told else {}
         closing = [Event({**finish.body, **cost, **outcome.fields}, finish.name)]
         # Anything a stream says after its last choice is not part of the answer.
-        after = [e for e in seen if e.data == _DONE or _is_usage(e)]
+        after = [e for e in ends if e.data == _DONE or _is_usage(e)]
         return closing + [_bared(event, _choices(event.body)) for event in after]
 
     def split(self, event: Event) -> list[tuple[int, Event]]:
@@ -265,7 +282,7 @@ class SeveralAnswersApi(ABC):
         if not outcome.withheld:
             return {**choice, **own}
         # Some providers send the finish reason with the last words. Those would follow the message.
-        return {**self._quiet(choice), **own, "finish_reason": _reason(outcome)}
+        return {**self._released(choice, 0, 0), **own, "finish_reason": _reason(outcome)}
 
 
 def _choices(body: Body) -> list[Choice]:
@@ -304,6 +321,16 @@ def _gravity(outcome: Outcome) -> tuple[bool, bool, bool, bool]:
     return outcome.withheld, flagged, inconclusive, outcome.complete
 
 
+def _without_nothing(value: object) -> Any:
+    """Return a value without the fields that are empty."""
+    if listed(value):
+        return [_without_nothing(item) for item in listed(value)]
+    if not mapping(value):
+        return value
+    known = {k: _without_nothing(v) for k, v in mapping(value).items()}
+    return {k: v for k, v in known.items() if v not in (None, "", [], {})}
+
+
 def _with_choice(event: Event, choice: Choice) -> Event:
     return Event({**event.body, "choices": [choice]}, event.name)
 
@@ -316,11 +343,22 @@ def _bared(event: Event, choices: Sequence[Choice]) -> Event:
 
 _NOT_CHAT_PARAMS = frozenset({"messages", "model", "n", "stream"})
 # Fields of a delta that are the answer's role and text.
-_PLAIN = frozenset({"content", "role"})
+_PLAIN = frozenset({"content", "refusal", "role"})
+# Fields of a stream choice without words of the answer.
+_FRAME = (
+    "index",
+    "content_filter_offsets",
+    "content_filter_results",
+    "matched_stop",
+    "native_finish_reason",
+    "stop_reason",
+)
 # Not part of OpenAI's API, but gateways support them.
 _KEPT_ELSEWHERE = ("container", "conversation", "previous_response_id", "thread", "thread_id")
 # Content parts that contain no words of the answer.
-_KNOWN = frozenset({"reasoning", "reference", "refusal", "thinking"})
+_KNOWN = frozenset({"reasoning", "reference", "thinking"})
+# Those of them that belong to the text before them, without any words: Mistral's citations.
+_REFERENCE = "reference"
 _WHOLE = "message"
 _CONVERSATION = "every sample would be added to what the provider keeps of the conversation"
 _HOSTED = "the provider would run its tools once more for every sample"
@@ -354,31 +392,34 @@ class _ChatCompletions(SeveralAnswersApi):
         return {**asked, **tools_for_continuation(body, query, "none"), **params}
 
     def has_other_words(self, event: Event) -> bool:
-        deltas = [mapping(choice.get("delta")) for choice in mappings(event.body.get("choices"))]
-        return any(v for delta in deltas for k, v in delta.items() if k not in _PLAIN)
+        choices = mappings(event.body.get("choices"))
+        return any(_says_otherwise(mapping(choice.get("delta"))) for choice in choices)
 
     def _completion(self, choice: Choice, response: Body) -> Completion:
         message = mapping(choice.get("message"))
+        unread = _unread_message(message)
+        if "message" not in choice or _has_words_beside(choice):
+            unread = named(None)
         return Completion(
-            _words(message.get("content")),
+            _said_in(message),
             text(choice.get("finish_reason")) or None,
             read_logprobs(choice.get("logprobs")),
             response,
             _calls(message),
-            unread=_unread_message(message) if "message" in choice else named(None),
+            unread=unread,
         )
 
     def _saying(self, message: str) -> dict[str, Any]:
         return {"message": {"role": "assistant", "content": message, "refusal": None}}
 
     def _said(self, choice: Choice) -> str:
-        return _words(mapping(choice.get("delta")).get("content"))
+        return _said_in(mapping(choice.get("delta")))
 
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
         delta = mapping(choice.get("delta"))
-        whole = _words(mapping(choice.get("message")).get("content"))
+        whole = _said_in(mapping(choice.get("message")))
         return Chunk(
-            _words(delta.get("content")),
+            _said_in(delta),
             text(choice.get("finish_reason")) or None,
             read_logprobs(choice.get("logprobs")),
             raw=event,
@@ -394,17 +435,22 @@ class _ChatCompletions(SeveralAnswersApi):
     def _quiet(self, choice: Choice) -> dict[str, Any]:
         if not self._said(choice):
             return dict(choice)
-        delta = {k: v for k, v in mapping(choice.get("delta")).items() if k != "content"}
-        kept = {**choice, "delta": delta}
+        kept = {**choice, "delta": _without_text(mapping(choice.get("delta")))}
         return {**kept, "logprobs": None} if "logprobs" in choice else kept
 
-    def _framed(self, choice: Choice) -> dict[str, Any]:
-        role = mapping(choice.get("delta")).get("role")
-        index = number(choice.get("index"))
-        return {"index": index, "delta": {"role": role}, "finish_reason": None}
+    def _released(self, choice: Choice, start: int, stop: int) -> dict[str, Any]:
+        delta = mapping(choice.get("delta"))
+        said = {name: value for name, value in _cut(delta, start, stop).items() if value}
+        if "role" in delta and not start:
+            said = {"role": delta["role"], **said}
+        kept = {name: choice[name] for name in _FRAME if name in choice}
+        tokens = {"logprobs": None} if "logprobs" in choice else {}
+        return {**kept, "delta": said, **tokens, "finish_reason": None}
 
-    def _has_other_words(self, choice: Choice) -> bool:
-        return bool(choice.get("finish_reason") or mapping(choice.get("delta")))
+    def _rest(self, choice: Choice, start: int) -> dict[str, Any]:
+        delta = mapping(choice.get("delta"))
+        kept = {**choice, "delta": {**delta, **_cut(delta, start, len(_said_in(delta)))}}
+        return {**kept, "logprobs": None} if "logprobs" in choice else kept
 
 
 CHAT_COMPLETIONS: Api = _ChatCompletions()
@@ -458,12 +504,91 @@ def _place(call: Mapping[str, Any], place: int) -> int:
     return place if index is None else number(index)
 
 
+def _said_in(said: Mapping[str, Any]) -> str:
+    """Return the text of a message or delta. A refusal is an answer too."""
+    words, refusal = _words(said.get("content")), said.get("refusal")
+    return words + refusal if isinstance(refusal, str) else words
+
+
 def _words(content: object) -> str:
-    """Return the text of a content, which some providers send as a list of parts."""
+    """Return the text of a content, which some providers send as a list of parts, or as a part."""
     if content is None or isinstance(content, str):
         return content or ""
-    parts = (text(part) or text(mapping(part).get("text")) for part in listed(content))
-    return "".join(parts)
+    return "".join(map(_words_of_part, _parts(content)))
+
+
+def _parts(content: object) -> Sequence[Any]:
+    return [content] if isinstance(content, Mapping) else listed(content)
+
+
+def _words_of_part(part: object) -> str:
+    known = mapping(part)
+    return text(part) or text(known.get("text")) or text(known.get("refusal"))
+
+
+def _cut(said: Mapping[str, Any], start: int, stop: int) -> dict[str, Any]:
+    """Return the text of a delta from one offset to another, in the fields that have it.
+
+    References belong to the text before them.
+    """
+    cut: dict[str, Any] = {}
+    content, refusal = said.get("content"), said.get("refusal")
+    length = len(_words(content))
+    if isinstance(content, str):
+        cut["content"] = content[start:stop]
+    elif content:
+        cut["content"] = _cut_parts(_parts(content), start, stop)
+    if isinstance(refusal, str):
+        cut["refusal"] = refusal[max(start - length, 0) : max(stop - length, 0)]
+    return cut
+
+
+def _cut_parts(parts: Sequence[Any], start: int, stop: int) -> list[Any]:
+    is_silent = not any(map(_words_of_part, parts))
+    cut: list[Any] = []
+    position = 0
+    for part in parts:
+        words = _words_of_part(part)
+        before, position = position, position + len(words)
+        if words:
+            own = words[max(start - before, 0) : max(stop - before, 0)]
+            if own:
+                cut.append(own if isinstance(part, str) else _with_words(mapping(part), own))
+        elif _is_reference(part):
+            # After the text that it refers to.
+            follows = start < position <= stop or (position == start == 0 < stop)
+            if follows or is_silent:
+                cut.append(part)
+    return cut
+
+
+def _with_words(part: Mapping[str, Any], words: str) -> dict[str, Any]:
+    field = "text" if part.get("text") else "refusal"
+    return {"type": part.get("type", "text"), field: words}
+
+
+def _without_text(delta: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {k: v for k, v in delta.items() if k not in ("content", "refusal")}
+    parts = delta.get("content")
+    others = [p for p in _parts(parts) if not _words_of_part(p) and not _is_reference(p)]
+    return {**kept, "content": others} if others else kept
+
+
+def _is_reference(part: object) -> bool:
+    return mapping(part).get("type") == _REFERENCE
+
+
+def _says_otherwise(delta: Mapping[str, Any]) -> bool:
+    """Return whether a delta has words outside its text."""
+    if any(value for name, value in delta.items() if name not in _PLAIN):
+        return True
+    parts = _parts(delta.get("content"))
+    return any(not (_words_of_part(part) or _is_reference(part)) for part in parts if part)
+
+
+def _has_words_beside(choice: Choice) -> bool:
+    """Return whether a whole answer has words where only an event of a stream has them."""
+    return bool(choice.get("text") or _said_in(mapping(choice.get("delta"))))
 
 
 def _unread_message(said: Mapping[str, Any]) -> str | None:
@@ -473,13 +598,16 @@ def _unread_message(said: Mapping[str, Any]) -> str | None:
     content = said.get("content")
     if not content or isinstance(content, str):
         return None
-    parts: Sequence[object] = listed(content) or [content]
+    parts: Sequence[object] = _parts(content) or [content]
     return next((named(mapping(part).get("type")) for part in parts if not _is_known(part)), None)
 
 
 def _is_known(part: object) -> bool:
-    if isinstance(part, str) or isinstance(mapping(part).get("text"), str):
+    known = mapping(part)
+    if isinstance(part, str) or isinstance(known.get("text"), str):
         return True
+    if known.get("type") == "refusal":
+        return isinstance(known.get("refusal"), str)
     return text(mapping(part).get("type")) in _KNOWN
 
 
@@ -492,7 +620,6 @@ _MAIN_CALL_ONLY = frozenset(
 _CHATS = frozenset({"logprobs", "max_completion_tokens", "top_logprobs"})
 # Parameters that belong to the main call's own prompt.
 _OF_THE_PROMPT = frozenset({"suffix"})
-_QUIET = ("index", "finish_reason", "stop_reason")
 _MOST_ALTERNATIVES = 5
 # Without a limit, the API ends an answer after 16 tokens.
 _MAX_TOKENS = 1024
@@ -570,15 +697,16 @@ class _Completions(SeveralAnswersApi):
         return {"text": said}
 
     def _quiet(self, choice: Choice) -> dict[str, Any]:
+        return {**choice, "text": "", "logprobs": None}
+
+    def _released(self, choice: Choice, start: int, stop: int) -> dict[str, Any]:
         # Servers may repeat the text next to it, as token ids.
-        kept = {name: choice[name] for name in _QUIET if name in choice}
-        return {**kept, "text": "", "logprobs": None}
+        kept = {name: choice[name] for name in _FRAME if name in choice}
+        said = text(choice.get("text"))[start:stop]
+        return {**kept, "text": said, "logprobs": None, "finish_reason": None}
 
-    def _framed(self, choice: Choice) -> dict[str, Any]:
-        return {**self._quiet(choice), "finish_reason": None}
-
-    def _has_other_words(self, choice: Choice) -> bool:
-        return bool(choice.get("finish_reason"))
+    def _rest(self, choice: Choice, start: int) -> dict[str, Any]:
+        return {**choice, "text": text(choice.get("text"))[start:], "logprobs": None}
 
 
 COMPLETIONS: Api = _Completions()

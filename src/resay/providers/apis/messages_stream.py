@@ -1,8 +1,7 @@
 """The events of a streamed message of Anthropic's Messages API.
 
-A message consists of blocks, only some of which are text, and the end of a block does not say
-which kind it was. A text released piece by piece is therefore put into one block, that of the
-answer's first text: later text blocks keep their position and citations, and are empty.
+A message consists of blocks, only some of which are text. A text released piece by piece stays in
+its own blocks, with their citations.
 """
 
 from __future__ import annotations
@@ -37,6 +36,8 @@ _BLOCKS = frozenset(
 _PIECES = frozenset(
     {"citations_delta", "compaction_delta", "input_json_delta", "signature_delta", "thinking_delta"}
 )
+# Citations say where the text is from, which is no word of the answer.
+_QUIET_PIECES = ("citations_delta", "signature_delta", "text_delta")
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -108,30 +109,37 @@ def has_other_words(event: Event) -> bool:
     """Return whether an event has words outside the answer's text."""
     delta, block = mapping(event.body.get("delta")), mapping(event.body.get("content_block"))
     if _kind(event) == _DELTA:
-        return delta.get("type") not in ("signature_delta", "text_delta")
+        return delta.get("type") not in _QUIET_PIECES
+    if _kind(event) == "message_start":
+        return bool(mapping(event.body.get("message")).get("content"))
     if block.get("type") in ("redacted_thinking", "thinking"):
         return bool(block.get("thinking"))
     return _kind(event) == _START and block.get("type") != "text"
 
 
-def event_without_text(event: Event) -> Event | None:
-    """Return an event without the text it adds."""
+def released_event(event: Event, start: int, stop: int) -> Event:
+    """Return an event with a part of the text it adds, and no other words."""
     if not _text_in(event):
         return event
-    if _kind(event) == _DELTA:
-        return None
-    block = {**mapping(event.body.get("content_block")), "text": ""}
-    return Event({**event.body, "content_block": block}, event.name)
+    index, said = number(event.body.get("index")), _text_in(event)[start:stop]
+    if _kind(event) == _DELTA or start:
+        return _delta(index, said)
+    block = mapping(event.body.get("content_block"))
+    cited = {"citations": None} if "citations" in block else {}
+    return _made(_START, index=index, content_block={"type": "text", "text": said, **cited})
+
+
+def rest_of_event(event: Event, start: int) -> Event:
+    """Return an event without the beginning of its text."""
+    return _delta(number(event.body.get("index")), _text_in(event)[start:])
 
 
 def text_events(seen: Sequence[Event], said: str) -> list[Event]:
-    """Return events that add a text if the client received what precedes the first text.
-
-    All of it is in one block: that of the first text, or a new one if there is none.
-    """
-    index = _text_index(seen)
-    if index is not None:
-        return [_delta(index, said)]
+    """Return events that add a text to the block that is open, or as a block."""
+    texts = [number(e.body.get("index")) for e in seen if _starts_text(e)]
+    still = [index for index in texts if index in _open_blocks(seen)]
+    if still:
+        return [_delta(still[-1], said)]
     index = _next_index(seen)
     return [*_opening(seen), _started(index), _delta(index, said)]
 
@@ -151,17 +159,12 @@ def ending_events(held: Sequence[Event], outcome: Outcome | None) -> list[Event]
     return [_concluded(e, outcome) if _kind(e) == last else e for e in held]
 
 
-def closing_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+def closing_events(sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome) -> list[Event]:
     """Return the events that close a stream whose answer, or the end of it, is replaced."""
+    seen = [*sent, *ends]
     stop = {**_container(seen), **stopped(outcome)}
     end = _made(_END, delta=stop, usage=_last_usage(seen), **outcome.fields)
-    closing = [end, _made(_OVER)]
-    if not shown:
-        # Then nothing was sent at all.
-        return [_start_of(seen), *closing]
-    index = _text_index(seen)
-    spoken = _next_index(seen) if index is None else index
-    return [*(_stopped(i) for i in [*_open_blocks(seen, spoken), spoken]), *closing]
+    return [*_opening(sent), *map(_stopped, _open_blocks(sent)), end, _made(_OVER)]
 
 
 def _kind(event: Event) -> str:
@@ -217,15 +220,9 @@ def _usage_in(event: Event) -> Usage | None:
     return Usage(1, prompt_tokens(usage), number(usage.get("output_tokens")), None)
 
 
-def _text_index(seen: Sequence[Event]) -> int | None:
-    """Return the block of the first text, or the one it would have had; None if neither."""
-    texts = [event for event in seen if _text_in(event)]
-    if texts:
-        return number(texts[0].body.get("index"))
-    starts = [e for e in seen if mapping(e.body.get("content_block")).get("type") == "text"]
-    opened = [number(e.body.get("index")) for e in starts if _kind(e) == _START]
-    still = [index for index in opened if index in _open_blocks(seen, None)]
-    return still[-1] if still else None
+def _starts_text(event: Event) -> bool:
+    block = mapping(event.body.get("content_block"))
+    return _kind(event) == _START and block.get("type") == "text"
 
 
 def _next_index(seen: Sequence[Event]) -> int:
@@ -233,11 +230,11 @@ def _next_index(seen: Sequence[Event]) -> int:
     return max(used, default=-1) + 1
 
 
-def _open_blocks(seen: Sequence[Event], spoken: int | None) -> list[int]:
-    """Return the blocks before `spoken` that were not closed."""
+def _open_blocks(seen: Sequence[Event]) -> list[int]:
+    """Return the blocks that were not closed."""
     started = [number(event.body.get("index")) for event in seen if _kind(event) == _START]
     ended = {number(event.body.get("index")) for event in seen if _kind(event) == _STOP}
-    return [i for i in started if i not in ended and (spoken is None or i < spoken)]
+    return [index for index in started if index not in ended]
 
 
 def _last_usage(seen: Sequence[Event]) -> dict[str, Any]:
@@ -257,12 +254,6 @@ def _container(seen: Sequence[Event]) -> dict[str, Any]:
 def _opening(seen: Sequence[Event]) -> list[Event]:
     begun = any(_kind(event) == "message_start" for event in seen)
     return [] if begun else [_message_start()]
-
-
-def _start_of(seen: Sequence[Event]) -> Event:
-    messages = [mapping(e.body.get("message")) for e in seen if _kind(e) == "message_start"]
-    known = messages[0] if messages else _message_start().body["message"]
-    return _made("message_start", message={**known, "content": list[Any]()})
 
 
 def _message_start() -> Event:

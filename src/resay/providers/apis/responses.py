@@ -43,7 +43,7 @@ from resay.providers.apis.responses_answer import (
     said_text,
     stopped_by,
     text_part,
-    unread_in,
+    unread_in_response,
     usage_in,
 )
 from resay.providers.base import Completion
@@ -417,7 +417,7 @@ class _Responses(OneAnswerApi):
     def completions(self, response: Body) -> tuple[Completion, ...]:
         if not isinstance(response.get("output"), list):
             return ()
-        said, unread = said_text(response), unread_in(listed(response["output"]))
+        said, unread = said_text(response), unread_in_response(response)
         if text(response.get("status")) in _NO_ANSWER and not (said or unread):
             return ()
         completion = Completion(

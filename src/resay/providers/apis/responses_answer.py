@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from resay.core.logprobs import TokenLogprob, read_logprobs
@@ -63,13 +63,21 @@ _KEPT = (
 )
 # Items of an output, and parts of a message, that are not text of the answer.
 _ITEMS = frozenset({"additional_tools", "compaction", "program", "reasoning"})
-_PARTS = frozenset({"reasoning_text", "refusal", "summary_text"})
+_PARTS = frozenset({"reasoning_text", "summary_text"})
 _GIVEN = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
+# The parts of a message that are text, and the field that has it: a refusal is an answer too.
+_TEXT_FIELDS = {"output_text": "text", "refusal": "refusal"}
+
+
 def is_text(part: Mapping[str, Any]) -> bool:
-    """Return whether a part of a message is text; a refusal is not."""
-    return part.get("type") == "output_text"
+    """Return whether a part of a message is text, if only that of a refusal."""
+    return text(part.get("type")) in _TEXT_FIELDS
+
+
+def _text_of(part: Mapping[str, Any]) -> str:
+    return text(part.get(_TEXT_FIELDS.get(text(part.get("type")), "text")))
 
 
 def _texts(response: Body) -> Iterator[Mapping[str, Any]]:
@@ -79,8 +87,8 @@ def _texts(response: Body) -> Iterator[Mapping[str, Any]]:
 
 
 def said_text(response: Body) -> str:
-    """Return the text of a response, as the SDK's `output_text` does."""
-    return "".join(text(part.get("text")) for part in _texts(response))
+    """Return the text of a response, as the SDK's `output_text` does, and refusals."""
+    return "".join(map(_text_of, _texts(response)))
 
 
 def unread_in(items: Sequence[object]) -> str | None:
@@ -98,6 +106,15 @@ def _unread(item: Mapping[str, Any]) -> str | None:
     return None if known else named(item.get("type"))
 
 
+def unread_in_response(response: Body) -> str | None:
+    """Return which part of a response cannot be parsed; None if none."""
+    unread = unread_in(listed(response.get("output")))
+    # Some servers repeat the text here, as the SDK does.
+    repeated = "".join(text(response.get("output_text")).split())
+    said = "".join(said_text(response).split())
+    return named("output_text") if unread is None and repeated not in said else unread
+
+
 def unread_parts(parts: Sequence[object]) -> str | None:
     """Return which part of a message cannot be parsed; None if none."""
     return next((named(mapping(p).get("type")) for p in parts if not _is_known(mapping(p))), None)
@@ -105,7 +122,7 @@ def unread_parts(parts: Sequence[object]) -> str | None:
 
 def _is_known(part: Mapping[str, Any]) -> bool:
     if is_text(part):
-        return isinstance(part.get("text"), str)
+        return isinstance(part.get(_TEXT_FIELDS[part["type"]]), str)
     return text(part.get("type")) in _PARTS
 
 
@@ -133,7 +150,7 @@ def attached_citations(response: Body) -> tuple[Citation, ...]:
     found: list[Citation] = []
     before = 0
     for part in _texts(response):
-        said = text(part.get("text"))
+        said = _text_of(part)
         for note in mappings(part.get("annotations")):
             if note.get("type") == "file_citation":
                 start = end = number(note.get("index"))
@@ -159,7 +176,7 @@ def said_logprobs(response: Body) -> tuple[TokenLogprob, ...]:
     tokens: list[TokenLogprob] = []
     for part in _texts(response):
         own = read_logprobs({"content": part.get("logprobs")})
-        if text(part.get("text")) and not own:
+        if _text_of(part) and not own:
             return ()
         tokens += own
     return tuple(tokens)
@@ -286,6 +303,9 @@ _ITEM = "response.output_item.added"
 _ITEM_DONE = "response.output_item.done"
 _PART_DONE = "response.content_part.done"
 _TEXT_DONE = "response.output_text.done"
+_REFUSAL = "response.refusal.delta"
+_REFUSAL_DONE = "response.refusal.done"
+_NOTE = "response.output_text.annotation.added"
 # Events with deltas that are not text of the answer, apart from calls.
 _PIECES = (
     "response.custom_tool",
@@ -297,7 +317,9 @@ _PIECES = (
 _ANSWERED = ("response.completed", "response.incomplete")
 _LAST = frozenset({*_ANSWERED, "response.failed", "error"})
 _OPENING = frozenset({"response.created", "response.in_progress", "response.queued"})
-_WORDLESS = _OPENING | {_TEXT}
+# Events that add text, repeat it, or say where it is from.
+_OF_TEXT = frozenset({_TEXT, _TEXT_DONE, _REFUSAL, _REFUSAL_DONE, _NOTE})
+_MESSAGE: Mapping[str, Any] = {"type": "message"}
 _ARGUMENTS = frozenset(
     {"response.custom_tool_call_input.delta", "response.function_call_arguments.delta"}
 )
@@ -333,7 +355,7 @@ def chunk_of(event: Event) -> Chunk:
         finish_reason=stopped_by(response) or text(body.get("type")),
         usage=usage_in(response),
         raw=event,
-        unread=unread_in(listed(response.get("output"))),
+        unread=unread_in_response(response),
         repeats=(_kind(event), said_text(response)),
         found=found_by_provider(response),
         citations=attached_citations(response),
@@ -361,23 +383,43 @@ def has_other_words(event: Event) -> bool:
     if item.get("type") == "reasoning":
         # Most models do not expose their reasoning.
         return bool(item.get("summary") or item.get("content"))
-    if item or part:
-        return item.get("type") != "message" and not is_text(part)
-    return _kind(event) not in _WORDLESS
+    if item:
+        # A message that begins with its words has them before they are released.
+        begins = _kind(event) == _ITEM and bool(item.get("content"))
+        return begins or item.get("type") != "message"
+    if part:
+        return not is_text(part)
+    if _kind(event) in _OPENING:
+        return not opens_answer(event)
+    return _kind(event) not in _OF_TEXT
 
 
-def event_without_text(event: Event) -> Event | None:
-    """Return an event without the text it adds.
-
-    Events that end a part or an item repeat its text but add none: they come once all of it was
-    passed on.
-    """
+def released_event(event: Event, start: int, stop: int) -> Event:
+    """Return an event with a part of the text it adds, and no other words."""
     if not _text_in(event):
         return event
-    if _kind(event) == _TEXT:
-        return None
-    part = {**mapping(event.body.get("part")), **text_part("")}
-    return Event({**event.body, "part": part}, event.name)
+    kind, place, said = _kind(event), _place(event.body), _text_in(event)[start:stop]
+    if kind != _PART:
+        return _delta(place, said, kind)
+    part = mapping(event.body.get("part"))
+    if start:
+        return _delta(place, said, _delta_kind(part))
+    return _made(_PART, **place.data, part=_part_with(part, said))
+
+
+def rest_of_event(event: Event, start: int) -> Event:
+    """Return an event without the beginning of its text."""
+    return released_event(event, start, len(_text_in(event)))
+
+
+def _delta_kind(part: Mapping[str, Any]) -> str:
+    return _REFUSAL if part.get("type") == "refusal" else _TEXT
+
+
+def _part_with(part: Mapping[str, Any], said: str) -> dict[str, Any]:
+    if part.get("type") == "refusal":
+        return {"type": "refusal", "refusal": said}
+    return text_part(said)
 
 
 def event_without_logprobs(data: Body) -> Body:
@@ -392,15 +434,17 @@ def event_without_logprobs(data: Body) -> Body:
 
 
 def text_events(seen: Sequence[Event], said: str) -> list[Event]:
-    """Return events that add a text if the client received what precedes the first text.
-
-    All of it becomes the text of one part: that of the first text, or a new one if there is none.
-    """
-    place = _text_place(seen)
-    if place is not None:
-        return [_delta(place, said)]
-    place = _next_place(seen)
-    return [*_opening(seen), *_opened(place), _delta(place, said)]
+    """Return events that add a text to the part that is open, or as a part."""
+    items = _items(seen)
+    item = items[-1] if items and not items[-1].is_done else None
+    if item is None or not item.is_message:
+        place = _next_place(seen)
+        return [*_opening(seen), *_opened(place), _delta(place, said)]
+    part = item.parts[-1] if item.parts else None
+    if part is not None and not part.is_done:
+        return [_delta(part.place, said, _delta_kind(part.data))]
+    place = _Place(item.id, item.output_index, len(item.parts))
+    return [_made(_PART, **place.data, part=text_part("")), _delta(place, said)]
 
 
 def notice_events(seen: Sequence[Event], said: str) -> list[Event]:
@@ -419,14 +463,17 @@ def ending_events(held: Iterable[Event], outcome: Outcome | None) -> list[Event]
     return [event if outcome is None else _concluded(event, outcome) for event in held]
 
 
-def closing_events(seen: Sequence[Event], shown: str, outcome: Outcome) -> list[Event]:
+def closing_events(sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome) -> list[Event]:
     """Return the events that close a stream whose answer, or the end of it, is replaced."""
-    place, status = _text_place(seen) or _next_place(seen), item_status(outcome)
-    item = message_item(place.item_id, status, [text_part(shown)] if shown else [])
-    last = replaced_response(_response_in(seen), [*_items_before(seen, place), item], outcome)
-    # If no text was shown, nothing was sent at all.
-    before = _closed(place, shown, status) if shown else [_begun(last)]
-    return [*before, _made(f"response.{status}", response=last)]
+    status, items = item_status(outcome), _items(sent)
+    closing = [event for item in items for event in item.closing(status)]
+    output = [item.whole(status) for item in items]
+    if not items:
+        # Nothing is said in its place.
+        output = [message_item(_next_place(sent).item_id, status, [])]
+    last = replaced_response(_response_in([*sent, *ends]), output, outcome)
+    opening = [] if _opening(sent) == [] else [_begun(last)]
+    return [*opening, *closing, _made(f"response.{status}", response=last)]
 
 
 def _response_in(seen: Sequence[Event]) -> Body:
@@ -435,11 +482,82 @@ def _response_in(seen: Sequence[Event]) -> Body:
     return next((response for response in reversed(known) if response), empty_response())
 
 
-def _items_before(seen: Sequence[Event], place: _Place) -> list[Mapping[str, Any]]:
-    """Return the items that were passed on before the text: reasoning without words."""
-    ended = [e for e in seen if _kind(e) == _ITEM_DONE and not has_other_words(e)]
-    given = [e for e in ended if number(e.body.get("output_index")) < place.output_index]
-    return [mapping(event.body.get("item")) for event in given]
+@dataclass(slots=True)
+class _SentPart:
+    """A part of a message as the client received it."""
+
+    place: _Place
+    data: Mapping[str, Any]
+    said: str = ""
+    is_done: bool = False
+
+    def closing(self) -> list[Event]:
+        if self.is_done:
+            return []
+        done, field = _TEXT_DONE, {"text": self.said, "logprobs": list[Any]()}
+        if self.data.get("type") == "refusal":
+            done, field = _REFUSAL_DONE, {"refusal": self.said}
+        return [
+            _made(done, **self.place.data, **field),
+            _made(_PART_DONE, **self.place.data, part=self.whole),
+        ]
+
+    @property
+    def whole(self) -> Mapping[str, Any]:
+        return self.data if self.is_done else _part_with(self.data, self.said)
+
+
+@dataclass(slots=True)
+class _SentItem:
+    """An item of the output as the client received it."""
+
+    id: str
+    output_index: int
+    data: Mapping[str, Any]
+    parts: list[_SentPart] = field(default_factory=list["_SentPart"])
+    is_done: bool = False
+
+    @property
+    def is_message(self) -> bool:
+        return self.data.get("type") == "message"
+
+    def whole(self, status: str) -> Mapping[str, Any]:
+        if self.is_done or not self.is_message:
+            return self.data
+        return message_item(self.id, status, [dict(part.whole) for part in self.parts])
+
+    def closing(self, status: str) -> list[Event]:
+        if self.is_done:
+            return []
+        parts = [event for part in self.parts for event in part.closing()]
+        item = self.whole(status)
+        return [*parts, _made(_ITEM_DONE, output_index=self.output_index, item=item)]
+
+
+def _items(sent: Sequence[Event]) -> list[_SentItem]:
+    """Return the items that the client received, in order."""
+    items: dict[int, _SentItem] = {}
+    for event in sent:
+        kind, body = _kind(event), event.body
+        index, data = number(body.get("output_index")), mapping(body.get("item"))
+        if kind == _ITEM:
+            items[index] = _SentItem(text(data.get("id")), index, data)
+            continue
+        if "output_index" not in body:
+            continue
+        item = items.setdefault(index, _SentItem(text(body.get("item_id")), index, _MESSAGE))
+        if kind == _ITEM_DONE:
+            item.data, item.is_done = data, True
+        elif kind == _PART:
+            part = mapping(body.get("part"))
+            item.parts.append(_SentPart(_place(body), part, _text_of(part)))
+        elif kind in (_TEXT, _REFUSAL):
+            if not item.parts:
+                item.parts.append(_SentPart(_place(body), text_part("")))
+            item.parts[-1].said += text(body.get("delta"))
+        elif kind == _PART_DONE and item.parts:
+            item.parts[-1].data, item.parts[-1].is_done = mapping(body.get("part")), True
+    return [items[index] for index in sorted(items)]
 
 
 def numbered_event(event: Event, position: int) -> Event:
@@ -458,21 +576,26 @@ def _kind(event: Event) -> str:
 
 def _text_in(event: Event) -> str:
     kind, part = _kind(event), mapping(event.body.get("part"))
-    if kind == _TEXT:
+    if kind in (_TEXT, _REFUSAL):
         return text(event.body.get("delta"))
     # OpenAI's is empty; if it is not, the following text is appended to it.
-    return text(part.get("text")) if kind == _PART and is_text(part) else ""
+    return _text_of(part) if kind == _PART and is_text(part) else ""
 
 
 def _repeats_in(event: Event) -> tuple[str, str] | None:
-    """Return the text that an event repeats at the end of a part, or of an item."""
+    """Return the text that an event repeats at the end of a part or of an item, or before it."""
     kind, body = _kind(event), event.body
-    if kind == _TEXT_DONE:
-        return kind, text(body.get("text"))
+    if kind in (_TEXT_DONE, _REFUSAL_DONE):
+        # One kind, because a message may have both.
+        return _TEXT_DONE, text(body.get("text")) or text(body.get("refusal"))
     if kind == _PART_DONE:
         part = mapping(body.get("part"))
-        return kind, text(part.get("text")) if is_text(part) else ""
-    return (kind, said_text({"output": [body.get("item")]})) if kind == _ITEM_DONE else None
+        return kind, _text_of(part) if is_text(part) else ""
+    if kind in (_ITEM, _ITEM_DONE):
+        return kind, said_text({"output": [body.get("item")]})
+    # The output of a response that has just begun is empty.
+    response = mapping(body.get("response"))
+    return (kind, said_text(response)) if kind in _OPENING and response.get("output") else None
 
 
 def _unread_in(event: Event) -> str | None:
@@ -484,7 +607,7 @@ def _unread_in(event: Event) -> str | None:
     if kind in (_PART, _PART_DONE):
         return unread_parts([body.get("part")])
     known = "delta" not in body or "_call" in kind or kind.startswith(_PIECES)
-    garbled = kind == _TEXT and not isinstance(body.get("delta"), str)
+    garbled = kind in (_TEXT, _REFUSAL) and not isinstance(body.get("delta"), str)
     return named(kind) if garbled or not known else None
 
 
@@ -499,14 +622,6 @@ def _calls_in(event: Event) -> tuple[ToolCall, ...]:
         return (ToolCall("", text(event.body.get("delta")), place),)
     call = call_of(mapping(event.body.get("item")), place) if _kind(event) == _ITEM else None
     return () if call is None else (call,)
-
-
-def _text_place(seen: Sequence[Event]) -> _Place | None:
-    """Return the position of the first text, or the one it would have had; None if neither."""
-    texts = [event for event in seen if _text_in(event)]
-    parts = [e for e in seen if _kind(e) == _PART and is_text(mapping(e.body.get("part")))]
-    found = texts[:1] or parts[-1:]
-    return _place(found[0].body) if found else None
 
 
 def _place(body: Body) -> _Place:
@@ -542,8 +657,9 @@ def _opened(place: _Place) -> list[Event]:
     ]
 
 
-def _delta(place: _Place, said: str) -> Event:
-    return _made(_TEXT, **place.data, delta=said, logprobs=[])
+def _delta(place: _Place, said: str, kind: str = _TEXT) -> Event:
+    tokens: dict[str, Any] = {"logprobs": []} if kind == _TEXT else {}
+    return _made(kind, **place.data, delta=said, **tokens)
 
 
 def _closed(place: _Place, said: str, status: str) -> list[Event]:
