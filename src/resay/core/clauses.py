@@ -166,7 +166,8 @@ def _changes_meaning(
     for cut, previous in zip(cuts[1:], cuts, strict=False):
         before = words[: cut.last + 1]
         # "He has not yet paid", "If he has a fever that lasts three days, call a doctor"
-        if any(end == before[-1].end for _, end in negated):
+        last = {word.end for word in before[-2:]}
+        if any(end in last for _, end in negated):
             return True
         if before[0].low in _OPENING_CONDITIONS or any(w.low in _CONDITIONS for w in before):
             return True
@@ -184,7 +185,8 @@ def _changes_meaning(
             return True
         # "the King of Spain, who abdicated": not Spain.
         before = [word for word in words if word.end <= start]
-        if before and before[-1].low in _GENITIVES:
+        is_name = text[start].isupper()
+        if is_name and before and before[-1].low in _GENITIVES:
             return True
     return False
 
@@ -522,14 +524,23 @@ def _antecedent(
     if found is not None and is_noun and words[found - 1].low in _COPULAS:
         # "Ilse Brand was a painter who died": it is the subject that died.
         return subject
+    begin = _name_before(words, last)
+    # "the King of Spain, who …"
+    while begin > 1 and words[begin - 1].low in _GENITIVES and words[begin - 2].text[0].isupper():
+        begin = _name_before(words, begin - 2)
+    if begin <= last and not (is_noun and grammar.verb_last):
+        return words[begin].start, words[last].end
+    return (words[found].start, words[last].end) if found is not None and is_noun else subject
+
+
+def _name_before(words: Sequence[_Word], last: int) -> int:
+    """Return the first of the capitalised words that end at a word; the next word if it is none."""
     begin = last + 1
     while begin > 0 and words[begin - 1].text[0].isupper():
         begin -= 1
         if _STOPS.search(words[begin].gap):
             break
-    if begin <= last and not (is_noun and grammar.verb_last):
-        return words[begin].start, words[last].end
-    return (words[found].start, words[last].end) if found is not None and is_noun else subject
+    return begin
 
 
 def _is_past(word: str) -> bool:
