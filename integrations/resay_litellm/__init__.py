@@ -13,12 +13,38 @@ guardrails:
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from resay._internal.importing import require_optional
 from resay.adapters.policies import VERDICT_KEY
 from resay.adapters.policies import verdict_in as verdict_of
 
 require_optional("litellm", package="litellm", extra="litellm", purpose="resay_litellm")
 
-from resay_litellm._hooks import HallucinationCallback, ResayGuardrail  # noqa: E402
+
+@contextmanager
+def _with_own_prices() -> Generator[None]:
+    """Let litellm, if it is imported here for the first time, read the prices that it brings.
+
+    Otherwise it asks its home for newer ones while it is imported. The application's own setting
+    counts.
+    """
+    if "litellm" in sys.modules or _PRICES in os.environ:
+        yield
+        return
+    os.environ[_PRICES] = "True"
+    try:
+        yield
+    finally:
+        os.environ.pop(_PRICES, None)
+
+
+_PRICES = "LITELLM_LOCAL_MODEL_COST_MAP"
+
+with _with_own_prices():
+    from resay_litellm._hooks import HallucinationCallback, ResayGuardrail
 
 __all__ = ["VERDICT_KEY", "HallucinationCallback", "ResayGuardrail", "verdict_of"]

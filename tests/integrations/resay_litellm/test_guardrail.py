@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from typing import Any
 
@@ -439,3 +441,30 @@ async def test_a_response_without_answers_ends_by_on_error(make_guardrail, route
     strict = make_guardrail(STRICT | BLOCK | {"on_error": "block"})
     withheld = await strict.async_post_call_success_hook(told, None, none)
     assert [choice.message.content for choice in withheld.choices] == ["Withheld."]
+
+
+_IMPORTS = """
+import os
+import socket
+
+asked = []
+
+
+def unreachable(*args, **options):
+    asked.append(args[0])
+    raise OSError("there is no network")
+
+
+socket.getaddrinfo = unreachable
+import resay_litellm
+
+print(asked, os.environ.get("LITELLM_LOCAL_MODEL_COST_MAP"))
+"""
+
+
+def test_importing_it_asks_nobody_for_prices() -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("LITELLM_")}
+    done = subprocess.run(
+        [sys.executable, "-c", _IMPORTS], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[] None\n"

@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from resay._internal.event_loops import PerLoop
+from resay._internal.forks import unforkable
 from resay._internal.importing import import_named, is_async
 from resay.core.verdict import Decision
 from resay.errors import ConfigurationError
@@ -351,7 +352,9 @@ class Journal:
         Raises:
             ConfigurationError: The entry's verdict is invalid.
         """
-        row = row_of(entry, self._config.content)
+        # The first time, it builds a validator, which imports what it needs.
+        with unforkable():
+            row = row_of(entry, self._config.content)
         return await (await self._open.get()).writer.put(row)
 
     async def flush(self) -> None:
@@ -680,7 +683,8 @@ class Journal:
         return await (await self._open.get()).session.read(sql, values)
 
     def _begin(self) -> _Open:
-        session = self._store.open()
+        with unforkable():
+            session = self._store.open()
 
         async def write(rows: Sequence[Row]) -> None:
             await session.insert(*await self._prepared(rows))
