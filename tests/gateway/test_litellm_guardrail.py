@@ -278,13 +278,16 @@ def test_tools_that_the_provider_runs_are_not_run_again(
     gateways: Gateways, simulated: SimulatedProvider
 ) -> None:
     served = gateways.start(BLOCK)
-    post(served, asking(tools=[{"type": "web_search_preview"}]))
+    refused = post(served, asking(tools=[{"type": "web_search_preview"}]))
+    assert refused["action"] == "BLOCKED"
+    assert "'tools'" in refused["blocked_reason"]
+    # A proxy that asks only afterwards gets the answer's verdict.
     (verdict,) = post(served, answering())["hallucination"]
-    # It is too late to refuse it.
     assert verdict["decision"] == "inconclusive"
     assert simulated.calls == 0
     skipping = gateways.start(NGRAM)
-    post(skipping, asking(tools=[{"type": "web_search_preview"}]))
+    allowed = post(skipping, asking(tools=[{"type": "web_search_preview"}]))
+    assert allowed["action"] == "NONE"
     assert post(skipping, answering())["hallucination"][0]["decision"] == "skipped"
 
 

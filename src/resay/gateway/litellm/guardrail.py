@@ -21,6 +21,7 @@ from resay.adapters.upstream import KnownProvider
 from resay.core.usage import Usage
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
+from resay.errors import UncheckableError
 from resay.gateway.checking import Reply, Shared, read_as, sources_of
 from resay.gateway.guarding import RequestContext
 from resay.gateway.refusing import RefusedError
@@ -139,11 +140,24 @@ async def check_for_litellm(
         conversation = _conversation(guardrail_request)
         if conversation is not None and name and not shared.marks.looks_like_mark(name):
             await shared.conversations.remember(key, conversation)
-        return _no_action()
+        guard = _with_policy(context, guardrail_request.params, shared).guard
+        return _refusal(guard, conversation) or _no_action()
     context = _with_policy(context, guardrail_request.params, shared)
     known = await shared.conversations.recall(key)
     work = _AnswerCheck(context, guardrail_request, known, routing, shared)
     return await work.reply()
+
+
+def _refusal(guard: Guard, conversation: Body | None) -> Reply | None:
+    """Return the reply to a request that the policy refuses, before LiteLLM sends it; or None."""
+    if conversation is None:
+        return None
+    try:
+        Relay(guard, CHAT_COMPLETIONS).read(conversation)
+    except UncheckableError as error:
+        blocked = GuardrailResponse(action="BLOCKED", blocked_reason=str(error))
+        return Reply(blocked.model_dump(exclude_none=True))
+    return None
 
 
 def _no_action() -> Reply:
