@@ -268,7 +268,7 @@ class PostgresSession:
             cursor = await connection.execute(_given(sql), row)
             return await cursor.fetchall()
 
-        return await self._reading.do(work)
+        return await self._reading.do(work, reads=True)
 
     async def roll_up(self, now: float) -> bool:
         """Build some of the missing rollups, if the role is allowed to."""
@@ -309,7 +309,7 @@ class PostgresSession:
             await connection.execute(b"COMMIT")
             return found
 
-        found = await self._reading.do(work)
+        found = await self._reading.do(work, reads=True)
         if found is None:
             return None
         add = partial(slices_of, *found, since, step_s, by)
@@ -361,11 +361,23 @@ class _Connection:
         self._turn = anyio.Lock()
         self._connection: AsyncConnection[Row] | None = None
 
-    async def do(self, work: Callable[[AsyncConnection[Row]], Awaitable[T]]) -> T:
+    async def do(
+        self, work: Callable[[AsyncConnection[Row]], Awaitable[T]], *, reads: bool = False
+    ) -> T:
+        """Run work with the connection.
+
+        Args:
+            work: The work.
+            reads: Whether it only reads, and can be done again if the server has ended the
+                connection since it was last used.
+
+        Raises:
+            JournalError: The server cannot be used, or refuses the work.
+        """
         async with self._turn:
             try:
                 with anyio.fail_after(_PATIENCE_S):
-                    return await self._try(work)
+                    return await self._try(work, reads=reads)
             except (self._driver.DataError, self._driver.IntegrityError) as error:
                 problem: JournalError = RefusedError(
                     f"{self._journal} rejected the operation ({_kind(error)})"
@@ -385,17 +397,23 @@ class _Connection:
     def _journal(self) -> str:
         return f"the journal {self._name}"
 
-    async def _try(self, work: Callable[[AsyncConnection[Row]], Awaitable[T]]) -> T:
+    async def _try(self, work: Callable[[AsyncConnection[Row]], Awaitable[T]], *, reads: bool) -> T:
+        was_open = self._connection is not None
         connection = self._connection or await self._connect()
         # A failure or a cancellation leaves the connection in an unknown state.
         self._connection = None
         try:
             result = await work(connection)
-        except BaseException:
+        except BaseException as error:
+            # Not a cancellation, which may break the connection too.
+            has_ended = connection.broken and isinstance(error, self._driver.OperationalError)
             await connection.close()
-            raise
-        self._connection = connection
-        return result
+            if not (reads and was_open and has_ended):
+                raise
+        else:
+            self._connection = connection
+            return result
+        return await self._try(work, reads=reads)
 
     async def _connect(self) -> AsyncConnection[Row]:
         connection: AsyncConnection[Row] = await self._driver.AsyncConnection.connect(
