@@ -218,3 +218,30 @@ async def test_an_earlier_turn_is_quoted_to_a_judge_without_its_reasoning() -> N
     assert "assistant: The one in Sydney." in said
     assert DRAFT not in said
     assert "<think>is my tag</think>" in said
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_reasoning_that_the_prompt_opened_and_that_was_cut_off_is_no_answer(
+    mode: Mode,
+) -> None:
+    response = f"{RIGHT} {WRONG} Others say"
+    _, cut = await read(Server(response, UNOPENED, finish_reason="length"), mode)
+    assert cut.verdict.decision == "inconclusive"
+    assert reasoning_in(cut.verdict) == [response]
+    # What ended by itself was not opened in the prompt this time.
+    _, whole = await read(Server(f"{RIGHT} {WRONG}", UNOPENED), mode)
+    assert whole.flagged
+
+
+@pytest.mark.parametrize("mode", ["hold", "buffer"])
+async def test_a_regenerated_answer_comes_without_the_reasoning(mode: Mode) -> None:
+    arch = "It is a steel arch of 1,149 metres."
+    samples = [f"<think>{DRAFT}</think> {RIGHT} {arch} {ending}" for ending in ENDINGS]
+    action = {"do": "regenerate", "from": "samples", "mode": "consistent"}
+    for form in RESPONSES.values():
+        response = form.format(f"{RIGHT} {arch} {WRONG}")
+        parts, answer = await read(Server(response, samples), mode, action=action)
+        assert answer.text == f"{RIGHT} {arch}"
+        assert "".join(part.text for part in parts) == answer.text
+        assert answer.verdict.decision == "consistent"
+        assert_offsets(answer.verdict, answer.text)

@@ -23,7 +23,13 @@ from resay.core.usage import Usage
 from resay.core.verdict import StepRecord, Unscored, Verdict
 from resay.engine.chain import Chain
 from resay.engine.decide import skipped_verdict, unscored_in, with_unscored
-from resay.engine.reasoning import answer_of, placed, split_off_loop, unanswered_reason
+from resay.engine.reasoning import (
+    all_reasoning,
+    answer_of,
+    placed,
+    split_off_loop,
+    unanswered_reason,
+)
 from resay.engine.state import RunState
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider, Sources
@@ -382,6 +388,9 @@ class Check:
         """
         split = await split_off_loop(completion.text)
         verdict = await self._run(answer_of(completion, split), split)
+        if self._is_cut_reasoning(completion, split) and not verdict.skipped:
+            split = all_reasoning(split)
+            verdict = Verdict("inconclusive", None, unanswered_reason(split))
         verdict = self._mark_cut(completion, self._mark_unread(completion, verdict))
         return self.with_totals(placed(verdict, split))
 
@@ -452,6 +461,11 @@ class Check:
             self._evidence.samples.cut_words(word)
             self._evidence.second.cut_words(word)
         return passage.without_cut_end()
+
+    def _is_cut_reasoning(self, completion: Completion, split: SplitText) -> bool:
+        """Whether a response without any mark was cut off in reasoning that the prompt opened."""
+        has_marks = bool(split.reasoning or completion.calls)
+        return completion.was_cut and self.begins_unopened and not has_marks
 
     def _mark_cut(self, completion: Completion, verdict: Verdict) -> Verdict:
         """Say in the reason of a decision that the answer was cut off."""
@@ -567,6 +581,9 @@ class Check:
         evidence = self._evidence_with(answer_of(completion, split))
         self.raise_limits(len(state.claims), completion.references)
         verdict = await self._chain.finish(state, evidence, self.deadline, self._budget)
+        if self._is_cut_reasoning(completion, split):
+            split = all_reasoning(split)
+            verdict = Verdict("inconclusive", None, unanswered_reason(split))
         verdict = self._mark_cut(completion, self._mark_unread(completion, verdict))
         return self.with_totals(placed(verdict, split))
 

@@ -91,6 +91,12 @@ def taken_out(verdict: Verdict, split: SplitText) -> Verdict:
     return replace(verdict, unscored=unscored).moved(-split.start)
 
 
+def all_reasoning(split: SplitText) -> SplitText:
+    """Return a text without marks as one that ends inside reasoning that the prompt opened."""
+    end = len(split.text)
+    return replace(split, reasoning=((0, end),), start=end, end=end, unclosed="</think>")
+
+
 def unanswered_reason(split: SplitText) -> str:
     """Return why a text that has nothing but reasoning supports no decision."""
     if split.unclosed:

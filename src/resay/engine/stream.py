@@ -325,7 +325,7 @@ class StreamGate:
                     await anyio.lowlevel.checkpoint()
             await self._feed(self._reader.finish(), sender, parts)
             settled = await self._growing.afinish()
-            if self._gathered.completion.was_cut:
+            if (await self._gathered.whole()).was_cut:
                 settled = self._without_cut_end(settled)
             # Without words there is nothing to score, as in an answer that is not streamed.
             is_empty = not self._reader.split.answer.strip()
