@@ -213,7 +213,7 @@ def _texts(name: str, texts: Iterable[str] | None) -> tuple[str, ...]:
     if isinstance(given, (str, bytes)):
         raise ConfigurationError(f"{name} must be a list of strings, not one string")
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        kind = type(given).__name__
+        kind = type(texts).__name__
         raise ConfigurationError(f"{name} must be a list of strings, not of type {kind}")
     items = tuple(cast("Iterable[object]", given))
     for item in items:

@@ -99,13 +99,13 @@ async def test_the_first_tokens_probability_weighs_the_answer() -> None:
     scorer = DirectQuestion(DirectQuestion.Config(logprobs=True))
     scores = await scorer.score(PASSAGE, Evidence(judge_provider=judge))
     assert scores.sentences == pytest.approx((0.1, 0.6))
-    assert judge.params == [{"logprobs": True}] * 2
+    assert judge.params == [{"logprobs": True, "max_tokens": 320}] * 2
 
 
 async def test_without_probabilities_the_answer_is_all_there_is() -> None:
     judge = Sure(("Yes", 0.9), ("No", 0.6))
     scores = await DirectQuestion().score(PASSAGE, Evidence(judge_provider=judge))
-    assert (scores.sentences, judge.params) == ((0.0, 1.0), [{}, {}])
+    assert (scores.sentences, judge.params) == ((0.0, 1.0), [{"max_tokens": 320}] * 2)
 
 
 async def test_all_sentences_are_asked_about_at_the_same_time() -> None:

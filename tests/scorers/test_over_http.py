@@ -329,8 +329,8 @@ async def test_an_unreadable_answer_is_asked_for_once_more(
         ("direct_question", "empty", SENTENCES),
         # The exam itself, its five answers, and the points of each sentence.
         ("fibe", "foreign", 1 + 5 + SENTENCES),
-        # What examiner and examinee say before the conclusion is taken as it comes.
-        ("cross_examination", "prose", 1),
+        # The questions and the conclusion; what the examinee says is taken as it comes.
+        ("cross_examination", "prose", 2),
         ("zero_shot", "refusal", 1),
         ("reverse_validation question", "empty", 3),
         ("reverse_validation matching", "empty", 3),
@@ -358,7 +358,7 @@ UNDETERMINED = {
     "direct_question": (SENTENCES, SENTENCES),
     "reverse_validation question": (1, 1),
     "reverse_validation matching": (1, 1),
-    "cross_examination": (1, 4),
+    "cross_examination": (1, 1),
     "zero_shot": (1, 1),
     "semantic": (SENTENCES * SAMPLES, SAMPLES),
     "snowballing": (SENTENCES, SENTENCES),

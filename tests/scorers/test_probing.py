@@ -223,6 +223,7 @@ async def test_answers_are_drawn_as_samples_are() -> None:
             "api_base": "http://127.0.0.1:9/v1",
             "temperature": 0.7,
             "top_p": 0.9,
+            "max_tokens": 320,
         }
         assert probe.messages[0]["content"] == "You are the town's guide."
         assert [message["role"] for message in probe.messages] == ["system", "user"]

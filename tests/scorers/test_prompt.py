@@ -184,7 +184,6 @@ def test_the_published_questions_are_english(settings: str, named: str) -> None:
 async def test_per_sample_shows_the_end_of_the_conversation() -> None:
     query = Query.of(
         [
-            {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "Tell me about the old bridge."},
             {"role": "assistant", "content": "Which one?"},
             {"role": "user", "content": [{"type": "text", "text": "The one at Garmo."}]},
@@ -224,8 +223,9 @@ async def test_per_sample_with_an_unreadable_answer_is_undetermined() -> None:
     scorer = Prompt(Prompt.Config(mode="per_sample"))
     evidence = Evidence(Samples(SAMPLES), judge_provider=Recorder("Sure!", together=2))
     scores = await scorer.score(Passage.from_sentences(SENTENCES), evidence)
-    assert scores.sentences == (0.5, 0.5)
+    assert scores.sentences == (None, None)
     assert scores.undetermined == 4
+    assert scores.inconclusive == "4 of 4 judge answers could not be read"
 
 
 async def test_per_sample_with_a_failed_call_loses_the_column() -> None:
@@ -287,7 +287,8 @@ async def test_who_cannot_be_read_is_asked_once_more(
     form: str, mode: str, answer: str, asked: int
 ) -> None:
     no = 1.0 if form == "published" else 0.6
-    for restate, scores in ((True, (no, no)), (False, (0.5, 0.5))):
+    unread = (0.5, 0.5) if form == "published" else (None, None)
+    for restate, scores in ((True, (no, no)), (False, unread)):
         judge = Hesitant(answer)
         evidence = Evidence(Samples(SAMPLES), judge_provider=judge)
         config = {"form": form, "mode": mode, "restate": restate}

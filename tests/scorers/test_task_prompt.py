@@ -122,7 +122,7 @@ async def test_votes_are_not_all_the_same_at_temperature_0() -> None:
         {"task": "paraphrase", "judge": {"params": {"temperature": 0}}}
     )
     await Prompt(config).score(PASSAGE, Evidence(query=Query.of(SOURCE), judge_provider=judge))
-    assert [dict(query.params) for query in judge.asked] == [{}]
+    assert ["temperature" in query.params for query in judge.asked] == [False]
 
 
 def test_what_a_task_needs_is_asked_for_before_any_call() -> None:

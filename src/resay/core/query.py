@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -225,6 +225,13 @@ class Query:
         return "\n".join(reversed(turns))
 
     @property
+    def instructions(self) -> str:
+        """The text of the messages in which the application instructs the model."""
+        roles = ("system", "developer")
+        texts = (text_of(m.get("content")) for m in self.messages if m.get("role") in roles)
+        return "\n".join(text for text in texts if text)
+
+    @property
     def has_side_effects(self) -> bool:
         """Whether the call may do more than answer: call tools, or extend a stored conversation."""
         present = [name for name in _SIDE_EFFECTS if self.params.get(name)]
@@ -317,6 +324,27 @@ def _tool_name(tool: Any) -> str | None:
 
 def _is_message(value: object) -> bool:
     return isinstance(value, Mapping) and "role" in value
+
+
+def with_texts(message: Message, change: Callable[[str], str]) -> Message:
+    """Return a message with its texts changed; the same object if none changes.
+
+    Args:
+        message: The message.
+        change: Returns the new form of a text.
+    """
+    content: object = message.get("content")
+    if isinstance(content, str):
+        changed = change(content)
+        return message if changed == content else {**message, "content": changed}
+    if not isinstance(content, list):
+        return message
+    parts: list[Any] = []
+    for part in cast("list[Any]", content):
+        fields = cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
+        text = fields.get("text")
+        parts.append({**fields, "text": change(text)} if isinstance(text, str) else part)
+    return message if parts == content else {**message, "content": parts}
 
 
 def text_of(content: object) -> str:

@@ -271,7 +271,8 @@ class Scores:
         """The indexes of the sentences whose score was lost."""
         if self.lost is not None:
             return self.lost
-        return tuple(i for i, s in enumerate(self.sentences) if s is None and self.failures)
+        was_lost = bool(self.failures or self.undetermined)
+        return tuple(i for i, s in enumerate(self.sentences) if s is None and was_lost)
 
     @property
     def values(self) -> tuple[float | None, ...]:

@@ -597,7 +597,9 @@ class _Run:
         if self.completed is not None:
             return self.completed
         left = self.unfinished[-1] if self.unfinished else Scores()
-        return replace(left, inconclusive=TIMED_OUT)
+        # A judge that gives no readable answer would give none in more time either.
+        unreadable = left.inconclusive if left.undetermined else None
+        return replace(left, inconclusive=unreadable or TIMED_OUT)
 
     @property
     def usage(self) -> Usage:
@@ -729,6 +731,8 @@ claim, worded so that it can be understood alone, with its subject written out; 
 copied exactly from the sentence, without the words of other claims. Leave out what states nothing.
 Answer with JSON and nothing else:
 {{"claims": [{{"sentence": 1, "claim": "...", "quote": "..."}}]}}"""
+# Each claim is written out, with its quote, from the sentences listed.
+_TOKENS_AROUND_CLAIMS = 1_024
 _CLAIMS_AGAIN = (
     "That is not the JSON that was asked for. Answer with it and nothing else:"
     ' {"claims": [{"sentence": 1, "claim": "...", "quote": "..."}]}'
@@ -771,7 +775,17 @@ async def claims_by_model(
         judge = judge_for(None, evidence)
     except ScorerError:
         return list(by_rules)
-    reading = await ask(judge, prompt, _read_claims, _CLAIMS_AGAIN) if asked else None
+    reading = (
+        await ask(
+            judge,
+            prompt,
+            _read_claims,
+            _CLAIMS_AGAIN,
+            tokens=_TOKENS_AROUND_CLAIMS + 4 * len(listed),
+        )
+        if asked
+        else None
+    )
     (found,) = reading.slots if reading else (None,)
     by_sentence: dict[int, list[_FoundClaim]] = {}
     for one in found or ():

@@ -64,6 +64,8 @@ _CONCLUSIONS: Choices[bool] = Choices(
     unclear=TRUTH.unclear,
     order=("correct", "incorrect"),
 )
+_TOKENS_OF_QUESTIONS = 1_024
+_TOKENS_OF_ANSWERS = 4_096
 _STATEMENT = re.compile(
     r"\b(?:claim|statement|it)\s+(?:is|was|seems|appears|remains)\b[^.!?\n]*", re.IGNORECASE
 )
@@ -194,7 +196,9 @@ class _Examination:
             questions = await self._examiner()
         if not _QUESTION.search(questions):
             return None
-        answers = await self._judge.ask(_EXAMINEE.format(questions=questions))
+        answers = await self._judge.ask(
+            _EXAMINEE.format(questions=questions), max_tokens=_TOKENS_OF_ANSWERS
+        )
         return answers if answers.strip() else None
 
     async def _wants_more(self) -> bool:
@@ -202,7 +206,7 @@ class _Examination:
         return parse_yes_no(await self._examiner()) is True
 
     async def _examiner(self) -> str:
-        text = await self._judge.ask(self._said)
+        text = await self._judge.ask(self._said, max_tokens=_TOKENS_OF_QUESTIONS)
         self._said.append(turn_of_judge(text))
         return text
 

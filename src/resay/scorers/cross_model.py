@@ -52,7 +52,7 @@ from resay.scorers.base import Need, ScorerConfig, Unit
 from resay.scorers.common.answers import parse_numbered, read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import TRUTH
-from resay.scorers.common.judging import JudgeConfig, ask, judge_for
+from resay.scorers.common.judging import TOKENS_OF_VERDICT, JudgeConfig, ask, judge_for
 from resay.scorers.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -286,6 +286,7 @@ class CrossModel:
             render(claims, evidence.conversation(_CONVERSATION_CHARS)),
             parse,
             _AGAIN.format(count=count) if second.restate else None,
+            tokens=2 * TOKENS_OF_VERDICT,
         )
         problem = None
         if not parsed.answered:

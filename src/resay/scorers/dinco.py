@@ -231,7 +231,7 @@ class Dinco:
             ScorerError: The classifier failed, or no model is available.
         """
         judge = judge_for(self.config.asked, evidence)
-        topic = evidence.query.question if evidence.query else ""
+        topic = evidence.quoted_question
         claims = [" ".join(s.standalone.split()) for s in passage.sentences]
         most = self.config.max_calls
         left = evidence.calls_left()

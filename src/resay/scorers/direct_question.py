@@ -89,7 +89,7 @@ class DirectQuestion:
         judge = judge_for(self.config.judge, evidence)
         if self.config.logprobs:
             judge = judge.with_params(logprobs=True)
-        question = evidence.query.question if evidence.query else ""
+        question = evidence.quoted_question
         language = language_for(self.config.language, passage, question)
         wording = WORDINGS.get(language)
         restated = wording.yes_or_no if wording else _RESTATED

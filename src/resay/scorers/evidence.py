@@ -15,12 +15,14 @@ from resay._internal.event_loops import compute
 from resay.core.decoding import is_fixed
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Splitter
-from resay.core.query import Message, Query
+from resay.core.query import Message, Query, with_texts
+from resay.core.quoting import break_tokens, quotable
 from resay.core.references import Citation, Reference
 from resay.core.tokens import CachedTokenizer
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions, Provider
+from resay.providers.bounded import Bounded
 from resay.providers.layers import FanOut, draw
 from resay.scorers.stopping import Stopping
 
@@ -78,6 +80,8 @@ class Sample:
         return cast("T", self._derived[make])
 
 
+# The beginning of them says who and what it is about; the rest may be long.
+_INSTRUCTION_CHARS = 1_000
 # Independent samples may give answers up to this length in the same words.
 _SHORT_CHARS = 60
 
@@ -407,23 +411,27 @@ class Judge:
     provider: Provider
     query: Query
 
-    async def ask(self, prompt: str | Sequence[Message]) -> str:
+    async def ask(self, prompt: str | Sequence[Message], *, max_tokens: int | None = None) -> str:
         """Ask one question and return the answer as text.
 
         Args:
             prompt: The question, or a conversation that ends with one.
+            max_tokens: The number of tokens that the answer needs at most; None for no limit.
 
         Raises:
             ProviderError: No answer was received.
         """
-        return (await self.complete(prompt)).first.text
+        return (await self.complete(prompt, max_tokens=max_tokens)).first.text
 
-    async def complete(self, prompt: str | Sequence[Message], *, n: int = 1) -> Completions:
+    async def complete(
+        self, prompt: str | Sequence[Message], *, n: int = 1, max_tokens: int | None = None
+    ) -> Completions:
         """Ask one question.
 
         Args:
             prompt: The question, or a conversation that ends with one.
             n: Number of answers, at least 1.
+            max_tokens: The number of tokens that an answer needs at most; None for no limit.
 
         Returns:
             At least one answer, with the failures of the others attached.
@@ -431,8 +439,11 @@ class Judge:
         Raises:
             ProviderError: No answer was received.
         """
-        query = replace(self.query, messages=as_messages(prompt))
-        asked = self.provider if n == 1 else FanOut(self.provider)
+        # Everything that is quoted to a model passes here.
+        messages = tuple(with_texts(message, break_tokens) for message in as_messages(prompt))
+        query = replace(self.query, messages=messages)
+        provider = self.provider if max_tokens is None else Bounded(self.provider, max_tokens)
+        asked = provider if n == 1 else FanOut(provider)
         try:
             return await asked.complete(query, n=n)
         except ProviderError:
@@ -545,6 +556,23 @@ class Evidence:
     entailments: Entailments = field(default_factory=Entailments)
 
     def conversation(self, chars: int) -> str:
-        """Return the end of the user's conversation as text; see `Query.conversation`."""
+        """Return the end of the user's conversation as text; see `Query.conversation`.
+
+        It begins with the application's instructions, which say what an answer is about.
+
+        Args:
+            chars: The maximum length.
+        """
         query = self.user_query or self.query
-        return query.conversation(chars) if query else ""
+        if query is None or chars <= 0:
+            return ""
+        instructions = query.instructions[: min(_INSTRUCTION_CHARS, chars // 4)]
+        if not instructions:
+            return quotable(query.conversation(chars))
+        conversation = query.conversation(chars - len(instructions))
+        return quotable(f"system: {instructions}\n{conversation}".strip())
+
+    @property
+    def quoted_question(self) -> str:
+        """The question, as it may be shown to a model; empty if it is unknown."""
+        return quotable(self.query.question) if self.query else ""

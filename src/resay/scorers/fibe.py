@@ -504,6 +504,7 @@ def _ids(numbers: Iterable[int]) -> str:
 
 
 _AGREES = 50.0
+_TOKENS_OF_BLANKS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -582,7 +583,7 @@ class Fibe:
             ScorerError: No judge is available.
         """
         judge = judge_for(self.config.judge, evidence)
-        question = evidence.query.question if evidence.query else ""
+        question = evidence.quoted_question
         sentences = [" ".join(sentence.text.split()) for sentence in passage.sentences]
         if not sentences:
             return Scores()
@@ -606,6 +607,8 @@ class Fibe:
             render_create(sentences, question),
             lambda answer: parse_listings(answer.text, count),
             restate_create(count) if self.config.restate else None,
+            # It copies each sentence and lists what is blanked in it.
+            tokens=2 * max(map(len, sentences)) + _TOKENS_OF_BLANKS,
         )
 
     async def _answer(
@@ -617,6 +620,7 @@ class Fibe:
             lambda answer: parse_exam_answers(answer.text, exam),
             restate_answer(exam.examined) if self.config.restate else None,
             self.config.answers,
+            tokens=max(map(len, exam.questions)),
         )
 
     async def _grade_all(

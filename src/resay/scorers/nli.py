@@ -40,6 +40,7 @@ from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
+from resay.core.quoting import quotable
 from resay.core.tokens import CachedTokenizer, InvertedIndex, tokenize
 from resay.core.verdict import Contradiction, tally
 from resay.errors import ConfigurationError
@@ -445,7 +446,7 @@ class Entailing:
 
     async def _ask(self, pairs: Sequence[Pair], evidence: Evidence) -> Entailed:
         config, judge = self._config, judge_for(self._config.judge, evidence)
-        question = evidence.query.question if evidence.query else ""
+        question = evidence.quoted_question
         conversation = evidence.conversation(config.conversation_chars)
         found: dict[Pair, Entailment | None] = {}
         failures: list[str] = []
@@ -456,13 +457,13 @@ class Entailing:
             if config.form == "published":
                 parsed = await ask(
                     judge,
-                    render_pair(premise, hypotheses[0], question),
+                    render_pair(quotable(premise), hypotheses[0], question),
                     lambda answer: read_items(answer.text, 1, VERDICTS),
                     _PAIR_AGAIN if config.restate else None,
                 )
             else:
                 parsed = await ask_about(
-                    judge, hypotheses, premise, conversation, restate=config.restate
+                    judge, hypotheses, quotable(premise), conversation, restate=config.restate
                 )
             failures.extend(parsed.failures)
             if parsed.answered:

@@ -25,6 +25,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay.core.passage import Passage
+from resay.core.quoting import quotable
 from resay.core.verdict import Scores, tally
 from resay.scorers.base import Need
 from resay.scorers.common.choices import Choices
@@ -132,9 +133,9 @@ class PTrue:
             ScorerError: No judge is available.
         """
         config, judge = self.config, judge_for(self.config.judge, evidence)
-        question = evidence.query.question if evidence.query else ""
+        question = evidence.quoted_question
         wanted = evidence.samples.first(config.ideas)
-        ideas = [sample.text async for sample in wanted] if config.ideas else []
+        ideas = [sample.derived(quotable) async for sample in wanted] if config.ideas else []
         about = [passage.text] if self.by_text else [s.standalone for s in passage.sentences]
 
         async def ask_about(claim: str) -> ParsedAnswer[float]:

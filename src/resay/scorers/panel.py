@@ -91,6 +91,7 @@ _CHOICES: Choices[float] = Choices(
     unclear=TRUTH.unclear,
     order=("correct", "incorrect", "not sure"),
 )
+_TOKENS_OF_EXPLANATION = 1_024
 _SAID = {0.0: "correct", 0.5: "not sure", 1.0: "incorrect"}
 
 
@@ -220,12 +221,18 @@ class Panel:
 
             again = _TOGETHER_AGAIN.format(count=len(claims)) if config.restate else None
             return [await ask(judge, render_together(claims, conversation), parse_all, again)]
-        question = evidence.query.question if evidence.query else ""
+        question = evidence.quoted_question
 
         async def ask_about(claim: str) -> ParsedAnswer[float]:
             again = _PUBLISHED_AGAIN if config.restate else None
             prompt = render_published(question, claim)
-            return await ask(judge, prompt, lambda a: [_parse_published(a.text)], again)
+            return await ask(
+                judge,
+                prompt,
+                lambda a: [_parse_published(a.text)],
+                again,
+                tokens=_TOKENS_OF_EXPLANATION,
+            )
 
         return await ask_each(claims, ask_about)
 

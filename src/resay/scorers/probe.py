@@ -42,6 +42,7 @@ from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
 from resay.scorers.base import Need
 from resay.scorers.common.judging import (
+    TOKENS_OF_VERDICT,
     ParsedAnswer,
     ask_each,
     ask_together,
@@ -230,7 +231,7 @@ class Probe:
         if model is None:
             return Scores(inconclusive="the model that wrote the response cannot be asked")
         writer = judge_for(self.config.writer, evidence)
-        asked = evidence.query.question if evidence.query else ""
+        asked = evidence.quoted_question
         claims = [" ".join(s.standalone.split()) for s in passage.sentences]
         text = " ".join(claims)
         ends = list(accumulate((len(claim) + 1 for claim in claims), initial=0))
@@ -284,7 +285,9 @@ class Probe:
         def parse(answer: Completion) -> list[Question | None]:
             return parse_questions(answer.text, config.questions)
 
-        drawn = await ask_together(writer.varied(), prompt, parse, None, config.draws)
+        drawn = await ask_together(
+            writer.varied(), prompt, parse, None, config.draws, tokens=2 * TOKENS_OF_VERDICT
+        )
         questions = dict.fromkeys(q for parsed in drawn for q in parsed.slots if q is not None)
 
         async def answer(question: Question) -> Sequence[ParsedAnswer[str]]:

@@ -66,6 +66,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
+from resay.core.quoting import quotable
 from resay.core.verdict import Scores, mean_score
 from resay.errors import ScorerError
 from resay.providers.base import Completion
@@ -144,12 +145,12 @@ async def context_of(task: Task, evidence: Evidence, term: str | None) -> Contex
     Raises:
         ScorerError: The source, a required target, or the term is missing.
     """
-    source = evidence.query.question if evidence.query else ""
+    source = evidence.quoted_question
     if not source:
         raise ScorerError(f"`task: {task}` needs the question; pass `question`")
     if task == "paraphrase":
         return Context(source)
-    target = " ".join(reference.text for reference in await evidence.references.all())
+    target = " ".join(r.derived(quotable) for r in await evidence.references.all())
     if not target:
         raise ScorerError(f"`task: {task}` needs the intended text; pass it as a reference")
     if task == "translation":
@@ -319,7 +320,7 @@ async def ask_about(
 
 # Entry of a claim that is not mentioned, until `facts` has scored it.
 _SILENCE = 0.6
-# Entry for an answer that cannot be parsed.
+# Entry for an answer that cannot be parsed, in the published form (Eq. 11).
 _UNREAD = 0.5
 # The `disagreement` setting of `facts` for claims that the judge finds not mentioned.
 _DISAGREEMENT = 0.3
@@ -625,8 +626,8 @@ class Prompt(SampleScorer):
             evidence: The evidence, with the judge's provider.
 
         Returns:
-            A column of 0 (supported), 1 (not supported, contradicted) or a weight between, 0.5 (no
-            readable answer), or None if the call failed.
+            A column of 0 (supported), 1 (not supported, contradicted) or a weight between; None if
+            the call failed or the answer cannot be read, which counts 0.5 in the published form.
 
         Raises:
             ScorerError: No judge is available.
@@ -663,12 +664,13 @@ class Prompt(SampleScorer):
     ) -> ParsedAnswer[JudgeVerdict]:
         """Ask about claims together; the published question takes only one."""
         config, judge = self.config, judge_for(self.config.judge, evidence)
+        text = sample.derived(quotable)
         if config.form == "published":
             restated = RESTATED if config.restate else None
-            return await ask(judge, render(claims[0], sample.text), _parse_published, restated)
+            return await ask(judge, render(claims[0], text), _parse_published, restated)
         conversation = evidence.conversation(config.conversation_chars)
         return await ask_about(
-            judge, claims, sample.text, conversation, restate=config.restate, wording=wording
+            judge, claims, text, conversation, restate=config.restate, wording=wording
         )
 
 
@@ -713,8 +715,9 @@ def _scores(plan: NearestFirst, parsed_answers: Sequence[ParsedAnswer[JudgeVerdi
 def _values(parsed: ParsedAnswer[JudgeVerdict], weights: Weights) -> list[float | None]:
     if not parsed.answered:
         return [None for _ in parsed.slots]
-    values: Mapping[JudgeVerdict | None, float] = {
-        None: _UNREAD,
+    values: Mapping[JudgeVerdict | None, float | None] = {
+        # An answer that cannot be read is no evidence either way.
+        None: _UNREAD if weights is _PUBLISHED else None,
         "supported": 0.0,
         "contradicted": weights.contradicted,
         "not_mentioned": weights.silence,

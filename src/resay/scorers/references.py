@@ -44,6 +44,7 @@ from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import negations
 from resay.core.quotes import find_quote
+from resay.core.quoting import quotable
 from resay.core.references import (
     Citation,
     Reference,
@@ -106,6 +107,8 @@ _SHORT = 1_500
 _STEM = 4
 _K1, _B = 1.2, 0.75
 _SUPPORTED = 0.5
+# An object with the numbers of documents and a quote.
+_TOKENS_OF_CLAIM = 256
 
 
 class References:
@@ -193,7 +196,8 @@ class References:
         wanted = [*claims, query.question if query else ""]
         chars = sum(len(reference.text) for reference in references)
         cut = partial(excerpts, references, wanted, config.max_chars)
-        shown = await compute(cut, chars=2 * chars)
+        # Orders to a model are no evidence. Quotes are searched in the texts themselves.
+        shown = [(place, quotable(text)) for place, text in await compute(cut, chars=2 * chars)]
         places = [place for place, _ in shown]
 
         def parse(answer: Completion) -> list[DocumentVerdict | None]:
@@ -205,6 +209,7 @@ class References:
             render(claims, shown, evidence.conversation(config.conversation_chars)),
             parse,
             _AGAIN if config.restate else None,
+            tokens=_TOKENS_OF_CLAIM,
         )
         slots = dict(zip(asked, parsed.slots, strict=True))
         found = [

@@ -30,6 +30,7 @@ from resay.core.languages import Language, guess_language_of
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.quoting import quotable
 from resay.core.standalone import standalone_question
 from resay.core.verdict import (
     ClaimVerdict,
@@ -61,7 +62,7 @@ from resay.errors import ProviderError
 from resay.policy import Policy, Regenerate
 from resay.providers.base import Completion
 from resay.scorers.common.answers import parse_numbered
-from resay.scorers.common.judging import ask, judge_for
+from resay.scorers.common.judging import TOKENS_OF_VERDICT, ask, judge_for
 from resay.scorers.common.probing import Prober, ProbeResult
 
 _CORRECT = """\
@@ -355,7 +356,7 @@ class _SampleRepair(Repair):
             "\n".join([f"{n}. {_one_line(target.text)}", *lines])
             for n, (target, lines) in enumerate(zip(targets, evidence, strict=True), 1)
         )
-        question = _question(self._check.query)
+        question = quotable(_question(self._check.query))
         answer = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]} […]"
         mixed = "\0".join((question, answer, sentences)).encode("utf-8", "replace")
         prompt = (_KEEP if mode == "consistent" else _CORRECT).format(
@@ -375,7 +376,14 @@ class _SampleRepair(Repair):
             )
 
         judge = judge_for(self._action.writer, self._check.used_evidence)
-        reading = await ask(judge.at(number), prompt, read, _AGAIN.format(count=count))
+        longest = max(len(target.text) for target in targets)
+        reading = await ask(
+            judge.at(number),
+            prompt,
+            read,
+            _AGAIN.format(count=count),
+            tokens=TOKENS_OF_VERDICT + 2 * longest,
+        )
         if not reading.answered:
             raise ProviderError(f"the writer gave no answer ({', '.join(reading.failures)})")
         found: dict[int, Replacement] = {}

@@ -19,14 +19,11 @@ from typing import Any, cast
 from resay.core.languages import Language, guess_language_of
 from resay.core.passage import Passage
 from resay.core.query import MAIN_CALL_ONLY, Message, Query
+from resay.core.quoting import LEFT_OUT, TEMPLATE_TOKENS
 from resay.core.references import Document, edition_of
 from resay.core.tokens import tokenize
 
-_LEFT_OUT = "[…]"
 _END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+|\n\s*\n")
-_SPEAKERS = re.compile(
-    r"<\|[^|<>\n]{1,40}\|>|</?s>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>", re.IGNORECASE
-)
 _OBJECT = (
     r"(?:instructions?|prompts?|rules|guidelines|directions|directives|commands|context|messages?"
     r"|conversation|training|anweisungen|instrucciones|consignes)"
@@ -69,7 +66,7 @@ def without_instructions(document: Document) -> Document:
         The same document if it contains none; otherwise a copy with `[…]` in place of each sentence
         with an instruction.
     """
-    text = _SPEAKERS.sub(" ", document.text)
+    text = TEMPLATE_TOKENS.sub(" ", document.text)
     commands = [match.span() for match in _COMMANDS.finditer(text)]
     if not commands:
         return document if text == document.text else replace(document, text=text)
@@ -80,7 +77,7 @@ def without_instructions(document: Document) -> Document:
         start, end = _sentences_around(gaps, *command, len(text))
         # One sentence may contain several.
         if start >= done:
-            kept += text[done:start], _LEFT_OUT
+            kept += text[done:start], LEFT_OUT
         done = max(done, end)
     return replace(document, text="".join([*kept, text[done:]]))
 
@@ -129,12 +126,12 @@ def text_with_title(document: Document) -> str:
     """Return a document's text below its title, if it has one."""
     title = " ".join(document.title.split())
     text = document.text.strip()
-    return text if document.title == document.id else f"{_SPEAKERS.sub(' ', title)}\n{text}"
+    return text if document.title == document.id else f"{TEMPLATE_TOKENS.sub(' ', title)}\n{text}"
 
 
 def _text_with_edition(document: Document, key: str | None) -> str:
     edition = edition_of(document.metadata, key)
-    dated = f"Edition: {_SPEAKERS.sub(' ', ' '.join(edition.split()))}\n" if edition else ""
+    dated = f"Edition: {TEMPLATE_TOKENS.sub(' ', ' '.join(edition.split()))}\n" if edition else ""
     return f"{dated}{text_with_title(document)}"
 
 

@@ -211,6 +211,7 @@ def _within(verdict: Verdict, start: int, end: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(inside)))
 
 
+_TOKENS_AROUND_SENTENCE = 512
 _CONTEXT_CHARS = 300
 _MAX_SUBJECTS = 2
 _SHORT_QUESTION = 300
@@ -311,7 +312,8 @@ class Writer:
             self._edition,
         )
         judge = judge_for(self._model, self._check.evidence)
-        found = parse_replacement(await judge.ask(prompt), shown)
+        most = _TOKENS_AROUND_SENTENCE + 2 * len(sentence)
+        found = parse_replacement(await judge.ask(prompt, max_tokens=most), shown)
         if not found or not found.text:
             return found
         written = found.text

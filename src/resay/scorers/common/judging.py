@@ -227,8 +227,23 @@ def scores_of(
     )
 
 
+TOKENS_OF_VERDICT = 64
+"""What a judge may write about one item: a word, its number, and a short reason."""
+_TOKENS_AROUND = 256
+
+
+def _most_tokens(parse: Parser[Any], tokens: int) -> int:
+    """Return how many tokens an answer needs at most."""
+    return _TOKENS_AROUND + tokens * len(parse(Completion("")))
+
+
 async def ask(
-    judge: Judge, prompt: str | Sequence[Message], parse: Parser[T], restatement: str | None
+    judge: Judge,
+    prompt: str | Sequence[Message],
+    parse: Parser[T],
+    restatement: str | None,
+    *,
+    tokens: int = TOKENS_OF_VERDICT,
 ) -> ParsedAnswer[T]:
     """Ask a judge, and once more if its answer cannot be parsed.
 
@@ -238,16 +253,19 @@ async def ask(
         parse: Parses an answer into slots.
         restatement: The restated format, sent if a slot stays empty; None to accept the first
             answer as it is.
+        tokens: How many tokens the answer needs for each slot at most. A judge that rambles is
+            stopped there.
 
     Returns:
         The parsed slots; the second answer fills only those the first left empty.
     """
     messages = _sendable(prompt)
+    most = _most_tokens(parse, tokens)
     try:
-        arrived = await judge.complete(messages)
+        arrived = await judge.complete(messages, max_tokens=most)
     except ProviderError as error:
         return _unanswered(parse, error)
-    return await _settle(judge, messages, arrived.first, parse, restatement)
+    return await _settle(judge, messages, arrived.first, parse, restatement, most)
 
 
 async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) -> list[V]:
@@ -294,6 +312,8 @@ async def ask_together(
     parse: Parser[T],
     restatement: str | None,
     count: int,
+    *,
+    tokens: int = TOKENS_OF_VERDICT,
 ) -> tuple[ParsedAnswer[T], ...]:
     """Ask a judge the same question several times, in one request if the provider supports `n`.
 
@@ -303,19 +323,23 @@ async def ask_together(
         parse: Parses an answer into slots.
         restatement: As for `ask`; each answer that cannot be parsed is asked for again separately.
         count: Number of answers.
+        tokens: As for `ask`.
 
     Returns:
         The parsed answers, in order.
     """
     messages = _sendable(prompt)
+    most = _most_tokens(parse, tokens)
     try:
-        arrived = await judge.complete(messages, n=count)
+        arrived = await judge.complete(messages, n=count, max_tokens=most)
     except ProviderError as error:
         return (_unanswered(parse, error),) * count
     parsed_answers: dict[int, ParsedAnswer[T]] = {}
 
     async def settle(i: int, completion: Completion) -> None:
-        parsed_answers[i] = await _settle(judge.at(i), messages, completion, parse, restatement)
+        parsed_answers[i] = await _settle(
+            judge.at(i), messages, completion, parse, restatement, most
+        )
 
     async with anyio.create_task_group() as tasks:
         for i, completion in enumerate(arrived.items[:count]):
@@ -365,19 +389,20 @@ async def ask_probability(
         return read_items(answer.text, 1, choices)
 
     parsed_answers: tuple[ParsedAnswer[bool], ...] = ()
+    most = _most_tokens(slot, TOKENS_OF_VERDICT)
     if by != "votes":
         messages, sure = (
             _sendable(prompt),
             replace(judge, provider=WithLogprobs(judge.provider, _ALTERNATIVES)),
         )
         try:
-            first = (await sure.complete(messages)).first
+            first = (await sure.complete(messages, max_tokens=most)).first
         except ProviderError as error:
             return ParsedAnswer((None,), answered=False, failures=(type(error).__name__,))
         confidence = _confidence(first, choices)
         if confidence is not None or by == "logprobs":
             return ParsedAnswer((confidence,))
-        parsed_answers = (await _settle(judge, messages, first, slot, restatement),)
+        parsed_answers = (await _settle(judge, messages, first, slot, restatement, most),)
     if missing := votes - len(parsed_answers):
         varied = await ask_together(judge.varied(), prompt, slot, restatement, missing)
         parsed_answers = (*parsed_answers, *varied)
@@ -451,12 +476,15 @@ async def _settle(
     completion: Completion,
     parse: Parser[T],
     restatement: str | None,
+    max_tokens: int,
 ) -> ParsedAnswer[T]:
     slots = tuple(parse(completion))
     if restatement is None or None not in slots:
         return ParsedAnswer(slots)
     try:
-        again = await judge.complete(_restated(messages, completion.text, restatement))
+        again = await judge.complete(
+            _restated(messages, completion.text, restatement), max_tokens=max_tokens
+        )
     except ProviderError as error:
         return ParsedAnswer(slots, failures=(type(error).__name__,))
     second = parse(again.first)

@@ -32,6 +32,7 @@ from resay.scorers.common.answers import parse_numbered, read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, YES_OR_NO
 from resay.scorers.common.judging import (
+    TOKENS_OF_VERDICT,
     ParsedAnswer,
     ask,
     ask_together,
@@ -241,6 +242,7 @@ class Prober:
             render_questions(wanted, self.conversation),
             lambda answer: parse_numbered(answer.text, len(wanted), _question),
             _QUESTIONS_AGAIN.format(count=len(wanted)) if self.restate else None,
+            tokens=2 * TOKENS_OF_VERDICT,
         )
         results.failures += parsed.failures
 

@@ -53,6 +53,7 @@ __all__ = ["Entity", "ReverseValidation", "Variant", "render_construct", "render
 Variant = Literal["question", "matching"]
 Name = Annotated[str, Field(min_length=1)]
 
+_TOKENS_OF_LIST = 2_048
 _LONGEST_NAME = 120
 _LONGEST_QUOTE = 100
 
@@ -258,7 +259,7 @@ class _Search:
         query = evidence.query
         name = (query.entity if query else None) or self.config.entity
         if name is None:
-            question = query.question if query else ""
+            question = evidence.quoted_question
             name = await self._ask(
                 _WHICH.format(
                     question=f"Question: {question}\n\n" if question else "",
@@ -305,6 +306,7 @@ class _Search:
             prompt,
             lambda answer: [parse(answer.text)],
             restatement if self.config.restate else None,
+            tokens=_TOKENS_OF_LIST,
         )
         text = parsed.slots[0]
         if text is None:
