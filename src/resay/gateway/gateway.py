@@ -606,7 +606,9 @@ def _check_path(call: Call) -> None:
     decoded = unquote(call.path.decode("latin-1"))
     if call.api is None and call.address.forwarded is None:
         raise RefusedError(404, "not_found", f"unknown path; the gateway serves {PREFIX}/")
-    leads_away = "#" in decoded or _DOTS.search(plain_path(call.path)) is not None
+    lenient = plain_path(call.path)
+    # An encoded question mark begins the query for those who decode first.
+    leads_away = "#" in decoded or "?" in lenient or _DOTS.search(lenient) is not None
     if leads_away or any(ord(c) < 0x20 or c in "\x7f\\" for c in decoded):
         raise RefusedError(400, "bad_path", "the path leads outside of the API")
 

@@ -69,6 +69,7 @@ ANSWERING = [
     "/v1/foo/chat/completions;a",
     "/v1/foo/chat/completions/",
 ]
+MISLEADING = ["/v1/foo/chat/completions%3Fa", "/v1/foo%23/chat/completions", "/v1/a/../b"]
 ACCOUNT = [
     "/v1/files",
     "/v1/files/file-1/content",
@@ -124,6 +125,14 @@ def test_a_wide_pattern_opens_nothing_that_answers(
     assert not upstream.received
 
 
+@pytest.mark.parametrize("path", MISLEADING)
+def test_nor_does_it_open_what_only_some_read_like_that(
+    wide: Served, upstream: Upstream, path: str
+) -> None:
+    assert ask(wide, {"model": "m"}, target=path).status in (400, 403)
+    assert not upstream.received
+
+
 QUESTIONS: list[Any] = [
     BODY,
     {"model": "m", "prompt": "Who?"},
@@ -140,7 +149,7 @@ QUESTIONS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])
 @pytest.mark.parametrize("body", QUESTIONS)
 def test_a_wide_pattern_passes_no_question(
     wide: Served, upstream: Upstream, method: str, body: Any
