@@ -21,7 +21,7 @@ from resay import (
     Usage,
     Verdict,
 )
-from resay.core.verdict import Attempt, Regeneration, Scores, over, tally
+from resay.core.verdict import Attempt, Regeneration, Scores, mean_score, over, tally
 
 units = st.floats(0, 1)
 texts = st.text(max_size=20)
@@ -277,3 +277,10 @@ def test_a_notebook_shows_words_and_no_markup() -> None:
     assert "<script" not in shown
     assert "<b>&lt;script&gt;" in shown
     assert "<table" not in Verdict("skipped", None, "no words")._repr_html_()
+
+
+def test_noise_of_floating_point_exceeds_no_threshold() -> None:
+    assert mean_score([0.4, 0.4, 0.4]) == 0.4
+    assert not over(0.1 + 0.2, 0.3)
+    assert over(0.3001, 0.3)
+    assert not over(None, 0.3)

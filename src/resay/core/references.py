@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import pairwise
 from typing import Any, Final, Literal, cast
 
 from resay.core.query import Message, Query
@@ -733,6 +734,49 @@ _NUMBER_OF_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _LONGER = re.compile(r"[ \u00a0](?:[^\W\d_a-zß-ÿ]|\d)")
 
 
+_NAME_WORD = re.compile(r"[^\W_]+")
+_BETWEEN_NAME_WORDS = re.compile(r"[\W_]{1,3}\Z")
+_PART_OF_ANOTHER = re.compile(r"[-‐‑]\w")
+
+
+class MentionIndex:
+    """The words of a text, in which many names are looked up.
+
+    Args:
+        text: The text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._matches = list(_NAME_WORD.finditer(text))
+        self._words = [match[0].lower() for match in self._matches]
+        self._places: dict[str, list[int]] = {}
+        for index, word in enumerate(self._words):
+            self._places.setdefault(word, []).append(index)
+        self._scores: dict[str, float] = {}
+
+    def score(self, name: str) -> float:
+        """Return how surely the text mentions a name, as `mention_score` does."""
+        if name not in self._scores:
+            words = _NAME_WORD.findall(name.lower())
+            places = self._places.get(words[0], []) if words else []
+            self._scores[name] = max((self._score_at(index, words) for index in places), default=0)
+        return self._scores[name]
+
+    def _score_at(self, index: int, words: Sequence[str]) -> float:
+        """Return how surely a name stands at a word."""
+        last = index + len(words) - 1
+        if self._words[index : last + 1] != words:
+            return 0.0
+        for before, after in pairwise(self._matches[index : last + 1]):
+            if not _BETWEEN_NAME_WORDS.match(self._text, before.end(), after.start()):
+                return 0.0
+        end = self._matches[last].end()
+        if _PART_OF_ANOTHER.match(self._text, end):
+            return 0.0
+        return 0.5 if _LONGER.match(self._text, end) else 1.0
+
+
 def mention_score(name: str, text: str) -> float:
     """Return how surely a text mentions a name, ignoring spaces, hyphens and case.
 
@@ -744,13 +788,7 @@ def mention_score(name: str, text: str) -> float:
         1 if it does, 0 if it does not or only as a part of another word (X100 in X100-S), 0.5 if it
         is followed by words that may belong to a longer name (X100 Pro).
     """
-    words = re.findall(r"[^\W_]+", name)
-    if not words:
-        return 0.0
-    found = r"[\W_]{1,3}".join(map(re.escape, words))
-    matches = re.finditer(rf"(?<![^\W_]){found}(?![^\W_]|[-‐‑]\w)", text, re.IGNORECASE)
-    sure = (0.5 if _LONGER.match(text, match.end()) else 1.0 for match in matches)
-    return max(sure, default=0.0)
+    return MentionIndex(text).score(name)
 
 
 def mentions_name(name: str, text: str) -> bool:

@@ -512,7 +512,7 @@ class Decider:
             basis += f"; compared: {_count_of_names(state)} in code"
         gap = f"{len(undecided)} of {count} {self._unit}s could not be scored"
         reasons: list[str] = []
-        if threshold.passage is not None and score > threshold.passage:
+        if threshold.passage is not None and over(score, threshold.passage):
             reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
         if flagged := bands["contradicted"]:
             reasons.append(f"{flagged} of {count} {self._unit}s > {threshold.sentence:.2f}")

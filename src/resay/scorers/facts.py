@@ -527,10 +527,14 @@ class _Claim:
             for written, words in zip(index.written, index.words, strict=True)
         ]
         said = list(map(bool, support))
-        known = self._all | index.question.words
-        less = (k for k, words in enumerate(index.words) if words <= known)
-        self._excuse(support, [k for k in less if not support[k]])
+        self._excuse(support, [k for k in self._terse if not support[k]])
         return _Item(word, weight, support, said)
+
+    @cached_property
+    def _terse(self) -> list[int]:
+        """The samples that say nothing but what this sentence or the question says."""
+        known = self._all | self._index.question.words
+        return [k for k, words in enumerate(self._index.words) if words <= known]
 
     def _quoting(self, code: str) -> list[float]:
         return [float(code.lower() in text) for text in self._index.texts]
@@ -591,9 +595,11 @@ class _Claim:
     def _quantity(self, quantity: Quantity) -> _Item:
         index, support = self._index, [0.0] * self._index.count
         candidates = {
-            place for key in keys_of(quantity, near=True) for place in index.keys.get(key, ())
+            place
+            for key in keys_of(quantity, near=True)
+            for place in index.nearest(key, quantity, _MOST_PLACES)
         }
-        for candidate in candidates if len(candidates) <= _MOST_PLACES else sorted(candidates):
+        for candidate in sorted(candidates):
             other, places = index.quantities[candidate]
             most = quantity.supported_by(other)
             for place in places[:_MOST_PLACES] if most else ():
@@ -840,7 +846,7 @@ def _is_name(text: str, written: Sequence[re.Match[str]], i: int, *, nouns: bool
     beside = capital(i + 1) or (capital(i - 1) and (i > 1 or not nouns))
     if nouns:
         return beside or len(written) == 1
-    first = not text[: written[i].start()].strip(" \t\"'“”«»„*_(-#>")
+    first = i == 0 and not text[: written[0].start()].strip(" \t\"'“”«»„*_(-#>")
     return beside or not first or len(written) == 1
 
 

@@ -47,9 +47,8 @@ from resay.core.quotes import find_quote
 from resay.core.quoting import quotable
 from resay.core.references import (
     Citation,
+    MentionIndex,
     Reference,
-    mention_score,
-    mentions_name,
     mentions_similar,
     newness,
 )
@@ -688,7 +687,9 @@ class _Subjects:
     def __init__(self, references: Sequence[Reference], question: str) -> None:
         self._texts = [normalized(reference.text) for reference in references]
         self._words = [frozenset(map(str.casefold, _NAME.findall(text))) for text in self._texts]
+        self._mentions = list(map(MentionIndex, self._texts))
         self._asked = _names_in(normalized(question))
+        self._similar: dict[tuple[str, int], bool] = {}
 
     def of(self, claim: str) -> list[int]:
         """Return the indexes of the references to compare a claim with.
@@ -697,17 +698,20 @@ class _Subjects:
         about the X100.
         """
         claimed = _names_in(claim)
-        asked = [name for name in self._asked if _names_any([name], claim)] or self._asked
+        mentions = MentionIndex(claim)
+        asked = [name for name in self._asked if mentions.score(name)] or self._asked
         for names in (asked, claimed):
             sure = [
-                max((mention_score(name, t) for name in names), default=0.0) for t in self._texts
+                max((mentions.score(name) for name in names), default=0.0)
+                for mentions in self._mentions
             ]
-            if any(sure):
-                return [k for k, one in enumerate(sure) if one == max(sure)]
+            surest = max(sure, default=0.0)
+            if surest:
+                return [k for k, score in enumerate(sure) if score == surest]
         about = [
             k
-            for k, text in enumerate(self._texts)
-            if not any(mentions_similar(name, text) for name in asked)
+            for k in range(len(self._texts))
+            if not any(self._has_similar(name, k) for name in asked)
         ]
         for names in (asked, claimed):
             words = {word.casefold() for name in names for word in _NAME.findall(name)}
@@ -717,11 +721,14 @@ class _Subjects:
                 return places
         return about
 
+    def _has_similar(self, name: str, index: int) -> bool:
+        """Whether a reference names something similar to a name of the question."""
+        key = name, index
+        if key not in self._similar:
+            self._similar[key] = mentions_similar(name, self._texts[index])
+        return self._similar[key]
+
 
 def _names_in(text: str) -> list[str]:
     runs = [(match.start(), _ARTICLE.sub("", match[0])) for match in _RUN.finditer(text)]
     return [name for start, name in runs if name and (start > 0 or " " in name)]
-
-
-def _names_any(names: Sequence[str], text: str) -> bool:
-    return any(mentions_name(name, text) for name in names)

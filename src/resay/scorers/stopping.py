@@ -36,6 +36,8 @@ from dataclasses import dataclass
 from math import atan, ceil, pi, sqrt
 from statistics import fmean
 
+from resay.core.verdict import over
+
 PRIOR_DEGREES = 2
 PRIOR_SCALE = 0.3
 """Prior scale of the deviation between the entries of one sentence. Recorded judges have 0.23 (root
@@ -107,7 +109,7 @@ class _Item:
     def above(self, of: int, confidence: float) -> bool:
         """Whether the value is known to lie above the last of its thresholds."""
         return bool(self.thresholds and self.values) and (
-            fmean(self.values) > self.thresholds[-1] and self.settled(of, confidence)
+            over(fmean(self.values), self.thresholds[-1]) and self.settled(of, confidence)
         )
 
     def _more(self, threshold: float, of: int, confidence: float) -> int:
@@ -134,7 +136,8 @@ class _Item:
         if not self.bounded:
             return False
         total = sum(self.values)
-        return total / of > threshold or (total + of - len(self.values)) / of <= threshold
+        most = (total + of - len(self.values)) / of
+        return over(total / of, threshold) or not over(most, threshold)
 
 
 class Stopping:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from typing import Final
 
 from resay.core.languages import Language, word_set
@@ -685,20 +685,22 @@ class Wording:
     @cached_property
     def _names(self) -> list[_Name]:
         """Its names in order; adjacent capitalised words form one name."""
-        names: list[_Name] = []
+        spans: list[tuple[int, int]] = []
         for i, match in enumerate(self._found):
-            if len(names) == _MOST_NAMES:
-                break
             word = match.group()
             if not word[0].isupper() or word.lower() in STOP or not self._stems[i]:
                 continue
-            stems, last = frozenset(self._stems[i]), names[-1] if names else None
             between = self.text[self._found[i - 1].end() : match.start()] if i else ""
-            if last is not None and last.end == i and between in (" ", "-", ". "):
-                names[-1] = _Name(last.stems | stems, last.start, i + 1)
+            if spans and spans[-1][1] == i and between in (" ", "-", ". "):
+                spans[-1] = spans[-1][0], i + 1
+            elif len(spans) < _MOST_NAMES:
+                spans.append((i, i + 1))
             else:
-                names.append(_Name(stems, i, i + 1))
-        return names
+                break
+        return [
+            _Name(frozenset(chain.from_iterable(self._stems[start:end])), start, end)
+            for start, end in spans
+        ]
 
     @cached_property
     def _relations(self) -> list[_Relation]:

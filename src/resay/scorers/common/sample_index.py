@@ -218,7 +218,7 @@ class SampleIndex:
         sentences: The sentences of all samples.
         shared: Finds the positions in `sentences` that share words with a sentence.
         quantities: Each distinct quantity, with its positions in `sentences`.
-        keys: Positions in `quantities`, by the keys that equal quantities share.
+        keys: Positions in `quantities`, in order of value, by the keys that equal ones share.
         places: By sample, the positions of its sentences in `sentences`.
         topical: By sample, the position of the sentence with most words of the question.
         short: The samples of one or two sentences.
@@ -278,6 +278,14 @@ class SampleIndex:
                 for before, word, after in zip(words, words[1:], words[2:], strict=False):
                     self.neighbours.setdefault((before, after), {})[word] = None
         return self.neighbours
+
+    def nearest(self, key: Key, quantity: Quantity, most: int) -> Sequence[int]:
+        """Return the positions in `quantities` with a key: of many, those nearest in value."""
+        places = self.keys.get(key, ())
+        if len(places) <= most:
+            return places
+        middle = bisect_left(places, quantity.low, key=lambda place: self.quantities[place][0].low)
+        return places[max(middle - most // 2, 0) : middle + most // 2]
 
     def as_said(self, word: str) -> str:
         """Return a lower-cased word as the first sample that has it writes it."""
@@ -373,6 +381,8 @@ class Indexing:
             for key in keys_of(quantity):
                 keys[key].append(place)
         asked = normalized(self.question)
+        for sharing in keys.values():
+            sharing.sort(key=lambda place: found[place][0].low)
         texts = (asked, *originals)
         heads = (text[:_GUESSED_FROM].lower() for text in texts)
         language = guess_language(chain.from_iterable(map(WORD.findall, heads))) or "en"
