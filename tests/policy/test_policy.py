@@ -9,6 +9,7 @@ import pickle
 import re
 import sys
 import textwrap
+import traceback
 
 import jsonschema
 import pytest
@@ -17,7 +18,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from resay.errors import PolicyError
+from resay import Guard
+from resay.errors import ConfigurationError, PolicyError
 from resay.policy import (
     Annotate,
     Block,
@@ -423,6 +425,25 @@ def test_an_import_path_from_a_variable_stays_out_of_messages(value, secret):
     assert found.startswith("p.yaml:1: chain[0].method: ")
     for part in secret.split(":"):
         assert part in ("json", "Scorer") or part not in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "non_claims: '${KEY}:x'",
+        "when: {call: '${KEY}:x'}",
+        "observers: [{to: '${KEY}:x'}]",
+        "action: {do: regenerate, retriever: '${KEY}:x'}",
+        "non_claims: 'json:${KEY}'",
+    ],
+)
+def test_a_guard_names_a_path_from_a_variable_as_written(text, monkeypatch):
+    monkeypatch.setenv("KEY", "sk_secret_4711")
+    policy = Policy.parse(with_chain(text))
+    with pytest.raises(ConfigurationError, match=r"the value of '.*\$\{KEY\}") as caught:
+        Guard(policy)
+    report = "".join(traceback.format_exception(caught.value, chain=True))
+    assert "sk_secret" not in report
 
 
 @given(

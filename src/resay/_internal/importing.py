@@ -64,6 +64,16 @@ def require_optional(module: str, *, package: str, extra: str, purpose: str) -> 
         raise MissingDependencyError(package, extra, purpose)
 
 
+# How the paths are written that come from environment variables, whose values stay out of messages.
+_written: dict[str, str] = {}
+
+
+def name_as_written(path: str, written: str) -> None:
+    """Call an import path by what a file says, `${NAME}:x`, in messages about it."""
+    if is_import_path(path):
+        _written[path] = written
+
+
 @cache
 def import_named(path: str) -> Any:
     """Import the object that a path names; the result is cached.
@@ -75,16 +85,24 @@ def import_named(path: str) -> Any:
         ConfigurationError: The module or the name cannot be imported.
     """
     module, _, name = path.partition(":")
+    # Messages name the module and the attribute, unless they are from a variable.
+    if path in _written:
+        shown = f"the value of {_written[path]!r}"
+        shown_module = shown_name = "it"
+    else:
+        shown, shown_module, shown_name = repr(path), repr(module), repr(name)
     try:
         found = _import_module(module)
     except Exception as error:
         if _is_missing(module, error):
-            raise ConfigurationError(
-                f"cannot import {path!r}: {type(error).__name__} in {module!r}; check that it is"
+            problem = ConfigurationError(
+                f"cannot import {shown}: {type(error).__name__} in {shown_module}; check that it is"
                 " installed or on PYTHONPATH"
-            ) from error
+            )
+            # Python's own message names the module.
+            raise problem from (None if path in _written else error)
         raise ConfigurationError(
-            f"cannot import {path!r}: importing {module!r} failed with {_described(error)}"
+            f"cannot import {shown}: importing {shown_module} failed with {_described(error)}"
         ) from error
     try:
         return attrgetter(name)(found)
@@ -92,10 +110,11 @@ def import_named(path: str) -> Any:
         spec = getattr(found, "__spec__", None)
         if found is _main_module() or getattr(spec, "_initializing", False):
             raise ConfigurationError(
-                f"cannot import {path!r}: {module!r} creates a guard that needs {name!r} before"
-                " defining it; define it first, or in another module"
+                f"cannot import {shown}: {shown_module} creates a guard that needs {shown_name}"
+                " before defining it; define it first, or in another module"
             ) from error
-        raise ConfigurationError(f"cannot import {path!r}: {module!r} has no {name!r}") from error
+        problem = ConfigurationError(f"cannot import {shown}: {shown_module} has no {shown_name}")
+        raise problem from (None if path in _written else error)
 
 
 def _is_missing(module: str, error: Exception) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import yaml
 
+from resay._internal.importing import name_as_written
 from resay.errors import PolicyError
 from resay.policy.document import (
     Document,
@@ -288,6 +289,7 @@ class _Converter:
             return None
         if text != written:
             self.document.positions[path] = Position(position.key, position.value, written)
+            name_as_written(text, written)
         value = _scalar_value(text) if _is_plain(node) else text
         if isinstance(value, str):
             return self._checked_text(value, path, position.value)
