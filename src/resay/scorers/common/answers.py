@@ -329,11 +329,9 @@ class _Reading(Generic[T]):
         entries: list[tuple[int, T]] = []
         for line in text.splitlines():
             header = _HEADER.match(line)
-            if header is None:
-                continue
             several = self._on_one_line(line)
-            if several:
-                entries += several
+            entries += several
+            if header is None or several:
                 continue
             value = self._of_part(header["rest"], is_row=_ROW.match(line) is not None)
             if value is not None:
