@@ -25,7 +25,14 @@ from typing import Any, cast
 from urllib.request import getproxies
 
 from resay.adapters.relaying import Relay
-from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
+from resay.adapters.threads import (
+    ASYNC,
+    BLOCKING,
+    CallStyle,
+    TaskIterator,
+    iterate_in_place,
+    run_in_place,
+)
 from resay.adapters.upstream import Upstream
 from resay.providers.apis import Body, Event, EventReader, Request, encoded
 
@@ -187,12 +194,18 @@ def _async_stream(package: Any) -> type[Any]:
     class Events(package.AsyncByteStream):
         def __init__(self, response: Any, events: Any, change: Change) -> None:
             self._response, self._events, self._change = response, events, change
+            self._written: TaskIterator[bytes] | None = None
 
         def __aiter__(self) -> AsyncIterator[bytes]:
-            return _written(ASYNC, self._events, self._change)
+            self._written = TaskIterator(_written(ASYNC, self._events, self._change))
+            return self._written
 
         async def aclose(self) -> None:
-            await self._events.aclose()
+            if self._written is not None:
+                await self._written.aclose()
+            else:
+                # A generator that was not started closes nothing.
+                await self._events.aclose()
             await self._response.aclose()
 
     return Events

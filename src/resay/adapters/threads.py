@@ -8,9 +8,10 @@ run them in place.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
 from contextlib import aclosing, closing
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -18,6 +19,7 @@ import anyio
 import anyio.to_thread
 
 from resay._internal.event_loops import run_sync
+from resay._internal.telling import VerdictRelay
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -127,6 +129,66 @@ async def cancel_once(work: Coroutine[Any, Any, T]) -> T:
         with anyio.move_on_after(_CLOSING_S, shield=True):
             await asyncio.wait([task])
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The end of a generator that is iterated over in another task."""
+
+    error: Exception | None = None
+
+
+class TaskIterator(AsyncIterator[T]):
+    """Iterates over an async generator in a task of its own.
+
+    A reader may leave a stream without closing it. When an event loop ends, it cancels all tasks,
+    and then closes all generators at the same time, which fails for those that close others. This
+    is no generator, and may be closed more than once.
+
+    Args:
+        items: The generator. It is closed at the end.
+    """
+
+    def __init__(self, items: AsyncGenerator[T]) -> None:
+        self._items = items
+        self._queue: asyncio.Queue[T | _End] = asyncio.Queue(1)
+        self._task: asyncio.Task[None] | None = None
+        self._ended = False
+        # Verdicts are reported to the reader.
+        self._relay = VerdictRelay()
+
+    async def __anext__(self) -> T:
+        if self._ended:
+            raise StopAsyncIteration
+        if self._task is None:
+            with self._relay.capture():
+                self._task = asyncio.create_task(self._fill())
+        item = await self._queue.get()
+        await self._relay.adeliver(last=isinstance(item, _End))
+        if not isinstance(item, _End):
+            return item
+        self._ended = True
+        raise item.error or StopAsyncIteration
+
+    async def _fill(self) -> None:
+        end = _End()
+        try:
+            async with aclosing(self._items):
+                async for item in self._items:
+                    await self._queue.put(item)
+        except Exception as error:
+            end = _End(error)
+        await self._queue.put(end)
+
+    async def aclose(self) -> None:
+        """Stop iterating, and close the generator."""
+        self._ended = True
+        if self._task is None:
+            await self._items.aclose()
+            return
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        await self._relay.adeliver(last=True)
 
 
 async def read_in_threads(pieces: Iterator[T]) -> AsyncGenerator[T]:
