@@ -312,7 +312,7 @@ def test_calls_that_fail_are_left_out(data, simulated, monkeypatch):
 
     monkeypatch.setattr(litellm, "suppress_debug_info", True)
     # The first call only finds out whether anybody answers.
-    simulated.set_faults(Refused(400, after=1, first=1))
+    simulated.set_faults(Refused(403, after=1, first=1))
     result = ask_live(data, simulated, "prompt:references", "--track", "agnostic")
     (row,) = rows_of(result)
     assert (row["outputs"], row["flagged"], row["accuracy"]) == (4, 2, 1)
