@@ -278,3 +278,49 @@ def test_math_says_what_it_says_in_plain_text(text: str, plain: str) -> None:
     for quantity in found:
         assert text[quantity.start].isdigit() or text[quantity.start] in "$"
         assert 0 <= quantity.start < quantity.end <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("£12.50", "12.50 pounds"),
+        ("1/2 cup", "half a cup"),
+        ("1/2 cup", "half"),
+        ("1.6e-19 C", "1.6 × 10^-19 C"),
+        ("6.02E+23", "6.02 × 10²³"),
+        ("₹5,00,000", "500,000 rupees"),
+        ("₹12,34,567", "1,234,567 rupees"),
+        ("24 months", "two years"),
+        ("18 months", "one and a half years"),
+        ("the 1980s", "the eighties"),
+        ("the '80s", "the 1980s"),
+        ("5'10\"", "5 feet 10 inches"),
+        ("2 1/2 hours", "2.5 hours"),
+        ("3 tablespoons", "3 tbsp"),
+    ],
+)
+def test_notations_of_one_quantity_agree(one: str, other: str) -> None:
+    assert only(one).agrees(only(other))
+    assert only(other).agrees(only(one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1/2 cup", "2 cups"),
+        ("half", "2 cups"),
+        ("1.6e-19", "1.6e-18"),
+        ("24 months", "three years"),
+        ("the eighties", "the 1970s"),
+        ("£12.50", "13.50 pounds"),
+    ],
+)
+def test_other_quantities_in_such_notations_do_not(one: str, other: str) -> None:
+    assert not only(one).agrees(only(other))
+
+
+@pytest.mark.parametrize(
+    "text", ["Otto Hahn discovered it in the lab.", "She is in her eighties.", "Sei from the north"]
+)
+def test_words_of_another_language_and_ages_are_no_numbers(text: str) -> None:
+    assert quantities(text) == ()

@@ -61,8 +61,12 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+# "1.6e-19", but not an identifier such as "12e4f".
+_SCIENTIFIC = re.compile(
+    r"(?<![\w.])(?P<mantissa>\d{1,12}(?:\.\d{1,12})?)[eE](?P<exponent>[-+]?\d{1,2})(?![\w.]\w|\w)"
+)
 _OUTSIDE = re.compile(
-    rf"{_POWER}(?:(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})|(?<=\^)(?P<bare>-?\d{{1,2}}))"
+    rf"{_SCIENTIFIC.pattern}|{_POWER}(?:(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})|(?<=\^)(?P<bare>-?\d{{1,2}}))"
 )
 _SIGNS = {
     r"\approx": "≈",
@@ -90,7 +94,8 @@ def read_plainly(text: str, read: Callable[[str], Iterable[Quantity]]) -> tuple[
     Returns:
         The quantities; their offsets refer to the original text.
     """
-    if "$" not in text and "\\" not in text and "×" not in text and "10^" not in text:
+    is_plain = "$" not in text and "\\" not in text and "×" not in text and "10^" not in text
+    if is_plain and not _SCIENTIFIC.search(text):
         return tuple(read(text))
     parts = list(_parts(text))
     if len(parts) == 1:
@@ -133,6 +138,8 @@ def _replaced(
 
 def _out(match: re.Match[str]) -> str:
     found = match.groupdict()
+    if found.get("mantissa") is not None:
+        return f"{Decimal(match['mantissa']).scaleb(int(match['exponent'])):f}"
     exponent = found.get("braced") or found.get("raised") or found.get("bare")
     if exponent is not None:
         power = int(exponent.translate(_SUPERSCRIPTS))

@@ -105,9 +105,21 @@ class Quantity:
     def _unnamed(self, other: Quantity) -> bool:
         """Whether one of both leaves its unit open."""
         units = {self.unit, other.unit}
+        if self._is_part or other._is_part or self._is_pound_and_pound(other):
+            return True
         # "400 mg" may omit "per day", but a distance is not a speed.
         a_rate = any(f"{unit}/s" in units for unit in units - {"m"})
         return "" in units or units == {"deg", "K"} or a_rate
+
+    @property
+    def _is_part(self) -> bool:
+        """Whether it is a part such as a half, of whatever."""
+        return self.unit == "share" and self.scale == 1.0
+
+    def _is_pound_and_pound(self, other: Quantity) -> bool:
+        """Whether one is in pounds sterling, and the other in pounds that may be money too."""
+        money, weight = (self, other) if self.unit == "GBP" else (other, self)
+        return money.unit == "GBP" and weight.unit == "kg" and _near(weight.scale, _POUND)
 
     def _century(self) -> float:
         return self.low if self.unit == "century" else self.low // 100 + 1
@@ -155,6 +167,7 @@ class Quantity:
         return _MEANING(self)
 
 
+_POUND = 0.45359237
 _MEANING = attrgetter(
     "kind", "unit", "low", "high", "step", "about", "year", "month", "day", "swapped"
 )

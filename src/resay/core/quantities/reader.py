@@ -28,6 +28,7 @@ from resay.core.quantities.words import (
     CUBES,
     CURRENCIES,
     DATE_MARKS,
+    DECADES,
     DEGREES,
     DENOMINATORS,
     DOZENS,
@@ -36,6 +37,7 @@ from resay.core.quantities.words import (
     HALVES,
     HUNDREDS,
     JOINS,
+    LANGUAGES_OF,
     LETTERS,
     MARKS,
     MONTHS,
@@ -47,6 +49,7 @@ from resay.core.quantities.words import (
     PARTS,
     PER,
     PER_CENT,
+    POSSESSIVES,
     RANGE_SIGNS,
     ROMAN_NUMBERS,
     ROMANS,
@@ -117,8 +120,8 @@ class Reader:
         if date is not None:
             self._found.append(date)
             return i + 1
-        if first.text in MONTHS:
-            return self._month_first(i)
+        if first.text in MONTHS or first.text in DECADES:
+            return self._named_decade(i) if first.text in DECADES else self._month_first(i)
         currency = self._currency_before(i)
         clock = self._clock(i)
         if clock is not None:
@@ -270,7 +273,7 @@ class Reader:
         if (
             last is not None
             and last.unit == number.unit
-            and number.unit in ("m", "s", "kg")
+            and number.unit in ("m", "s", "kg", "year")
             and last.scale > number.scale
             and number.start - last.end <= 5
             and self._text[last.end : number.start].strip()
@@ -399,6 +402,8 @@ class Reader:
 
     def _words(self, i: int) -> tuple[Quantity, int] | None:
         """Parse number words: "forty-two thousand", "zweihundert", "quatre-vingt-dix"."""
+        if self._is_foreign_name(i):
+            return None
         total = Total()
         j = last = i
         while j < self._count and total.words < _MAX_WORDS and self._goes_on(i, j, last):
@@ -471,6 +476,13 @@ class Reader:
 
     def _is_in_its_language(self, word: str) -> bool:
         return word not in ONLY_IN or self._in() in ONLY_IN[word]
+
+    def _is_foreign_name(self, i: int) -> bool:
+        """Whether a word is a number in another language only: "Otto" is a name in English."""
+        word, at = self._texts[i], self._tokens[i].start
+        if word not in LANGUAGES_OF or not self._text[at].isupper():
+            return False
+        return self._in() not in {None, *LANGUAGES_OF[word]}
 
     def _part(self, i: int, j: int, count: float) -> tuple[Quantity, int]:
         """Parse a half, or two thirds."""
@@ -816,11 +828,22 @@ class Reader:
         if self._text_at(k) != "s" or self._tokens[k].start - number.end != k - j:
             return None
         found = replace(number, unit="decade", end=self._tokens[k].end)
+        if number.plain < 100 and number.plain % 10 == 0:
+            year = number.plain + 1900
+            found = replace(found, low=year, high=year, plain=year)
         if number.plain % 100 == 0 and number.plain >= 1000:
             value = number.plain // 100 + 1
             found = replace(found, unit="century", low=value, high=value, step=1.0)
         self._found.append(found)
         return k + 1
+
+    def _named_decade(self, i: int) -> int:
+        """Parse "the eighties"."""
+        if self._text_at(i - 1) not in POSSESSIVES:
+            token, year = self._tokens[i], float(DECADES[self._texts[i]])
+            found = Quantity(token.start, token.end, unit="decade", low=year, high=year, plain=year)
+            self._found.append(found)
+        return i + 1
 
     def _roman(self, i: int) -> tuple[Quantity, int] | None:
         """Parse a Roman numeral if it is unambiguous."""

@@ -87,6 +87,18 @@ SMALL: Final = {
     "dreimal": 3,
     "driemaal": 3,
 }
+LANGUAGES_OF: Final[Mapping[str, frozenset[str]]] = {
+    word: frozenset(
+        language
+        for language, lists in BASIC.items()
+        if any(word in group.split("/") for words in lists for group in words.split())
+    )
+    for lists in BASIC.values()
+    for words in lists
+    for group in words.split()
+    for word in group.split("/")
+}
+"""The languages in which a number below a hundred is this word."""
 HUNDREDS: Final = {
     **_numbered(
         "hundred/hundert/cent/cents/cien/ciento/cento/cem/honderd"
@@ -250,6 +262,18 @@ MONTHS: Final = {
         1,
     )
 }
+DECADES: Final = {
+    "twenties": 1920,
+    "thirties": 1930,
+    "forties": 1940,
+    "fifties": 1950,
+    "sixties": 1960,
+    "seventies": 1970,
+    "eighties": 1980,
+    "nineties": 1990,
+}
+# "In his eighties" is an age.
+POSSESSIVES: Final = word_set("his her their my your our its mid early late")
 CENTURIES: Final = word_set(
     "century centuries jahrhundert jahrhunderts jahrhunderte siècle siècles siglo siglos secolo"
     " secoli século séculos eeuw eeuwen"
@@ -298,6 +322,9 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
         ("m2", 4046.8564224, "acre acres"),
         ("m3", 1.0, "m³ kubikmeter"),
         ("m3", 1e-3, "l liter liters litre litres litern litro litros litri"),
+        ("m3", 2.365882365e-4, "cup cups"),
+        ("m3", 1.478676478125e-5, "tbsp tablespoon tablespoons"),
+        ("m3", 4.92892159375e-6, "tsp teaspoon teaspoons"),
         ("m3", 1e-5, "cl"),
         ("m3", 1e-6, "ml milliliter milliliters millilitre millilitres"),
         ("kg", 1e-6, "mg milligram milligrams milligramm milligrammes"),
@@ -330,8 +357,8 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
             "week weeks woche wochen semaine semaines semana semanas settimana settimane weken",
         ),
         (
-            "month",
-            1.0,
+            "year",
+            1 / 12,
             "month months monat monate monaten mois mes meses mese mesi mês maand maanden",
         ),
         (
@@ -513,6 +540,7 @@ STARTS: Final = (
     | frozenset(PARTS)
     | frozenset(DOZENS)
     | frozenset(ORDINALS)
+    | frozenset(DECADES)
     | frozenset(MONTHS)
     | CURRENCIES
 )
@@ -641,6 +669,12 @@ class Total:
         )
 
 
+def _is_in_lakhs(groups: Sequence[str]) -> bool:
+    """Whether digits are grouped as in India: 5,00,000."""
+    sizes = [len(group) for group in groups]
+    return sizes[0] <= 2 and sizes[-1] == 3 and all(size == 2 for size in sizes[1:-1])
+
+
 def read_digits(text: str, groups_with: Callable[[str], bool]) -> tuple[float | None, float, int]:
     """Parse digits with separators.
 
@@ -659,7 +693,7 @@ def read_digits(text: str, groups_with: Callable[[str], bool]) -> tuple[float | 
         if len(set(marks)) == 2 and marks.count(marks[-1]) == 1:
             whole, fraction = "".join(groups[:-1]), groups[-1]
         elif len(marks) > 1:
-            if not thousands:
+            if not (thousands or _is_in_lakhs(groups)):
                 return None, 1, 1
             whole = "".join(groups)
         elif thousands and groups[0] != "0" and (groups[1] == "000" or groups_with(marks[0])):
