@@ -590,3 +590,24 @@ REASONS = [
 async def test_reasons_are_true(sentence: str, samples: list[str], reason: str) -> None:
     scores = await score([sentence], samples)
     assert scores.why == (reason,)
+
+
+LINK = "See https://example.org/docs/a-b for it."
+
+
+@pytest.mark.parametrize(
+    ("answer", "samples", "flagged"),
+    [
+        (LINK, [LINK, "It is at https://www.Example.org/docs/a-b/.", LINK], False),
+        (LINK, [LINK.replace("a-b", "a-b/c"), LINK.replace("a-b", "a-bc")], True),
+        (LINK, [LINK.replace("docs", "info"), LINK.replace("org", "com")], True),
+        (LINK, ["Look into the manual.", "See the manual for it."], True),
+        ("Write to info@moor.org.", ["Write to info@moor.org!", "It is info@moor.org."], False),
+        ("Write to info@moor.org.", ["Write to info@moor.organic.", "To my-info@moor.org."], True),
+    ],
+)
+async def test_links_and_addresses_are_compared_as_a_whole(
+    answer: str, samples: list[str], flagged: bool
+) -> None:
+    others = [*samples, f"{samples[-1]} "]
+    assert check(answer, others, "Where do I find help?").flagged is flagged

@@ -78,6 +78,7 @@ from resay.scorers.common.sample_index import (
     SampleIndex,
     keys_of,
     letters_of,
+    links_of,
     long_numbers,
     plain_stems,
     quantities_by_clause,
@@ -364,6 +365,8 @@ class _Claim:
         self._with_answers = with_answers
         self._written = text
         self._original = NormalizedText.of(text)
+        # `references` compares links with the documents, and with their addresses.
+        self._links = links_of(self._original.text) if with_answers else ()
         self._text = without_noise(self._original.text)
         self._index = index
         question = index.question
@@ -437,6 +440,7 @@ class _Claim:
         scale = min(1.0, _WORDS_AT_MOST / sum(sizes.values())) if sizes else 1.0
         scale *= self._telling
         found += [_item(w, sizes[s] * scale, self._holding(s)) for s, w in self._words.items()]
+        found += [self._link(link) for link in self._links]
         found += [_item(letter, _NAME_WEIGHT, self._lettered(letter)) for letter in self._letters]
         polarity, contradiction = self._polarity(), self._contradiction()
         found += [item for item in (polarity, contradiction) if item]
@@ -495,6 +499,11 @@ class _Claim:
                     return True
         return False
 
+    def _link(self, link: str) -> _Item:
+        """Return a link as an item: another address, or a part of one, does not support it."""
+        support = [float(link in links) for links in self._index.links]
+        return _item(link, _QUANTITY_WEIGHT, support, decides=True)
+
     def _lettered(self, letter: str) -> list[float]:
         """Return each sample's support for a letter that stands for itself."""
         return [float(letter in letters) for letters in self._index.letters]
@@ -540,7 +549,10 @@ class _Claim:
         return [float(code.lower() in text) for text in self._index.texts]
 
     def _numbering(self, number: str) -> list[float]:
-        """Return each sample's support for a long number, however it is grouped."""
+        """Return each sample's support for a long number, however it is grouped, or an address."""
+        if "@" in number:
+            address = re.compile(rf"(?<![\w.+-]){re.escape(number.lower())}(?![\w-]|\.\w)")
+            return [float(address.search(text) is not None) for text in self._index.texts]
         plain = ungrouped(number)
         # A sample may omit a country prefix, or the 0 before an area code.
         forms = {plain, plain.lstrip("0")}

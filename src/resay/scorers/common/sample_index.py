@@ -80,6 +80,7 @@ _LONG = re.compile(
     r"|(?=\w{0,30}\d)(?=\w{0,30}[A-Z])[A-Z0-9]{8,30}"
     r"|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{2,30}){1,4})(?!\w)"
 )
+_LINK = re.compile(r"https?://(?:www\.)?(?P<address>[^\s<>()\[\]\"]{3,400})", re.IGNORECASE)
 # Not an article or pronoun at the beginning, an initial, a part of a name, a word or a number.
 _LETTER = re.compile(
     r"(?<![\w.&'/-])(?:[B-HJ-Z](?![\w&'/]|-\w|\.\s?[A-Z]|\s[A-Z])|[AI](?=\W{0,3}\Z|[),;:]|\.(?:\s|\Z)))"
@@ -214,6 +215,7 @@ class SampleIndex:
         count: Number of samples.
         words: By sample, the stems of its words.
         written: By sample, its words in lower case.
+        links: By sample, its links; see `links_of`.
         letters: By sample, the letters that stand for themselves in it: an option, a vitamin.
         sentences: The sentences of all samples.
         shared: Finds the positions in `sentences` that share words with a sentence.
@@ -240,6 +242,7 @@ class SampleIndex:
     words: tuple[set[str], ...]
     written: tuple[set[str], ...]
     letters: tuple[frozenset[str], ...]
+    links: tuple[frozenset[str], ...]
     sentences: tuple[IndexedSentence, ...]
     shared: InvertedIndex
     quantities: tuple[tuple[Quantity, tuple[int, ...]], ...]
@@ -402,6 +405,7 @@ class Indexing:
             tuple(words),
             tuple(written),
             tuple(map(letters_of, originals)),
+            tuple(frozenset(links_of(text)) for text in originals),
             tuple(sentences),
             InvertedIndex(sets, lambda count: 1.0),
             found,
@@ -502,6 +506,19 @@ def _sentences_of(
         )
 
 
+def links_of(text: str) -> tuple[str, ...]:
+    """Return the links of a text, each once, without what does not change where they lead.
+
+    That is the protocol, "www.", the case of the host, a closing slash, and a fragment.
+    """
+    links: dict[str, None] = {}
+    for match in _LINK.finditer(text):
+        address = match["address"].partition("#")[0].rstrip(".,;:!?*_`'/")
+        host, slash, path = address.partition("/")
+        links[f"{host.lower()}{slash}{path}"] = None
+    return tuple(links)
+
+
 def letters_of(text: str) -> frozenset[str]:
     """Return the single capital letters of a text that stand for themselves.
 
@@ -521,7 +538,8 @@ def long_numbers(text: str, found: Sequence[Quantity]) -> Iterator[tuple[int, in
         short = sum(map(len, groups)) < LONG_DIGITS or max(map(len, groups)) < 2
         if short and "@" not in match[0]:
             continue
-        years = all(q.year is not None for q in inside) and len(inside) == len(groups)
+        years = bool(groups) and len(inside) == len(groups)
+        years = years and all(q.year is not None for q in inside)
         measures = any(q.unit not in ("", "ordinal") or q.kind == "date" for q in inside)
         whole = any(q.start <= match.start() and match.end() <= q.end for q in inside)
         if not (years or measures or (whole and (len(groups) > 1 or len(groups[0]) < 9))):
