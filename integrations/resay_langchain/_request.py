@@ -178,7 +178,11 @@ class Request:
     def _main(self) -> Provider:
         # The model's own callbacks receive the guarded call instead: they might show unchecked text
         # to the user.
-        model = self.model.model_copy(update={"callbacks": None})
+        changes: dict[str, Any] = {"callbacks": None}
+        if self.guard.policy.can_withhold:
+            # LangChain's cache would keep a draft that is withheld.
+            changes["cache"] = False
+        model = self.model.model_copy(update=changes)
         return ModelProvider(
             runnable=model,
             value=list(self.messages),

@@ -89,7 +89,8 @@ class GuardedChatModel(BaseChatModel):
     model: BaseChatModel
     policy: Policy
 
-    # The model inside caches its own answers. Checked answers are not cached.
+    # The model inside caches its own answers, unless the policy can withhold them. Checked answers
+    # are not cached.
     cache: Any = False
 
     _guard: Guard = PrivateAttr()

@@ -7,6 +7,7 @@ from itertools import count, cycle
 from typing import Any
 
 import pytest
+from langchain_core.caches import InMemoryCache
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel, FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
@@ -310,3 +311,12 @@ def test_a_text_in_a_block_of_an_unknown_kind_ends_by_on_error(stream: bool) -> 
     assert passed is not None
     assert passed.inconclusive
     assert "Zorblatt" not in str(asked({"action": {"do": "block"}, "on_error": "block"}).content)
+
+
+@pytest.mark.parametrize(("policy", "is_kept"), [(JUDGED, True), (REPLACE, False)])
+async def test_langchains_cache_keeps_no_draft_that_may_be_withheld(make_model, policy, is_kept):
+    cache = InMemoryCache()
+    guarded = GuardedChatModel(make_model(cache=cache), policy)
+    message = await guarded.ainvoke(MADE_UP)
+    assert verdict_of(message)["flagged"]
+    assert any("Zorblatt" in str(answers) for answers in cache._cache.values()) is is_kept
