@@ -611,3 +611,16 @@ async def test_links_and_addresses_are_compared_as_a_whole(
 ) -> None:
     others = [*samples, f"{samples[-1]} "]
     assert check(answer, others, "Where do I find help?").flagged is flagged
+
+
+async def test_a_document_about_something_else_acquits_nothing() -> None:
+    claim = "The tenant may sell the flat."
+    denies = "The tenant may not sell the flat."
+    bakery = "The bakery opens at seven and sells rye bread."
+    alone = (await score([claim], [denies], evidence="references")).sentences[0]
+    beside = (await score([claim], [denies, bakery], evidence="references")).sentences[0]
+    says = (await score([claim], [denies, claim], evidence="references")).sentences[0]
+    assert alone is not None
+    assert beside is not None
+    assert says is not None
+    assert min(alone, beside) > 0.5 > says

@@ -774,6 +774,9 @@ class _Claim:
         # A silent sample follows the others, with one more that agrees.
         agree, oppose = verdicts.count(False), verdicts.count(True)
         rest = (agree + 1) / (agree + oppose + 1)
+        if not self._with_answers and not agree:
+            # A document about something else does not speak for it.
+            rest = 0.0
         support = [rest if v is None else float(not v) for v in verdicts]
         why = f"{oppose} of {index.count} texts compared say otherwise"
         if against is not None:
