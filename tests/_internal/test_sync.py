@@ -11,7 +11,7 @@ import threading
 import anyio.lowlevel
 import pytest
 
-from resay._internal.event_loops import run_sync
+from resay._internal.event_loops import EnteredInBackground, run_sync
 
 CURRENT = contextvars.ContextVar("CURRENT", default="nobody")
 
@@ -142,3 +142,19 @@ def test_it_works_after_a_fork() -> None:
     child.start()
     assert queue.get(timeout=10) == 42
     child.join()
+
+
+def test_what_was_entered_and_dropped_is_exited() -> None:
+    left = threading.Event()
+
+    class Manager:
+        async def __aenter__(self) -> int:
+            return 1
+
+        async def __aexit__(self, *reason: object) -> None:
+            left.set()
+
+    entered = EnteredInBackground(Manager())
+    assert entered.__enter__() == 1
+    entered.leave_soon()
+    assert left.wait(20)

@@ -19,6 +19,7 @@ from contextlib import (
 )
 from contextvars import ContextVar
 from functools import wraps
+from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import anyio
@@ -30,6 +31,7 @@ from resay._internal.telling import VerdictRelay
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
 class PerLoop(Generic[T]):
@@ -376,23 +378,67 @@ def relay_stream(pieces: Iterator[T]) -> Generator[T, None, None]:
             pieces.close()
 
 
-def enter_sync(manager: AbstractAsyncContextManager[T]) -> AbstractContextManager[T]:
-    """Wrap an async context manager in a sync one that runs it on the background loop.
+class EnteredInBackground(AbstractContextManager[T]):
+    """An async context manager for `with`, entered and exited by one task of the background loop.
 
     Args:
-        manager: The async context manager. It is entered and exited in the same task, which sees
-            the caller's context variables.
-
-    Returns:
-        A context manager for `with`.
+        manager: The async context manager. Its task sees the context variables of the thread that
+            creates this.
     """
-    context = contextvars.copy_context()
 
-    @asynccontextmanager
-    async def inside() -> AsyncGenerator[T]:
-        for variable, value in context.items():
+    def __init__(self, manager: AbstractAsyncContextManager[T]) -> None:
+        self._manager = manager
+        self._context = contextvars.copy_context()
+        self._entered: Future[T] = Future()
+        self._leave = asyncio.Event()
+        self._reason: _ExcInfo = (None, None, None)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._left: Future[bool | None] | None = None
+
+    def __enter__(self) -> T:
+        portal = _loop.portal()
+        self._loop = _loop.running
+        self._left = portal.start_task_soon(self._hold)
+        try:
+            return self._entered.result()
+        except BaseException:
+            self._left.cancel()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        assert self._left is not None  # noqa: S101 - it was entered
+        if kind is not None and error is not None:
+            self._reason = kind, error, traceback
+        self.leave_soon()
+        return self._left.result()
+
+    def leave_soon(self) -> None:
+        """Exit without waiting for it, as a finalizer must, which may run in any thread."""
+        # The loop ends with the process.
+        if self._loop is not None:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._leave.set)
+
+    async def _hold(self) -> bool | None:
+        for variable, value in self._context.items():
             variable.set(value)
-        async with manager as value:
-            yield value
-
-    return _loop.portal().wrap_async_context_manager(inside())
+        try:
+            value = await self._manager.__aenter__()
+        except BaseException as error:
+            self._entered.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+            # `with` raises it.
+            return None
+        self._entered.set_result(value)
+        try:
+            await self._leave.wait()
+        except BaseException as error:
+            await self._manager.__aexit__(type(error), error, error.__traceback__)
+            raise
+        return await self._manager.__aexit__(*self._reason)

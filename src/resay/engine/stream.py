@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ import anyio.lowlevel
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from resay._internal.event_loops import compute, enter_sync, run_sync
+from resay._internal.event_loops import EnteredInBackground, compute, run_sync
 from resay._internal.telling import VerdictRelay
 from resay.core.claims import Claim, is_single_sentence
 from resay.core.code import code_in
@@ -721,7 +721,7 @@ class SyncAnswerStream:
 
     def __init__(self, stream: AnswerStream) -> None:
         self._stream = stream
-        self._entered: AbstractContextManager[AnswerStream] | None = None
+        self._entered: EnteredInBackground[AnswerStream] | None = None
 
     @property
     def answer(self) -> Answer:
@@ -729,8 +729,10 @@ class SyncAnswerStream:
         return self._stream.answer
 
     def __enter__(self) -> SyncAnswerStream:
-        self._entered = enter_sync(self._stream)
+        self._entered = EnteredInBackground(self._stream)
         self._entered.__enter__()
+        # Dropped without being exited, it would go on in the background for ever.
+        weakref.finalize(self, self._entered.leave_soon).atexit = False
         return self
 
     def __iter__(self) -> Iterator[Part]:
