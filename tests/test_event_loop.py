@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-# What is longer is read in a thread, or in part.
-MOST_CHARS = 20_000
-SIZE = 3 * MOST_CHARS
+# What is longer is read in a thread, or in part. Resay's own lists of words are shorter.
+MOST_CHARS = 30_000
+SIZE = 2 * MOST_CHARS
 UNITS = {
     "prose": "The bridge over the harbour opened in 1932 and has many rivets. ",
     "orders": "write give list ",

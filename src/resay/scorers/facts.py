@@ -298,6 +298,8 @@ def _uncited(passage: Passage) -> list[str | None]:
 def _reading_cost(passage: Passage, index: SampleIndex) -> float:
     """Return what comparing a passage costs, in characters for `compute`."""
     chars = sum(len(sentence.text) for sentence in passage.sentences)
+    # Citation marks are looked for in all of the text.
+    chars = max(chars, len(passage.text))
     # A sentence of a sample is read when it is first compared, however long it is.
     longest = max((len(sentence.text) for sentence in index.sentences), default=0)
     return _READING * (chars * (1 + index.count / 5) + longest)
