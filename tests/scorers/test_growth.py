@@ -1,14 +1,23 @@
-"""Work grows in proportion to the text: counted in calls, not in seconds."""
+"""Work grows in proportion to the text: counted in instructions, not in seconds."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import anyio
 import pytest
 
-from resay import Guard
+from resay import Passage
+from resay.core.references import Reference
+from resay.scorers import evidence, facts, references
+from resay.scorers.common.sample_index import Indexing
+from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.facts import Facts
+from resay.scorers.references import References
 
 BETWEEN = {"one name": " ", "many names": ", ", "sentences": ". ", "numbers": " {} "}
 
@@ -19,29 +28,82 @@ def text_of(form: str, count: int) -> str:
     return "".join(word + BETWEEN[form].format(30_000 + n) for n, word in enumerate(words))
 
 
-def calls_of(text: str, policy: dict[str, Any], **evidence: Any) -> int:
+def steps_of(method: Facts | References, text: str, evidence: Evidence) -> int:
+    """Count the instructions that a method executes to compare a text, loops included."""
     count = 0
 
-    def profile(frame: FrameType, event: str, argument: object) -> None:
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
         nonlocal count
-        count += 1
+        frame.f_trace_lines = False
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
 
-    guard = Guard(policy)
-    guard.check("A first check.", **evidence)
-    sys.setprofile(profile)
-    try:
-        guard.check(text, **evidence)
-    finally:
-        sys.setprofile(None)
+    async def score() -> None:
+        sys.settrace(trace)
+        try:
+            await method.score(Passage.of(text), evidence)
+        finally:
+            sys.settrace(None)
+
+    anyio.run(score)
     return count
+
+
+@pytest.fixture(autouse=True)
+def on_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have everything computed where it is counted, and not on worker threads."""
+
+    async def compute(work: Callable[[], Any], *, chars: float) -> Any:
+        return work()
+
+    for module in (facts, references, evidence):
+        monkeypatch.setattr(module, "compute", compute)
+    # So many numbers are compared with each other; with fewer, a short text has more.
+    monkeypatch.setattr(facts, "_MOST_PLACES", 16)
 
 
 @pytest.mark.parametrize("form", BETWEEN)
 @pytest.mark.all_turns
 def test_by_words_a_longer_text_takes_proportionally_more(form: str) -> None:
-    counts = []
-    for size in (300, 1_200):
+    counts: list[int] = []
+    for size in (100, 400):
         text = text_of(form, size)
-        policy: dict[str, Any] = {"chain": [{"method": "references", "by": "words"}]}
-        counts.append(calls_of(text, policy, references=[text, text_of(form, size + 1)]))
-    assert counts[1] < 6 * counts[0]
+        documents = [text, text_of(form, size + 1)]
+        sources = tuple(Reference(text, f"references[{i}]") for i, text in enumerate(documents))
+        given = Evidence(Samples(()), references=Samples(documents), sources=sources)
+        method = References(References.Config(by="words"))
+        counts.append(steps_of(method, text, given))
+    assert 2 * counts[0] < counts[1] < 5 * counts[0]
+
+
+@pytest.mark.parametrize("form", BETWEEN)
+@pytest.mark.all_turns
+def test_by_samples_a_longer_text_takes_proportionally_more(form: str) -> None:
+    counts: list[int] = []
+    for size in (150, 600):
+        text = text_of(form, size)
+        given = Evidence(Samples([text, text_of(form, size + 1)]))
+        counts.append(steps_of(Facts(), text, given))
+    assert 2 * counts[0] < counts[1] < 5 * counts[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("it cost $99 in all.", "$99"),
+        ("it cost $99.5 in all.", "$99"),
+        ("it cost a$99.", "$99"),
+        ("a 1932 and b1932 and 1932b", "1932"),
+        ("b1932", "1932"),
+        ("19 march 1932", "19 march 1932"),
+        ("119 march 1932", "19 march 1932"),
+        ("19 march 19321", "19 march 1932"),
+        ("straße 7", "straße"),
+        ("", "1932"),
+    ],
+)
+def test_a_text_is_found_word_for_word(text: str, written: str) -> None:
+    index = Indexing("", "")([Sample(0, text)])
+    literal = re.compile(rf"(?<!\w){re.escape(written)}(?!\w)")
+    assert index.has_literally(0, written) == (literal.search(text) is not None)

@@ -644,9 +644,8 @@ class _Claim:
         """Return the value samples give most often instead of a quantity, and how many do."""
         said_by: defaultdict[Key, set[int]] = defaultdict(set)
         written: dict[Key, str] = {}
-        alone = (k for k, sentence in enumerate(self._index.sentences) if sentence.alone)
         likely = (place for place, shared in self._beside.items() if shared >= len(self._own) / 4)
-        for place in {*likely, *islice(alone, _MOST_PLACES)}:
+        for place in {*likely, *self._index.alone[:_MOST_PLACES]}:
             sentence = self._index.sentences[place]
             for other in sentence.quantities:
                 # "Two" is not said in place of a year.
@@ -663,8 +662,7 @@ class _Claim:
         """Return in how many samples an item is."""
         index = self._index
         written = normalized(item.text).lower()
-        literal = re.compile(rf"(?<!\w){re.escape(written)}(?!\w)")
-        in_text = [literal.search(text) is not None for text in index.texts]
+        in_text = [index.has_literally(sample, written) for sample in range(index.count)]
         count = sum(item.said)
         of_all = f"{count} of {index.count} texts compared"
         if any(there and not said for there, said in zip(in_text, item.said, strict=True)):
@@ -801,7 +799,7 @@ class _Claim:
             for place, shared in self._near(self._all).items()
             if shared >= 2 and shared >= min(len(self._all), len(index.sentences[place].words)) / 4
         }
-        places.update(k for k, sentence in enumerate(index.sentences) if sentence.alone)
+        places.update(index.alone)
         for place in sorted(places):
             question = index.question.wording if index.sentences[place].alone else None
             found = self._wording.contradicts(index.wording(place), question)

@@ -86,6 +86,9 @@ _LETTER = re.compile(
     r"(?<![\w.&'/-])(?:[B-HJ-Z](?![\w&'/]|-\w|\.\s?[A-Z]|\s[A-Z])|[AI](?=\W{0,3}\Z|[),;:]|\.(?:\s|\Z)))"
 )
 _BETWEEN_GROUPS = re.compile(r"(?<=\d)[ ./()-]{1,3}(?=[A-Za-z\d])|[+()]")
+_WORD_RUN = re.compile(r"\w+")
+# Where a text is looked for in a sample.
+_MOST_POSITIONS = 256
 LONG_DIGITS = 7
 """Minimum number of digits in a long number."""
 
@@ -224,6 +227,7 @@ class SampleIndex:
         places: By sample, the positions of its sentences in `sentences`.
         topical: By sample, the position of the sentence with most words of the question.
         short: The samples of one or two sentences.
+        alone: The positions of their sentences in `sentences`.
         stances: By sample, the "yes" or "no" that it begins with, if any.
         texts: By sample, its text in lower case.
         disagreement: How little of each sample the others repeat, from 0 to 1: of its quantities,
@@ -236,6 +240,9 @@ class SampleIndex:
         neighbours: The cache of `between`.
         joined: The cache of `ungrouped`.
         bindings: The cache of `bound`, by sample.
+        spellings: The cache of `as_said`.
+        holders: The cache of `count_of`.
+        positions: The cache of `has_literally`, by sample: where each word begins.
     """
 
     count: int
@@ -250,6 +257,7 @@ class SampleIndex:
     places: tuple[range, ...]
     topical: tuple[int | None, ...]
     short: frozenset[int]
+    alone: tuple[int, ...]
     stances: tuple[str | None, ...]
     texts: tuple[str, ...]
     disagreement: float
@@ -264,6 +272,13 @@ class SampleIndex:
     joined: list[str] = field(default_factory=list[str])
     bindings: dict[int, list[ClauseQuantities]] = field(
         default_factory=dict[int, list[ClauseQuantities]]
+    )
+    spellings: dict[str, str] = field(default_factory=dict[str, str])
+    holders: dict[tuple[object, ...], frozenset[int]] = field(
+        default_factory=dict[tuple[object, ...], frozenset[int]]
+    )
+    positions: dict[int, Mapping[str, list[int]]] = field(
+        default_factory=dict[int, Mapping[str, list[int]]]
     )
 
     def wording(self, place: int) -> Wording:
@@ -292,21 +307,48 @@ class SampleIndex:
 
     def as_said(self, word: str) -> str:
         """Return a lower-cased word as the first sample that has it writes it."""
-        for sentence in self.sentences:
-            for match in words_of(sentence.text).finditer(sentence.text):
-                if match[0].lower() == word:
-                    return match[0]
-        return word
+        if not self.spellings:
+            for sentence in self.sentences:
+                for match in words_of(sentence.text).finditer(sentence.text):
+                    self.spellings.setdefault(match[0].lower(), match[0])
+        return self.spellings.get(word, word)
 
     def count_of(self, meaning: tuple[object, ...]) -> int:
         """Return how many samples have a quantity with this meaning."""
-        samples = {
-            self.sentences[place].sample
-            for quantity, places in self.quantities
-            if quantity.meaning == meaning
-            for place in places
-        }
-        return len(samples)
+        if not self.holders:
+            for quantity, places in self.quantities:
+                samples = frozenset(self.sentences[place].sample for place in places)
+                self.holders[quantity.meaning] = samples
+        return len(self.holders.get(meaning, ()))
+
+    def has_literally(self, sample: int, text: str) -> bool:
+        """Return whether a sample has a lower-cased text word for word.
+
+        Args:
+            sample: The sample.
+            text: The text. It is looked for where its rarest word is, in at most 256 places.
+        """
+        words = list(_WORD_RUN.finditer(text))
+        if not words:
+            return False
+        written = self.texts[sample]
+        if sample not in self.positions:
+            positions = self.positions[sample] = defaultdict[str, list[int]](list)
+            for match in _WORD_RUN.finditer(written):
+                positions[match[0]].append(match.start())
+        positions = self.positions[sample]
+        rarest = min(words, key=lambda match: len(positions.get(match[0], ())))
+        for position in positions.get(rarest[0], ())[:_MOST_POSITIONS]:
+            start = position - rarest.start()
+            if start < 0 or not written.startswith(text, start):
+                continue
+            around = (
+                written[max(start - 1, 0) : start],
+                written[start + len(text) : start + len(text) + 1],
+            )
+            if not any(map(_WORD_RUN.match, around)):
+                return True
+        return False
 
     def mixes(self, sample: int, parts: Sequence[frozenset[str]]) -> bool:
         """Whether a short sample has the words of a sentence's parts swapped."""
@@ -413,6 +455,7 @@ class Indexing:
             tuple(spans),
             tuple(topical),
             frozenset(sentence.sample for sentence in sentences if sentence.alone),
+            tuple(place for place, sentence in enumerate(sentences) if sentence.alone),
             tuple(stances),
             tuple(text.lower() for text in originals),
             _disagreement([{sentences[i].sample for i in where} for _, where in found], words),
