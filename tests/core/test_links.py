@@ -46,6 +46,17 @@ def test_another_page_has_another_form(link: str) -> None:
 
 def test_links_are_found_with_and_without_a_scheme() -> None:
     text = f"See {PAGE}, (http://a.org/b) or www.c.net/d; also e.io/f and mail@g.com."
-    assert list(links_in(text)) == [PAGE, "http://a.org/b", "www.c.net/d"]
+    assert list(links_in(text)) == [PAGE, "http://a.org/b", "www.c.net/d", "e.io/f"]
     assert addresses_in(text) >= {"a.org/b", "c.net/d", "e.io/f", normal_link(PAGE)}
     assert "g.com" not in addresses_in(text)
+
+
+def test_what_only_tracks_a_visitor_makes_no_other_page() -> None:
+    assert normal_link(f"{PAGE}&utm_source=chat&gclid=7") == normal_link(PAGE)
+
+
+@pytest.mark.parametrize(
+    "text", ["Use Node.js and report.pdf.", "either and/or both", "a 1.5/2 score", "at 5.km/h"]
+)
+def test_a_dot_or_a_slash_alone_makes_no_link(text: str) -> None:
+    assert list(links_in(text)) == []

@@ -624,3 +624,61 @@ async def test_a_document_about_something_else_acquits_nothing() -> None:
     assert beside is not None
     assert says is not None
     assert min(alone, beside) > 0.5 > says
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://www.harbour.example/forms/permit.pdf",
+        "http://harbour.example/forms/permit.pdf",
+        "harbour.example/forms/permit.pdf",
+        "www.harbour.example/forms/permit.pdf",
+        "HTTPS://WWW.HARBOUR.EXAMPLE/forms/permit.pdf",
+        "https://harbour.example:443/forms/permit.pdf",
+        "https://harbour.example./forms/permit.pdf",
+        "https://harbour.example/forms/%70ermit.pdf",
+        "https://harbour.example/forms/permit.pdf?utm_source=chat",
+        "[the form](https://harbour.example/forms/permit.pdf)",
+        "`harbour.example/forms/permit.pdf`",
+    ],
+)
+def test_a_link_that_is_written_otherwise_is_the_same(link: str) -> None:
+    samples = ["The form is at https://www.harbour.example/forms/permit.pdf."] * 3
+    samples += ["You find the form at [this page](https://harbour.example/forms/permit.pdf)."]
+    assert check(f"The form is at {link}.", samples, "Where is it?").decision == "consistent"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://www.harbour.example/forms/",
+        "harbour.example/forms/permits.pdf",
+        "www.harbor.example/forms/permit.pdf",
+        "[the form](https://harbour.example/form/permit.pdf)",
+        "https://harbour.example/forms/permit.pdf?lang=en",
+    ],
+)
+def test_another_link_is_flagged(link: str) -> None:
+    samples = ["The form is at https://www.harbour.example/forms/permit.pdf."] * 3
+    samples += ["You find the form at [this page](https://harbour.example/forms/permit.pdf)."]
+    assert check(f"The form is at {link}.", samples, "Where is it?").flagged
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Register at https://www.portal-{}.example/new.",
+        "Register at portal-{}.example/new.",
+        "Register on portal-{}.example today.",
+        "See the [guide](https://example.org/{}).",
+        "[1](https://example.org/{}) says how to register.",
+    ],
+)
+def test_links_that_no_two_samples_repeat_are_invented(sentence: str) -> None:
+    answers = [sentence.format(word) for word in ("north", "south", "east", "west", "upper")]
+    assert check(answers[0], answers[1:], "Where do I register?").flagged
+
+
+def test_a_citation_with_a_link_is_consistent_with_samples_that_cite_nothing() -> None:
+    answer = "The Tollen bridge opened in 1932 [1](https://example.org/tollen)."
+    assert check(answer, SAMPLES, "When did it open?").decision == "consistent"

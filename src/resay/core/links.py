@@ -7,14 +7,28 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 _LINK = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”«»|\\^`{}]{3,400}", re.IGNORECASE)
-_BARE = re.compile(
-    r"(?<![\w@./-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24}"
-    r"(?![\w@-])(?:/[^\s<>()\[\]\"'“”«»|\\^`{}]{0,400})?",
-    re.IGNORECASE,
-)
+_HOST = r"(?<![\w@./-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24}(?![\w@-])"
+_PATH = r"/[^\s<>()\[\]\"'“”«»|\\^`{}]{0,400}"
+_BARE = re.compile(rf"{_HOST}(?:{_PATH})?", re.IGNORECASE)
+# A host alone may be a file or a name with a full stop in it, such as "Node.js".
+_WITH_PATH = re.compile(rf"{_LINK.pattern}|{_HOST}{_PATH}", re.IGNORECASE)
 _SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 _AROUND = ".,;:!?*_`~"
 _DEFAULT_PORT = re.compile(r":(?:80|443)$")
+# Fields that only say where a visitor comes from.
+_TRACKING = re.compile(r"(?:utm_\w{1,40}|gclid|fbclid|msclkid|mc_[ce]id)=", re.IGNORECASE)
+
+
+def link_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each link in a text: with a scheme, "www." or a path.
+
+    Args:
+        text: The text.
+    """
+    if "/" not in text and "www." not in text.lower():
+        return
+    for match in _WITH_PATH.finditer(text):
+        yield match.start(), match.start() + len(match[0].rstrip(_AROUND))
 
 
 def links_in(text: str) -> Iterator[str]:
@@ -23,8 +37,8 @@ def links_in(text: str) -> Iterator[str]:
     Args:
         text: The text.
     """
-    for match in _LINK.finditer(text):
-        yield match[0].rstrip(_AROUND)
+    for start, end in link_spans(text):
+        yield text[start:end]
 
 
 def addresses_in(text: str) -> frozenset[str]:
@@ -42,7 +56,7 @@ def normal_link(link: str) -> str:
     """Return the form in which links to the same page are equal.
 
     Scheme, `www.`, the case of the host, a closing slash, the fragment, the order of the query's
-    fields and needless percent-encoding do not matter; path and query do.
+    fields, those for tracking, and needless percent-encoding do not matter; path and query do.
 
     Args:
         link: A link.
@@ -53,5 +67,6 @@ def normal_link(link: str) -> str:
     host, slash, path = address.partition("/")
     host = _DEFAULT_PORT.sub("", host.casefold()).rstrip(".").removeprefix("www.")
     path = unquote(f"{slash}{path}").rstrip("/")
-    fields = sorted(field for field in unquote(query).split("&") if field)
+    fields = [field for field in unquote(query).split("&") if field and not _TRACKING.match(field)]
+    fields.sort()
     return f"{host}{path}{'?' if fields else ''}{'&'.join(fields)}"

@@ -141,6 +141,7 @@ _READING = 8
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 # Names in code, without the arguments of calls, which vary.
 _CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
+_HOST_OR_FILE = re.compile(r"\w\.[a-z]{2,}$")
 # Addresses and versions are not parsed as quantities, and are compared verbatim.
 _DOTTED = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
 
@@ -258,7 +259,13 @@ class Facts:
             standalone = text
             if sentence.standalone != sentence.text:
                 standalone = without_marks(sentence.standalone)
-            claim = _Claim(text, index, with_answers=not any_of, standalone=standalone)
+            claim = _Claim(
+                text,
+                index,
+                with_answers=not any_of,
+                standalone=standalone,
+                cited=sentence.text,
+            )
             items = claim.items()
             undoubted = _UNDOUBTED_OF_ITEM if sentence.unit in {"item", "row"} else _UNDOUBTED
             score = _pooled(items, _doubts(items, any_of=any_of), undoubted)
@@ -357,10 +364,17 @@ class _Claim:
         with_answers: Whether these are answers to the same question; documents answer neither yes
             nor no, and say much else.
         standalone: The sentence with its context, such as a cell with its headers.
+        cited: The sentence with its citation marks.
     """
 
     def __init__(
-        self, text: str, index: SampleIndex, *, with_answers: bool = True, standalone: str = ""
+        self,
+        text: str,
+        index: SampleIndex,
+        *,
+        with_answers: bool = True,
+        standalone: str = "",
+        cited: str = "",
     ) -> None:
         stop_if_abandoned()
         self._standalone = normalized(standalone)
@@ -369,6 +383,7 @@ class _Claim:
         self._original = NormalizedText.of(text)
         # `references` compares links with the documents, and with their addresses.
         self._links = links_of(self._original.text) if with_answers else ()
+        self._cited_links = links_of(normalized(cited)) if with_answers else ()
         self._text = without_noise(self._original.text)
         self._index = index
         question = index.question
@@ -414,6 +429,8 @@ class _Claim:
             if word in self._letters:
                 continue
             is_name = word[0].isupper() and _is_name(text, written, i, nouns=nouns)
+            # Hosts and files are called so, whatever the sentence says of them.
+            is_name = is_name or _HOST_OR_FILE.search(word) is not None
             parts = stems[word.lower()]
             for part in parts:
                 if part in self._index.question.words:
@@ -443,6 +460,9 @@ class _Claim:
         scale *= self._telling
         found += [_item(w, sizes[s] * scale, self._holding(s)) for s, w in self._words.items()]
         found += [self._link(link) for link in self._links]
+        if any(self._index.links):
+            cited = [link for link in self._cited_links if link not in self._links]
+            found += [self._cited_link(link) for link in cited]
         found += [_item(letter, _NAME_WEIGHT, self._lettered(letter)) for letter in self._letters]
         polarity, contradiction = self._polarity(), self._contradiction()
         found += [item for item in (polarity, contradiction) if item]
@@ -505,6 +525,12 @@ class _Claim:
         """Return a link as an item: another address, or a part of one, does not support it."""
         support = [float(link in links) for links in self._index.links]
         return _item(link, _QUANTITY_WEIGHT, support, decides=True)
+
+    def _cited_link(self, link: str) -> _Item:
+        """Return the link of a citation as an item: a sample that links nothing cites nothing."""
+        item = self._link(link)
+        self._excuse(item.support, [k for k, links in enumerate(self._index.links) if not links])
+        return item
 
     def _lettered(self, letter: str) -> list[float]:
         """Return each sample's support for a letter that stands for itself."""

@@ -20,6 +20,7 @@ from typing import Final
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.citations import without_marks
 from resay.core.languages import Language, guess_language
+from resay.core.links import link_spans, links_in, normal_link
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import (
     Quantity,
@@ -56,8 +57,7 @@ _GUESSED_FROM = 500
 _NEARBY = 60
 # Starts with a single character class, which the regex engine finds quickly.
 _SENTENCE_END = re.compile(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
-# URLs, and the numbers of list items, say nothing.
-_NOISE = re.compile(r"https?://\S+|(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))")
+_ITEM_NUMBER = re.compile(r"(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))")
 # By language, since "of", "o" and "ou" mean something else in other languages.
 _ALTERNATIVES: Final[Mapping[str | None, re.Pattern[str]]] = {
     language: re.compile(rf"\b(?:{words}|или|या|أم)\b|还是|還是|または", re.IGNORECASE)
@@ -80,7 +80,6 @@ _LONG = re.compile(
     r"|(?=\w{0,30}\d)(?=\w{0,30}[A-Z])[A-Z0-9]{8,30}"
     r"|[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{2,30}){1,4})(?!\w)"
 )
-_LINK = re.compile(r"https?://(?:www\.)?(?P<address>[^\s<>()\[\]\"]{3,400})", re.IGNORECASE)
 # Not an article or pronoun at the beginning, an initial, a part of a name, a word or a number.
 _LETTER = re.compile(
     r"(?<![\w.&'/-])(?:[B-HJ-Z](?![\w&'/]|-\w|\.\s?[A-Z]|\s[A-Z])|[AI](?=\W{0,3}\Z|[),;:]|\.(?:\s|\Z)))"
@@ -218,7 +217,7 @@ class SampleIndex:
         count: Number of samples.
         words: By sample, the stems of its words.
         written: By sample, its words in lower case.
-        links: By sample, its links; see `links_of`.
+        links: By sample, its links, those in citation marks too; see `links_of`.
         letters: By sample, the letters that stand for themselves in it: an option, a vitamin.
         sentences: The sentences of all samples.
         shared: Finds the positions in `sentences` that share words with a sentence.
@@ -403,11 +402,13 @@ class Indexing:
         stems = Stems()
         stances: list[str | None] = []
         originals: list[str] = []
+        links: list[frozenset[str]] = []
         for place, sample in enumerate(samples):
             stop_if_abandoned()
             original = NormalizedText.of(without_marks(sample.text))
             text = without_noise(original.text)
             originals.append(original.text)
+            links.append(frozenset(links_of(normalized(sample.text))))
             stances.append(stance(text))
             mine, whole, first = set[str](), set[str](), len(sentences)
             for sentence in _sentences_of(text, sample.text, original, place, stems, whole):
@@ -447,7 +448,7 @@ class Indexing:
             tuple(words),
             tuple(written),
             tuple(map(letters_of, originals)),
-            tuple(frozenset(links_of(text)) for text in originals),
+            tuple(links),
             tuple(sentences),
             InvertedIndex(sets, lambda count: 1.0),
             found,
@@ -550,16 +551,8 @@ def _sentences_of(
 
 
 def links_of(text: str) -> tuple[str, ...]:
-    """Return the links of a text, each once, without what does not change where they lead.
-
-    That is the protocol, "www.", the case of the host, a closing slash, and a fragment.
-    """
-    links: dict[str, None] = {}
-    for match in _LINK.finditer(text):
-        address = match["address"].partition("#")[0].rstrip(".,;:!?*_`'/")
-        host, slash, path = address.partition("/")
-        links[f"{host.lower()}{slash}{path}"] = None
-    return tuple(links)
+    """Return the links of a text in their normal form, each once."""
+    return tuple(dict.fromkeys(map(normal_link, links_in(text))))
 
 
 def letters_of(text: str) -> frozenset[str]:
@@ -595,7 +588,15 @@ def ungrouped(text: str) -> str:
 
 
 def without_noise(text: str) -> str:
-    """Blank out URLs and item numbers, keeping all offsets."""
-    if "://" not in text and not text[:1].isdigit() and "\n" not in text:
+    """Blank out links, which are compared as a whole, and item numbers, keeping all offsets."""
+    spans = list(link_spans(text))
+    if text[:1].isdigit() or "\n" in text:
+        spans += [match.span() for match in _ITEM_NUMBER.finditer(text)]
+    if not spans:
         return text
-    return _NOISE.sub(lambda match: " " * len(match.group()), text)
+    pieces: list[str] = []
+    end = 0
+    for start, stop in sorted(spans):
+        pieces += (text[end:start], " " * (stop - start))
+        end = stop
+    return "".join([*pieces, text[end:]])
