@@ -144,6 +144,8 @@ class Chunk:
         citations: The citations attached to the whole answer, in the chunk that reports them.
         repeats: Answer text that this piece repeats, after a name for the kind of piece: the
             pieces of one kind, joined, contain no words that did not come before.
+        elsewhere: Which part of this piece has words where its API has no answer's; None if none.
+            An answer that has words only there cannot be read.
     """
 
     text: str = ""
@@ -155,6 +157,7 @@ class Chunk:
     references: tuple[str, ...] = field(default=(), repr=False)
     unread: str | None = field(default=None, repr=False)
     repeats: tuple[str, str] | None = field(default=None, repr=False)
+    elsewhere: str | None = field(default=None, repr=False)
     found: tuple[Reference, ...] = field(default=(), repr=False)
     citations: tuple[Citation, ...] = field(default=(), repr=False)
 
@@ -225,7 +228,11 @@ class Gathered:
             repeated.setdefault(kind, []).append(text)
         said = _squeezed(self.text) if repeated else ""
         known = all(_squeezed("".join(texts)) in said for texts in repeated.values())
-        return None if known else _NEW_WORDS
+        if not known:
+            return _NEW_WORDS
+        if any(chunk.calls or chunk.text.strip() for chunk in self._chunks):
+            return None
+        return next((chunk.elsewhere for chunk in self._chunks if chunk.elsewhere), None)
 
 
 def _squeezed(text: str) -> str:

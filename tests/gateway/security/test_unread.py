@@ -108,6 +108,17 @@ ANSWERS: Mapping[str, tuple[str, dict[str, Any], Any]] = {
     "a text beside no output": (RESPONSES, {}, response(output_text=WORDS)),
     "a text beside another output": (RESPONSES, {}, response(item(FINE), output_text=WORDS)),
     "an output that is a text": (RESPONSES, {}, response(output=WORDS)),
+    "a message that is a text": (CHAT, {}, chat(choice(message=WORDS))),
+    "a message in a list": (CHAT, {}, chat(choice(message=[{"content": WORDS}]))),
+    "an unknown field of a message": (CHAT, {}, chat(choice(message={"content": None, "answer": WORDS}))),
+    "an unknown object of a message": (CHAT, {}, chat(choice(message={"content": " ", "parsed": {"by": [WORDS]}}))),
+    "an unknown field of a choice": (CHAT, {}, chat(choice(message={"content": None}, content=WORDS))),
+    "an unknown field of a response": (CHAT, {}, chat(choice(message={"content": ""}), answer=WORDS)),
+    "an unknown field beside no text": (TEXT, {}, chat({"index": 0, "text": "", "answer": WORDS})),
+    "an unknown field of a choice of texts": (TEXT, {}, chat({"index": 0, "content": WORDS})),
+    "a completion of a message": (MESSAGES, {}, {**message(), "completion": WORDS}),
+    "an item whose content is one part": (RESPONSES, {}, response({**item(), "content": PART})),
+    "an unknown field beside no output": (RESPONSES, {}, response(answer={"text": WORDS})),
 }  # fmt: skip
 """A path, what is asked, and what is answered."""
 
@@ -219,6 +230,17 @@ STREAMS: Mapping[str, tuple[str, dict[str, Any], list[bytes]]] = {
     "a response that begins with words": (RESPONSES, {}, [named("response.created", response=response(item(PART))), completed()]),
     "a text beside no output": (RESPONSES, {}, [named("response.created", response=response()), named("response.completed", response=response(output_text=WORDS))]),
     "an unknown event": (RESPONSES, {}, [named("response.essay.delta", delta=WORDS), completed()]),
+    "choices that are no list": (CHAT, {}, [event({"choices": {"index": 0, "delta": {"content": WORDS}}}), piece(None, reason="stop"), END]),
+    "a piece that is a text": (CHAT, {}, [piece(None, delta=WORDS), piece(None, reason="stop"), END]),
+    "a piece in a list": (CHAT, {}, [piece(None, delta=[{"content": WORDS}]), piece(None, reason="stop"), END]),
+    "an unknown field of a piece": (CHAT, {}, [piece(None, delta={"answer": WORDS}), piece(None, reason="stop"), END]),
+    "an unknown field of an event": (CHAT, {}, [piece(None), event({"answer": WORDS}), piece(None, reason="stop"), END]),
+    "an unknown field of several": (CHAT, {"n": 2}, [piece(None, 1, delta={"answer": WORDS}), piece(None, 0, "stop"), piece(None, 1, "stop"), END]),
+    "no choices of texts": (TEXT, {}, [event({"text": WORDS}), event({"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}), END]),
+    "an end of a message with words": (MESSAGES, {}, [START, named("message_delta", delta={"stop_reason": "end_turn", "text": WORDS}, usage={}), named("message_stop")]),
+    "an unknown event of a message": (MESSAGES, {}, [START, named("essay", text=WORDS), STOP]),
+    "an unknown event without a piece": (RESPONSES, {}, [named("response.essay", text=WORDS), completed()]),
+    "an end with an unknown field": (RESPONSES, {}, [named("response.completed", response=response(answer=WORDS))]),
     "events of another API": (RESPONSES, {}, [piece(WORDS, 0, "stop"), END]),
 }  # fmt: skip
 """A path, what is asked, and the events that are answered."""
@@ -242,6 +264,33 @@ def test_all_that_is_streamed_is_checked_or_ends_by_on_error(
     if policy != "hidden":
         assert seen.verdict is not None
         assert seen.verdict.decision != "consistent"
+
+
+NOTED = {"annotations": [{"title": WORDS}], "provider_specific_fields": {"note": WORDS}}
+TOLD: Mapping[str, tuple[str, Any]] = {
+    "fields beside the text": (CHAT, chat({**FINE_CHOICE, "note": WORDS}, note=WORDS)),
+    "annotations of no text": (CHAT, chat(choice(message={"content": None, **NOTED}))),
+    "fields beside a call": (CHAT, chat(choice(message={"content": None, "note": WORDS, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}))),
+    "a search": (CHAT, chat(choice(message={"content": ""}), search_results=[{"title": WORDS}])),
+    "fields beside a message": (MESSAGES, {**message(block("It is of steel.")), "note": WORDS}),
+    "why a message stopped": (MESSAGES, {**message(), "stop_details": {"explanation": WORDS}}),
+    "fields beside an item": (RESPONSES, response(item(FINE), note=WORDS)),
+}  # fmt: skip
+"""Answers that can be read, with words that are none of them."""
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_others_add_to_an_answer_does_not_make_it_unreadable(
+    served: Served, upstream: Upstream, name: str
+) -> None:
+    path, answer = TOLD[name]
+    upstream.says(to_main(http_response(answer)))
+    before = len(served.told)
+    given = ask(served, ASKED[path], "x-resay-policy: after", *NAMED, target=path)
+    (seen,) = served.seen(before + 1)[before:]
+    assert seen.verdict is not None
+    assert "cannot be read" not in seen.verdict.reason
+    assert SECRET.encode() in given.body
 
 
 @pytest.mark.parametrize("wanted", [1, 1.0, "true", "1", "sí", False, None])

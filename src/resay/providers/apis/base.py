@@ -18,6 +18,7 @@ _YES = frozenset({"1", "on", "t", "true", "y", "yes"})
 _UNNAMED = "a part of the answer cannot be read"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _DIGITS = re.compile(r"[0-9]{1,9}")
+_WORD = re.compile(r"\w")
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -80,6 +81,36 @@ def named(kind: object) -> str:
     """Return a message about a part that cannot be parsed, with its type if it is a name."""
     known = isinstance(kind, str) and _NAME.fullmatch(kind)
     return f"a part of the answer cannot be read ({kind})" if known else _UNNAMED
+
+
+def words_elsewhere(value: Mapping[str, Any], known: Collection[str]) -> str | None:
+    """Return a message about the first unknown field that contains words; None if none does.
+
+    Args:
+        value: A part of an answer.
+        known: Its fields that are read, or that contain no words of the answer.
+    """
+    for name, content in value.items():
+        if name not in known and _has_words(content):
+            return named(name)
+    return None
+
+
+def _has_words(value: object) -> bool:
+    # Without recursion, because values may be nested deeply.
+    pending: list[object] = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str) and _WORD.search(item):
+            return True
+        pending += listed(item)
+        pending += mapping(item).values()
+    return False
+
+
+def is_garbled(value: object, kind: type) -> bool:
+    """Return whether a value is there, but not of the type that its field has."""
+    return bool(value) and not isinstance(value, kind)
 
 
 def as_json(value: object) -> str:

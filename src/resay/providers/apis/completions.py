@@ -18,6 +18,7 @@ from resay.providers.apis.base import (
     Outcome,
     Request,
     count,
+    is_garbled,
     is_yes,
     listed,
     mapping,
@@ -27,6 +28,7 @@ from resay.providers.apis.base import (
     object_tools,
     text,
     tools_for_continuation,
+    words_elsewhere,
 )
 from resay.providers.base import Chunk, Completion, ToolCall
 
@@ -48,6 +50,77 @@ _KEPT = frozenset(
         "service_tier",
         "system_fingerprint",
         "usage",
+    }
+)
+
+# Fields of a response that other servers add, without words of its answers.
+_ADDED = frozenset(
+    {
+        "choices",
+        "citations",
+        "error",
+        "hallucination",
+        "inference_id",
+        "metadata",
+        "moderation",
+        "nvext",
+        "provider_specific_fields",
+        "request_id",
+        "search_results",
+        "type",
+        "x_groq",
+    }
+)
+# Fields of a choice that are read, or that have no words of the answer.
+_OF_CHOICE = frozenset(
+    {
+        "content_filter_offsets",
+        "content_filter_result",
+        "content_filter_results",
+        "delta",
+        "error",
+        "finish_reason",
+        "hallucination",
+        "index",
+        "logprobs",
+        "matched_stop",
+        "message",
+        "native_finish_reason",
+        "provider_specific_fields",
+        "reasoning",
+        "reasoning_content",
+        "seed",
+        "stop_reason",
+        "text",
+        "weight_version",
+    }
+)
+# Fields of a message or delta that are read, or that have no words of the answer.
+_OF_MESSAGE = frozenset(
+    {
+        "annotations",
+        "audio",
+        "citations",
+        "content",
+        "function_call",
+        "hallucination",
+        "id",
+        "name",
+        "object",
+        "provider_specific_fields",
+        "reasoning",
+        "reasoning_content",
+        "reasoning_details",
+        "reasoning_opaque",
+        "reasoning_signature",
+        "reasoning_text",
+        "refusal",
+        "role",
+        "thinking",
+        "thinking_blocks",
+        "tool_call_id",
+        "tool_calls",
+        "type",
     }
 )
 
@@ -112,6 +185,8 @@ class SeveralAnswersApi(ABC):
     def completions(self, response: Body) -> tuple[Completion, ...]:
         """Return the answers in a response."""
         items = [self._completion(choice, response) for choice in _choices(response)]
+        if len(items) == 1 and not (items[0].text.strip() or items[0].calls or items[0].unread):
+            items[0] = replace(items[0], unread=_elsewhere(response))
         if items and len(items) < len(listed(response.get("choices"))):
             items[0] = replace(items[0], unread=named(None))
         return tuple(items)
@@ -159,10 +234,17 @@ class SeveralAnswersApi(ABC):
         usage, choices = _usage(event.body), _choices(event.body)
         pieces = [(count(c.get("index")), self._chunk(c, event)) for c in choices]
         garbled = isinstance(event.data, str) and event.data != _DONE
-        unread = garbled or len(choices) < len(listed(event.body.get("choices")))
-        if usage is not None or unread or not pieces:
-            raw = None if pieces else event
-            pieces.append((0, Chunk(usage=usage, raw=raw, unread=named(None) if unread else None)))
+        given = event.body.get("choices")
+        unread = garbled or len(choices) < len(listed(given)) or is_garbled(given, list)
+        elsewhere = _elsewhere(event.body)
+        if usage is not None or unread or elsewhere or not pieces:
+            common = Chunk(
+                usage=usage,
+                raw=None if pieces else event,
+                unread=named(None) if unread else None,
+                elsewhere=elsewhere,
+            )
+            pieces.append((0, common))
         return tuple(pieces)
 
     def ends(self, event: Event) -> bool:
@@ -289,6 +371,11 @@ def _choices(body: Body) -> list[Choice]:
     return mappings(body.get("choices"))
 
 
+def _elsewhere(body: Body) -> str | None:
+    """Return a message about words of a response, or of an event, outside of its choices."""
+    return words_elsewhere(body, _KEPT | _ADDED)
+
+
 def _usage(body: Body) -> Usage | None:
     usage = mapping(body.get("usage"))
     if not usage:
@@ -397,15 +484,19 @@ class _ChatCompletions(SeveralAnswersApi):
 
     def _completion(self, choice: Choice, response: Body) -> Completion:
         message = mapping(choice.get("message"))
+        said, calls = _said_in(message), _calls(message)
         unread = _unread_message(message)
-        if "message" not in choice or _has_words_beside(choice):
+        garbled = is_garbled(choice.get("message"), Mapping)
+        if "message" not in choice or garbled or _has_words_beside(choice):
             unread = named(None)
+        if not (unread or calls or said.strip()):
+            unread = _other_words(choice)
         return Completion(
-            _said_in(message),
+            said,
             text(choice.get("finish_reason")) or None,
             read_logprobs(choice.get("logprobs")),
             response,
-            _calls(message),
+            calls,
             unread=unread,
         )
 
@@ -417,15 +508,16 @@ class _ChatCompletions(SeveralAnswersApi):
 
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
         delta = mapping(choice.get("delta"))
-        whole = _said_in(mapping(choice.get("message")))
+        said, whole = _said_in(delta), _said_in(mapping(choice.get("message")))
         return Chunk(
-            _said_in(delta),
+            said,
             text(choice.get("finish_reason")) or None,
             read_logprobs(choice.get("logprobs")),
             raw=event,
             calls=_calls(delta),
-            unread=_unread_message(delta) or (named("text") if choice.get("text") else None),
+            unread=_unread_delta(choice),
             repeats=(_WHOLE, whole) if whole else None,
+            elsewhere=None if said else _other_words(choice),
         )
 
     def _adding(self, said: str, *, first: bool) -> dict[str, Any]:
@@ -586,6 +678,25 @@ def _says_otherwise(delta: Mapping[str, Any]) -> bool:
     return any(not (_words_of_part(part) or _is_reference(part)) for part in parts if part)
 
 
+def _unread_delta(choice: Choice) -> str | None:
+    """Return which part of a stream choice cannot be parsed; None if none."""
+    if choice.get("text"):
+        return named("text")
+    for name in ("delta", "message"):
+        if is_garbled(choice.get(name), Mapping):
+            return named(name)
+    return _unread_message(mapping(choice.get("delta")))
+
+
+def _other_words(choice: Choice) -> str | None:
+    """Return a message about words of a choice that are not where its text is."""
+    for name in ("message", "delta"):
+        other = words_elsewhere(mapping(choice.get(name)), _OF_MESSAGE)
+        if other is not None:
+            return other
+    return words_elsewhere(choice, _OF_CHOICE)
+
+
 def _has_words_beside(choice: Choice) -> bool:
     """Return whether a whole answer has words where only an event of a stream has them."""
     return bool(choice.get("text") or _said_in(mapping(choice.get("delta"))))
@@ -669,12 +780,15 @@ class _Completions(SeveralAnswersApi):
         return False
 
     def _completion(self, choice: Choice, response: Body) -> Completion:
+        said, unread = text(choice.get("text")), _unread(choice)
+        if not (unread or said.strip()):
+            unread = words_elsewhere(choice, _OF_CHOICE)
         return Completion(
-            text(choice.get("text")),
+            said,
             text(choice.get("finish_reason")) or None,
             read_logprobs(choice.get("logprobs")),
             response,
-            unread=_unread(choice),
+            unread=unread,
         )
 
     def _saying(self, message: str) -> dict[str, Any]:
@@ -684,12 +798,14 @@ class _Completions(SeveralAnswersApi):
         return text(choice.get("text"))
 
     def _chunk(self, choice: Choice, event: Event) -> Chunk:
+        said = text(choice.get("text"))
         return Chunk(
-            text(choice.get("text")),
+            said,
             text(choice.get("finish_reason")) or None,
             read_logprobs(choice.get("logprobs")),
             raw=event,
             unread=_unread(choice),
+            elsewhere=None if said else words_elsewhere(choice, _OF_CHOICE),
         )
 
     def _adding(self, said: str, *, first: bool) -> dict[str, Any]:

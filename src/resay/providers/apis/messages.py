@@ -31,6 +31,7 @@ from resay.providers.apis.base import (
 )
 from resay.providers.apis.messages_stream import (
     KEY,
+    elsewhere_in,
     empty_message,
     prompt_tokens,
     stopped,
@@ -395,6 +396,8 @@ class _Messages(OneAnswerApi):
         calls = tuple(_call(b, i) for i, b in enumerate(blocks) if b.get("type") == "tool_use")
         reason = text(response.get("stop_reason")) or None
         unread = unread_in(listed(response["content"]))
+        if not (unread or calls or said.strip()):
+            unread = elsewhere_in(response)
         cited = _citations(blocks)
         completion = Completion(
             said, reason, raw=response, calls=calls, unread=unread, citations=cited

@@ -10,7 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from resay.core.usage import Usage
-from resay.providers.apis.base import Event, Outcome, mapping, named, number, text
+from resay.providers.apis.base import (
+    Body,
+    Event,
+    Outcome,
+    is_garbled,
+    mapping,
+    named,
+    number,
+    text,
+    words_elsewhere,
+)
 from resay.providers.base import Chunk, ToolCall
 
 KEY = "hallucination"
@@ -38,6 +48,28 @@ _PIECES = frozenset(
 )
 # Citations say where the text is from, which is no word of the answer.
 _QUIET_PIECES = ("citations_delta", "signature_delta", "text_delta")
+# Fields of a message, and of events, without words of the answer apart from its content.
+_OF_MESSAGE = frozenset(
+    {
+        "container",
+        "content",
+        "context_management",
+        "diagnostics",
+        "error",
+        "hallucination",
+        "id",
+        "model",
+        "provider",
+        "request_id",
+        "role",
+        "stop_details",
+        "stop_reason",
+        "stop_sequence",
+        "type",
+        "usage",
+    }
+)
+_OF_EVENT = _OF_MESSAGE | {"content_block", "delta", "index", "message"}
 _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -65,6 +97,11 @@ def unread_in(blocks: Sequence[object]) -> str | None:
     return next((named(mapping(b).get("type")) for b in blocks if not _is_known(mapping(b))), None)
 
 
+def elsewhere_in(message: Body) -> str | None:
+    """Return a message about words of a message outside of its content; None if there are none."""
+    return words_elsewhere(message, _OF_MESSAGE)
+
+
 def _is_known(block: Mapping[str, Any]) -> bool:
     kind = text(block.get("type"))
     if kind == "text":
@@ -87,6 +124,7 @@ def chunk_of(event: Event) -> Chunk:
         raw=event,
         calls=_calls_in(event),
         unread=_unread_in(event),
+        elsewhere=_elsewhere_in(event),
     )
 
 
@@ -184,6 +222,8 @@ def _unread_in(event: Event) -> str | None:
     if isinstance(event.data, str):
         return named(None)
     kind, delta = _kind(event), mapping(event.body.get("delta"))
+    if is_garbled(event.body.get("delta"), Mapping):
+        return named(kind)
     if kind == "message_start":
         # Its content is sent in later events.
         return named(kind) if mapping(event.body.get("message")).get("content") else None
@@ -193,6 +233,16 @@ def _unread_in(event: Event) -> str | None:
     if _is_text(delta):
         known = isinstance(delta.get("text"), str)
     return named(delta.get("type")) if kind == _DELTA and not known else None
+
+
+def _elsewhere_in(event: Event) -> str | None:
+    """Return a message about words of an event where no answer has any; None if there are none."""
+    kind, body = _kind(event), event.body
+    if kind == "message_start":
+        return elsewhere_in(mapping(body.get("message")))
+    if kind == _END:
+        return words_elsewhere(mapping(body.get("delta")), _OF_MESSAGE)
+    return None if kind in (_START, _DELTA) else words_elsewhere(body, _OF_EVENT)
 
 
 def _is_text(delta: Mapping[str, Any]) -> bool:

@@ -30,6 +30,7 @@ from resay.providers.apis.base import (
 from resay.providers.apis.responses_answer import (
     KEY,
     attached_citations,
+    elsewhere_in,
     event_without_logprobs,
     found_by_provider,
     item_status,
@@ -420,12 +421,15 @@ class _Responses(OneAnswerApi):
         said, unread = said_text(response), unread_in_response(response)
         if text(response.get("status")) in _NO_ANSWER and not (said or unread):
             return ()
+        calls = said_calls(response)
+        if not (unread or calls or said.strip()):
+            unread = elsewhere_in(response)
         completion = Completion(
             said,
             stopped_by(response),
             said_logprobs(response),
             response,
-            said_calls(response),
+            calls,
             unread=unread,
             found=found_by_provider(response),
             citations=attached_citations(response),

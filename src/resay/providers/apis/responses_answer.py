@@ -21,6 +21,7 @@ from resay.providers.apis.base import (
     named,
     number,
     text,
+    words_elsewhere,
 )
 from resay.providers.base import Chunk, ToolCall
 
@@ -61,6 +62,40 @@ _KEPT = (
     "truncation",
     "user",
 )
+# Fields without words of the answer, apart from those that are read.
+_OF_RESPONSE = frozenset(
+    {
+        *_KEPT,
+        "context_management",
+        "error",
+        "hallucination",
+        "incomplete_details",
+        "moderation",
+        "output",
+        "output_text",
+        "provider",
+        "request_id",
+        "status",
+        "type",
+    }
+)
+# Those of events that are about no item, no part and no text.
+_OF_EVENT = frozenset(
+    {
+        "annotation",
+        "code",
+        "content_index",
+        "error",
+        "event_id",
+        "item_id",
+        "obfuscation",
+        "output_index",
+        "response",
+        "response_id",
+        "sequence_number",
+        "type",
+    }
+)
 # Items of an output, and parts of a message, that are not text of the answer.
 _ITEMS = frozenset({"additional_tools", "compaction", "program", "reasoning"})
 _PARTS = frozenset({"reasoning_text", "summary_text"})
@@ -80,10 +115,16 @@ def _text_of(part: Mapping[str, Any]) -> str:
     return text(part.get(_TEXT_FIELDS.get(text(part.get("type")), "text")))
 
 
+def _parts(item: Mapping[str, Any]) -> Sequence[object]:
+    """Return the parts of a message, which some servers send as one object."""
+    content: object = item.get("content")
+    return listed(content) or ([content] if content else [])
+
+
 def _texts(response: Body) -> Iterator[Mapping[str, Any]]:
     for item in mappings(response.get("output")):
         if item.get("type") == "message":
-            yield from (part for part in mappings(item.get("content")) if is_text(part))
+            yield from (part for part in mappings(_parts(item)) if is_text(part))
 
 
 def said_text(response: Body) -> str:
@@ -99,9 +140,8 @@ def unread_in(items: Sequence[object]) -> str | None:
 def _unread(item: Mapping[str, Any]) -> str | None:
     kind = text(item.get("type"))
     if kind == "message":
-        parts: object = item.get("content")
         # A message that has just begun is empty.
-        return unread_parts(listed(parts) or [parts]) if parts else None
+        return unread_parts(_parts(item))
     known = kind in _ITEMS or kind.startswith("mcp_") or kind.endswith(("_call", "_output"))
     return None if known else named(item.get("type"))
 
@@ -113,6 +153,11 @@ def unread_in_response(response: Body) -> str | None:
     repeated = "".join(text(response.get("output_text")).split())
     said = "".join(said_text(response).split())
     return named("output_text") if unread is None and repeated not in said else unread
+
+
+def elsewhere_in(response: Body) -> str | None:
+    """Return a message about words of a response outside of its output; None if there are none."""
+    return words_elsewhere(response, _OF_RESPONSE)
 
 
 def unread_parts(parts: Sequence[object]) -> str | None:
@@ -350,6 +395,7 @@ def chunk_of(event: Event) -> Chunk:
             calls=_calls_in(event),
             unread=_unread_in(event),
             repeats=_repeats_in(event),
+            elsewhere=_elsewhere_in(event),
         )
     return Chunk(
         finish_reason=stopped_by(response) or text(body.get("type")),
@@ -357,6 +403,7 @@ def chunk_of(event: Event) -> Chunk:
         raw=event,
         unread=unread_in_response(response),
         repeats=(_kind(event), said_text(response)),
+        elsewhere=elsewhere_in(response),
         found=found_by_provider(response),
         citations=attached_citations(response),
     )
@@ -609,6 +656,14 @@ def _unread_in(event: Event) -> str | None:
     known = "delta" not in body or "_call" in kind or kind.startswith(_PIECES)
     garbled = kind in (_TEXT, _REFUSAL) and not isinstance(body.get("delta"), str)
     return named(kind) if garbled or not known else None
+
+
+def _elsewhere_in(event: Event) -> str | None:
+    """Return a message about words of an event of a kind that nobody knows; None if none."""
+    kind = _kind(event)
+    if "_call" in kind or kind.startswith(_PIECES) or "item" in event.body or "part" in event.body:
+        return None
+    return words_elsewhere(event.body, _OF_EVENT)
 
 
 def _logprobs_in(event: Event) -> Any:
