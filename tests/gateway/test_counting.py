@@ -185,3 +185,34 @@ def test_usage_that_each_piece_repeats_is_counted_once(
         (seen,) = served.seen(1)
     assert (seen.usage.prompt_tokens, seen.usage.completion_tokens) == (100, 7)
     assert seen.usage.calls == 1
+
+
+TOKENS = {"prompt_tokens": 100, "completion_tokens": 7}
+FORMS = {
+    "fractions": {"usage": {"prompt_tokens": 100.0, "completion_tokens": 7.0}},
+    "strings": {"usage": {"prompt_tokens": "100", "completion_tokens": "7"}},
+    "names of another API": {"usage": {"input_tokens": 100, "output_tokens": 7}},
+    "in Groq's own field": {"usage": None, "x_groq": {"id": "req_1", "usage": TOKENS}},
+    "with the choice": {"choices": [{"index": 0, "delta": {}, "usage": TOKENS}]},
+    "details": {"usage": {**TOKENS, "prompt_tokens_details": {"cached_tokens": 90}}},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_usage_is_read_in_the_forms_that_servers_send(gateways: Gateways, form: str) -> None:
+    first = {"index": 0, "delta": {"role": "assistant", "content": "So it is."}}
+    end = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    events = [{"choices": [first]}, {"choices": [end]}, {"choices": [], **FORMS[form]}]
+    pieces = [f"data: {json.dumps({'id': 'c', **event})}\n\n".encode() for event in events]
+
+    async def says(request: Received) -> AsyncIterator[bytes]:
+        is_main = request.json.get("stream")
+        yield stream_of(*pieces, b"data: [DONE]\n\n") if is_main else http_response(ANSWER)
+
+    with Upstream() as upstream:
+        upstream.says(says)
+        served = gateways.start(upstream={"url": upstream.root_url})
+        asked = {**ASKED["/v1/chat/completions"], "stream": True}
+        assert served.post("/v1/chat/completions", json=asked).status_code == 200
+        (seen,) = served.seen(1)
+    assert (seen.usage.prompt_tokens, seen.usage.completion_tokens) == (100, 7)

@@ -58,7 +58,8 @@ def text(value: object) -> str:
 
 def number(value: object) -> int:
     """Return the value if it is an integer of at least 0, else 0."""
-    return value if isinstance(value, int) and value >= 0 else 0
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and value >= 0 else 0
 
 
 def count(value: object) -> int:
@@ -68,6 +69,16 @@ def count(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
         return number(int(value))
     return number(value)
+
+
+def tokens_in(usage: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the prompt and completion tokens that a usage reports, 0 for what it leaves out.
+
+    Servers of one API also use the names of another.
+    """
+    read = count(usage.get("prompt_tokens")) or count(usage.get("input_tokens"))
+    written = count(usage.get("completion_tokens")) or count(usage.get("output_tokens"))
+    return read, written
 
 
 def is_yes(value: object) -> bool:

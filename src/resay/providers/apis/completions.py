@@ -27,6 +27,7 @@ from resay.providers.apis.base import (
     number,
     object_tools,
     text,
+    tokens_in,
     tools_for_continuation,
     words_elsewhere,
 )
@@ -377,10 +378,13 @@ def _elsewhere(body: Body) -> str | None:
 
 
 def _usage(body: Body) -> Usage | None:
-    usage = mapping(body.get("usage"))
+    usage = mapping(body.get("usage")) or mapping(mapping(body.get("x_groq")).get("usage"))
+    # Moonshot reports it with the choice that ends.
+    for choice in _choices(body):
+        usage = usage or mapping(choice.get("usage"))
     if not usage:
         return None
-    read, written = number(usage.get("prompt_tokens")), number(usage.get("completion_tokens"))
+    read, written = tokens_in(usage)
     return Usage(1, read, written, None)
 
 

@@ -20,6 +20,7 @@ from resay.providers.apis.base import (
     Request,
     as_json,
     changes,
+    count,
     is_yes,
     listed,
     mapping,
@@ -406,7 +407,7 @@ class _Messages(OneAnswerApi):
 
     def usage(self, response: Body) -> Usage:
         usage = mapping(response.get("usage"))
-        return Usage(1, prompt_tokens(usage), number(usage.get("output_tokens")), None)
+        return Usage(1, prompt_tokens(usage), count(usage.get("output_tokens")), None)
 
     def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
         # Built from scratch, as words can be anywhere in the old content: in calls, in thinking.

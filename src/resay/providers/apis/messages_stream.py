@@ -14,6 +14,7 @@ from resay.providers.apis.base import (
     Body,
     Event,
     Outcome,
+    count,
     is_garbled,
     mapping,
     named,
@@ -75,7 +76,7 @@ _PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_toke
 
 def prompt_tokens(usage: Mapping[str, Any]) -> int:
     """Return the number of input tokens, including those of cached prompts."""
-    return sum(number(usage.get(name)) for name in _PROMPT)
+    return sum(count(usage.get(name)) for name in _PROMPT)
 
 
 def empty_message() -> dict[str, Any]:
@@ -267,7 +268,7 @@ def _usage_in(event: Event) -> Usage | None:
         usage = mapping(event.body.get("usage"))
     else:
         return None
-    return Usage(1, prompt_tokens(usage), number(usage.get("output_tokens")), None)
+    return Usage(1, prompt_tokens(usage), count(usage.get("output_tokens")), None)
 
 
 def _starts_text(event: Event) -> bool:

@@ -21,6 +21,7 @@ from resay.providers.apis.base import (
     named,
     number,
     text,
+    tokens_in,
     words_elsewhere,
 )
 from resay.providers.base import Chunk, ToolCall
@@ -253,7 +254,8 @@ def usage_in(response: Body) -> Usage | None:
     usage = mapping(response.get("usage"))
     if not usage:
         return None
-    return Usage(1, number(usage.get("input_tokens")), number(usage.get("output_tokens")), None)
+    read, written = tokens_in(usage)
+    return Usage(1, read, written, None)
 
 
 def text_part(said: str) -> dict[str, Any]:
@@ -393,6 +395,7 @@ def chunk_of(event: Event) -> Chunk:
             logprobs=_logprobs_in(event),
             raw=event,
             calls=_calls_in(event),
+            usage=usage_in(response),
             unread=_unread_in(event),
             repeats=_repeats_in(event),
             elsewhere=_elsewhere_in(event),
