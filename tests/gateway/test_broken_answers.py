@@ -288,6 +288,44 @@ def test_a_whole_answer_that_is_an_error_is_that_error(
     assert served.seen(count + 1)[-1].answers == ()
 
 
+QUOTED: Mapping[str, Any] = {
+    "a message": {"message": f"rejected: '{FRAGMENT}'"},
+    "a part": {"message": f"stopped after It was opened by {SECRET}, sorry", "code": 500},
+    "a field for it": {"message": "no JSON", "failed_generation": f"by {SECRET}"},
+    "a field deep inside": {"message": "no", "details": [{"raw": {"output": [SECRET]}}]},
+}
+
+
+@pytest.mark.parametrize("path", OPENINGS)
+@pytest.mark.parametrize("kind", QUOTED)
+def test_an_error_that_quotes_the_answer_does_not_show_it(
+    served: Served, upstream: Upstream, kind: str, path: str
+) -> None:
+    error = {"type": "server_error", "code": 503, **QUOTED[kind]}
+    answer = stream_of(OPENINGS[path], event({"type": "error", "error": error}))
+    for policy in ("hold_strict", "buffer_block"):
+        given = asked(served, upstream, path, answer, policy)
+        assert SECRET.encode() not in given.body
+        assert b"server_error" in given.body
+    shown = asked(served, upstream, path, answer, "hold_annotate")
+    assert json.dumps(QUOTED[kind]["message"]).encode() in shown.body
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_an_error_with_a_status_of_its_own_does_not_show_what_was_written(
+    served: Served, upstream: Upstream, streams: bool
+) -> None:
+    error = {"message": WORDS, "code": "json_validate_failed", "failed_generation": SECRET}
+    upstream.says(http_response({"error": error, "extra": 1}, status="400 Bad Request"))
+    body = {**ASKED[CHAT], "stream": streams}
+    strict = ask(served, body, "x-resay-policy: hold_strict", target=CHAT)
+    assert strict.status == 400
+    without = {name: value for name, value in error.items() if name != "failed_generation"}
+    assert json.loads(strict.body) == {"error": without, "extra": 1}
+    annotated = ask(served, body, "x-resay-policy: hold_annotate", target=CHAT)
+    assert json.loads(annotated.body)["error"] == error
+
+
 def test_no_error_is_in_the_journal_and_each_is_counted(gateways: Gateways) -> None:
     url = f"sqlite:///{gateways.folder / 'journal.db'}"
     with Upstream() as upstream:

@@ -30,6 +30,7 @@ from resay.adapters.shaping import (
     outcome_of,
     unchecked_answer,
     unchecked_outcome,
+    words_of,
 )
 from resay.adapters.threads import (
     ASYNC,
@@ -464,7 +465,10 @@ class Relay:
     def _error_body(self, response: Body) -> Body:
         """Return a response that is an error, as it is to be passed on."""
         self.on_failure()
-        return without_answer(response) if self._can_withhold else response
+        if not self._can_withhold:
+            return response
+        answer = "".join(item.text for item in self.api.completions(response))
+        return without_answer(response, answer)
 
     def _skipped(self, request: Request, response: Body, reason: str) -> Body:
         if is_error(response):
@@ -609,13 +613,16 @@ class Relay:
             BrokenAnswerError: It reported one, or the stream ended before its last event.
         """
         end = StreamEnd(self.api)
+        before: list[Event] = []
         async with aclosing(style.iterate(events)) as groups:
             async for group in groups:
                 for position, event in enumerate(group):
                     if not end.is_over and is_error_event(event):
                         yield group[:position]
-                        raise BrokenAnswerError(event)
+                        raise BrokenAnswerError(event, words_of(self.api, [*before, event]))
                     end.note(event)
+                    if self._can_withhold:
+                        before.append(event)
                 yield group
         if not end.is_complete:
             raise BrokenAnswerError
@@ -630,8 +637,10 @@ class Relay:
                     yield group
         except BrokenAnswerError as error:
             event = self._passed_error(error)
-            withholds = self._can_withhold and self._mode(request.query) != "after"
-            yield [event_without_answer(event) if withholds else event]
+            if self._can_withhold and self._mode(request.query) != "after":
+                without = partial(event_without_answer, event, error.answer)
+                event = await compute(without, chars=len(error.answer))
+            yield [event]
 
     def _passed_error(self, error: BrokenAnswerError) -> Event:
         """Return the provider's own event about an error.

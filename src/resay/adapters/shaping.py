@@ -430,6 +430,15 @@ class FirstOfStream:
         return self._api.with_index(event, self._place or 0)
 
 
+def words_of(api: Api, events: Iterable[Event]) -> str:
+    """Return the texts of all answers in the events of a stream, one after the other."""
+    parts: dict[int, list[str]] = {}
+    for event in events:
+        for index, chunk in api.chunks(event):
+            parts.setdefault(index, []).append(chunk.text)
+    return "\n".join("".join(texts) for texts in parts.values())
+
+
 def _text(api: Api, events: Iterable[Event]) -> str:
     chunks = (chunk for event in events for index, chunk in api.chunks(event) if index == 0)
     return "".join(chunk.text for chunk in chunks)

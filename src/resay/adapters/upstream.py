@@ -139,14 +139,16 @@ class BrokenAnswerError(ProviderError):
     Args:
         error: The response, or the event of a stream, that says so in the provider's own words;
             None if the stream just ended.
+        answer: The text of the answers that arrived before it.
     """
 
-    def __init__(self, error: Body | Event | None = None) -> None:
+    def __init__(self, error: Body | Event | None = None, answer: str = "") -> None:
         what = "reported an error in place of the answer, or of its end"
         if error is None:
             what = "ended the stream before its last event"
         super().__init__(f"the provider {what}")
         self.error = error
+        self.answer = answer
 
 
 class StreamedError(Exception):

@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -52,6 +52,7 @@ from resay.providers.apis import (
     Event,
     Request,
     json_bytes,
+    refusal_without_answer,
 )
 from resay.providers.apis.base import is_yes
 from resay.providers.base import Completions, Layer, Provider
@@ -253,7 +254,10 @@ class GuardedRequest:
         except UpstreamError as error:
             given = error.response
             headers = client_headers(given, of_body=False)
-            await self.outgoing.send_complete(given.status_code, headers, given.content)
+            content = given.content
+            if self.context.guard.policy.can_withhold:
+                content = _without_answer(content)
+            await self.outgoing.send_complete(given.status_code, headers, content)
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             raise self._refusal(error) from None
 
@@ -513,6 +517,18 @@ class GuardedRequest:
         if isinstance(error, DeadlineExceededError):
             return RefusedError(504, "deadline_exceeded", str(error))
         return RefusedError(502, "upstream_failed", str(error))
+
+
+def _without_answer(content: bytes) -> bytes:
+    """Return the body of an error without what the model wrote before it."""
+    body: object = None
+    with suppress(ValueError, RecursionError):
+        body = json.loads(content)
+    if not isinstance(body, dict):
+        return content
+    error = cast("Body", body)
+    alone = refusal_without_answer(error)
+    return content if alone == error else json_bytes(alone)
 
 
 def withheld_answer(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:

@@ -18,6 +18,7 @@ from resay.providers.apis.endings import (
     event_without_answer,
     is_error,
     is_error_event,
+    refusal_without_answer,
     without_answer,
 )
 from resay.providers.apis.messages import MESSAGES
@@ -40,5 +41,6 @@ __all__ = [
     "is_error",
     "is_error_event",
     "json_bytes",
+    "refusal_without_answer",
     "without_answer",
 ]

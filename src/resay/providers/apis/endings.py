@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
 from typing import Any
 
 from resay.providers.apis.base import Api, Body, Event, listed, mapping, mappings, text
@@ -34,6 +34,27 @@ _KEPT = frozenset(
         *_CODES,
     }
 )
+# Fields in which servers quote what the model wrote before the error, such as Groq's.
+_QUOTING = frozenset(
+    {
+        "choices",
+        "completion",
+        "content",
+        "failed_generation",
+        "generated_text",
+        "generation",
+        "output",
+        "partial_output",
+        "partial_response",
+        "raw_output",
+        "response",
+        "text",
+    }
+)
+# Fewer words of an answer may be in an error by chance.
+_QUOTED_WORDS = 4
+_WORDS = re.compile(r"\w+")
+_QUOTES = "the provider's message is left out, because it quotes an answer that was not checked"
 _KEPT_OF_CHOICE = ("index", "error", "finish_reason", "native_finish_reason")
 _KEPT_OF_RESPONSE = (
     "id",
@@ -91,19 +112,55 @@ def _lists_errors(data: str) -> bool:
     return any(is_error(body) for body in mappings(items))
 
 
-def without_answer(body: Body) -> Body:
-    """Return an error without the words of an answer that came with it."""
-    kept = {name: value for name, value in body.items() if _is_kept(name, value)}
+def without_answer(body: Body, answer: str = "") -> Body:
+    """Return an error without the words of an answer that came with it.
+
+    Args:
+        body: The error.
+        answer: The text of the answer, as far as it arrived before. What quotes it is left out.
+    """
+    runs = _runs(answer)
+    kept: dict[str, Any] = {}
+    for name, value in body.items():
+        if _is_kept(name, value):
+            kept[name] = _without_quotes(value, runs)
     if "choices" in body:
-        kept["choices"] = [_choice_alone(choice) for choice in listed(body["choices"])]
+        kept["choices"] = [_choice_alone(choice, runs) for choice in listed(body["choices"])]
     if mapping(body.get("response")):
         response = mapping(body["response"])
         known = {name: response[name] for name in _KEPT_OF_RESPONSE if name in response}
-        kept["response"] = {**known, "output": list[Any]()}
+        kept["response"] = {**_without_quotes(known, runs), "output": list[Any]()}
     for name in ("content", "output"):
         if name in body:
             kept[name] = list[Any]()
     return kept
+
+
+def refusal_without_answer(body: Body) -> Body:
+    """Return the body of an error with a status of its own without what the model wrote."""
+    return _without_quotes(body, frozenset())
+
+
+def _without_quotes(value: object, runs: frozenset[str]) -> Any:
+    """Return a part of an error without fields and texts that quote an answer."""
+    if isinstance(value, str):
+        return value if runs.isdisjoint(_runs(value)) else _QUOTES
+    if listed(value):
+        return [_without_quotes(item, runs) for item in listed(value)]
+    if not mapping(value):
+        return value
+    kept: dict[str, Any] = {}
+    for name, item in mapping(value).items():
+        if name not in _QUOTING:
+            kept[name] = _without_quotes(item, runs)
+    return kept
+
+
+def _runs(text: str) -> frozenset[str]:
+    """Return the runs of a few words in a text."""
+    words = _WORDS.findall(text.casefold())
+    count = len(words) - _QUOTED_WORDS + 1
+    return frozenset(" ".join(words[start : start + _QUOTED_WORDS]) for start in range(count))
 
 
 def _is_kept(name: str, value: object) -> bool:
@@ -113,17 +170,26 @@ def _is_kept(name: str, value: object) -> bool:
     return name in _KEPT or name.endswith("Exception")
 
 
-def _choice_alone(choice: object) -> dict[str, Any]:
+def _choice_alone(choice: object, runs: frozenset[str]) -> dict[str, Any]:
     known = mapping(choice)
-    kept = {name: known[name] for name in _KEPT_OF_CHOICE if name in known}
+    kept: dict[str, Any] = {}
+    for name in _KEPT_OF_CHOICE:
+        if name in known:
+            kept[name] = _without_quotes(known[name], runs)
     return {"index": 0, "delta": dict[str, Any](), **kept} if "delta" in known else kept
 
 
-def event_without_answer(event: Event) -> Event:
-    """Return the event of an error without the words of an answer that came with it."""
-    if not isinstance(event.data, Mapping):
-        return event
-    alone = without_answer(event.data)
+def event_without_answer(event: Event, answer: str = "") -> Event:
+    """Return the event of an error without the words of an answer that came with it.
+
+    Args:
+        event: The event.
+        answer: The text of the answer, as far as it arrived before.
+    """
+    if isinstance(event.data, str):
+        alone = _without_quotes(event.data, _runs(answer))
+    else:
+        alone = without_answer(event.data, answer)
     return event if alone == event.data else Event(alone, event.name)
 
 
