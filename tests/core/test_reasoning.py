@@ -51,6 +51,10 @@ FORMS = {
     "twice": f"<think>{DRAFT}</think>\n<think>Sure.</think>\n{ANSWER}",
     "closed twice": f"<think>{DRAFT}</think>\n</think>\n{ANSWER}",
     "nested": f"<thinking>{DRAFT}<reflection>Hm.</reflection> Yes.</thinking>\n{ANSWER}",
+    "nested in itself": f"<think>Hm. <think>{DRAFT}</think> So it is.</think>\n{ANSWER}",
+    "nested twice": f"<think>A <Think>b <think>{DRAFT}</think> c</THINK> d.</think>{ANSWER}",
+    "two blocks in one": f"<think>\n<think>a</think>\n<think>b</think>\nc\n</think>\n\n{ANSWER}",
+    "mentions an opening tag": f"<think>I open with a <think> first. {DRAFT}</think>\n{ANSWER}",
     "closed by another name": f"<think>{DRAFT}</thinking>{ANSWER}",
     "mentions the tag": f"<think>I end with `</think>`. {DRAFT}\n</think>\n{ANSWER}",
     "an open backtick": f"<think>`{DRAFT} 1932` or `1950</think>\n{ANSWER}",
@@ -112,6 +116,11 @@ def test_after_reasoning_the_answer_may_speak_of_the_marks_too() -> None:
     for text in ABOUT.values():
         if text.strip() and not text.startswith(("<", "Here")):
             assert without_reasoning(f"<think>Hm.</think>\n{text}") == text
+
+
+def test_a_tag_that_the_answer_mentions_closes_no_reasoning() -> None:
+    answer = f"{ANSWER} Write </think> to close it."
+    assert split_reasoning(f"<think>I open with a <think> first.</think>{answer}").answer == answer
 
 
 @pytest.mark.parametrize(

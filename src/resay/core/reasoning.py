@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -350,12 +351,18 @@ class _Splitter:
     def _closing_of(self, marks: _Marks, opening: re.Match[str]) -> re.Match[str] | None:
         """Return the mark that closes reasoning.
 
-        That is the first that is not quoted, preferably of the same name. If all are quoted, the
-        code or the quotation around the last one was not closed.
+        That is the first that is not quoted, preferably of the same name, and not that of a block
+        inside. If all are quoted, the code or the quotation around the last one was not closed.
         """
         name = opening.groupdict().get("name")
         closings = self._closings_of(marks, name)
         index = bisect_left(closings, opening.end(), key=re.Match[str].start)
+        if name is not None and not marks.needs_both and index < len(closings):
+            inner = self._openings_between(marks, name, opening.end(), closings[index].start())
+            if inner:
+                outer = self._outer_closing(marks, name, closings[index:], len(inner) + 1)
+                if outer is not None or not self._is_complete:
+                    return outer
         if index == len(closings) and name is not None and self._is_complete:
             closings = self._closings_of(marks, None)
             index = bisect_left(closings, opening.end(), key=re.Match[str].start)
@@ -363,6 +370,41 @@ class _Splitter:
             if not self._is_quoted(closing):
                 return closing
         return closings[-1] if index < len(closings) and self._is_complete else None
+
+    def _openings_between(
+        self, marks: _Marks, name: str, start: int, end: int
+    ) -> list[re.Match[str]]:
+        """Return the opening marks of a name between two positions, without quoted ones."""
+        openings: list[re.Match[str]] = []
+        for opening in marks.opening.finditer(self._text, start, end):
+            is_same = opening.groupdict().get("name", "").casefold() == name.casefold()
+            is_mentioned = _MENTIONED_AFTER.match(self._text, opening.end())
+            if is_same and not is_mentioned and not self._is_quoted(opening):
+                openings.append(opening)
+        return openings
+
+    def _outer_closing(
+        self, marks: _Marks, name: str, closings: Sequence[re.Match[str]], depth: int
+    ) -> re.Match[str] | None:
+        """Return the mark that closes a block around others, or None.
+
+        Reasoning that only mentions an opening mark has no such closing mark.
+
+        Args:
+            marks: The marks.
+            name: Their name.
+            closings: The closing marks of that name after the blocks inside have begun.
+            depth: How many blocks are open before the first of them.
+        """
+        position = closings[0].start()
+        for closing in closings[:_MOST_QUOTED]:
+            depth += len(self._openings_between(marks, name, position, closing.start()))
+            position = closing.end()
+            depth -= not self._is_quoted(closing)
+            if depth == 0:
+                is_end = not self._text[closing.end() :].strip()
+                return closing if self._closes_alone(closing) and not is_end else None
+        return None
 
     def _closings_of(self, marks: _Marks, name: str | None) -> list[re.Match[str]]:
         """Return the closing marks in the text, of one name or of any."""
