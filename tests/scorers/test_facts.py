@@ -550,6 +550,20 @@ async def test_an_article_a_pronoun_or_an_initial_is_no_letter() -> None:
     assert verdict.decision == "consistent"
 
 
+@pytest.mark.parametrize(
+    ("answer", "samples"),
+    [
+        ("B", ["b", "(b)", "b."]),
+        ("A", ["a", "a)", "Option a"]),
+        ("The answer is C.", ["The answer is c.", "It is c.", "c) because it is"]),
+    ],
+)
+async def test_a_letter_may_be_small_in_the_samples(answer: str, samples: list[str]) -> None:
+    assert check(answer, samples, "Which one?").decision == "consistent"
+    other = [sample.replace(answer.strip(".")[-1].lower(), "d") for sample in samples]
+    assert check(answer, other, "Which one?").flagged
+
+
 # The sentence, the samples, and the reason.
 REASONS = [
     (

@@ -84,6 +84,8 @@ _LONG = re.compile(
 _LETTER = re.compile(
     r"(?<![\w.&'/-])(?:[B-HJ-Z](?![\w&'/]|-\w|\.\s?[A-Z]|\s[A-Z])|[AI](?=\W{0,3}\Z|[),;:]|\.(?:\s|\Z)))"
 )
+# A letter in lower case, where no word ends a text or is in brackets: "b", "(c)", "option d".
+_SMALL_LETTER = re.compile(r"(?<![\w.&'/-])[a-z](?=\W{0,3}\Z|\))")
 _BETWEEN_GROUPS = re.compile(r"(?<=\d)[ ./()-]{1,3}(?=[A-Za-z\d])|[+()]")
 _WORD_RUN = re.compile(r"\w+")
 # Where a text is looked for in a sample.
@@ -447,7 +449,7 @@ class Indexing:
             len(samples),
             tuple(words),
             tuple(written),
-            tuple(map(letters_of, originals)),
+            tuple(map(_said_letters, originals)),
             tuple(links),
             tuple(sentences),
             InvertedIndex(sets, lambda count: 1.0),
@@ -561,6 +563,11 @@ def letters_of(text: str) -> frozenset[str]:
     "B", "vitamin D" and "option (C)" have one; "A bridge", "I am" and "J. Moor" have none.
     """
     return frozenset(match[0] for match in _LETTER.finditer(text))
+
+
+def _said_letters(text: str) -> frozenset[str]:
+    """Return the letters that a sample says, in capitals, however it writes them."""
+    return letters_of(text) | {match[0].upper() for match in _SMALL_LETTER.finditer(text)}
 
 
 def long_numbers(text: str, found: Sequence[Quantity]) -> Iterator[tuple[int, int]]:
