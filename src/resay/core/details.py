@@ -21,7 +21,8 @@ _REASON = re.compile(
 )
 _STOP_WORDS = frozenset(word for words in STOP_WORDS.values() for word in words)
 _MANY_NEW_WORDS = 2
-_STEM = 4
+_STEM = 5
+_MIN_LETTERS = 3
 # Smaller numbers are spelled like other words in other languages.
 _SMALL = 12
 
@@ -75,8 +76,19 @@ def has_new_reason(text: str, known: frozenset[str]) -> bool:
     reason = _REASON.search(text.casefold())
     if reason is None:
         return False
-    new = 0
-    for word in words_in(reason[1]) - _STOP_WORDS:
-        stem = word[:_STEM]
-        new += not any(other.startswith(stem) for other in known)
+    new = sum(is_new_word(word, known) for word in words_in(reason[1]))
     return new >= _MANY_NEW_WORDS
+
+
+def is_new_word(word: str, known: frozenset[str]) -> bool:
+    """Return whether a word has a meaning of its own and was not said in any of its forms.
+
+    Args:
+        word: The word, case-folded.
+        known: The words of the question, case-folded.
+    """
+    if word in _STOP_WORDS or len(word) < _MIN_LETTERS:
+        return False
+    if word.removesuffix("s") in known or f"{word}s" in known:
+        return False
+    return not any(len(word) >= _STEM and other.startswith(word[:_STEM]) for other in known)

@@ -1,26 +1,33 @@
 """Recognize sentences that claim nothing: greetings, filler, refusals and questions.
 
-The decision is cheap, and errs only on the safe side: a claim that nobody checks is worse than an
-unnecessary check. A sentence claims nothing only if each of its clauses matches one of the phrases
-below, or if it is a question to the user. With a digit anywhere, a word too many, a language not
-listed here, or a name, a number or a reason that the question does not contain, it is a claim: "I
-do not know why Corvel killed nine hundred workers."
+Two questions decide. The first is the form: does every clause match one of the `Phrases` of a
+language? These are made of pronouns, auxiliary verbs, negations and verbs of speaking, and leave
+most nouns open: "I can't give … advice". The second is the content: does the sentence contain what
+the question does not? A digit, a name, a number or a reason makes it a claim, and so does what it
+takes for granted: "I cannot discuss her three convictions" says that she has three, while "I cannot
+give legal advice" says nothing about advice.
 
-Phrases are patterns for whole clauses by language: in lower case, between commas or other
-punctuation, with contractions expanded. `{rest}` stands for a few words that say what a clause is
-about, such as a name.
+When in doubt a sentence is a claim: a claim that nobody checks is worse than an unnecessary check.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from itertools import islice
+from typing import Final, Literal
 
-from resay.core.details import has_new_number, has_new_reason, new_names, words_in
+from resay.core.details import (
+    has_new_number,
+    has_new_reason,
+    is_new_word,
+    new_names,
+    words_in,
+)
 from resay.core.passage import Passage
+from resay.core.phrases import Language
 from resay.core.phrases_germanic import DUTCH, ENGLISH, GERMAN, NORDIC
 from resay.core.phrases_other import (
     ARABIC,
@@ -67,92 +74,21 @@ CONTRACTIONS = {
     "you'd": "you would",
     "you'll": "you will",
     "they're": "they are",
+    "n/a": "not available",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Language:
-    """One language's phrases.
-
-    Attributes:
-        polite: Greetings, thanks, farewells, offers of help.
-        excuse: Clauses that accompany a refusal without being one.
-        refusal: Not knowing, not having, not being able or willing.
-        referral: Where else to ask or look, such as a doctor or a website.
-        question: The beginning of a question to the user.
-        claims: Words that make a rest claim something.
-        letters: Matches a letter of its script.
-        vocabulary: The words of its phrases, which are no names even if they are capitalised.
-        has_capitals: Whether common nouns are capitalised.
-    """
-
-    polite: re.Pattern[str]
-    excuse: re.Pattern[str]
-    refusal: re.Pattern[str]
-    referral: re.Pattern[str]
-    question: re.Pattern[str]
-    claims: frozenset[str]
-    letters: re.Pattern[str]
-    vocabulary: frozenset[str]
-    has_capitals: bool = False
 
 
 @cache
 def languages() -> tuple[Language, ...]:
     """Return the languages with phrases."""
     latin = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH, NORDIC, POLISH, TURKISH)
-    known = [
-        *((phrases, "A-Za-zÀ-ɏ") for phrases in latin),
-        (RUSSIAN, "А-Яа-яЁё"),
-        (ARABIC, "\u0621-\u064a"),
-        (HINDI, "\u0900-\u0963"),
-        (JAPANESE, "\u3040-\u30ff"),
-        (CHINESE, "\u4e00-\u9fff"),
-        (KOREAN, "\uac00-\ud7a3"),
-    ]
-    return tuple(
-        _compile(*phrases, letters=re.compile(f"[{letters}]"), has_capitals=phrases is GERMAN)
-        for phrases, letters in known
-    )
-
-
-def _compile(
-    polite: str,
-    excuse: str,
-    refusal: str,
-    referral: tuple[str, str, str, str, str, str],
-    question: str,
-    claims: str,
-    *,
-    letters: re.Pattern[str],
-    has_capitals: bool,
-) -> Language:
-    return Language(
-        polite=_clause(polite),
-        excuse=_clause(excuse),
-        refusal=_clause(refusal),
-        referral=_clause(_referral_pattern(*referral)),
-        question=re.compile(question, re.VERBOSE),
-        claims=frozenset(claims.split()),
-        letters=letters,
-        vocabulary=frozenset(_WORD.findall(" ".join([polite, excuse, refusal, *referral]))),
-        has_capitals=has_capitals,
-    )
-
-
-def _referral_pattern(lead: str, ask: str, whom: str, look: str, where: str, other: str) -> str:
-    people, places = rf"(?=.*\b(?:{whom})\b)", rf"(?=.*\b(?:{where})\b)"
-    asked = rf"(?:(?:{ask})\ {people}|(?:{look})\ {places}){{rest}}"
-    return rf"(?:(?:{lead})\ )*(?:{asked}|{other})"
-
-
-def _clause(pattern: str) -> re.Pattern[str]:
-    # Clauses are case-folded.
-    return re.compile(pattern.replace("ß", "ss").replace("{rest}", r"(\S.*)"), re.VERBOSE)
+    others = (RUSSIAN, ARABIC, HINDI, JAPANESE, CHINESE, KOREAN)
+    return tuple(Language(phrases) for phrases in (*latin, *others))
 
 
 ResponseKind = Literal["a greeting", "only code", "a refusal", "only questions"]
-_Kind = Literal["polite", "excuse", "referral", "refusal", "question"]
+_Kind = Literal["polite", "disclaimer", "referral", "refusal", "silence", "lacks", "question"]
+_REFUSALS: Final[frozenset[_Kind]] = frozenset({"refusal", "silence", "lacks"})
 _MAX_SENTENCES = 12
 _MAX_CHARS = 240
 _MAX_REST_WORDS = 8
@@ -163,27 +99,41 @@ _WITH_DIGIT = re.compile(r"(?<!\w)[\w-]*\d[\w-]*")
 # `re` does not count these vowel signs and accents as letters.
 _MARKS = r"\u0300-\u036f\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
 _CLAUSES = re.compile(rf"[^\w\s'{_MARKS}-]+|[_\n]")
-_WORD = re.compile(r"[\w'-]+")
-_CONNECTORS = re.compile(
-    r"\A(?:(?:and|but|so|aber|und|doch|mais|et|pero|y|ma|e|mas|maar|en|unfortunately|however"
-    r"|leider|malheureusement|helaas|lamentablemente|purtroppo|infelizmente|och|men|og|ale|но|и|а"
-    r"|ama|ancak|ve|لكن|ولكن|लेकिन|और|पर|하지만|그러나)\ (?=\S+\ \S))+"
+_LETTER = re.compile(r"[^\W\d_]")
+_WORD = re.compile(r"\w+")
+_WRITTEN_WORD = re.compile(r"[\w'-]+")
+_CONTRACTED = re.compile(r"(?<![\w'-])(?:n/a|[a-z]+'[a-z]+|cannot)(?![\w'-])")
+# "*adjusts glasses* Ah, …"
+_GESTURE = re.compile(
+    r"\A\s*([*_])(?:adjust|bow|chuckle|clap|clear|cock|cross|curtsie|flip|fold|gasp|gesture|giggle"
+    r"|grin|laugh|lean|lift|look|nod|pause|peer|pull|puff|raise|roll|rub|scratche?|shrug|sigh|sip|sit"
+    r"|smile|smirk|stand|straighten|stretche?|stroke|tap|thump|tilt|tip|tug|twirl|wave|whisper|wink"
+    r"|rückt|räuspert|nickt|lächelt|streicht|ajuste|sourit|hoche|s'incline|ajusta|sonríe|asiente"
+    r"|sistema|sorride|annuisce|ajeita|sorri|acena|knikt|glimlacht|zet)s?\b[^*_\d\n]{0,60}\1\s*",
+    re.IGNORECASE,
 )
 _QUESTION = re.compile(r"(?:[?？؟]|か。?)[\s\"'”’»」』)\]*_]*\Z")
 _DOUBTFUL = re.compile(
     r"\b(?:was|were|had|because|since|although|though|as|given|right|correct|isn't|aren't|wasn't"
     r"|weren't|didn't|doesn't|who|whose|waren?|war|dass|weil|que|qui|parce|puisque|porque|perché"
-    r"|che|omdat|dat|want)\b"
+    r"|che|omdat|dat|(?<!you )want)\b"
 )
 _ASKS_WHICH = re.compile(
     r"\A(?:(?:a|à|au|de|em|en|con|com|di|da|su|sur|sobre|para|per|pour|o|avec) )?(?:que|qui|che)\b"
+    # "¿Quieres que te lo explique?"
+    r"|\b(?:que|che|dat|dass) (?:te|le|lo|je|ik|ich|eu|ti|vous|l[oa])\b"
 )
 # Before these, "that" is a pointer; elsewhere it may begin a claim.
 _THAT = re.compile(
     r"\bthat(?: (?:answer|data|description|detail|document|file|information|matter|name|one|out"
     r"|page"
     r"|person|place|product|question|request|subject|task|term|thing|title|topic|word))?(?= (?:in"
-    r"|from) (?:the|your|these) |\Z)"
+    r"|from) (?:the|your|these) | (?:up|out|for|to|with)\b|\Z)"
+)
+_CLARIFIES = re.compile(
+    r"\b(?:mean|meinen|meinst|refer|prefer|parlez|parles|refieres?|intendi|intende|refere"
+    r"|bedoel(?:t|en)?)\b",
+    re.IGNORECASE,
 )
 _IF_YOU = re.compile(
     r"(?:\A|\s)(?:if|when|should) you\b.*|\s(?:si (?:vous|tu|tienes?|necesitas?)"
@@ -346,10 +296,13 @@ _CREATIVE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _ASKS_WHERE_TO_TURN = re.compile(
-    r"\b(?:contact|call|reach|report|complain|whom?|which (?:doctor|website|app|office|team|page)"
-    r"|(?:where|what) (?:do|can|should|could|must) i|kontakt\w*|melden|wende\w*|anrufen|wen|wem"
-    r"|contacter|appeler|signaler|qui|contactar|llamar|quién|contattare|chiamare|chi|contatar|ligar"
-    r"|quem|bellen|wie|site|website)\b",
+    r"\b(?:contact|call|reach|report|complain|which (?:doctor|website|app|office|team|page)"
+    r"|(?:whom?|where|what) (?:do|can|should|could|must|to)|kontakt\w*|melden|wende\w*|anrufen"
+    r"|wen|wem"
+    r"|contacter|appeler|signaler|qui (?:dois|puis|peut)|contactar|llamar"
+    r"|quién (?:debo|puedo|puede)"
+    r"|contattare|chiamare|chi (?:devo|posso|può)|contatar|ligar|quem (?:devo|posso|pode)|bellen"
+    r"|wie (?:kan|moet)|site|website)\b",
     re.IGNORECASE,
 )
 _LINES = re.compile(
@@ -411,6 +364,33 @@ def _is_verse(text: str) -> bool:
     return len(lines) > 1 and all(len(line) <= 60 for line in lines) and not _DIGIT.search(text)
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What the user asked.
+
+    Attributes:
+        text: The asking part of the message; empty if unknown.
+        known: Its words, case-folded.
+        is_open: Whether it asks who, what or how.
+    """
+
+    text: str
+    known: frozenset[str]
+    is_open: bool
+
+    @staticmethod
+    def of(message: str, *, is_open: bool) -> _Question:
+        text = asking_part(message)
+        return _Question(text, words_in(text), is_open)
+
+    def without_numbers(self, text: str) -> str:
+        """Return a text with "it" for words with digits from the question, such as "X100"."""
+        if not _DIGIT.search(text):
+            return text
+        known = frozenset(_WITH_DIGIT.findall(self.text))
+        return _WITH_DIGIT.sub(lambda word: "it" if word[0] in known else word[0], text)
+
+
 def non_claim_kind(text: str, *, is_open: bool, asked: str | None = None) -> NonClaim | None:
     """Return the kind of a sentence that claims nothing.
 
@@ -426,27 +406,30 @@ def non_claim_kind(text: str, *, is_open: bool, asked: str | None = None) -> Non
     Returns:
         The kind, or None for a claim.
     """
-    if asked is not None:
-        asked = asking_part(asked)
-    if asked and _DIGIT.search(text):
-        known = set(_WITH_DIGIT.findall(asked))
-        text = _WITH_DIGIT.sub(lambda word: "it" if word[0] in known else word[0], text)
+    question = _Question.of(asked or "", is_open=is_open)
+    text = question.without_numbers(text)
     if _may_claim(text):
         return None
-    clauses = tuple(_clauses(text))
-    if is_open and clauses:
+    spoken = _GESTURE.sub("", text)
+    clauses = tuple(_clauses(spoken))
+    if is_open:
         clauses = tuple(clause for clause in clauses if not _AFFIRMS.fullmatch(clause))
-        if not clauses:
-            return "filler"
+    if not clauses and _LETTER.search(text):
+        return None if any(new_names(text, question.known)) else "filler"
     for language in languages():
-        kind = _kind(text, clauses, language, asked) if language.letters.search(text) else None
+        if not language.letters.search(spoken):
+            continue
+        kind = _kind(spoken, clauses, language, question)
         # To a user who asks where to turn, a referral is an answer, which can be wrong.
-        if kind == "referral" and _ASKS_WHERE_TO_TURN.search(asked or ""):
+        if kind == "referral" and _ASKS_WHERE_TO_TURN.search(question.text):
             return None
-        if kind is not None:
-            if asked is not None and _adds_detail(text, asked, language):
-                return None
-            return kind if kind in ("refusal", "question") else "filler"
+        if kind is None:
+            continue
+        if asked is not None and _adds_detail(text, kind, language, question):
+            return None
+        if kind in _REFUSALS:
+            return "refusal"
+        return "question" if kind == "question" else "filler"
     return None
 
 
@@ -463,7 +446,6 @@ def nothing_to_check(passage: Passage, *, asked: str = "") -> ResponseKind | Non
     Returns:
         The kind, or None if the response needs a check.
     """
-    asked = asking_part(asked)
     kinds = {piece.kind for piece in passage.pieces if not piece.text.isspace()}
     sentences = [s.text for s in passage.sentences if s.unit != "heading"]
     if len(sentences) > _MAX_SENTENCES or any(_may_claim(text) for text in sentences):
@@ -473,12 +455,14 @@ def nothing_to_check(passage: Passage, *, asked: str = "") -> ResponseKind | Non
         return "only code" if is_code else None
     if not sentences or not kinds <= {"prose", "rule"}:
         return None
+    question = _Question.of(asked, is_open=is_open_question(asked))
     written = " ".join(sentences)
     for language in languages():
-        is_written = language.letters.search(written) is not None
-        found = _unchecked_kind(sentences, language, asked) if is_written else None
-        if found:
-            return found
+        if not language.letters.search(written):
+            continue
+        kind = _kind_of_response(sentences, language, question)
+        if kind is not None:
+            return kind
     return None
 
 
@@ -494,89 +478,179 @@ def _only_leads_in(sentences: list[str]) -> bool:
     return not clauses or any(_INTRODUCES.match(clause) for clause in clauses)
 
 
-def _unchecked_kind(sentences: list[str], language: Language, asked: str) -> ResponseKind | None:
+def _kind_of_response(
+    sentences: list[str], language: Language, question: _Question
+) -> ResponseKind | None:
     kinds: set[_Kind] = set()
     for text in sentences:
-        kind = _kind(text, tuple(_clauses(text)), language, asked)
-        if kind is None or _adds_detail(text, asked, language):
+        spoken = _GESTURE.sub("", text)
+        kind = _kind(spoken, tuple(_clauses(spoken)), language, question)
+        if kind is None or _adds_detail(text, kind, language, question):
             return None
         kinds.add(kind)
-    if "refusal" in kinds:
+    if kinds & _REFUSALS:
         return "a refusal"
     if kinds == {"question"}:
         return "only questions"
-    # An excuse alone mostly retracts something that should be checked.
+    # An apology alone mostly retracts something that should be checked.
     return "a greeting" if kinds == {"polite"} or kinds == {"polite", "question"} else None
 
 
-def _adds_detail(text: str, asked: str, language: Language) -> bool:
-    """Return whether a sentence that asks or refuses contains what the question does not.
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How many words a sentence may contain that are neither in the question nor in the phrases.
+
+    Attributes:
+        bare: Words that follow no article, pronoun or interrogative: "medical advice".
+        definite: Words after an article that takes for granted that something exists: "the murder".
+        interrogative: Words after one that takes for granted that something happened: "who shot".
+    """
+
+    bare: int
+    definite: int = 0
+    interrogative: int = 1
+
+
+_LIMITS: Final[Mapping[_Kind, _Limits]] = {
+    "polite": _Limits(bare=2),
+    "disclaimer": _Limits(bare=3),
+    "referral": _Limits(bare=1),
+    "refusal": _Limits(bare=4),
+    # Documents are silent on something that the user may not have named.
+    "silence": _Limits(bare=3, definite=2),
+    "lacks": _Limits(bare=1),
+    "question": _Limits(bare=6, interrogative=6),
+}
+# "Do you mean the battery or the warranty?"
+_CLARIFYING: Final = _Limits(bare=6, definite=1, interrogative=6)
+
+
+def _adds_detail(text: str, kind: _Kind, language: Language, question: _Question) -> bool:
+    """Return whether a sentence contains or takes for granted what the question does not say.
 
     Without a question, any name may be from it.
     """
-    known = words_in(asked)
-    names = new_names(text, known) if asked and not language.has_capitals else ()
-    return (
-        not language.vocabulary.issuperset(names)
-        or has_new_number(text, known)
-        or has_new_reason(text, known)
-    )
+    known = question.known
+    if has_new_number(text, known) or has_new_reason(text, known):
+        return True
+    if not question.text:
+        return False
+    if not language.has_capitals and not language.vocabulary.issuperset(new_names(text, known)):
+        return True
+    return bool(language.definites) and _presupposes(text, kind, language, known)
 
 
-def _kind(text: str, clauses: Sequence[str], language: Language, asked: str | None) -> _Kind | None:
-    kind = _kind_of_clauses(text, clauses, language, asked)
-    if kind is None and asked and not language.has_capitals:
-        others = _without_address(text, clauses, asked)
-        kind = _kind_of_clauses(text, others, language, asked)
+def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[str]) -> bool:
+    """Return whether a sentence takes for granted what was not said: "her three convictions"."""
+    limits = _LIMITS[kind]
+    if kind == "question" and _CLARIFIES.search(text):
+        limits = _CLARIFYING
+    words = _WORD.findall(_expand(_GESTURE.sub("", text)))
+    # "Fraud by Ada Moor", "who shot her"
+    is_about_someone = not language.others.isdisjoint(words)
+    if not language.has_capitals:
+        is_about_someone |= not known.isdisjoint(new_names(text, frozenset()))
+    interrogative = 0 if is_about_someone and kind == "refusal" else limits.interrogative
+    left = 0 if is_about_someone else limits.bare
+    for word in words:
+        if word in language.others:
+            left = 0
+        elif word in language.interrogatives:
+            left = interrogative
+        elif word in language.definites:
+            left = limits.definite
+        elif language.is_abstract(word):
+            # "The answer", "the ability"
+            left = limits.bare
+        elif not language.says(word) and is_new_word(word, known):
+            left -= 1
+            if left < 0:
+                return True
+    return False
+
+
+def _kind(
+    text: str, clauses: Sequence[str], language: Language, question: _Question
+) -> _Kind | None:
+    kind = _kind_of_clauses(text, clauses, language, question)
+    if kind is None and question.text and not language.has_capitals:
+        others = _without_address(text, clauses, question)
+        kind = _kind_of_clauses(text, others, language, question)
     return kind
 
 
 def _kind_of_clauses(
-    text: str, clauses: Sequence[str], language: Language, asked: str | None
+    text: str, clauses: Sequence[str], language: Language, question: _Question
 ) -> _Kind | None:
-    if len(clauses) == _LEAD_AND_REST and _kind_of_clause(clauses[0], language) == "excuse":
+    if len(clauses) == _LEAD_AND_REST:
+        first = _kind_of_clause(clauses[0], language, question)
         # "According to the documents, there is no information about it"
-        kind = _kind_of_clause(" ".join(clauses), language)
-        if kind is not None:
-            return kind
+        kind = _kind_of_clause(" ".join(clauses), language, question)
+        if first == {"disclaimer"} and kind:
+            return _strongest(kind)
     kinds: set[_Kind] = set()
     for clause in clauses:
         # In German a comma precedes indirect questions, and relative pronouns are different words.
-        if "refusal" in kinds and language.has_capitals and _asks_indirectly(clause):
+        if kinds & _REFUSALS and language.has_capitals and _asks_indirectly(clause):
             continue
-        kind = _kind_of_clause(clause, language)
-        if kind is None:
-            return "question" if _asks_user(text, clauses, language, asked) else None
-        kinds.add(kind)
-    if not kinds or "refusal" in kinds:
-        return "refusal" if kinds else None
-    if "referral" in kinds:
-        return "referral"
-    return "excuse" if "excuse" in kinds else "polite"
+        kind = _kind_of_clause(clause, language, question)
+        if not kind:
+            return "question" if _asks_user(text, clauses, language, question) else None
+        kinds |= kind
+    return _strongest(kinds)
 
 
-def _kind_of_clause(clause: str, language: Language) -> _Kind | None:
-    patterns: tuple[tuple[_Kind, re.Pattern[str]], ...] = (
-        ("polite", language.polite),
-        ("refusal", language.refusal),
-        ("excuse", language.excuse),
-        ("referral", language.referral),
+def _strongest(kinds: Iterable[_Kind]) -> _Kind | None:
+    order: tuple[_Kind, ...] = (
+        *("lacks", "refusal", "silence"),
+        *("referral", "disclaimer", "polite"),
     )
+    return next((kind for kind in order if kind in kinds), None)
+
+
+def _kind_of_clause(clause: str, language: Language, question: _Question) -> set[_Kind]:
+    """Return the kinds of a clause's coordinated parts; none if one of them may claim something."""
+    patterns: list[tuple[_Kind, re.Pattern[str]]] = [
+        ("polite", language.polite),
+        ("silence", language.silence),
+        ("refusal", language.refusal),
+        ("disclaimer", language.disclaimer),
+        ("referral", language.referral),
+    ]
+    if question.is_open or not question.text:
+        patterns.append(("lacks", language.lacks))
     # A conjunction in one language is the first word of a clause in another: "En el texto no …".
-    for words in {clause: None, _CONNECTORS.sub("", clause): None}:
+    for words in {clause: None, language.opener.sub("", clause): None}:
         for kind, pattern in patterns:
             match = pattern.fullmatch(words)
             if match and _rest_claims_nothing(match, language):
-                return kind
-    return None
+                return {kind}
+    for conjunction in islice(_CONJUNCTION.finditer(clause), _MAX_CONJUNCTIONS):
+        first = _kind_of_clause(clause[: conjunction.start()], language, question)
+        second = clause[conjunction.end() :]
+        # "I am no lawyer and can not advise you"
+        subject, _, _ = language.opener.sub("", clause).partition(" ")
+        for words in (second, f"{subject} {second}"):
+            kinds = _kind_of_clause(words, language, question) if first else set[_Kind]()
+            if kinds:
+                return first | kinds
+    return set()
+
+
+_MAX_CONJUNCTIONS = 2
+_CONJUNCTION = re.compile(
+    r"\s(?:and|but|so|und|aber|et|mais|donc|y|pero|e|ed|ma|quindi|mas|en|maar|dus)\s"
+)
 
 
 def _rest_claims_nothing(match: re.Match[str], language: Language) -> bool:
-    rest = next(filter(None, match.groups()), "")
-    if _asks_indirectly(rest):
-        return True
-    words = _NAMED.sub("", _THAT.sub("", _IF_YOU.sub("", rest))).split()
-    return len(words) <= _MAX_REST_WORDS and language.claims.isdisjoint(words)
+    for rest in filter(None, match.groups()):
+        if _asks_indirectly(rest):
+            continue
+        words = _NAMED.sub("", _THAT.sub("", _IF_YOU.sub("", rest))).split()
+        if len(words) > _MAX_REST_WORDS or not language.claims.isdisjoint(words):
+            return False
+    return True
 
 
 _INDIRECT = re.compile(
@@ -603,15 +677,14 @@ def _asks_indirectly(text: str) -> bool:
 
 _MAX_SHORT_QUESTION = 6
 _SHORT_QUESTION = re.compile(
-    r"(?:what|which|was|welche[mnrs]?|que|quel(?:le)?s?|qué|cuál(?:es)?|cosa|quale?|quali"
+    r"(?:che|what|which|was|welche[mnrs]?|que|quel(?:le)?s?|qué|cuál(?:es)?|cosa|quale?|quali"
     r"|o que|qual|quais|wat|welke?)\b"
 )
 
 
-def _without_address(text: str, clauses: Sequence[str], asked: str) -> Sequence[str]:
+def _without_address(text: str, clauses: Sequence[str], question: _Question) -> Sequence[str]:
     """Return clauses without the user's own name in them: "hello" for "Hello Tom"."""
-    known = words_in(asked)
-    names = known.intersection(new_names(text, frozenset()))
+    names = question.known.intersection(new_names(text, frozenset()))
     if not names:
         return clauses
     others: list[str] = []
@@ -625,37 +698,40 @@ def _without_address(text: str, clauses: Sequence[str], asked: str) -> Sequence[
     return others
 
 
-def _asks_user(text: str, clauses: Sequence[str], language: Language, asked: str | None) -> bool:
+def _asks_user(text: str, clauses: Sequence[str], language: Language, question: _Question) -> bool:
     if not _QUESTION.search(text):
         return False
-    words = _WORD.findall(text)
-    known = words_in(asked or "")
+    words = _WRITTEN_WORD.findall(text)
     named = [
         word
         for word in words[1:]
         if word[0].isupper()
         and word.partition("'")[0] != "I"
-        and word.casefold().removesuffix("'s") not in known
+        and word.casefold().removesuffix("'s") not in question.known
     ]
     if len(words) > _MAX_QUESTION_WORDS or (named and not language.has_capitals):
         return False
-    question = " ".join(_CONNECTORS.sub("", clause) for clause in clauses).replace(
-        " such as ", " like "
-    )
+    asking = " ".join(language.opener.sub("", clause) for clause in clauses)
+    asking = asking.replace(" such as ", " like ")
     # A few words that ask what or which, without a name, contain nothing to check.
-    is_short = len(words) <= _MAX_SHORT_QUESTION and _SHORT_QUESTION.match(question) is not None
+    is_short = len(words) <= _MAX_SHORT_QUESTION and _SHORT_QUESTION.match(asking) is not None
     if is_short and not any(word[0].isupper() for word in words[1:]):
         return True
-    return language.question.match(question) is not None and not _DOUBTFUL.search(
-        _ASKS_WHICH.sub("", question)
+    return language.question.match(asking) is not None and not _DOUBTFUL.search(
+        _ASKS_WHICH.sub("", asking)
     )
+
+
+def _expand(text: str) -> str:
+    """Return a text in lower case, with contractions expanded."""
+    # Case-folding turns a dotted capital I into two characters.
+    text = text.casefold().replace("’", "'").replace("i\u0307", "i")
+    return _CONTRACTED.sub(lambda word: CONTRACTIONS.get(word[0], word[0]), text)
 
 
 def _clauses(text: str) -> Iterator[str]:
     """Yield the clauses in lower case, without punctuation."""
-    # Case-folding turns a dotted capital I into two characters.
-    for clause in _CLAUSES.split(text.casefold().replace("’", "'").replace("i\u0307", "i")):
-        words = (word.strip("-'") for word in clause.split())
-        joined = " ".join(CONTRACTIONS.get(word, word) for word in words if word)
+    for clause in _CLAUSES.split(_expand(text)):
+        joined = " ".join(word for part in clause.split() if (word := part.strip("-'")))
         if joined:
             yield joined
