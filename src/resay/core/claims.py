@@ -22,7 +22,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from resay.core.clauses import Grammars, clauses, words_of
-from resay.core.details import has_new_number, has_new_reason, new_names, words_in
+from resay.core.details import (
+    has_new_number,
+    has_new_predicate,
+    has_new_reason,
+    new_names,
+    words_in,
+)
 from resay.core.non_claims import (
     NonClaim,
     asking_part,
@@ -187,6 +193,8 @@ class Rules:
             parts = [_NUMBERING.sub("", sentence.text.strip("*_ "))]
         for part in parts:
             if has_new_number(part, self._known) or has_new_reason(part, self._known):
+                return True
+            if self._strict and has_new_predicate(part, self._known):
                 return True
         # In these languages every noun is capitalised.
         if self._grammars.of(sentence.text).verb_last:

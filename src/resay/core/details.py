@@ -19,6 +19,16 @@ _REASON = re.compile(
     r"|почему|neden|niçin|لماذا|क्यों)\b(.*)",
     re.DOTALL,
 )
+# What makes a title say something: "Not for children", "Allergic to nuts", "Ada Moor, a felon".
+_PREDICATE = re.compile(
+    r"(?:\A(?:not|never|no|nicht|nie|kein\w*|jamais|pas|nunca|no|mai|non|não|niet|nooit|geen)"
+    r"|\b(?:he|she|they|er|sie|il|elle|ils|elles|él|ella|lui|lei|ele|ela|hij|zij)"
+    r"|\w (?:to|for|in|of|since|from|by|with|without|against|zu|für|gegen|seit|von|mit|ohne|pour"
+    r"|contre|depuis|sans|para|contra|desde|sin|per|con|senza|da|voor|tegen|sinds|van|met|zonder"
+    r"|à|de|di|do)"
+    r"|,(?!.*\b(?:and|or|und|oder|et|ou|y|o|e|en|of)\b)) (.*)",
+    re.DOTALL,
+)
 _STOP_WORDS = frozenset(word for words in STOP_WORDS.values() for word in words)
 _MANY_NEW_WORDS = 2
 _STEM = 5
@@ -92,3 +102,16 @@ def is_new_word(word: str, known: frozenset[str]) -> bool:
     if word.removesuffix("s") in known or f"{word}s" in known:
         return False
     return not any(len(word) >= _STEM and other.startswith(word[:_STEM]) for other in known)
+
+
+def has_new_predicate(title: str, known: frozenset[str]) -> bool:
+    """Return whether a title says something that was not said: "Allergic to penicillin".
+
+    Titles of that form may also say nothing: "Settings for beginners".
+
+    Args:
+        title: The title.
+        known: The words of the question, case-folded.
+    """
+    predicate = _PREDICATE.search(title.casefold())
+    return predicate is not None and any(is_new_word(w, known) for w in words_in(predicate[1]))
