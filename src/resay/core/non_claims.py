@@ -91,7 +91,7 @@ _Kind = Literal["polite", "disclaimer", "referral", "refusal", "silence", "lacks
 _REFUSALS: Final[frozenset[_Kind]] = frozenset({"refusal", "silence", "lacks"})
 _MAX_SENTENCES = 12
 _MAX_CHARS = 240
-_MAX_REST_WORDS = 8
+_MAX_REST_WORDS = 9
 _LEAD_AND_REST = 2
 _MAX_QUESTION_WORDS = 16
 _DIGIT = re.compile(r"\d")
@@ -547,7 +547,7 @@ def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[st
         limits = _CLARIFYING
     words = _WORD.findall(_expand(_GESTURE.sub("", text)))
     # "Fraud by Ada Moor", "who shot her"
-    is_about_someone = not language.others.isdisjoint(words)
+    is_about_someone = kind == "refusal" and not language.others.isdisjoint(words)
     if not language.has_capitals:
         is_about_someone |= not known.isdisjoint(new_names(text, frozenset()))
     interrogative = 0 if is_about_someone and kind == "refusal" else limits.interrogative

@@ -93,7 +93,9 @@ class Language:
         self.has_capitals = phrases.has_capitals
         abstract = _words(f"{phrases.documents} {phrases.information}")
         acts = (phrases.polite, phrases.disclaimer, phrases.refusal, phrases.silence, phrases.lacks)
-        self.vocabulary = abstract | _words(" ".join([*acts, phrases.referral, phrases.opener]))
+        self.vocabulary = abstract | _words(
+            " ".join([*acts, phrases.referral, phrases.question, phrases.opener])
+        )
         self._abstract = frozenset(word[:_STEM] for word in abstract)
         self._stems = frozenset(word[:_STEM] for word in self.vocabulary)
 

@@ -17,7 +17,8 @@ ENGLISH: Final = Phrases(
     | take (?:good )?care(?: of yourself)?|(?:stay|be|keep) safe
     | (?:ah|aha|oh|ha|hm+|well|now|alas|arr+|my (?:dear |good )?friends?)
     | (?:many |again )?(?:thanks|thank you)(?: (?:so|very) much| a lot| again| too)?
-      (?: for (?:\S+ing|the|your)(?: {rest})?)?
+      (?: for (?:(?:the|your) (?:kind words|questions?|messages?|notes?|interest|patience|help|time
+      |feedback|compliment|update)|(?:\S+ing|the|your)(?: {rest})?))?
     | i appreciate (?:your|the) {rest}
     | (?:you are )?(?:very |most |always )?welcome|my pleasure|anytime|what is up
     | how are you(?: (?:doing|today))*|(?:and )?(?:how about )?you
@@ -31,54 +32,68 @@ ENGLISH: Final = Phrases(
     | (?:i (?:can|could|will)|(?:i (?:am|would be|will be) )?(?:always |here and )*(?:happy|glad
       |here|ready|pleased|delighted)(?: to)?) (?:try to |do my best to )?(?:(?:also|certainly
       |gladly) )*(?:help|assist|chat|explain|expand|elaborate|provide|give|share|clarify
-      |summari[sz]e|guide|adjust|tailor|answer|walk you|go (?:into|over|through)|be of|have been of
-      |hear)(?: {rest})?|(?:i am )?(?:glad|happy) i could help
+      |summari[sz]e|guide|adjust|tailor|answer|walk you|take a look|check|look|review|go (?:into
+      |over|through)|be of|have been of|hear)(?: {rest})?|(?:i am )?(?:glad|happy) i could help
     | i am (?:always )?here(?: (?:if|whenever|for) {rest})?
     | (?:(?:how|what) (?:can|may|could) i|is there (?:anything|something)|anything else
       |would you like me to|(?:do you )?(?:want|need) (?:anything|something|more))(?: {rest})?
     | (?:please |just |simply )?(?:let me know|say the word|just ask|ask away|feel free
       |do not hesitate|reach out)(?: {rest})?
-    | if (?:anything|something) is (?:still )?(?:unclear|missing)
+    | if (?:anything|something) is (?:still )?(?:unclear|missing)|if you (?:share|send|tell|give
+      |provide|let) {rest}
+    | (?:just )?tell me (?:where|what|which|how|more|if) {rest}|i am all ears|ready when you are
+      |take your time|no rush(?: at all)?
+    | wishing you {rest}|you are (?:very |too |so )?(?:kind|not alone)|(?:that|this) must be (?:hard
+      |difficult|tough|frustrating)
+    | i understand (?:how you feel|your (?:concern|question|frustration))|very well
+      |your mileage may vary
+    | (?:(?:dear|brave|good|my|fellow) )*(?:travell?er|adventurer|partner|mat(?:e|ey)s?|stranger
+      |captain|sir|madam|folks|everyone|pal|buddy)
     | (?:if|whenever|should) you (?:would like|want|wish|need|prefer|have)(?: {rest})?
     | (?:i (?:really )?)?(?:hope|trust) (?:that|this|it|you|everything) {rest}
     | (?:that|this|it) (?:helps?|clears things up|makes sense)
     | (?:(?:that|this|it|now) )*(?:is )?(?:what |such )?(?:an? )?(?:(?:very|really|most) )?(?:great
-      |good|excellent|interesting|fantastic|wonderful|nice|fun|lovely|cool|thoughtful|tricky|tough
-      |fine|splendid|superb|brilliant|clever|fair|important|valid) (?:question|one|point|idea|topic
-      |choice|catch|thing to ask|enough)(?: {rest})?
+      |good|excellent|interesting|fantastic|wonderful|delightful|marvell?ous|curious|intriguing
+      |charming|nice|fun|lovely|cool|thoughtful|tricky|tough|fine|splendid|superb|brilliant|clever
+      |fair|important|valid) (?:question|one|point|idea|topic|choice|catch|thing to ask|enough)
+      (?: {rest})?
     | please|no (?:problem|worries|trouble)(?: at all)?|got it|understood|noted|well done
     | sounds (?:good|great)|(?:it|that) (?:really |all )?depends
     | let (?:me|us) (?:explain|see|think|check|look|start|begin|break|walk|take|clarify|elaborate
       |summari[sz]e|help|dive|go|get started|tell)(?: {rest})?
     | does (?:that|this|it) (?:make sense|help|answer your question|work for you)
     | here (?:you (?:go|are)|it is|they are|we go)|as (?:requested|promised|you asked)
-    | here is (?:the|an?) (?:short |brief )?(?:answer|overview|summary)(?: to your question)?
+    | here is (?:the|an?) (?:short |brief |quick )?(?:answer|overview|summary)(?: to your question)?
     | here is what (?:i|you) (?:found|know|have|asked for|requested|need|can (?:say|tell you))
     """,
     disclaimer=r"""
     (?:important )?(?:note|disclaimer|reminder|caveat)|thank you for understanding
-    | (?:this|these|none of (?:this|the above)|the (?:above|following)|(?:(?:this|the|my|these|any
-      |all) )+(?:general )?{info}(?: (?:above|below|here|provided|i (?:provide|give
-      |gave)))?) (?:(?:is|are|does|do|should|must|can|may|might)(?: also)?(?: (?:not|only|always
-      |no))? )(?:be )?(?:(?:(?:replace|constitute|(?:considered|taken|meant|intended|construed)
-      (?: (?:as|to be))?) )?(?:an? )?(?:(?:substitute|replacement) for )?(?:\w+ ){0,4}(?:advice
-      |recommendation|guidance|counsel|consultation|opinion|diagnosis)
+    | (?:this|these|(?:none of|nothing in) (?:this|these|the above)(?: {info})?|nothing (?:here
+      |above)|the (?:above|following)|(?:(?:this|the|my|these|any|all) )+(?:general )?{info}
+      (?: (?:above|below|here|provided(?: here)?|i (?:provide|give|gave)))?) (?:(?:is|are|does|do
+      |should|must|can|may|might)(?: also)?(?: (?:not|only|always|no))? )(?:be )?(?:(?:(?:replace
+      |constitute|(?:considered|taken|meant|intended|construed)(?: (?:as|to be))?) )?(?:an? )?
+      (?:(?:substitute|replacement) for )?(?:\w+ ){0,4}(?:advice|recommendation|guidance|counsel
+      |consultation|opinion|diagnosis)
       | (?:provided |intended |meant )?(?:only )?(?:for|of) (?:an? )?(?:\w+ ){1,4}(?:purposes?
         |information|nature|guidance)(?: only)?
       | general (?:information|guidance)(?: only)?
+      | (?:contain|include|have) (?:errors|mistakes|inaccuracies)
+      | (?:intended|meant) to replace (?:the )?(?:\w+ ){0,3}(?:advice|opinion|judgment)
+        (?: of {rest})?
       | (?:\w+ly )?(?:outdated|out of date|incomplete|inaccurate|up to date|up-to-date|accurate
         |complete|current|wrong|incorrect)(?: for {rest})?
       | based (?:only |solely |entirely |purely )?on (?:{docs}|(?:my )?(?:general )?{info})
       )
     | (?:please )?(?:do not )?(?:treat|take|consider|rely (?:only |solely )?on) (?:this|these|my|it)
       (?: {info})?(?: alone| with (?:a (?:grain|pinch) of salt|caution|care)| as (?:\w+ ){0,2}
-      (?:advice|information|guidance|recommendation))?|not as (?:\w+ ){0,2}advice
+      (?:advice|information|guidance|recommendation))|not as (?:\w+ ){0,2}advice
     | (?:every|each) (?:case|situation|person) is different
     | (?:this|it) (?:is )?(?:not|no) (?:a )?(?:substitute|replacement) for (?:\w+ ){0,4}(?:advice
       |consultation|care|treatment|professional|doctor|lawyer)
     | i (?:may|might|can|could) (?:\w+ )?(?:make (?:mistakes|errors)|be (?:wrong|mistaken))
       (?: {rest})?
-    | (?:i am )?(?:very |so |really )?sorry(?: (?:about|for) {rest})?
+    | (?:i am )?(?:very |so |really )?sorry(?: (?:about|for|to hear) {rest})?
     | (?:i|my) (?:sincer(?:e|ely) )?apologi(?:[sz]e|es)(?: for (?:(?:the|any) (?:confusion|delay
       |inconvenience|mistakes?|errors?|misunderstanding)|{rest}))?
     | unfortunately|i am afraid|regrettably|however|as far as i (?:can (?:see|tell)|know)
@@ -132,12 +147,14 @@ ENGLISH: Final = Phrases(
       |tell|know|answer|predict)(?: {rest})?
     | (?:in|from|according to|based on) {docs} (?:there is (?:no|nothing)|i can not
       |it can not be) {rest}
-    | {docs} (?:do|does|did) not (?:\w+ly |seem to )*(?:say|mention|state|specify|tell|name|address
-      |discuss|indicate|describe|explain|list|clarify|answer)(?: {rest})?
+    | {docs} (?:do|does|did) not (?:\w+ly |seem to )*(?:say|mention|state|specify|tell|name|go into
+      |touch on|elaborate on|address|discuss|indicate|describe|explain|list|clarify|answer)
+      (?: {rest})?
     | {docs} (?:do|does|did) not (?:\w+ly )*(?:contain|include|provide|give|have|cover)(?: (?:any
       |this|that|it|the|enough|\w+ing))*(?: {info}(?: {rest})?)?
     | {docs} (?:says?|mentions?|contains?|gives?|provides?|has|have|includes?|lacks?|omits?|offers?
-      |makes?) (?:nothing|(?:(?:no|any) )?(?:\w+ )?(?:{info}|mention|indication))(?: {rest})?
+      |makes?) (?:nothing|(?:(?:no|any) )?(?:\w+ )?(?:{info}|mention|indication|reference))
+      (?: {rest})?
     | {docs} (?:(?:are|is|remains?) silent(?: (?:on|about|as to) {rest})?|leaves? {rest} (?:open
       |unspecified|unanswered))
     | (?:nothing|none|neither|no) (?:(?:in|of|from) {docs}|(?:of them )?(?:document|source|text
@@ -154,14 +171,15 @@ ENGLISH: Final = Phrases(
       |accessible|part of|in))(?: {rest})?|(?:that|this) {info} is not (?:\w+ly )?(?:available|given
       |provided|mentioned|known|included|accessible|disclosed)(?: {rest})?
     | there (?:is|was|are) (?:no|not any|nothing|not enough) (?:(?:reliable|public|publicly|specific
-      |further|available) )*(?:(?:mentions?|indications?)(?: {rest})?|{info}?(?: ?(?:on|about|of
-      |regarding|for) (?:\S+ ){1,6})? ?(?:given )?in {docs}(?: {rest})?|{info}(?: (?:on|about|of
-      |for) (?:it|this|that|them))?(?: (?:here|available|provided))?)
+      |further|available) )*(?:(?:mentions?|indications?|references?)(?: {rest})?|{info}?(?: ?(?:on
+      |about|of|regarding|for) (?:\S+ ){1,6})? ?(?:given )?in {docs}(?: {rest})?|{info}(?: (?:on
+      |about|of|for) (?:it|this|that|them))?(?: (?:here|available|provided))?)
     | not (?:mentioned|stated|specified|given|provided|covered|answered)(?: (?:in|by) {rest})?
     | unknown|not (?:available|applicable|known)|(?:nothing|no {info}) is (?:said|given|mentioned
       |provided|available)(?: (?:in|about|on) {rest})?
     | no {info} (?:on|about|regarding|for) (?:\S+ ){1,6}(?:is|are) (?:given|provided|available
-      |included|mentioned)(?: in {rest})?|no {info} (?:is|are) (?:\w+ly )?(?:available|known)
+      |included|mentioned)(?: in {rest})?|no {info} (?:is|are|was|were) (?:\w+ly )?(?:available
+      |known|found)
     | i am not aware of any (?:\S+ ){1,3}(?:that|which|who) (?:names?|mentions?|says?|gives?|states?
       |records?|lists?|describes?) (?:the|this|that|it|any)(?: \S+)?
     """,
@@ -193,10 +211,13 @@ ENGLISH: Final = Phrases(
         |search engines?|databases?|encyclopa?edia|labels?|terms|official)\b){rest}
       | (?:seek|get|obtain)(?:ing)? (?=.*\b(?:help|advice|assistance|attention|care|guidance|support
         |treatment|counsel|opinion)\b){rest}
-      | (?:verify|confirm|double-check|cross-check)(?:ing)? (?:this|that|it|these|any|all|with
-        |the \S+|{info})(?: {rest})?|check (?:this|these|any|all)(?: {info})?
+      | (?:verify|confirm|double-check|cross-check)(?:ing)? (?:this|that|it|these|any|all
+        |anything(?: important)?|with|the \S+|{info})(?: {rest})?|check (?:this|these|any|all)
+        (?: {info})?
       | (?:if|should|when) you (?:are (?:not )?(?:sure|comfortable)|are|feel|experience|have|notice
         |suspect|think|need) {rest}
+      | (?:for|on|about|regarding) your (?:\w+ )?(?:situation|case|circumstances|needs|condition
+        |health|licensed|qualified|trusted|local|specific)
       | (?:for|before|when) (?:more|further|accurate|current|specific|detailed|reliable|official
         |precise|personali[sz]ed|professional|(?:the )?(?:latest|best|most)|up-to-date|anything
         |making|taking|doing|deciding|changing|starting|decisions|symptoms|medication|medicines?
@@ -262,19 +283,21 @@ GERMAN: Final = Phrases(
       |überlegen|prüfen)
     | (?:ich (?:kann|könnte|helfe)|gerne? helfe ich) (?:ihnen|dir|gerne?) (?:\S+ ){0,5}(?:helfen
       |erklären|geben|weiter)|ich (?:helfe|konnte) (?:\S+ ){0,4}(?:weiter|gerne?|helfen)
-    | (?:liebe|viele|beste|herzliche|mit freundlichen) grüssen?|sehr geehrte[r]? {rest}
+    | gerne? helfe ich (?:ihnen|dir)(?: {rest})?|(?:liebe|viele|beste|herzliche
+      |mit freundlichen) grüssen?|sehr geehrte[r]? {rest}
     | hier ist (?:die|meine|eine kurze) antwort(?: auf (?:deine|ihre) frage)?
     | (?:bei|für) weiteren? fragen?(?: {rest})?|(?:hast du|haben sie) (?:noch )?(?:weitere )?fragen
     """,
     disclaimer=r"""
-    hinweis|wichtig|haftungsausschluss|entschuldigung|leider|(?:ich bitte um )?verzeihung
+    hinweis|wichtig|bitte beacht(?:en sie|e)|haftungsausschluss|entschuldigung|leider
+      |(?:ich bitte um )?verzeihung
     | (?:dies|das|es|(?:(?:diese|alle|die|meine) )+(?:\w+ )?{info}(?: oben)?) (?:ist|sind|stellt
       |stellen|ersetzt|ersetzen) (?:keine?n?|nicht) (?:\S+ ){0,3}\S*(?:beratung|empfehlung|diagnose
       |besuch|gespräch|rat)(?: dar)?
     | (?:(?:diese|alle|die|meine) )+(?:\w+ )?{info} (?:(?:sind|ist|können|kann|könnten|dienen|dient
       |erfolgen) )?(?:nur |auch |möglicherweise |lediglich )*(?:veraltet|unvollständig|fehlerhaft
-      |allgemein\w*|ohne gewähr|(?:der|zur|zu) (?:\S+ )?(?:information\w*|zwecken|orientierung))
-      (?: (?:sein|natur|art))?
+      |allgemein\w*|ohne gewähr|(?:(?:der|zur|zu) )?(?:\S+ )?(?:information\w*|\w*zwecken
+      |orientierung))(?: (?:sein|natur|art))?
     | (?:dies|diese|meine)\w* {info} (?:beruht|beruhen|basiert|basieren) auf {docs}
     | ich (?:kann|könnte) (?:mich irren|fehler machen)
     | (?:es )?tut mir (?:sehr )?leid|ich entschuldige mich(?: für {rest})?
@@ -288,7 +311,8 @@ GERMAN: Final = Phrases(
       |besitze|verstehe|verfüge|konnte|weiss)(?: ich)? (?:\S+ ){0,7}(?:nichts?|keine?[nrsm]?)
       (?: {rest})?
     | (?:das )?wei(?:ß|ss) ich (?:leider )?nicht(?: genau)?
-    | ich bin (?:mir )?(?:\S+ )?(?:keine?|nicht) {rest}|keine (?:ahnung|{info})
+    | (?:dass )?ich keine? \S+ bin|ich bin (?:mir )?(?:\S+ )?(?:keine?|nicht) {rest}|keine (?:ahnung
+      |{info})
     | (?:\S+ ){1,4}(?:ist|sind) mir (?:leider )?nichts? bekannt|da muss ich (?:leider )?passen
     | (?:(?:dazu|darüber|davon|hierzu|leider) )*(?:liegen|liegt) mir (?:\S+ ){0,3}keine? {rest}
     | mir (?:liegen|fehlen) (?:\S+ ){0,3}(?:keine? )?{info}(?: {rest})?
@@ -340,7 +364,8 @@ GERMAN: Final = Phrases(
       |brauchen|brauchst|benötigen|benötigst|soll|darf|kann|haben|hast|sind|bist) (?:sie|du|ich)\b
     | (?:für |mit |an |auf )?(?:was|welche[nrsm]?|wie|wo|wann|worüber|wobei|womit) (?:\S+ ){0,4}
       (?:sie|du|ich|ihnen|dir|ihr|ihre|dein|deine)\b
-    | (?:worum|um was) geht es\b
+    | (?:worum|um (?:was|welche[nrsm]? \S+)) geht es\b|\w+en sie\b|.*\b(?:du|dir|dich|dein\w*
+      |ihnen)\b
     """,
     opener=r"""
     aber|und|oder|doch|also|leider|bitte (?:beachten sie|beachte)|jedoch|allerdings|tut mir leid
@@ -349,8 +374,8 @@ GERMAN: Final = Phrases(
     (?:(?:de[rmn]|die|das|diese[rmns]?|ihre[rmn]?|deine[rmn]?|keine[rs]? (?:der|dieser)
       |beide[rn]?) )?(?:(?:bereitgestellten?|vorliegenden?|angegebenen?|beigefügten?|gezeigten?
       |\w+ten) )*(?:dokument(?:e|en|s)?|unterlagen|kontext|texte?n?|quellen?|handbuch|\w*anleitung
-      |auszug|auszügen?|\w*vertrag|bericht|brief|rechnung|broschüre|richtlinie|protokoll|merkblatt
-      |e-mail|datei\w*)
+      |auszug|auszügen?|\w*vertrag|bericht|brief|rechnung|broschüre|richtlinie|protokoll|\w*blatt
+      |\w*zettel|packungsbeilage|e-mail|datei\w*)
     """,
     information=r"""
     informationen?|daten|angaben?|kenntnisse?|details|auskunft|hinweise?|antwort(?:en)?|regelung\w*
@@ -432,8 +457,8 @@ DUTCH: Final = Phrases(
     )
     """,
     question=r"""
-    (?:kunt|kun|kan|zou|wilt|wil|bedoelt|bedoel|mag|zal|hebt|heb|heeft|bent|ben|zoekt|zoek) (?:u|je
-      |jij|ik)\b
+    .*\b(?:u|uw|je|jij|jouw?)\b|(?:kunt|kun|kan|zou|wilt|wil|bedoelt|bedoel|mag|zal|hebt|heb|heeft
+      |bent|ben|zoekt|zoek) (?:u|je|jij|ik)\b
     | (?:voor |met |op )?(?:wat|welke?|hoe|waar|wanneer|waarmee|waarover) (?:\S+ ){0,4}(?:u|je|jij
       |ik|uw|jouw)\b
     """,

@@ -38,11 +38,12 @@ FRENCH: Final = Phrases(
     """,
     disclaimer=r"""
     remarque|avertissement|malheureusement|je regrette|excusez-moi|je m'excuse(?: {rest})?
-    | (?:ceci|cela|ce|(?:cette|ces|les) {info}) ne? ?(?:'est|est|sont|constituent?
-      |remplacent?) (?:pas|en rien|aucun) (?:l'|l’)?(?:\S+ ){0,3}?\S*(?:avis|conseils?
+    | (?:ceci|cela|ce|(?:cette|ces|les) {info}) ne? ?(?:'est|est|sont|constitue(?:nt)?
+      |remplace(?:nt)?) (?:pas|en rien|aucun) (?:l'|l’)?(?:\S+ ){0,3}?\S*(?:avis|conseils?
       |recommandation|consultation|diagnostic)(?: {rest})?
     | (?:cette|ces|mes|les) {info} (?:peu(?:t|vent) être (?:obsolètes?|incomplètes?|inexactes?
-      |erronées?)|(?:est|sont) (?:données? )?à titre (?:purement )?(?:indicatif|informatif|général))
+      |erronées?)|(?:est|sont) (?:(?:donnée|fournie)s? )?à titre (?:purement )?(?:indicatif
+      |informatif|général))
     | cette {info} (?:se base|est (?:basée|fondée)|repose) sur {docs}
     | (?:je suis )?(?:vraiment )?désolée?|je vous présente mes excuses(?: {rest})?
       |toutes mes excuses
@@ -89,8 +90,8 @@ FRENCH: Final = Phrases(
     )
     """,
     question=r"""
-    (?:pouvez|pourriez|peux|pourrais|voulez|voudriez|souhaitez|souhaites|veux|avez|as|puis|aimeriez
-      |êtes|es)-(?:vous|tu|je)\b
+    .*\b(?:vous|votre|vos|tu|ton|tes)\b|(?:pouvez|pourriez|peux|pourrais|voulez|voudriez|souhaitez
+      |souhaites|veux|avez|as|puis|aimeriez|êtes|es)-(?:vous|tu|je)\b
     | (?:de |à |sur |avec )?(?:que|quels?|quelles?|comment|où|quand|quoi
       |est-ce que) (?:\S+ ){0,4}\S*(?:vous|tu|je)\b
     """,
@@ -141,9 +142,9 @@ SPANISH: Final = Phrases(
     | desafortunadamente|como (?:ia|modelo de lenguaje|inteligencia artificial|asistente)
     | (?:esto|est[ae]s? {info}) no (?:es|son|constituyen?|sustituyen?|reemplazan?) (?:\S+ ){0,3}?
       (?:asesoramiento|asesoría|consejo|recomendación|consulta|opinión|diagnóstico)(?: {rest})?
-    | (?:(?:est[ae]|mi|la)s? {info}) (?:puede[n]? (?:estar|ser) (?:desactualizad|incomplet|inexact
-      |obsolet)[oa]s?|(?:es|son) (?:solo |únicamente )?(?:orientativ\w+|general(?:es)?
-      |para fines {rest}))|esta {info} se basa en {docs}
+    | (?:(?:est[ae]|mi|la)s? {info}(?: \w+d[oa]s?)?) (?:puede[n]? (?:estar|ser) (?:desactualizad
+      |incomplet|inexact|obsolet)[oa]s?|(?:es|son) (?:solo |únicamente )?(?:orientativ\w+
+      |general(?:es)?|para fines {rest}))|esta {info} se basa en {docs}
     | por favor (?:proporciona|proporcione|indica|indique|aclara|aclare) {rest}
     | (?:me disculpo|pido disculpas|mis disculpas)(?: por {rest})?|(?:según|en) {docs}
     """,
@@ -187,8 +188,8 @@ SPANISH: Final = Phrases(
     )
     """,
     question=r"""
-    (?:puedes?|podrías?|quieres?|quisieras?|(?:te|le) gustaría|deseas?|necesitas?|tienes?|has
-      |puedo) \S
+    .*\busted(?:es)?\b|(?:puedes?|podrías?|quieres?|quisieras?|(?:te|le) gustaría|deseas?|necesitas?
+      |tienes?|has|puedo) \S
     | (?:(?:a|de|con|sobre|en|para) )?(?:qué|cuál|cuáles|cómo|cuándo|dónde) (?:\S+ ){0,4}(?:usted
       |puedo|quieres?|necesitas?|deseas?|tienes?|te|le|tu|su|se|estás|está|hablas|habla|usas?)\b
     | (?:te|se) refieres? a \S
@@ -259,9 +260,9 @@ ITALIAN: Final = Phrases(
     | sconosciut[oa]|non (?:specificat|indicat|menzionat|not)[oa]|non disponibile
     """,
     referral=r"""
-    (?:(?:per favore|si prega di|sempre|anche|(?:ti|le|vi) (?:consiglio|suggerisco|raccomando)
-      (?: di)?|(?:consiglio|suggerisco)(?: di)?|(?:puoi|dovresti|può|dovrebbe)|è (?:meglio
-      |consigliabile|importante)) )*
+    (?:(?:per favore|si (?:prega|consiglia|raccomanda) di|sempre|anche|(?:ti|le|vi) (?:consiglio
+      |suggerisco|raccomando)(?: di)?|(?:consiglio|suggerisco)(?: di)?|(?:puoi|dovresti|può
+      |dovrebbe)|è (?:meglio|consigliabile|importante)) )*
     (?:
       (?:(?:consult|chiam|contatt)(?:a|i|are)|chied(?:i|a|ere)(?: a[dl]?)?|parl(?:a|i|are) con
         |rivolg(?:iti|ersi|etevi) a\w*) (?=.*\b(?:medic[oi]|dottor(?:e|essa)|farmacista|avvocato
@@ -362,7 +363,7 @@ PORTUGUESE: Final = Phrases(
     )
     """,
     question=r"""
-    (?:você )?(?:pode|poderia|podes|quer|gostaria|deseja|precisa|posso|tem|já) \S
+    .*\bvocês?\b|(?:você )?(?:pode|poderia|podes|quer|gostaria|deseja|precisa|posso|tem|já) \S
     | (?:(?:a|de|em|sobre|com|para) )?(?:o que|que|qual|quais|como|onde|quando) (?:\S+ ){0,4}(?:você
       |posso|gostaria|deseja|quer|se refere|está|fala|tens|tem)\b
     | você (?:se refere|quer dizer|fala|está falando)\b
