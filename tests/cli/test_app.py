@@ -257,3 +257,47 @@ def test_a_commands_code_is_imported_when_it_runs(words: tuple[str, ...]) -> Non
         "resay.scorers",
     }
     assert not {name for name in loaded if name.startswith("resay.cli.")} - {"resay.cli.app"}
+
+
+ALLOWING = "chain: [{method: ngram}]\naction: {do: block, message: Withheld by the file.}\n"
+
+
+def test_the_policy_that_the_environment_names_applies(
+    files: Path, environment: SimulatedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (files / "block.yaml").write_text(ALLOWING)
+    monkeypatch.setenv("RESAY_POLICY", str(files / "block.yaml"))
+    samples = ("--samples", "a.txt", "b.txt", "c.txt")
+    # The default policy would ask a judge, and there is no model.
+    done = resay_here("check", "-r", "response.txt", *samples, cwd=files)
+    assert done.stdout.startswith("FLAGGED  1 of 2 sentences > 0.50 with 3 samples\n"), done.stderr
+    assert done.stderr == f"policy: {files / 'block.yaml'} (RESAY_POLICY)\n"
+    words = ("ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url)
+    done = resay_here(*words, cwd=files)
+    assert done.stdout.startswith("Withheld by the file.\n"), done.stdout
+    done = resay_here(*words, "--json", cwd=files)
+    assert json.loads(done.stdout)["text"] == "Withheld by the file."
+
+
+def test_an_option_takes_precedence_over_the_environment(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (files / "block.yaml").write_text("threshold: {sentence: 0.99}\n" + ALLOWING)
+    (files / "own.yaml").write_text("chain: [{method: ngram}]\nsampling: {min: 4, max: 4}\n")
+    monkeypatch.setenv("RESAY_POLICY", "block.yaml")
+    words = ("check", "-r", "response.txt", "--samples", "a.txt", "b.txt", "c.txt")
+    done = resay_here(*words, "--policy", "own.yaml", cwd=files)
+    assert "`sampling.min` is 4" in done.stdout
+    assert done.stderr == ""
+    done = resay_here(*words, "--method", "ngram", cwd=files)
+    assert done.stdout.startswith("FLAGGED  1 of 2 sentences > 0.50")
+    assert done.stderr == ""
+
+
+def test_a_policy_of_the_environment_that_cannot_be_read(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESAY_POLICY", "missing.yaml")
+    done = resay_here("check", "-r", "response.txt", "--samples", "a.txt", cwd=files)
+    assert done.returncode == 2
+    assert "missing.yaml" in done.stderr

@@ -123,3 +123,14 @@ def test_how_far_it_is_in_one_line() -> None:
     tally.add("consistent", 1, math.nan, "")
     assert "price unknown" in progress_line(Progress(tally, 500_000, 1, 1.0))
     assert progress_line(Progress(tally, 500_000, 1, 1.0)).endswith("138:28:18 left")
+
+
+def test_the_policy_that_the_environment_names_applies(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESAY_POLICY", "policy.yaml")
+    done = resay_here("batch", "in.jsonl", "--out", "out.jsonl", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "policy: policy.yaml (RESAY_POLICY)\n")
+    assert done.stdout == "out.jsonl: 9 rows: 6 consistent, 3 flagged\n"
+    done = resay_here("batch", "in.jsonl", "--dry-run", cwd=folder)
+    assert "calls: 0.0 per row" in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from resay.errors import ConfigurationError, PolicyError, ProviderError
 from resay.guard import Guard
 from resay.policy import Policy, policy_schema
 from resay.policy.auto import choose, min_samples
+from resay.policy.model import POLICY_VARIABLE
 from resay.reporting.render import print_answer, print_part, print_verdict
 
 ask_app = typer.Typer(add_completion=False)
@@ -44,7 +46,13 @@ _ARGUMENT = re.compile(f"`({'|'.join(_OPTIONS)})`")
 
 
 PolicyOption = Annotated[
-    Path | None, typer.Option("--policy", "-p", help="A policy file.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--policy",
+        "-p",
+        help="A policy file.",
+        show_default="the file that RESAY_POLICY names, or the built-in policy",
+    ),
 ]
 MethodOption = Annotated[
     list[str] | None,
@@ -87,7 +95,8 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Ask a model, check the answer, and apply the policy's action."""
-    guard = Guard(policy_of(policy, method))
+    guard = guard_of(policy, method)
+    print_policy(policy, method)
     with _named_as_options():
         if stream is not None and not as_json:
             parts = guard.stream(
@@ -161,7 +170,8 @@ def check(
     text = read_text(response)
     trusted = [t for path in _expanded(references or ()) for t in read_texts(path)]
     drawn = [t for path in samples or () for t in read_texts(path)]
-    guard = Guard(policy_of(policy, method))
+    guard = guard_of(policy, method)
+    print_policy(policy, method)
     tokens = None if logprobs is None else read_logprobs(logprobs)
     with _named_as_options():
         verdict = guard.check(
@@ -219,18 +229,29 @@ def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
         yield from sorted(root.glob(pattern)) if has_pattern else (path,)
 
 
-def policy_of(path: Path | None, methods: list[str] | None) -> Policy:
-    """Return the policy that a command's options select.
+def guard_of(path: Path | None, methods: list[str] | None, *, model: str | None = None) -> Guard:
+    """Return a guard with the policy that a command's options or `RESAY_POLICY` select.
+
+    Args:
+        path: The policy file that the command names; None for none.
+        methods: The methods that it names in place of a policy file.
+        model: The default model.
 
     Raises:
         ConfigurationError: Both options are given, or the policy is invalid.
     """
     if path and methods:
         raise ConfigurationError("--policy and --method exclude each other; pass only one")
-    if path:
-        return Policy.load(path)
-    steps: list[dict[str, Any]] = [{"method": m} for m in methods or ()]
-    return Policy.of({"chain": steps}) if steps else Policy.default()
+    if methods:
+        return Guard({"chain": [{"method": method} for method in methods]}, model=model)
+    return Guard(path, model=model)
+
+
+def print_policy(path: Path | None, methods: list[str] | None) -> None:
+    """Say which file's policy applies, on stderr, if the command does not name it itself."""
+    configured = os.environ.get(POLICY_VARIABLE)
+    if configured and not path and not methods:
+        typer.echo(f"policy: {configured} ({POLICY_VARIABLE})", err=True)
 
 
 @contextmanager

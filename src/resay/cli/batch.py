@@ -13,9 +13,8 @@ from rich.console import Console
 
 from resay.batch import Columns, Estimate, Progress, Summary, estimate, run_batch
 from resay.cli.app import INCONCLUSIVE, NO_ANSWER, ApiBaseOption, JsonOption, print_json
-from resay.cli.ask import MethodOption, ModelOption, PolicyOption, policy_of
+from resay.cli.ask import MethodOption, ModelOption, PolicyOption, guard_of, print_policy
 from resay.errors import ConfigurationError
-from resay.guard import Guard
 
 app = typer.Typer(add_completion=False)
 
@@ -97,7 +96,8 @@ def batch(
 ) -> None:
     """Check every response in a file, and write each row with its verdict."""
     connection = {} if api_base is None else {"api_base": api_base}
-    guard = Guard(policy_of(policy, method), model=model)
+    guard = guard_of(policy, method, model=model)
+    print_policy(policy, method)
     columns = Columns(response, question, messages, samples, references, id_)
     if dry_run:
         _print_estimate(

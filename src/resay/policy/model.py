@@ -324,7 +324,8 @@ class Limits(Strict):
 
 _SOURCE = "<policy>"
 _DEFAULT = "default.yaml"
-_VARIABLE = "RESAY_POLICY"
+POLICY_VARIABLE = "RESAY_POLICY"
+"""The environment variable that names the policy file in place of the default policy."""
 
 
 class _Short:
@@ -541,7 +542,7 @@ class Policy(Strict):
         Raises:
             PolicyError: The file cannot be read or is not a valid policy.
         """
-        path = os.environ.get(_VARIABLE)
+        path = os.environ.get(POLICY_VARIABLE)
         return cls.load(path) if path else cls.default()
 
     @classmethod
