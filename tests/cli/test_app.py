@@ -175,6 +175,22 @@ def test_a_streamed_answer_that_is_withheld_is_cut_off(
     assert whole not in done.stdout
 
 
+@pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
+def test_the_message_of_a_streamed_answer_is_printed_once(
+    environment: SimulatedProvider, tmp_path: Path, mode: str
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("chain: [{method: prompt}]\naction: {do: block, message: Withheld.}\n")
+    done = resay_here(
+        "ask", QUESTION, "--policy", str(policy), "--model", "openai/simulated",
+        "--api-base", environment.base_url, "--stream", mode,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.count("Withheld.") == 1
+    if mode == "after":
+        assert "\n\nWithheld.\n\nFLAGGED" in done.stdout
+
+
 def test_ask_prints_a_withheld_answer_nowhere(
     environment: SimulatedProvider, tmp_path: Path
 ) -> None:

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.reasoning import ReasoningReader, split_reasoning, without_reasoning
+from resay.core.reasoning import (
+    ReasoningReader,
+    notice_after,
+    split_reasoning,
+    without_reasoning,
+)
 
 ANSWER = "The bridge opened in 1932."
 DRAFT = "Opened in 1950? No, that was the other one.\n\nSo it is 1932."
@@ -216,3 +221,25 @@ def test_reasoning_that_was_opened_is_never_taken_for_the_answer(text: str, size
     else:
         marked = text.lstrip().startswith(("<", "◁", "["))
         assert not marked
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        ("", "Withheld."),
+        (" \n", "Withheld."),
+        ("It is a bridge.", "\n\nWithheld."),
+        ("It is a bridge. ", "\n\nWithheld."),
+        ("It is a bridge.\n", "\nWithheld."),
+        ("It is a bridge.\n\n", "Withheld."),
+        ("It is a bridge.\n\n\n", "Withheld."),
+        ("<think>A draft.", "</think>\n\nWithheld."),
+        ("<think>A draft.</think>", "\n\nWithheld."),
+    ],
+)
+def test_a_notice_is_a_paragraph_of_its_own(shown: str, expected: str) -> None:
+    assert notice_after(shown, "Withheld.") == expected
+
+
+def test_nothing_comes_before_an_empty_notice() -> None:
+    assert notice_after("It is a bridge.", "") == ""

@@ -216,7 +216,7 @@ def _print_stream(stream: SyncAnswerStream) -> Verdict:
         for part in stream:
             print_part(part, console)
     console.print("\n")
-    print_answer(stream.answer, console)
+    print_answer(stream.answer, console, streamed=True)
     return stream.answer.verdict
 
 

@@ -227,14 +227,26 @@ def without_reasoning(text: str) -> str:
 
 
 def notice_after(shown: str, notice: str) -> str:
-    """Return a notice that can be seen after a text: clients hide what follows an open mark.
+    """Return a notice as a paragraph of its own after a text that was shown.
 
     Args:
         shown: The text before it.
-        notice: The notice.
+        notice: The notice; nothing is added to an empty one.
+
+    Returns:
+        The notice, after what it needs to be seen: the mark that closes open reasoning, because
+        clients hide what follows an open one, and line breaks.
     """
+    if not notice or not shown.strip():
+        return notice
     unclosed = split_reasoning(shown).unclosed
-    return f"{unclosed}\n\n{notice}" if unclosed else notice
+    written = f"{shown}{unclosed}"
+    breaks = 2
+    while breaks and written.endswith("\n"):
+        written = written[:-1]
+        breaks -= 1
+    line_breaks = "\n" * breaks
+    return f"{unclosed}{line_breaks}{notice}"
 
 
 def _has_marks(text: str) -> bool:

@@ -181,8 +181,24 @@ async def test_no_flagged_argument_is_streamed(make, done, mode) -> None:
 async def test_a_stream_that_was_passed_on_ends_as_filtered(make, done) -> None:
     events = await done(chat(make(REPLACE | {"stream": "after"}), MADE_UP, stream=True))
     assert "Zorblatt" in text_of(events)
-    assert text_of(events).endswith(MESSAGE)
+    assert text_of(events).endswith(f"\n\n{MESSAGE}")
     assert events[-1].choices[0].finish_reason == "content_filter"
+
+
+async def test_a_message_is_a_paragraph_of_its_own_in_responses_and_completions_too(
+    make, done, provider
+) -> None:
+    client = make(REPLACE | {"stream": "after"})
+    events = await done(respond(client, MADE_UP, stream=True))
+    assert events[-1].response.output_text.endswith(f".\n\n{MESSAGE}")
+    deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
+    assert "".join(deltas) == events[-1].response.output_text
+    several = await done(chat(client, MADE_UP, stream=True, n=2))
+    for index in (0, 1):
+        contents = []
+        for event in several:
+            contents += [c.delta.content or "" for c in event.choices if c.index == index]
+        assert "".join(contents).endswith(f".\n\n{MESSAGE}")
 
 
 @pytest.mark.parametrize("mode", ["after", "hold", "buffer"])

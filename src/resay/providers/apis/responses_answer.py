@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from resay.core.logprobs import TokenLogprob, read_logprobs
+from resay.core.reasoning import notice_after
 from resay.core.references import Citation, Reference
 from resay.core.usage import Usage
 from resay.providers.apis.base import (
@@ -749,7 +750,7 @@ def _concluded(event: Event, outcome: Outcome) -> Event:
 def _stopped(response: Body, outcome: Outcome) -> Mapping[str, Any]:
     """Return a response whose text was already passed on, and which is withheld at its end."""
     output = [*listed(response.get("output"))]
-    said = outcome.message or ""
+    said = notice_after(said_text(response), outcome.message or "")
     notice = message_item(local_id(response, len(output)), "completed", [text_part(said)])
     return {
         **response,

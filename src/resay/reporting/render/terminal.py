@@ -86,16 +86,18 @@ _LABELS = {
 _Row = tuple[Text, Text, RenderableType]
 
 
-def print_answer(answer: Answer, console: Console) -> None:
+def print_answer(answer: Answer, console: Console, *, streamed: bool = False) -> None:
     """Print an answer with its verdict.
 
     Args:
         answer: The answer.
         console: The console to print to.
+        streamed: Whether the parts of its text are printed already, the policy's message included.
     """
     if answer.blocked:
-        console.print(Text(clean(answer.text)))
-        console.print()
+        if not streamed:
+            console.print(Text(clean(answer.text)))
+            console.print()
         console.print(_headline(answer.verdict))
     else:
         print_verdict(answer.verdict, answer.response, console)
