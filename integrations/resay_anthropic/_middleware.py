@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -16,12 +16,21 @@ from anthropic import (
     APIResponse,
     APIStatusError,
     AsyncAPIResponse,
+    DefaultHttpxClient,
     Middleware,
     RetryableError,
 )
 
 from resay._internal.nesting import inside_guard, marked
-from resay.adapters.http import Change, body_in, check, is_event_stream, stream, with_body
+from resay.adapters.http import (
+    Change,
+    body_in,
+    check,
+    is_event_stream,
+    package_of,
+    stream,
+    with_body,
+)
 from resay.adapters.policies import (
     VERDICT_KEY,
     PolicyLike,
@@ -33,9 +42,10 @@ from resay.adapters.relaying import OWN_FIELD, Relay
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, cancel_once, run_in_place
 from resay.adapters.upstream import StreamedError, Upstream
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, ResayError
 from resay.guard import Guard
 from resay.providers.apis import MESSAGES, Body, Event, Request
+from resay_anthropic._errors import sdk_error
 
 R = TypeVar("R")
 
@@ -101,7 +111,7 @@ def streaming(response: R, parsed: Request, stream: Callable[[Change], Any]) -> 
         parsed: The request that it answers.
         stream: Creates the raw response with the guard's events.
     """
-    notes = _VerdictCapture(parsed)
+    notes = _VerdictCapture(parsed, raw_of(response).request)
     raw = stream(notes)
     raw.extensions[_KEY] = notes.verdict
     return _with_raw(response, raw)
@@ -129,10 +139,15 @@ class _VerdictCapture(Change):
         verdict: The verdict's data, once it has arrived.
     """
 
-    def __init__(self, parsed: Request) -> None:
+    def __init__(self, parsed: Request, request: Any = None) -> None:
         self.verdict: dict[str, Any] = {}
+        self._request = request
         self._is_object = parsed.query.wants_object
         self._held: list[Event] = []
+
+    def error(self, error: ResayError) -> ResayError:
+        """Return the error as one of the SDK's too."""
+        return sdk_error(error, self._request)
 
     def take(self, body: Body) -> None:
         """Store the verdict if the body has one, and raise if it withholds an object."""
@@ -473,9 +488,13 @@ class HallucinationMiddleware(Middleware):
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`. It is an
+                `anthropic.APIError` too.
+            UncheckableError: The policy refuses the request. It is an `anthropic.AnthropicError`
+                too.
         """
-        return run_in_place(self._handled(BLOCKING, request, call_next))
+        with _sdk_errors(request):
+            return run_in_place(self._handled(BLOCKING, request, call_next))
 
     async def handle_async(
         self,
@@ -486,9 +505,13 @@ class HallucinationMiddleware(Middleware):
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`. It is an
+                `anthropic.APIError` too.
+            UncheckableError: The policy refuses the request. It is an `anthropic.AnthropicError`
+                too.
         """
-        return await self._handled(ASYNC, request, call_next)
+        with _sdk_errors(request):
+            return await self._handled(ASYNC, request, call_next)
 
     async def _handled(
         self, style: CallStyle, request: APIRequest, call_next: Callable[[APIRequest], Any]
@@ -569,6 +592,19 @@ class HallucinationMiddleware(Middleware):
         return streaming(
             response, parsed, partial(stream, style, self._relay, parsed, raw, upstream)
         )
+
+
+@contextmanager
+def _sdk_errors(request: APIRequest) -> Generator[None]:
+    """Make the errors of a guarded request errors of the SDK too."""
+    try:
+        yield
+    except ResayError as error:
+        about = package_of(DefaultHttpxClient).Request(request.method, request.url)
+        translated = sdk_error(error, about)
+        if translated is error:
+            raise
+        raise translated from error
 
 
 async def _call_marked(

@@ -6,7 +6,8 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property, lru_cache, partial, wraps
 from pathlib import Path
@@ -46,7 +47,7 @@ from resay.adapters.relaying import OWN_FIELD, Relay
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters
 from resay.core.verdict import HallucinationBlocked, OnVerdict
-from resay.errors import ConfigurationError, UncheckableError
+from resay.errors import ConfigurationError, ResayError, UncheckableError
 from resay.guard import Guard
 from resay.providers.apis import (
     CHAT_COMPLETIONS,
@@ -58,6 +59,7 @@ from resay.providers.apis import (
     Request,
 )
 from resay.providers.apis.base import listed, mapping
+from resay_openai._errors import sdk_error
 
 # Whether the SDK should return raw responses before processing them.
 _receiving: ContextVar[bool] = ContextVar("resay_openai_receiving", default=False)
@@ -131,7 +133,22 @@ def _headers(options: FinalRequestOptions) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", given or {})
 
 
-class VerdictInDeltas(Change):
+class SdkErrors(Change):
+    """Makes the errors that end a stream errors of the SDK too.
+
+    Args:
+        request: The HTTP request of the stream.
+    """
+
+    def __init__(self, request: Any) -> None:
+        self._request = request
+
+    def error(self, error: ResayError) -> ResayError:
+        """Return the error as one of the SDK's too."""
+        return sdk_error(error, self._request)
+
+
+class VerdictInDeltas(SdkErrors):
     """Adds the verdict to the deltas of an event too."""
 
     def of(self, event: Event) -> Iterable[Event]:
@@ -380,12 +397,15 @@ class Sync(Guarded):
 
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
-            DeadlineExceededError: No answer arrived within `limits.deadline_s`.
+            DeadlineExceededError: No answer arrived within `limits.deadline_s`. It is an
+                `openai.APITimeoutError` too.
+            UncheckableError: The policy refuses the request. It is an `openai.OpenAIError` too.
         """
         parent: Any = super()
         send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
         ask = partial(parent.request, cast_to)
-        return run_in_place(_guarded_call(BLOCKING, self, send, ask, options, stream=stream))
+        with _sdk_errors(self, options):
+            return run_in_place(_guarded_call(BLOCKING, self, send, ask, options, stream=stream))
 
     def _process_response(self, **processing: Any) -> Any:
         if _receiving.get():
@@ -409,13 +429,28 @@ class Async(Guarded):
         parent: Any = super()
         send = partial(parent.request, cast_to, stream=stream, stream_cls=stream_cls)
         ask = partial(parent.request, cast_to)
-        return await _guarded_call(ASYNC, self, send, ask, options, stream=stream)
+        with _sdk_errors(self, options):
+            return await _guarded_call(ASYNC, self, send, ask, options, stream=stream)
 
     async def _process_response(self, **processing: Any) -> Any:
         if _receiving.get():
             return Received(**processing)
         parent: Any = super()
         return await parent._process_response(**processing)  # noqa: SLF001 - the SDK's hook
+
+
+@contextmanager
+def _sdk_errors(client: Any, options: FinalRequestOptions) -> Generator[None]:
+    """Make the errors of a guarded request errors of the SDK too."""
+    try:
+        yield
+    except ResayError as error:
+        url = f"{str(client.base_url).rstrip('/')}{options.url}"
+        request = package_of(DefaultAsyncHttpxClient).Request(options.method, url)
+        translated = sdk_error(error, request)
+        if translated is error:
+            raise
+        raise translated from error
 
 
 async def _guarded_call(
@@ -456,16 +491,16 @@ async def _guarded_call(
 
     upstream = Upstream(style.adapt_send(create), source_of(client))
 
-    async def streaming(received: Received, *change: Change) -> Received:
+    async def streaming(received: Received, change: type[SdkErrors] = SdkErrors) -> Received:
         given = (style, relay, request, received.response, upstream)
         # The provider may not have streamed.
         if not is_event_stream(received.response):
             return received.with_body(await check(*given))
-        received.response = streamed(*given, *change)
+        received.response = streamed(*given, change(received.response.request))
         return received
 
     if stream:
-        change = VerdictInDeltas() if assembles_stream(options) else Change()
+        change = VerdictInDeltas if assembles_stream(options) else SdkErrors
         received = await streaming(await relay.send_main(request, receive), change)
     else:
         received = await _answered(style, relay, request, upstream, receive, streaming)

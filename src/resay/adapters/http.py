@@ -34,6 +34,7 @@ from resay.adapters.threads import (
     run_in_place,
 )
 from resay.adapters.upstream import Upstream
+from resay.errors import ResayError
 from resay.providers.apis import Body, Event, EventReader, Request, encoded
 
 # Headers that describe the original, encoded body.
@@ -93,6 +94,10 @@ class Change:
         """Return the events to append at the end."""
         return ()
 
+    def error(self, error: ResayError) -> ResayError:
+        """Return the replacement of an error that ends the events."""
+        return error
+
 
 _NONE = Change()
 Ask = Callable[[Body], Coroutine[Any, Any, Body]]
@@ -125,7 +130,8 @@ def stream(
 ) -> Any:
     """Return a response with the relay's events, transformed.
 
-    Closing it closes the events and the original response.
+    Closing it closes the events and the original response. The errors that reading it raises are
+    transformed too.
     """
     events = _events_in(style, raw)
     if style.blocking:
@@ -163,11 +169,17 @@ def _package(response: Any) -> Any:
 
 
 async def _written(style: CallStyle, events: Any, change: Change) -> AsyncGenerator[bytes]:
-    async with aclosing(style.iterate(events)) as given:
-        async for together in given:
-            changed = [encoded(one) for event in together for one in change.of(event)]
-            if changed:
-                yield b"".join(changed)
+    try:
+        async with aclosing(style.iterate(events)) as given:
+            async for together in given:
+                changed = [encoded(one) for event in together for one in change.of(event)]
+                if changed:
+                    yield b"".join(changed)
+    except ResayError as error:
+        translated = change.error(error)
+        if translated is error:
+            raise
+        raise translated from error
     for one in change.rest():
         yield encoded(one)
 

@@ -179,6 +179,7 @@ async def test_what_samples_would_do_again_is_not_sampled(
     sent = line.sent
     with pytest.raises(UncheckableError) as caught:
         await guarded(POLICY | {"action": {"do": "block"}}).ask(**asked(), **further)
+    assert isinstance(caught.value, anthropic.AnthropicError)
     assert caught.value.field in ("tools", "container", "mcp_servers")
     assert line.sent == sent
 

@@ -216,8 +216,11 @@ async def test_a_deadline_ends_the_main_call(
 ) -> None:
     provider.set_faults(Hang())
     guard = guarded({**POLICY, "limits": {"deadline_s": 0.2}})
-    with pytest.raises(DeadlineExceededError):
+    with pytest.raises(DeadlineExceededError) as caught:
         await guard.ask(**asked())
+    assert isinstance(caught.value, anthropic.APIError)
+    assert caught.value.request.method.lower() == "post"
+    # The SDK does not try again: the deadline is that of the whole request.
     assert line.sent == 1
     assert waiting(guard.client) == 0
     if isinstance(guard.client, AsyncAnthropic):

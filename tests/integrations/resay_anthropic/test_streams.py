@@ -212,5 +212,8 @@ async def test_a_stream_that_just_ends_is_an_error(
     guarded: Guarded, provider: SimulatedProvider, mode: str
 ) -> None:
     provider.set_faults(BrokenStream(first=1))
-    with pytest.raises(ProviderError, match="ended the stream before its last event"):
+    with pytest.raises(ProviderError, match="ended the stream before its last event") as caught:
         await guarded(policy(mode, do="block")).stream(**asked(MADE_UP))
+    assert isinstance(caught.value, anthropic.APIConnectionError)
+    assert caught.value.request.method == "POST"
+    assert caught.value.message == str(caught.value)

@@ -7,8 +7,10 @@ from typing import Any
 import openai
 import pytest
 
-from resay import ProviderError
-from simulation import BrokenStream, SimulatedProvider
+from resay import HallucinationBlocked, ProviderError, UncheckableError
+from resay.errors import DeadlineExceededError
+from resay_openai import GuardedOpenAI
+from simulation import BrokenStream, Hang, SimulatedProvider, Stall
 from support.known_world import MADE_UP
 
 pytestmark = pytest.mark.anyio
@@ -72,5 +74,64 @@ async def test_a_stream_that_just_ends_is_an_error(
 ) -> None:
     client = make(POLICIES[policy] | {"stream": mode})
     provider.set_faults(BrokenStream(first=1))
-    with pytest.raises(ProviderError, match="ended the stream before its last event"):
-        await done(opened(client, "chat"))
+    for api in ("chat", "completions", "responses"):
+        provider.set_faults(BrokenStream(first=1))
+        # As either is caught: by Resay's name, or as any error of the SDK.
+        with pytest.raises(ProviderError, match="ended the stream before its last") as caught:
+            await done(opened(client, api))
+        assert isinstance(caught.value, openai.APIConnectionError)
+        assert caught.value.request.method == "POST"
+        assert caught.value.message == str(caught.value)
+        assert caught.value.body is None
+
+
+async def test_a_stream_that_ends_inside_the_sdks_helper_is_an_error_of_the_sdk(
+    provider: SimulatedProvider,
+) -> None:
+    messages: list[Any] = [{"role": "user", "content": MADE_UP}]
+    client = GuardedOpenAI(policy=JUDGED, base_url=provider.base_url, api_key="k")
+    provider.set_faults(BrokenStream(first=1))
+    with (
+        client,
+        pytest.raises(openai.OpenAIError) as caught,
+        client.chat.completions.stream(model="simulated", messages=messages) as events,
+    ):
+        events.until_done()
+    assert isinstance(caught.value, ProviderError)
+
+
+@pytest.mark.parametrize("way", [{}, {"stream": True}])
+async def test_a_deadline_is_a_timeout_of_the_sdk(
+    make: Any, done: Any, provider: SimulatedProvider, way: dict[str, Any]
+) -> None:
+    provider.set_faults(Hang() if not way else Stall())
+    client = make(JUDGED | {"limits": {"deadline_s": 0.2}})
+    with pytest.raises(openai.APITimeoutError, match="deadline_s") as caught:
+        await done(
+            client.chat.completions.create(
+                model="simulated", messages=[{"role": "user", "content": MADE_UP}], **way
+            )
+        )
+    assert isinstance(caught.value, DeadlineExceededError)
+    assert str(caught.value.request.url).endswith("/chat/completions")
+    provider.release()
+
+
+async def test_a_request_that_the_policy_refuses_is_an_error_of_the_sdk(
+    make: Any, done: Any, provider: SimulatedProvider
+) -> None:
+    client = make(POLICIES["block"] | {"uncheckable": "refuse"})
+    with pytest.raises(openai.OpenAIError) as caught:
+        await done(
+            client.responses.create(model="simulated", input=MADE_UP, tools=[{"type": "mcp"}])
+        )
+    assert isinstance(caught.value, UncheckableError)
+    assert caught.value.field == "tools"
+    assert not provider.requests
+
+
+async def test_a_withheld_answer_is_no_error_of_the_sdk(make: Any, done: Any) -> None:
+    for mode in ("buffer", "hold"):
+        with pytest.raises(HallucinationBlocked) as caught:
+            await done(opened(make(POLICIES["raise"] | {"stream": mode}), "chat"))
+        assert not isinstance(caught.value, openai.OpenAIError)
