@@ -432,9 +432,9 @@ async def test_calls_that_fail_are_reported_and_most_of_them_decide_nothing() ->
     assert lost.inconclusive == "20 of 20 comparisons failed (ProviderError x20)"
 
 
-async def test_what_cannot_be_read_counts_a_half() -> None:
+async def test_what_cannot_be_read_is_no_evidence() -> None:
     scores = await score(judge("Well", "Hm"), None, restate=False)
-    assert scores.sentences == (0.5,)
+    assert scores.sentences == (None,)
     assert scores.undetermined == 20
     assert scores.inconclusive == "20 of 20 judge answers could not be read"
 

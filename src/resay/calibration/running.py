@@ -16,7 +16,7 @@ from resay.core.logprobs import tokens_of
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.reasoning import without_reasoning
-from resay.core.verdict import Scores, Verdict, over
+from resay.core.verdict import Scores, Verdict, over, without_noise
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy, Threshold
@@ -45,6 +45,12 @@ class Outcome:
     sentences: tuple[float | None, ...] = ()
     hallucinated: bool | None = None
     wrong: tuple[bool | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        # As they are compared with thresholds.
+        sentences = tuple(None if s is None else without_noise(s) for s in self.sentences)
+        object.__setattr__(self, "score", without_noise(self.score))
+        object.__setattr__(self, "sentences", sentences)
 
     @property
     def highest(self) -> float | None:

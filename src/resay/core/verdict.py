@@ -299,7 +299,12 @@ _DECIMALS = 12
 def mean_score(scores: Sequence[float | None]) -> float | None:
     """Return the mean of the available scores, or None if there are none."""
     known = [s for s in scores if s is not None]
-    return round(fmean(known), _DECIMALS) if known else None
+    return without_noise(fmean(known)) if known else None
+
+
+def without_noise(score: float) -> float:
+    """Return a score without the digits that floating-point arithmetic leaves behind its own."""
+    return round(score, _DECIMALS)
 
 
 def over(score: float | None, threshold: float | None) -> bool:
@@ -309,7 +314,7 @@ def over(score: float | None, threshold: float | None) -> bool:
     """
     if score is None or threshold is None:
         return False
-    return round(score, _DECIMALS) > round(threshold, _DECIMALS)
+    return without_noise(score) > without_noise(threshold)
 
 
 def tally(kinds: Iterable[str]) -> str:
