@@ -8,8 +8,9 @@ PINS := --constraint requirements/all.txt
 # What is not imported is never compiled.
 PIP := python -m pip install --quiet --disable-pip-version-check --no-compile
 # $(call install,VENV,FILE). uv unpacks the same packages in an eighth of pip's time; where it fails, pip does it.
+# It copies, because nltk refuses to read files with several hard links.
 define install
-	@$(1)/bin/$(PIP) $(PINS) uv && $(1)/bin/uv pip install --quiet --no-deps --python $(1)/bin/python --requirement $(2) --editable . || \
+	@$(1)/bin/$(PIP) $(PINS) uv && $(1)/bin/uv pip install --quiet --no-deps --link-mode copy --python $(1)/bin/python --requirement $(2) --editable . || \
 		$(1)/bin/$(PIP) --no-deps --requirement $(2) --editable .
 endef
 SOURCES := src integrations tests examples

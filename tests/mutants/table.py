@@ -152,7 +152,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.chain:Chain._ask_for_contradictions: step is not None and step.contradicts  ->  "
     "step is not None": "A step whose method does not say it says None.",
     "resay.engine.stream:StreamGate._score: 1  ->  2": _TURNS,
-    "resay.engine.stream:StreamGate._release: len(views) % _BATCH_SIZE == 0  ->  False": _TURNS,
+    "resay.engine.stream:StreamGate._views: len(views) % _BATCH_SIZE == 0  ->  False": _TURNS,
     "resay.engine.stream:StreamGate._joined_state.join: self._states.clear()  ->  pass": (
         "It only frees what is not read again."
     ),

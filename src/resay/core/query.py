@@ -34,6 +34,8 @@ CONNECTION_PARAMS = frozenset(
 )
 """Parameters that determine a request's destination and account."""
 
+# Of a turn that is cut, this many times what is shown of it is searched for reasoning.
+_ENDS_READ = 4
 # The only parameters that are also sent to another model, which may be at another provider. Any
 # other parameter may be a key, a client or an address.
 _FOLLOWING = frozenset(
@@ -214,7 +216,8 @@ class Query:
         for message in reversed(self.messages):
             role, said = message.get("role"), text_of(message.get("content")).strip()
             if role == "assistant":
-                said = without_reasoning(said).strip()
+                # Reasoning comes first, and of a long turn only the end is shown.
+                said = without_reasoning(said[-_ENDS_READ * max(chars, 1) :]).strip()
             if role not in ("user", "assistant") or not said:
                 continue
             turn = f"{role}: {said}"

@@ -78,6 +78,17 @@ class CheckInputs:
     logprobs: tuple[TokenLogprob, ...] = ()
     budget: Budget | None = None
 
+    async def without_reasoning(self) -> CheckInputs:
+        """Return the same material without the models' reasoning in the samples."""
+        samples = self.samples
+        if samples is None:
+            return self
+
+        def strip() -> list[str]:
+            return [without_reasoning(text) for text in samples]
+
+        return replace(self, samples=await compute(strip, chars=sum(map(len, samples))))
+
 
 class Check:
     """One check, created for one request.
@@ -113,8 +124,6 @@ class Check:
         self._cache = cache
         self._started = anyio.current_time()
         self._slots = anyio.Semaphore(policy.limits.concurrency)
-        if inputs.samples is not None:
-            inputs = replace(inputs, samples=[without_reasoning(text) for text in inputs.samples])
         self._inputs = inputs
         self._question_tokens = _question_tokens(query)
         self._reference_tokens = sum(map(_tokens, inputs.references))

@@ -154,17 +154,18 @@ class RequestRunner:
         if self._regenerator is not None:
             await self._regenerator.prepare()
 
-    def _new_check(
+    async def _new_check(
         self, query: Query | None, sources: Sources | None, inputs: CheckInputs
     ) -> Check:
         chain = self._field_chain if query is not None and query.wants_object else self._chain
+        inputs = await inputs.without_reasoning()
         return Check(self._policy, chain, query, sources, inputs, self._cache, self._call_chain)
 
     async def _start_check(
         self, query: Query, sources: Sources, inputs: CheckInputs, tasks: TaskGroup
     ) -> Check:
         """Start a check, before there is a response."""
-        check = self._new_check(query, sources, inputs)
+        check = await self._new_check(query, sources, inputs)
         await check.find_references()
         check.prepare_sampling(tasks)
         together = self._policy.sampling.start == "together" and not query.has_side_effects
@@ -327,7 +328,7 @@ class RequestRunner:
         inputs: CheckInputs,
     ) -> Verdict:
         async with task_group() as tasks:
-            check = self._new_check(query, sources, inputs)
+            check = await self._new_check(query, sources, inputs)
             await check.find_references()
             if inputs.samples is None and response.strip():
                 check.prepare_sampling(tasks)

@@ -440,7 +440,13 @@ class Judge:
             ProviderError: No answer was received.
         """
         # Everything that is quoted to a model passes here.
-        messages = tuple(with_texts(message, break_tokens) for message in as_messages(prompt))
+        written = as_messages(prompt)
+
+        def without_tokens() -> tuple[Message, ...]:
+            return tuple(with_texts(message, break_tokens) for message in written)
+
+        chars = sum(len(str(message)) for message in written)
+        messages = await compute(without_tokens, chars=chars)
         query = replace(self.query, messages=messages)
         provider = self.provider if max_tokens is None else Bounded(self.provider, max_tokens)
         asked = provider if n == 1 else FanOut(provider)

@@ -307,8 +307,8 @@ def _reading_cost(passage: Passage, index: SampleIndex) -> float:
     chars = sum(len(sentence.text) for sentence in passage.sentences)
     # Citation marks are looked for in all of the text.
     chars = max(chars, len(passage.text))
-    # A sentence of a sample is read when it is first compared, however long it is.
-    longest = max((len(sentence.text) for sentence in index.sentences), default=0)
+    # A sample is read when it is first compared, however long it is.
+    longest = max(map(len, index.texts), default=0)
     return _READING * (chars * (1 + index.count / 5) + longest)
 
 

@@ -106,6 +106,8 @@ _SHORT = 1_500
 _STEM = 4
 _K1, _B = 1.2, 0.75
 _SUPPORTED = 0.5
+# Cost of looking for links in a character of a reference, in characters; see `compute`.
+_LINK_COST = 4
 # An object with the numbers of documents and a quote.
 _TOKENS_OF_CLAIM = 256
 
@@ -220,7 +222,8 @@ class References:
         scores = [score for score, _, _ in found]
         why = [reason for _, reason, _ in found]
         grounds = [of_claim for _, _, of_claim in found]
-        _check_citations(passage, references, evidence, scores, why, grounds)
+        check = partial(_check_citations, passage, references, evidence, scores, why, grounds)
+        await compute(check, chars=_LINK_COST * chars)
         unread = tuple(i for i in asked if slots[i] is None)
         return Scores(
             sentences=tuple(scores),
@@ -318,7 +321,8 @@ class References:
             why.append(_contradicting([*against]) if against else "no reference has its facts")
             grounds.append(denying)
         _score_bare_answers(passage, scores, why, grounds)
-        _check_citations(passage, references, evidence, scores, why, grounds)
+        check = partial(_check_citations, passage, references, evidence, scores, why, grounds)
+        await compute(check, chars=_LINK_COST * chars)
         return Scores(
             sentences=tuple(scores),
             columns=tuple(map(tuple, columns)),
