@@ -10,6 +10,7 @@ import pytest
 
 from resay import Verdict
 from support.gateway import ASKED, Gateways, Served
+from support.gateway import MESSAGES as QUESTION
 
 LONG = " ".join(f"K{i} is {i % 90}." for i in range(4000))
 OTHER = " ".join(f"K{i} is {i % 90 + 1}." for i in range(4000))
@@ -106,3 +107,37 @@ def test_texts_that_contradict_are_counted(gateways: Gateways) -> None:
         "/v1/check", json={"response": answer, "samples": [f"{sample} {i}." for i in range(3)]}
     )
     assert len(response.content) < len(answer) + 600_000
+
+
+RAISES = FLAGS + "action: {do: block, exit: raise}\n"
+
+
+def test_the_error_of_a_withheld_answer_has_as_much(gateways: Gateways) -> None:
+    served = gateways.start(RAISES)
+    body = {"response": LONG, "samples": [f"{OTHER} {i}." for i in range(3)]}
+    for detail in ("full", "summary"):
+        response = served.post("/v1/check", json=body, headers={"x-resay-verdict": detail})
+        assert response.status_code == 422
+        verdict = response.json()["error"]["verdict"]
+        assert verdict["detail"] == "summary"
+        assert len(response.content) < 100_000
+    response = served.post("/v1/check", json=body, headers={"x-resay-verdict": "none"})
+    assert response.json()["error"]["code"] == "hallucination_blocked"
+    assert "verdict" not in response.json()["error"]
+
+
+def test_litellms_guardrail_has_as_much(gateways: Gateways) -> None:
+    served = gateways.start("references: {by: words}\nchain: [{method: ngram}]\n")
+    path = "/beta/litellm_basic_guardrail_api"
+    body: dict[str, Any] = {"litellm_call_id": "c-1", "model": "simulated"}
+    question = {**body, "input_type": "request", "structured_messages": QUESTION}
+    assert served.post(path, json=question).status_code == 200
+    answer = {**body, "input_type": "response", "texts": ["The bridge is of steel."]}
+    told = {
+        detail: served.post(path, json=answer, headers={"x-resay-verdict": detail}).json()
+        for detail in ("full", "summary", "none")
+    }
+    assert [("hallucination" in each) for each in told.values()] == [True, True, False]
+    assert "detail" not in told["full"]["hallucination"][0]
+    assert told["summary"]["hallucination"][0]["detail"] == "summary"
+    assert {each["action"] for each in told.values()} == {"NONE"}

@@ -55,10 +55,7 @@ def verdict_data(
     """
     if detail == "none":
         return {}
-    content = action != "block"
-    if detail == "full" and _size_of(verdict) <= _MAX_VERDICT_CHARS:
-        return {**verdict.to_dict(content=content), "action": action}
-    return {**_summary_of(verdict).to_dict(content=content), "action": action, "detail": "summary"}
+    return {**_bounded(verdict, detail, content=action != "block"), "action": action}
 
 
 async def averdict_data(
@@ -67,6 +64,22 @@ async def averdict_data(
     """Do the same as `verdict_data`, off the event loop if it takes long."""
     work = partial(verdict_data, verdict, action, detail=detail)
     return await compute(work, chars=verdict_cost(verdict))
+
+
+def withheld_data(verdict: Verdict, detail: VerdictDetail) -> dict[str, Any]:
+    """Return the representation of a verdict in the error of a withheld answer, without its words.
+
+    Args:
+        verdict: The verdict.
+        detail: As for `verdict_data`.
+    """
+    return {} if detail == "none" else {"verdict": _bounded(verdict, detail, content=False)}
+
+
+def _bounded(verdict: Verdict, detail: VerdictDetail, *, content: bool) -> dict[str, Any]:
+    if detail == "full" and _size_of(verdict) <= _MAX_VERDICT_CHARS:
+        return verdict.to_dict(content=content)
+    return {**_summary_of(verdict).to_dict(content=content), "detail": "summary"}
 
 
 def verdict_cost(verdict: Verdict) -> int:

@@ -389,7 +389,7 @@ async def check(context: RequestContext, body: Body, routing: Routing, shared: S
         verdict = await _verdict(context, check_request, request, routing, shared, tokens)
         answer = guard.apply(check_request.response, verdict)
     except HallucinationBlocked as error:
-        answer, refusal = withheld_answer(error)
+        answer, refusal = await withheld_answer(error, context.detail)
         return Reply({}, (answer,), check_request.model, question, refused=refusal)
     reply = CheckResponse(
         id=context.call.request_id,

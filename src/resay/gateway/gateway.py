@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import request_id, trace_context_from, use_trace_context
 from resay.adapters.http import is_event_stream
-from resay.adapters.policies import VerdictDetail
+from resay.adapters.policies import VerdictDetail, verdict_cost
 from resay.errors import ConfigurationError
 from resay.gateway.admission import Admission, HostRules, OverloadError, is_loopback, without_port
 from resay.gateway.calls import (
@@ -120,7 +120,9 @@ class Reporter:
         if self.journal is None:
             return
         try:
-            entry = journal_entry(observation)
+            answer = observation.answer
+            chars = 0 if answer is None else verdict_cost(answer.verdict)
+            entry = await compute(partial(journal_entry, observation), chars=chars)
             if entry is not None:
                 await self.journal.append(entry)
         # The answer is already sent, and the error may contain words of it.

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from resay._internal.event_loops import compute
 from resay.adapters.http import is_event_stream
-from resay.adapters.policies import VerdictDetail
+from resay.adapters.policies import VerdictDetail, verdict_cost, withheld_data
 from resay.adapters.relaying import Events, Relay, without_own_field
 from resay.adapters.shaping import outcome_of
 from resay.adapters.threads import cancel_once
@@ -259,7 +259,7 @@ class GuardedRequest:
                 content = _without_answer(content)
             await self.outgoing.send_complete(given.status_code, headers, content)
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
-            raise self._refusal(error) from None
+            raise await self._refusal(error) from None
 
     async def check(self, response: UpstreamResponse) -> None:
         """Check an answer that was created in the background, and send it.
@@ -276,7 +276,7 @@ class GuardedRequest:
         try:
             await self._send_answer(await self._relay.acheck(request, body, upstream))
         except HallucinationBlocked as error:
-            raise self._refusal(error) from None
+            raise await self._refusal(error) from None
 
     @property
     def _in_background(self) -> bool:
@@ -501,15 +501,15 @@ class GuardedRequest:
                     together = [event for event in together if not is_usage_only(event)]
                 yield together
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
-            raise self._refusal(error) from None
+            raise await self._refusal(error) from None
         is_withheld = any(answer.blocked for answer in self._answers)
         if is_withheld and last != _DONE and self.context.api.path in _ENDS_WITH_DONE:
             yield [Event(_DONE)]
 
-    def _refusal(self, error: Exception) -> RefusedError:
+    async def _refusal(self, error: Exception) -> RefusedError:
         """Return the error for the client if the guard raised."""
         if isinstance(error, HallucinationBlocked):
-            answer, refusal = withheld_answer(error)
+            answer, refusal = await withheld_answer(error, self.context.detail)
             self._answers.append(answer)
             headers = verdict_headers(self._answers)
             refusal.headers = {name.decode(): value.decode() for name, value in headers}
@@ -531,14 +531,18 @@ def _without_answer(content: bytes) -> bytes:
     return content if alone == error else json_bytes(alone)
 
 
-def withheld_answer(error: HallucinationBlocked) -> tuple[Answer, RefusedError]:
-    """Return the answer for observers, and the error for the client, of a withheld answer."""
-    refusal = RefusedError(
-        422,
-        "hallucination_blocked",
-        str(error),
-        details={"verdict": error.verdict.to_dict(content=False)},
-    )
+async def withheld_answer(
+    error: HallucinationBlocked, detail: VerdictDetail
+) -> tuple[Answer, RefusedError]:
+    """Return the answer for observers, and the error for the client, of a withheld answer.
+
+    Args:
+        error: The guard's error.
+        detail: How much of the verdict the client gets.
+    """
+    represent = partial(withheld_data, error.verdict, detail)
+    details = await compute(represent, chars=verdict_cost(error.verdict))
+    refusal = RefusedError(422, "hallucination_blocked", str(error), details=details)
     return Answer("", "", "block", error.verdict, error.usage), refusal
 
 

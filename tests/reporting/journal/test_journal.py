@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,6 +27,7 @@ from resay.reporting.journal import (
     UnknownEntryError,
     open_journal,
 )
+from resay.reporting.journal.database import row_of
 from support.journal import NOW, SECRETS, entry, found, repaired
 
 pytestmark = pytest.mark.anyio
@@ -313,3 +315,32 @@ async def test_what_is_too_old_goes_by_itself(opened: Opener) -> None:
     await journal.append(entry(id="young", time=time.time()))
     await journal.flush()
     assert [one.id for one in await journal.recent()] == ["young"]
+
+
+async def test_a_long_verdict_is_serialized_beside_the_event_loop(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    def counted(*args: Any) -> Any:
+        threads.append(threading.get_ident())
+        return row_of(*args)
+
+    monkeypatch.setattr("resay.reporting.journal.journal.row_of", counted)
+    long = replace(found(), sentences=found().sentences * 2000)
+    async with anyio.create_task_group() as group:
+        for about in (found(), long):
+            group.start_soon(journal.append, entry(about))
+    await journal.flush()
+    assert len(await journal.recent()) == 2
+    assert threads.count(threading.get_ident()) == 1
+
+
+async def test_what_is_being_appended_is_written_before_the_end(journal: Journal) -> None:
+    long = replace(found(), sentences=found().sentences * 2000)
+    appending = asyncio.ensure_future(journal.append(entry(long)))
+    # It has begun.
+    await asyncio.sleep(0)
+    await journal.aclose()
+    assert appending.done()
+    assert len(await journal.recent()) == 1

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.strict import Strict
-from resay.adapters.policies import failed_check, verdict_data
+from resay.adapters.policies import averdict_data, failed_check
 from resay.adapters.relaying import Relay
 from resay.adapters.upstream import KnownProvider
 from resay.core.usage import Usage
@@ -240,8 +240,16 @@ class _AnswerCheck:
             message = f"the request is not valid: texts: more than {_MOST_ANSWERS} answers"
             raise RefusedError(400, "invalid_request", message)
         checked = await asyncio.gather(*map(self._checked, texts))
+        body = _guardrail_response(texts, checked).model_dump(exclude_none=True)
+        detail = self._context.detail
+        if detail != "none":
+            # pydantic would copy it on the event loop.
+            body["hallucination"] = [
+                await averdict_data(one.answer.verdict, one.answer.action, detail=detail)
+                for one in checked
+            ]
         return Reply(
-            _guardrail_response(texts, checked).model_dump(exclude_none=True),
+            body,
             tuple(one.answer for one in checked),
             self._model,
             self._request.query.question or None,
@@ -303,11 +311,10 @@ def _asks_model(guard: Guard) -> bool:
 
 
 def _guardrail_response(texts: Sequence[str], checked: Sequence[_Checked]) -> GuardrailResponse:
-    verdicts = [verdict_data(one.answer.verdict, one.answer.action) for one in checked]
     blocked = next((one.blocked for one in checked if one.blocked is not None), None)
     if blocked is not None:
-        return GuardrailResponse(action="BLOCKED", blocked_reason=blocked, hallucination=verdicts)
+        return GuardrailResponse(action="BLOCKED", blocked_reason=blocked)
     given = [one.answer.text for one in checked]
     if given != list(texts):
-        return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=given, hallucination=verdicts)
-    return GuardrailResponse(action="NONE", hallucination=verdicts)
+        return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=given)
+    return GuardrailResponse(action="NONE")

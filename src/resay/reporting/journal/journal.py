@@ -10,13 +10,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.to_thread
 
-from resay._internal.event_loops import PerLoop
+from resay._internal.event_loops import PerLoop, compute
 from resay._internal.forks import unforkable
 from resay._internal.importing import import_named, is_async
 from resay.core.verdict import Decision
@@ -44,8 +45,10 @@ from resay.reporting.journal.database import (
     forget,
     named,
     one_redacted,
+    prepare_rows,
     recent,
     redacted,
+    row_cost,
     row_of,
     size_of,
     slice_of,
@@ -322,6 +325,7 @@ class Journal:
         self._forgetting = False
         # Whether entries may lack an index, and whether the next write may continue indexing them.
         self._unindexed = self._indexing = True
+        self._appending: set[asyncio.Future[None]] = set()
         self._open: PerLoop[_Open] = PerLoop(self._begin, _Open.aclose)
 
     def __repr__(self) -> str:
@@ -354,8 +358,23 @@ class Journal:
         """
         # The first time, it builds a validator, which imports what it needs.
         with unforkable():
-            row = row_of(entry, self._config.content)
-        return await (await self._open.get()).writer.put(row)
+            prepare_rows()
+        build = partial(row_of, entry, self._config.content)
+        appended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._appending.add(appended)
+        try:
+            row = await compute(build, chars=row_cost(entry))
+            return await (await self._open.get()).writer.put(row)
+        finally:
+            self._appending.discard(appended)
+            appended.set_result(None)
+
+    async def _wait_for_appending(self) -> None:
+        """Wait for the entries that are being appended in this event loop."""
+        loop = asyncio.get_running_loop()
+        pending = [appended for appended in tuple(self._appending) if appended.get_loop() is loop]
+        if pending:
+            await asyncio.wait(pending)
 
     async def flush(self) -> None:
         """Wait until all entries appended in this event loop are written.
@@ -363,6 +382,7 @@ class Journal:
         Raises:
             JournalError: They cannot be written at the moment. It will be retried.
         """
+        await self._wait_for_appending()
         await (await self._open.get()).writer.flush()
 
     async def aclose(self) -> None:
@@ -371,6 +391,7 @@ class Journal:
         Entries that cannot be written within a few seconds count as `lost`. The journal can be
         used again.
         """
+        await self._wait_for_appending()
         await self._open.aclose()
 
     async def recent(
