@@ -21,6 +21,7 @@ from support.gateway import MESSAGES, POLICY, Gateways, Served, logged
 
 QUESTION = MESSAGES[0]["content"]
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block, message: No.}\n"
+FLAGGING = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\n"
 FINE = POLICY + "threshold: {passage: 1.0, sentence: 1.0}\naction: {do: block}\n"
 MODEL = "simulated"
 
@@ -269,6 +270,48 @@ def test_an_answer_made_in_the_background_is_checked_when_it_is_there(
     given = client.responses.retrieve(fine.id)
     assert given.output_text == upstream.words_of(fine.id)
     assert given.hallucination["action"] == "allow"
+
+
+@pytest.mark.parametrize("uncheckable", ["auto", "refuse", "inconclusive", "skip"])
+@pytest.mark.parametrize("withholds", [True, False])
+def test_one_rule_for_answers_made_in_the_background(
+    gateways: Gateways, upstream: Keeping, withholds: bool, uncheckable: str
+) -> None:
+    served = gateways.start(f"{BLOCK if withholds else FLAGGING}uncheckable: {uncheckable}\n")
+    with OpenAI(base_url=f"{served.url}/v1", api_key="k", max_retries=0) as client:
+        waiting = asked(client, background=True)
+        assert (waiting.status, waiting.output) == ("queued", [])
+        given = client.responses.retrieve(waiting.id)
+        assert given.output_text == ("No." if withholds else upstream.words_of(waiting.id))
+        assert given.hallucination["decision"] == "flagged"
+        assert given.hallucination["action"] == ("block" if withholds else "annotate")
+        # It is checked once.
+        calls = upstream.provider.calls
+        again = client.responses.retrieve(waiting.id)
+        assert again.output_text == given.output_text
+        assert upstream.provider.calls == calls
+
+
+def test_an_answer_made_in_the_background_is_checked_by_the_policy_that_was_selected(
+    client: OpenAI, upstream: Keeping
+) -> None:
+    waiting = asked(client, background=True, **policy("annotate"))
+    given = client.responses.retrieve(waiting.id)
+    assert given.output_text == upstream.words_of(waiting.id)
+    assert given.hallucination["decision"] in ("flagged", "consistent")
+
+
+def test_an_answer_that_is_not_finished_is_not_checked_yet(
+    gateways: Gateways, upstream: Keeping
+) -> None:
+    served = gateways.start(FLAGGING)
+    with OpenAI(base_url=f"{served.url}/v1", api_key="k", max_retries=0) as client:
+        waiting = asked(client, background=True)
+        whole = upstream.kept[waiting.id]
+        upstream.kept[waiting.id] = {**whole, "status": "in_progress", "output": []}
+        assert not hasattr(client.responses.retrieve(waiting.id), "hallucination")
+        upstream.kept[waiting.id] = whole
+        assert client.responses.retrieve(waiting.id).hallucination["decision"] == "flagged"
 
 
 def test_an_answer_that_comes_at_once_is_checked_though_it_may_come_later(

@@ -375,8 +375,10 @@ class RequestHandler:
         asks_nothing = self._passes.check(call.method, call.address)
         if asks_nothing and has_body(call):
             await _check_asks_nothing(call, incoming, self._config.limits.body_bytes)
-        if is_stored(call.method, call.address) and (self._policies.withheld or self._keys):
-            return await self._read_stored(call, client, incoming, outgoing)
+        if is_stored(call.method, call.address):
+            name = StoredPath.of(call.address).name
+            if self._policies.withheld or self._keys or self._stored.awaits(name):
+                return await self._read_stored(call, client, incoming, outgoing)
         return await self._pass_through(call, incoming, outgoing, [])
 
     @asynccontextmanager
@@ -536,7 +538,8 @@ class RequestHandler:
         stored = StoredPath.of(call.address)
         if self._keys and stored.name:
             self._stored.check_owner(stored.name, client)
-        if stored.name and not self._policies.withheld:
+        awaited = self._stored.awaits(stored.name)
+        if stored.name and not self._policies.withheld and not awaited:
             return await self._pass_through(call, incoming, outgoing, [])
         response = await self._forward(call.uncompressed, incoming)
         if response.is_success and is_event_stream(response):

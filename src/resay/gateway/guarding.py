@@ -280,15 +280,14 @@ class GuardedRequest:
 
     @property
     def _in_background(self) -> bool:
-        """Whether the answer is created in the background, and may be withheld when it is read."""
-        context = self.context
-        later = context.api is RESPONSES and bool(self.body.get("background"))
-        return later and context.guard.policy.can_withhold
+        """Whether the answer is created in the background, and checked when the client reads it."""
+        return self.context.api is RESPONSES and bool(self.body.get("background"))
 
     def _prepare(self) -> tuple[Request, Upstream]:
         """Return the parsed request, and the upstream for further calls."""
         context, body = self.context, self.body
         if self._in_background:
+            # It prevents no check here: the gateway sees the answer when the client reads it.
             body = {name: value for name, value in body.items() if name != "background"}
         try:
             request = self._relay.read(body, tenant=context.tenant)

@@ -314,11 +314,19 @@ class StoredAnswers:
             body: The upstream's response.
         """
         name = text(body.get("id"))
-        known = self._awaited.recall(name)
-        settled = name in self._released or self._changed.recall(name) is not None
-        if known is None or settled or is_unfinished(body) or not RESPONSES.completions(body):
+        known = self._awaited.recall(name) if self.awaits(name) else None
+        if known is None or is_unfinished(body) or not RESPONSES.completions(body):
             return None
         return known["policy"], known["asked"]
+
+    def awaits(self, name: str) -> bool:
+        """Return whether an answer is created in the background and was not checked yet.
+
+        Args:
+            name: Its id; empty for none.
+        """
+        is_settled = name in self._released or self._changed.recall(name) is not None
+        return not is_settled and self._awaited.recall(name) is not None
 
     def filter_response(self, body: Body) -> Body:
         """Return the upstream's response as clients may see it.
