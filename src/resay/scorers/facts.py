@@ -29,7 +29,9 @@ the question's words.
 
 The same words may say the opposite. If a share o of the samples contradicts the sentence, by the
 opposites and roles that `resay.scorers.common.contrast` knows, by two values swapped, or by another
-word between the same two words, the score is at least 0.75 o.
+word between the same two words, the score is at least 0.75 o. A list in another order, "white, blue
+and red", says the same (`resay.scorers.common.lists`), unless the question or the sentence says
+that the order counts.
 
 A sample of a few words supports what it says: "Paris." supports "The capital is Paris." In scripts
 without capitals no word counts as a name, and in those without spaces pairs of characters count as
@@ -70,6 +72,7 @@ from resay.core.query import Query
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig, Unit
 from resay.scorers.common.contrast import Wording, parts_of
+from resay.scorers.common.lists import Segments, Span, shared_lists
 from resay.scorers.common.sample_index import (
     LONG_DIGITS,
     ClauseQuantities,
@@ -786,12 +789,16 @@ class _Claim:
             sentence = index.sentences[place]
             verdicts[sentence.sample] = verdicts[sentence.sample] or found
             against = against or (sentence.written.strip() if found else None)
-        parts = [part.stems for part in self._wording.parts]
         for k in range(index.count):
-            found = self._exchanges(index.bound(k))
+            mine, theirs = self._lists_shared_with(k)
+            found = self._exchanges(self._clauses(mine), index.bound(k, theirs))
             if not found and index.question.is_for_order:
                 found = out_of_order(self._text, index.texts[k])
-            if not found and index.mixes(k, parts):
+            wordings = {
+                position: self._wording_of(position, spans) for position, spans in theirs.items()
+            }
+            parts = [part.stems for part in self._own_wording(mine).parts]
+            if not found and index.mixes(k, parts, wordings):
                 found = True
             if found is not None:
                 verdicts[k] = verdicts[k] or found
@@ -820,36 +827,84 @@ class _Claim:
     def _compared(self) -> Iterator[tuple[int, bool]]:
         """Yield the positions of comparable sentences, and whether each says the opposite."""
         index = self._index
+        for place in self._comparable:
+            question = index.question.wording if index.sentences[place].alone else None
+            mine, theirs = self._shared_lists.get(place, ((), ()))
+            wording = self._own_wording(mine)
+            found = wording.contradicts(self._wording_of(place, theirs), question)
+            if found is not None:
+                yield place, found
+
+    @cached_property
+    def _comparable(self) -> list[int]:
+        """The positions of the sentences that are compared, in order."""
+        index = self._index
         places = {
             place
             for place, shared in self._near(self._all).items()
             if shared >= 2 and shared >= min(len(self._all), len(index.sentences[place].words)) / 4
         }
         places.update(index.alone)
-        for place in sorted(places):
-            question = index.question.wording if index.sentences[place].alone else None
-            found = self._wording.contradicts(index.wording(place), question)
-            if found is not None:
-                yield place, found
+        return sorted(places)
 
     @cached_property
-    def _clauses(self) -> list[ClauseQuantities]:
-        bound = quantities_by_clause(self._text, self._found)
+    def _shared_lists(self) -> dict[int, tuple[Sequence[Span], Sequence[Span]]]:
+        """By position of a sentence, the lists it shares in another order: here, and there."""
+        index = self._index
+        if index.question.is_for_order:
+            return {}
+        segments = Segments.of(self._text)
+        shared: dict[int, tuple[Sequence[Span], Sequence[Span]]] = {}
+        for position in self._comparable:
+            mine, theirs = shared_lists(segments, index.segments(position))
+            if mine or theirs:
+                shared[position] = mine, theirs
+        return shared
+
+    def _lists_shared_with(self, sample: int) -> tuple[list[Span], dict[int, Sequence[Span]]]:
+        """Return the lists shared with any sentence of a sample, and theirs by position."""
+        mine: list[Span] = []
+        theirs: dict[int, Sequence[Span]] = {}
+        for position in self._index.places[sample] if self._shared_lists else ():
+            if position in self._shared_lists:
+                spans, theirs[position] = self._shared_lists[position]
+                mine += spans
+        return mine, theirs
+
+    def _own_wording(self, lists: Sequence[Span]) -> Wording:
+        return Wording(self._text, self._index.language, lists) if lists else self._wording
+
+    def _wording_of(self, position: int, lists: Sequence[Span]) -> Wording:
+        index = self._index
+        if not lists:
+            return index.wording(position)
+        return Wording(index.sentences[position].text, index.language, lists)
+
+    def _clauses(self, lists: Sequence[Span] = ()) -> list[ClauseQuantities]:
+        bound = quantities_by_clause(self._text, self._found, lists=lists)
         if len(bound) == 1 and self._standalone:
             return [ClauseQuantities(plain_stems(self._standalone), bound[0].quantities)]
         return bound
 
-    def _exchanges(self, theirs_by_clause: Sequence[ClauseQuantities]) -> bool | None:
+    def _exchanges(
+        self,
+        mine_by_clause: Sequence[ClauseQuantities],
+        theirs_by_clause: Sequence[ClauseQuantities],
+    ) -> bool | None:
         """Return whether a sample has one of its quantities elsewhere, and another in its place.
 
         Another quantity is in its place if the words around that one share more with the words
         here: all that the words around the same quantity share, and others.
+
+        Args:
+            mine_by_clause: Its quantities with the words of their clauses.
+            theirs_by_clause: The same of the sample.
         """
         found = None
         theirs = sum(len(one.quantities) for one in theirs_by_clause)
         if len(self._found) > _BOUND_AT_MOST or theirs > _MOST_PLACES:
             return None
-        for mine in self._clauses:
+        for mine in mine_by_clause:
             for quantity in mine.quantities:
                 here, there = list[frozenset[str]](), list[frozenset[str]]()
                 for one in theirs_by_clause:

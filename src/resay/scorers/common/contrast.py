@@ -20,6 +20,7 @@ from typing import Final
 
 from resay.core.languages import Language, word_set
 from resay.core.quantities import negations
+from resay.scorers.common.lists import Span
 from resay.scorers.common.words import (
     STOP,
     WORD,
@@ -523,6 +524,7 @@ class Wording:
     Args:
         text: The sentence.
         language: Its language.
+        lists: Spans of lists that its parts do not divide.
 
     Attributes:
         text: The sentence.
@@ -534,8 +536,9 @@ class Wording:
         unprefixed_adjectives: The same words without a negating prefix.
     """
 
-    def __init__(self, text: str, language: Language) -> None:
+    def __init__(self, text: str, language: Language, lists: Sequence[Span] = ()) -> None:
         self.text = text
+        self._lists = lists
         self._language: Language = language
         self._found = list(words_of(text).finditer(text))
         self._words = [match.group().lower() for match in self._found]
@@ -567,7 +570,7 @@ class Wording:
     @cached_property
     def parts(self) -> list[Wording]:
         """Its clauses or list items, or the wording itself."""
-        spans = parts_of(self.text)
+        spans = parts_of(self.text, self._lists)
         if not 1 < len(spans) <= _MOST_PARTS:
             return [self]
         texts = (self.text[start:end] for start, end in spans)
@@ -775,10 +778,16 @@ class Wording:
         return frozenset(stems | {self._groups[i] for i in places if i in self._groups})
 
 
-def parts_of(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) of each clause or list item of a sentence."""
-    cuts = [0, *(match.end() for match in _PART_END.finditer(text)), len(text)]
-    return list(pairwise(cuts))
+def parts_of(text: str, lists: Sequence[Span] = ()) -> list[Span]:
+    """Return the (start, end) of each clause or list item of a sentence.
+
+    Args:
+        text: The sentence.
+        lists: Spans of lists that stay whole.
+    """
+    ends = (match.end() for match in _PART_END.finditer(text))
+    cuts = (cut for cut in ends if not any(start < cut < end for start, end in lists))
+    return list(pairwise([0, *cuts, len(text)]))
 
 
 def swapped(parts: Sequence[frozenset[str]], other_parts: Sequence[frozenset[str]]) -> bool:

@@ -34,6 +34,7 @@ from resay.scorers.common.contrast import (
     parts_of,
     swapped,
 )
+from resay.scorers.common.lists import Segments, Span
 from resay.scorers.common.words import (
     STOP,
     WORD,
@@ -132,13 +133,20 @@ class ClauseQuantities:
 
 
 def quantities_by_clause(
-    text: str, found: Sequence[Quantity], start: int = 0
+    text: str, found: Sequence[Quantity], start: int = 0, lists: Sequence[Span] = ()
 ) -> list[ClauseQuantities]:
-    """Return the quantities of a sentence by clause or item; `start` is its offset in the text."""
+    """Return the quantities of a sentence by clause or item.
+
+    Args:
+        text: The sentence.
+        found: The quantities, with offsets in the text that has the sentence.
+        start: Its offset in that text.
+        lists: Spans of lists in the sentence that count as one item.
+    """
     bound: list[ClauseQuantities] = []
     # "Almonds: 21 g protein, 50 g fat" is all about almonds.
     head = text.partition(":")[0] if ": " in text else ""
-    for begins, ends in parts_of(text) if found else ():
+    for begins, ends in parts_of(text, lists) if found else ():
         mine = _within(found, start + begins, start + ends)
         if mine:
             bound.append(ClauseQuantities(plain_stems(f"{head} {text[begins:ends]}"), mine))
@@ -238,6 +246,7 @@ class SampleIndex:
         repetition: The share of their words, without those of the question, that others repeat.
         rivals: By sample, one quantity of each kind it has.
         wordings: By position in `sentences`, the wordings parsed so far.
+        segmented: The cache of `segments`.
         neighbours: The cache of `between`.
         joined: The cache of `ungrouped`.
         bindings: The cache of `bound`, by sample.
@@ -267,6 +276,7 @@ class SampleIndex:
     repetition: float
     rivals: tuple[tuple[Quantity, ...], ...]
     wordings: dict[int, Wording] = field(default_factory=dict[int, Wording])
+    segmented: dict[int, Segments] = field(default_factory=dict[int, Segments])
     neighbours: dict[tuple[str, str], dict[str, None]] = field(
         default_factory=dict[tuple[str, str], dict[str, None]]
     )
@@ -351,14 +361,29 @@ class SampleIndex:
                 return True
         return False
 
-    def mixes(self, sample: int, parts: Sequence[frozenset[str]]) -> bool:
-        """Whether a short sample has the words of a sentence's parts swapped."""
+    def segments(self, position: int) -> Segments:
+        """Return the segments of a sentence, which may be items of lists."""
+        if position not in self.segmented:
+            self.segmented[position] = Segments.of(self.sentences[position].text)
+        return self.segmented[position]
+
+    def mixes(
+        self, sample: int, parts: Sequence[frozenset[str]], wordings: Mapping[int, Wording]
+    ) -> bool:
+        """Whether a short sample has the words of a sentence's parts swapped.
+
+        Args:
+            sample: The sample.
+            parts: The stems of each part.
+            wordings: By position, the wordings of its sentences that share a list.
+        """
         if not 1 < len(parts) <= _PARTS_AT_MOST:
             return False
         places = self.places[sample]
         if len(places) > _PARTS_AT_MOST:
             return False
-        theirs = [part.stems for k in places for part in self.wording(k).parts]
+        compared = (wordings.get(k) or self.wording(k) for k in places)
+        theirs = [part.stems for wording in compared for part in wording.parts]
         return swapped(parts, theirs[: 2 * _PARTS_AT_MOST])
 
     @property
@@ -368,22 +393,38 @@ class SampleIndex:
             self.joined.extend(map(ungrouped, self.texts))
         return self.joined
 
-    def bound(self, sample: int) -> list[ClauseQuantities]:
-        """Return the quantities of a sample with the words next to them."""
+    def bound(
+        self, sample: int, lists: Mapping[int, Sequence[Span]] | None = None
+    ) -> list[ClauseQuantities]:
+        """Return the quantities of a sample with the words next to them.
+
+        Args:
+            sample: The sample.
+            lists: By position of a sentence, the spans of lists that count as one item.
+        """
+        if lists:
+            return self._bound(sample, lists)
         if sample not in self.bindings:
-            found: list[ClauseQuantities] = []
-            heads: list[str] = []
-            for sentence in map(self.sentences.__getitem__, self.places[sample]):
-                if sentence.text.lstrip().startswith("|"):
-                    heads = heads or sentence.text.split("|")
-                    found += _row(heads, sentence)
-                else:
-                    heads = []
-                    found += quantities_by_clause(
-                        sentence.text, sentence.quantities, sentence.start
-                    )
-            self.bindings[sample] = found
+            self.bindings[sample] = self._bound(sample, {})
         return self.bindings[sample]
+
+    def _bound(self, sample: int, lists: Mapping[int, Sequence[Span]]) -> list[ClauseQuantities]:
+        bound: list[ClauseQuantities] = []
+        heads: list[str] = []
+        for position in self.places[sample]:
+            sentence = self.sentences[position]
+            if sentence.text.lstrip().startswith("|"):
+                heads = heads or sentence.text.split("|")
+                bound += _row(heads, sentence)
+            else:
+                heads = []
+                bound += quantities_by_clause(
+                    sentence.text,
+                    sentence.quantities,
+                    sentence.start,
+                    lists.get(position, ()),
+                )
+        return bound
 
 
 @dataclass(frozen=True, slots=True)
