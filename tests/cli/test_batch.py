@@ -134,3 +134,25 @@ def test_the_policy_that_the_environment_names_applies(
     assert done.stdout == "out.jsonl: 9 rows: 6 consistent, 3 flagged\n"
     done = resay_here("batch", "in.jsonl", "--dry-run", cwd=folder)
     assert "calls: 0.0 per row" in done.stdout
+
+
+def test_a_row_without_a_decision_is_not_ranked_by_its_score(folder: Path) -> None:
+    lines = [
+        "question,response,samples",
+        "When?,It has 31 lamps.,",
+        'How many?,It has 32 lamps.,"[""It has 7 lamps.""]"',
+    ]
+    (folder / "in.csv").write_text("\n".join(lines) + "\n")
+    words = ("batch", "in.csv", "--out", "out.jsonl", "--method", "ngram")
+    done = resay_here(*words, cwd=folder)
+    assert done.stdout == "out.jsonl: 2 rows: 2 inconclusive\n"
+    without, with_one = lines_of(folder / "out.jsonl")
+    # It was compared with nothing.
+    assert (without["score"], without["claims"][0]["score"]) == (None, None)
+    assert without["claims"][0]["why"] is None
+    # It was compared with fewer samples than a decision needs.
+    assert with_one["score"] is not None
+    resay_here("report", "out.jsonl", "--html", "page.html", cwd=folder)
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    assert "The 0 highest scores" in text
+    assert "32 lamps" not in text

@@ -51,7 +51,7 @@ words = st.lists(st.sampled_from(["ab", "cd", "ef", "gh"]), min_size=1, max_size
 text = st.lists(words, min_size=1, max_size=3)
 
 
-@given(text, st.lists(text, max_size=3), st.integers(1, 5))
+@given(text, st.lists(text, min_size=1, max_size=3), st.integers(1, 5))
 def test_the_raw_values_are_those_of_the_equations(
     response: list[list[str]], samples: list[list[list[str]]], n: int
 ) -> None:
@@ -105,9 +105,14 @@ async def test_only_the_sentences_asked_for_are_scored() -> None:
         assert part.raw == whole.raw[1:]
 
 
-async def test_without_samples_everything_is_as_improbable_as_can_be() -> None:
-    scores = await score(RESPONSE, [])
-    assert scores.sentences == (1.0, 1.0)
+@pytest.mark.parametrize("config", [{}, PUBLISHED, {"pool": "average"}, {"n": 2}])
+@pytest.mark.parametrize("samples", [[], ["", " \n"]])
+async def test_without_samples_nothing_has_a_score(
+    samples: list[str], config: dict[str, object]
+) -> None:
+    scores = await score(RESPONSE, samples, **config)
+    assert scores.sentences == (None, None)
+    assert scores.passage_score is None
 
 
 async def test_an_average_lies_between_certainty_and_a_token_that_stands_once() -> None:
@@ -191,7 +196,8 @@ async def test_the_published_form_waits_for_the_end_of_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("response", "samples", "n"), [("---", SAMPLES, 1), ("---", SAMPLES, 2), (RESPONSE[0], [], 1)]
+    ("response", "samples", "n"),
+    [("---", SAMPLES, 1), ("---", SAMPLES, 2), (RESPONSE[0], ["-"], 1)],
 )
 async def test_counting_ends_where_nobody_waits_for_it(
     response: str, samples: list[str], n: int, monkeypatch: pytest.MonkeyPatch

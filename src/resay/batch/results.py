@@ -23,6 +23,8 @@ from resay.reporting.render.html.markup import badge, chip, definition, meter, s
 
 _MOST_GROUPS = 100
 _CLAIMS_SHOWN = 50
+# An inconclusive row may have a score, but of too few samples for a decision.
+_DECIDED = ("flagged", "consistent")
 _MEANING = "Scores lie between 0 and 1; 1 = surely hallucinated. Consistent does not mean true."
 
 
@@ -167,6 +169,9 @@ def results_page(
 
 
 def _score_of(verdict: Mapping[str, Any]) -> float | None:
+    """Return the score that led to a row's decision; None if there is no decision."""
+    if verdict["decision"] not in _DECIDED:
+        return None
     score = verdict["score"]
     return score if isinstance(score, (int, float)) and math.isfinite(score) else None
 

@@ -178,12 +178,15 @@ class Ngram:
 
         Args:
             passage: The text; its `sentences` are scored. The published form counts all of it.
-            evidence: The samples. Without any, every n-gram is maximally improbable.
+            evidence: The samples.
 
         Returns:
-            Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`, in nats.
+            Scores in [0, 1] with the unbounded values in `raw` and `raw_passage`, in nats; none
+            without samples.
         """
         samples, runs = await evidence.samples.all(), evidence.samples.runs
+        if not samples:
+            return Scores(sentences=(None,) * len(passage.sentences))
         if not self.by_sentence:
             runs = CachedTokenizer(as_published=True)
         counting = _Counting(self.config.n, runs)
