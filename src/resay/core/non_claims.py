@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Final, Literal
@@ -27,7 +27,7 @@ from resay.core.details import (
     words_in,
 )
 from resay.core.passage import Passage
-from resay.core.phrases import Language
+from resay.core.phrases import Act, Language
 from resay.core.phrases_germanic import DUTCH, ENGLISH, GERMAN, NORDIC
 from resay.core.phrases_other import (
     ARABIC,
@@ -44,39 +44,6 @@ from resay.core.phrases_other import (
     TURKISH,
 )
 
-CONTRACTIONS = {
-    "i'm": "i am",
-    "i've": "i have",
-    "i'd": "i would",
-    "i'll": "i will",
-    "you're": "you are",
-    "what's": "what is",
-    "here's": "here is",
-    "that's": "that is",
-    "it's": "it is",
-    "there's": "there is",
-    "don't": "do not",
-    "doesn't": "does not",
-    "isn't": "is not",
-    "aren't": "are not",
-    "wouldn't": "would not",
-    "didn't": "did not",
-    "can't": "can not",
-    "cannot": "can not",
-    "couldn't": "could not",
-    "won't": "will not",
-    "wasn't": "was not",
-    "weren't": "were not",
-    "haven't": "have not",
-    "hasn't": "has not",
-    "shouldn't": "should not",
-    "let's": "let us",
-    "you'd": "you would",
-    "you'll": "you will",
-    "they're": "they are",
-    "n/a": "not available",
-}
-
 
 @cache
 def languages() -> tuple[Language, ...]:
@@ -87,7 +54,7 @@ def languages() -> tuple[Language, ...]:
 
 
 ResponseKind = Literal["a greeting", "only code", "a refusal", "only questions"]
-_Kind = Literal["polite", "disclaimer", "referral", "refusal", "silence", "lacks", "question"]
+_Kind = Act | Literal["question"]
 _REFUSALS: Final[frozenset[_Kind]] = frozenset({"refusal", "silence", "lacks"})
 _MAX_SENTENCES = 12
 _MAX_CHARS = 240
@@ -102,14 +69,28 @@ _CLAUSES = re.compile(rf"[^\w\s'{_MARKS}-]+|[_\n]")
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"\w+")
 _WRITTEN_WORD = re.compile(r"[\w'-]+")
-_CONTRACTED = re.compile(r"(?<![\w'-])(?:n/a|[a-z]+'[a-z]+|cannot)(?![\w'-])")
+_CONTRACTIONS: Final = {
+    r"\bn/a\b": "not available",
+    r"\bcan(?:no|')t\b": "can not",
+    r"\bwon't\b": "will not",
+    r"n't\b": " not",
+    r"\b(let)'s\b": r"\1 us",
+    r"\b(what|here|that|it|there)'s\b": r"\1 is",
+    r"\b(i)'m\b": r"\1 am",
+    r"\b(you|they|we)'re\b": r"\1 are",
+    r"\b(i|you|we|they)'ve\b": r"\1 have",
+    r"\b(i|you|we|they)'d\b": r"\1 would",
+    r"\b(i|you|we|they|it)'ll\b": r"\1 will",
+}
+
 # "*adjusts glasses* Ah, …"
 _GESTURE = re.compile(
     r"\A\s*([*_])(?:adjust|bow|chuckle|clap|clear|cock|cross|curtsie|flip|fold|gasp|gesture|giggle"
     r"|grin|laugh|lean|lift|look|nod|pause|peer|pull|puff|raise|roll|rub|scratche?|shrug|sigh|sip|sit"
     r"|smile|smirk|stand|straighten|stretche?|stroke|tap|thump|tilt|tip|tug|twirl|wave|whisper|wink"
     r"|rückt|räuspert|nickt|lächelt|streicht|ajuste|sourit|hoche|s'incline|ajusta|sonríe|asiente"
-    r"|sistema|sorride|annuisce|ajeita|sorri|acena|knikt|glimlacht|zet)s?\b[^*_\d\n]{0,60}\1\s*",
+    r"|sistema|sorride|annuisce|ajeita|sorri|acena|knikt|glimlacht|zet)s?\b"
+    r"(?: (?!her\b|the\b|of\b)[^\W\d_][\w'’-]*){0,4}\1\s*",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"(?:[?？؟]|か。?)[\s\"'”’»」』)\]*_]*\Z")
@@ -416,10 +397,11 @@ def non_claim_kind(text: str, *, is_open: bool, asked: str | None = None) -> Non
         clauses = tuple(clause for clause in clauses if not _AFFIRMS.fullmatch(clause))
     if not clauses and _LETTER.search(text):
         return None if any(new_names(text, question.known)) else "filler"
+    addressed = _without_address(spoken, clauses, question)
     for language in languages():
         if not language.letters.search(spoken):
             continue
-        kind = _kind(spoken, clauses, language, question)
+        kind = _kind(spoken, clauses, addressed, language, question)
         # To a user who asks where to turn, a referral is an answer, which can be wrong.
         if kind == "referral" and _ASKS_WHERE_TO_TURN.search(question.text):
             return None
@@ -484,7 +466,9 @@ def _kind_of_response(
     kinds: set[_Kind] = set()
     for text in sentences:
         spoken = _GESTURE.sub("", text)
-        kind = _kind(spoken, tuple(_clauses(spoken)), language, question)
+        clauses = tuple(_clauses(spoken))
+        addressed = _without_address(spoken, clauses, question)
+        kind = _kind(spoken, clauses, addressed, language, question)
         if kind is None or _adds_detail(text, kind, language, question):
             return None
         kinds.add(kind)
@@ -512,7 +496,7 @@ class _Limits:
 
 
 _LIMITS: Final[Mapping[_Kind, _Limits]] = {
-    "polite": _Limits(bare=2),
+    "polite": _Limits(bare=1),
     "disclaimer": _Limits(bare=3),
     "referral": _Limits(bare=1),
     "refusal": _Limits(bare=4),
@@ -542,21 +526,14 @@ def _adds_detail(text: str, kind: _Kind, language: Language, question: _Question
 
 def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[str]) -> bool:
     """Return whether a sentence takes for granted what was not said: "her three convictions"."""
-    limits = _LIMITS[kind]
-    if kind == "question" and _CLARIFIES.search(text):
-        limits = _CLARIFYING
     words = _WORD.findall(_expand(_GESTURE.sub("", text)))
-    # "Fraud by Ada Moor", "who shot her"
-    is_about_someone = kind == "refusal" and not language.others.isdisjoint(words)
-    if not language.has_capitals:
-        is_about_someone |= not known.isdisjoint(new_names(text, frozenset()))
-    interrogative = 0 if is_about_someone and kind == "refusal" else limits.interrogative
-    left = 0 if is_about_someone else limits.bare
+    limits = _limits(text, words, kind, language, known)
+    left = limits.bare
     for word in words:
         if word in language.others:
             left = 0
         elif word in language.interrogatives:
-            left = interrogative
+            left = limits.interrogative
         elif word in language.definites:
             left = limits.definite
         elif language.is_abstract(word):
@@ -569,13 +546,40 @@ def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[st
     return False
 
 
+def _limits(
+    text: str, words: Sequence[str], kind: _Kind, language: Language, known: frozenset[str]
+) -> _Limits:
+    limits = _LIMITS[kind]
+    if kind == "question":
+        return _CLARIFYING if _CLARIFIES.search(text) else limits
+    names_someone = not language.has_capitals and not known.isdisjoint(new_names(text, frozenset()))
+    if kind in _REFUSALS and not language.others.isdisjoint(words):
+        # "Fraud by her", "who shot her"
+        return _Limits(bare=0, interrogative=0 if kind == "refusal" else 1)
+    if names_someone:
+        # "Fraud by Ada Moor", but "the documents do not say who designed the Kessel Bridge"
+        is_silence = kind in {"silence", "lacks"}
+        return _Limits(
+            bare=1 if is_silence else 0,
+            definite=limits.definite,
+            interrogative=1 if is_silence else 0,
+        )
+    if kind == "refusal" and language.things.isdisjoint(words):
+        # "Whom she shot", but "who designed it"
+        return replace(limits, interrogative=0)
+    return limits
+
+
 def _kind(
-    text: str, clauses: Sequence[str], language: Language, question: _Question
+    text: str,
+    clauses: tuple[str, ...],
+    addressed: tuple[str, ...],
+    language: Language,
+    question: _Question,
 ) -> _Kind | None:
     kind = _kind_of_clauses(text, clauses, language, question)
-    if kind is None and question.text and not language.has_capitals:
-        others = _without_address(text, clauses, question)
-        kind = _kind_of_clauses(text, others, language, question)
+    if kind is None and addressed != clauses and not language.has_capitals:
+        return _kind_of_clauses(text, addressed, language, question)
     return kind
 
 
@@ -583,10 +587,10 @@ def _kind_of_clauses(
     text: str, clauses: Sequence[str], language: Language, question: _Question
 ) -> _Kind | None:
     if len(clauses) == _LEAD_AND_REST:
-        first = _kind_of_clause(clauses[0], language, question)
         # "According to the documents, there is no information about it"
-        kind = _kind_of_clause(" ".join(clauses), language, question)
-        if first == {"disclaimer"} and kind:
+        is_lead = _kind_of_clause(clauses[0], language, question) == {"disclaimer"}
+        kind = _kind_of_clause(" ".join(clauses), language, question) if is_lead else set[_Kind]()
+        if kind:
             return _strongest(kind)
     kinds: set[_Kind] = set()
     for clause in clauses:
@@ -610,20 +614,13 @@ def _strongest(kinds: Iterable[_Kind]) -> _Kind | None:
 
 def _kind_of_clause(clause: str, language: Language, question: _Question) -> set[_Kind]:
     """Return the kinds of a clause's coordinated parts; none if one of them may claim something."""
-    patterns: list[tuple[_Kind, re.Pattern[str]]] = [
-        ("polite", language.polite),
-        ("silence", language.silence),
-        ("refusal", language.refusal),
-        ("disclaimer", language.disclaimer),
-        ("referral", language.referral),
-    ]
-    if question.is_open or not question.text:
-        patterns.append(("lacks", language.lacks))
     # A conjunction in one language is the first word of a clause in another: "En el texto no …".
     for words in {clause: None, language.opener.sub("", clause): None}:
-        for kind, pattern in patterns:
+        for kind, pattern in language.acts.items():
             match = pattern.fullmatch(words)
-            if match and _rest_claims_nothing(match, language):
+            if match is None or not _rest_claims_nothing(match, language):
+                continue
+            if kind != "lacks" or question.is_open or not question.text:
                 return {kind}
     for conjunction in islice(_CONJUNCTION.finditer(clause), _MAX_CONJUNCTIONS):
         first = _kind_of_clause(clause[: conjunction.start()], language, question)
@@ -682,8 +679,10 @@ _SHORT_QUESTION = re.compile(
 )
 
 
-def _without_address(text: str, clauses: Sequence[str], question: _Question) -> Sequence[str]:
+def _without_address(text: str, clauses: tuple[str, ...], question: _Question) -> tuple[str, ...]:
     """Return clauses without the user's own name in them: "hello" for "Hello Tom"."""
+    if not question.text:
+        return clauses
     names = question.known.intersection(new_names(text, frozenset()))
     if not names:
         return clauses
@@ -695,7 +694,7 @@ def _without_address(text: str, clauses: Sequence[str], question: _Question) -> 
         # A name alone is an address only beside something else.
         if words or len(clauses) == 1:
             others.append(" ".join(words) or clause)
-    return others
+    return tuple(others)
 
 
 def _asks_user(text: str, clauses: Sequence[str], language: Language, question: _Question) -> bool:
@@ -726,7 +725,10 @@ def _expand(text: str) -> str:
     """Return a text in lower case, with contractions expanded."""
     # Case-folding turns a dotted capital I into two characters.
     text = text.casefold().replace("’", "'").replace("i\u0307", "i")
-    return _CONTRACTED.sub(lambda word: CONTRACTIONS.get(word[0], word[0]), text)
+    if "'" in text or "cannot" in text or "n/a" in text:
+        for contraction, words in _CONTRACTIONS.items():
+            text = re.sub(contraction, words, text)
+    return text
 
 
 def _clauses(text: str) -> Iterator[str]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
+Act = Literal["polite", "disclaimer", "refusal", "silence", "lacks", "referral"]
+"""What one does with a clause that claims nothing; the name of a field of `Phrases`."""
 _NEVER: Final = r"(?!)"
 _WORD = re.compile(r"\w+")
 # Between the lines of a pattern; see `Phrases`.
@@ -37,6 +40,7 @@ class Phrases:
         definites: Articles that take for granted that something exists.
         others: Words for others than the writer and the user, and words that ask why: what follows
             is said of somebody, or taken for granted.
+        things: Pronouns for things: to ask who made it takes for granted only that it was made.
         interrogatives: Words that begin indirect questions, which take most of the asked for
             granted.
         claims: Words that make the rest of a clause claim something.
@@ -56,6 +60,7 @@ class Phrases:
     information: str = _NEVER
     definites: str = ""
     others: str = ""
+    things: str = ""
     interrogatives: str = ""
     claims: str
     letters: str = "A-Za-zÀ-ɏ"
@@ -63,9 +68,10 @@ class Phrases:
 
 
 class Language:
-    """The compiled phrases of a language, with the attributes of `Phrases`.
+    """The compiled phrases of a language, with the other attributes of `Phrases`.
 
     Attributes:
+        acts: The patterns of clauses that claim nothing, by what one does with them.
         vocabulary: The words of its phrases, which say nothing about the world.
     """
 
@@ -77,17 +83,20 @@ class Language:
             # Clauses are case-folded.
             "ß": "ss",
         }
-        self.polite = self._clause(phrases.polite)
-        self.disclaimer = self._clause(phrases.disclaimer)
-        self.refusal = self._clause(phrases.refusal)
-        self.silence = self._clause(phrases.silence)
-        self.lacks = self._clause(phrases.lacks)
-        self.referral = self._clause(phrases.referral)
+        self.acts: Mapping[Act, re.Pattern[str]] = {
+            "polite": self._clause(phrases.polite),
+            "silence": self._clause(phrases.silence),
+            "lacks": self._clause(phrases.lacks),
+            "refusal": self._clause(phrases.refusal),
+            "disclaimer": self._clause(phrases.disclaimer),
+            "referral": self._clause(phrases.referral),
+        }
         self.question = self._clause(phrases.question)
         self.opener = self._clause(rf"\A(?:(?:{phrases.opener.strip()}) )+(?=\S+ \S)")
         self.claims = frozenset(phrases.claims.split())
         self.definites = frozenset(phrases.definites.split())
         self.others = frozenset(phrases.others.split())
+        self.things = frozenset(phrases.things.split())
         self.interrogatives = frozenset(phrases.interrogatives.split())
         self.letters = re.compile(f"[{phrases.letters}]")
         self.has_capitals = phrases.has_capitals

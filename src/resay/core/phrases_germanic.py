@@ -28,7 +28,8 @@ ENGLISH: Final = Phrases(
     | (?:good|best of) luck(?: {rest})?|all the best|congratulations(?: on {rest})?
     | (?:safe|happy) (?:travels?|trip|journey|reading|coding|cooking|baking|learning)
     | (?:(?:best|kind|many|warm|with|and) )*(?:regards|wishes)|(?:yours )?sincerely
-    | dear (?:\S+ ){0,3}\S+|your assistant
+    | dear (?:\w+ )?(?:user|customer|friends?|sir|madam|reader|all|colleagues?|team|hiring manager)
+      |your assistant
     | (?:i (?:can|could|will)|(?:i (?:am|would be|will be) )?(?:always |here and )*(?:happy|glad
       |here|ready|pleased|delighted)(?: to)?) (?:try to |do my best to )?(?:(?:also|certainly
       |gladly) )*(?:help|assist|chat|explain|expand|elaborate|provide|give|share|clarify
@@ -249,9 +250,10 @@ ENGLISH: Final = Phrases(
     information|info|details?|data|answers?|responses?|reply|overview|summary|explanation|content
       |knowledge|facts?|records?|abilit(?:y|ies)|opinions?|guidance|advice|specifics
     """,
-    definites="the",
-    others="why her his their its she he him whose",
-    interrogatives="who whom what when where how which that",
+    definites="the its",
+    others="why her his their she he him whose",
+    things="it",
+    interrogatives="who whom what when where how which",
     claims="""
     that who whom whose which where when while because since although though however but as is are
     was were am be been being has have had did does do became born died won known called named
@@ -319,12 +321,17 @@ GERMAN: Final = Phrases(
     | (?:das|dies|es) (?:liegt|geht) (?:leider )?(?:ausserhalb|über) {rest}
     """,
     silence=r"""
-    {docs} (?:enthält|enthalten|erwähn(?:t|en)|sag(?:t|en)|nenn(?:t|en)|gib(?:t)?|geben|mach(?:t|en)
-      |liefer(?:t|n)|beschreib(?:t|en)) (?:\S+ ){0,3}?(?:nichts?|keine?n?)(?: {rest})?
-    | (?:in|im|aus) {docs} (?:steht|stehen|wird|werden|ist|sind|gibt|findet|finden|fehlt|geht|gehen
-      |lässt) (?:\S+ ){0,3}?(?:nichts?|keine?n?)(?: {rest})?
-    | (?:dazu|darüber|hierzu|davon|{info}) (?:steht|stehen|geht|gehen|gibt|wird|lässt|ist|sind|sagt
-      |sagen|enthält|liegt|liegen|macht|machen|findet|finden) (?:\S+ ){0,4}?(?:nichts?|keine?n?)
+    {docs} (?:erwähn(?:t|en)|sag(?:t|en)|nenn(?:t|en)|beschreib(?:t|en)) (?:\S+ ){0,3}?(?:nichts?
+      |keine?n?)(?: {rest})?
+    | {docs} (?:enthält|enthalten|gibt|geben|mach(?:t|en)|liefer(?:t|n)) (?:\S+ ){0,3}?(?:nichts
+      |keine?n? (?:\S+ )?{info})(?: {rest})?
+    | (?:in|im|aus) {docs} (?:steht|stehen|findet|finden|geht|gehen|lässt) (?:\S+ ){0,3}?(?:nichts?
+      |keine?n?)(?: {rest})?
+    | (?:in|im) {docs} (?:wird|werden|ist|sind|gibt|fehlt) (?:\S+ ){0,3}?(?:keine?n? {info}
+      |(?:nichts?|keine?n?) (?:\S+ ){0,2}(?:erwähnt|\S*nannt|angegeben|beschrieben|gesagt
+      |enthalten))(?: {rest})?
+    | (?:dazu|darüber|hierzu|davon) (?:steht|stehen|geht|gehen|gibt|wird|lässt|ist|sind|sagt|sagen
+      |enthält|liegt|liegen|macht|machen|findet|finden) (?:\S+ ){0,4}?(?:nichts?|keine?n?)
       (?: {rest})?|es gibt (?:\S+ )?keine? {info}(?: {rest})?
     | (?:das|dies|es) (?:steht|geht|wird|lässt sich|ist) (?:(?:leider|in|im
       |aus) |{docs} )*nicht (?:hervor|erwähnt|genannt|angegeben|entnehmen|ableiten|sagen|in {docs})
@@ -334,8 +341,9 @@ GERMAN: Final = Phrases(
     | {rest} (?:wird|werden|ist|sind|geht|gehen|lässt sich|lassen sich) (?:(?:in|im|aus) {docs} )
       (?:leider )?nicht (?:\S*nannt|erwähnt|angegeben|beschrieben|aufgeführt|enthalten|geregelt
       |hervor|entnehmen|ableiten|ersehen|genau \S+)
-    | (?:(?:diese|die|deine|ihre|diese) )(?:frage|anfrage|{info}) (?:lässt sich|ist|sind|liegt
-      |liegen|kann(?: ich)?) (?:\S+ ){0,5}nicht(?: {rest})?
+    | (?:diese|die|deine|ihre) (?:frage|anfrage|{info}) (?:lässt sich|ist|sind|liegt|liegen
+      |kann(?: ich)?) (?:\S+ ){0,5}nicht (?:vor|verfügbar|bekannt|beantworten|beantwortet|öffentlich
+      |zugänglich)(?: {rest})?
     | unbekannt|nicht (?:angegeben|bekannt|genannt|erwähnt|verfügbar)|keine angaben?
     """,
     referral=r"""
@@ -385,6 +393,7 @@ GERMAN: Final = Phrases(
     others="""
     warum wieso weshalb sein seine seinen seinem seiner seines ihr ihre ihren ihrem ihrer ihres
     """,
+    things="es das dies",
     interrogatives="wer wen wem wessen was wann wo woher wohin wie wieviele dass",
     claims="""
     ist sind war waren hat hatte hatten wurde wurden wird geboren starb gewann dass weil da
@@ -431,14 +440,17 @@ DUTCH: Final = Phrases(
     | (?:dat|dit) valt buiten {rest}
     """,
     silence=r"""
-    {docs} (?:zegt|zeggen|vermeldt|vermelden|bevat|bevatten|noemt|noemen|geeft|geven
-      |beschrijft) (?:\S+ ){0,2}?(?:niets?|geen)(?: {rest})?
+    {docs} (?:zegt|zeggen|vermeldt|vermelden|noemt|noemen|beschrijft) (?:\S+ ){0,2}?(?:niets?|geen)
+      (?: {rest})?
+    | {docs} (?:bevat|bevatten|geeft|geven) (?:\S+ ){0,2}?(?:niets?|geen {info})(?: {rest})?
+      |{docs} (?:bevat|bevatten) (?:deze|die) {info} niet
     | er (?:is|staat|wordt) (?:geen (?:{info}|vermelding)|niets)(?: {rest})?
     | (?:dat|dit) (?:staat|wordt|blijkt) niet {rest}|in {docs} (?:staat|wordt|is
       |staan) (?:\S+ ){0,2}?(?:niets?|geen)(?: {rest})?
     | {rest} (?:wordt|worden|staat|staan|is|zijn) (?:niet(?: vermeld| genoemd)? in {docs}
       (?: vermeld)?|in {docs} niet (?:vermeld|genoemd|beschreven))
-    | deze {info} is niet {rest}|onbekend|niet (?:vermeld|bekend|genoemd)
+    | deze {info} is niet (?:beschikbaar|bekend|vermeld|openbaar)|onbekend|niet (?:vermeld|bekend
+      |genoemd)
     """,
     referral=r"""
     (?:(?:alstublieft|alsjeblieft|altijd|ook|het is (?:beter|verstandig|raadzaam|belangrijk)(?: om)?
@@ -470,7 +482,8 @@ DUTCH: Final = Phrases(
     """,
     information=r"informatie|gegevens|details|toegang|antwoord(?:en)?|kennis|vermelding",
     definites="de het",
-    others="waarom haar hun zij zijn hij hem",
+    others="waarom haar hun zij ze hij hem",
+    things="het dit dat",
     interrogatives="wie wat wanneer waar hoe hoeveel welke welk dat die",
     claims="""
     die dat wie waar omdat want is zijn was waren heeft had hadden werd werden geboren stierf won

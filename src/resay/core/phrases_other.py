@@ -25,7 +25,8 @@ FRENCH: Final = Phrases(
       |belle) question
     | (?:j'espère|ravie?|heureu(?:x|se)) (?:que (?:cela|ça|ceci|ma|cette|mon)|de|vous|t')
       (?: {rest})?
-    | (?:dites-moi|faites-moi savoir)(?: {rest})?|s'il vous plaît|pas de (?:problème|souci)
+    | j'espère que (?:cela|ça) (?:vous |t')(?:sera|est) utile|(?:dites-moi|faites-moi savoir)
+      (?: {rest})?|s'il vous plaît|pas de (?:problème|souci)
     | compris|(?:c'est )?(?:noté|entendu)|bon (?:point|voyage|appétit)|(?:tout |cela |ça )?dépend
     | est-ce (?:clair|que cela vous aide)|cordialement|bien à (?:vous|toi)
     | (?:laissez-moi|laisse-moi|permettez-moi de) (?:\S+ )?(?:expliquer|voir|réfléchir|vérifier
@@ -57,9 +58,11 @@ FRENCH: Final = Phrases(
     | (?:c'est|cela|ceci) (?:dépasse|est (?:hors|en dehors) de|hors de) {rest}
     """,
     silence=r"""
-    (?:dans )?{docs} (?:il )?n(?:e (?:l'|le |les )?|'en |') ?(?:di(?:t|sent)|mentionne(?:nt)?
-      |précise(?:nt)?|contien(?:t|nent)|indique(?:nt)?|parle(?:nt)?|fourni(?:t|ssent)|donne(?:nt)?
-      |est|y) (?:pas|rien|aucune?)(?: {rest})?
+    {docs} n(?:e (?:l'|le |les )?|'en |') ?(?:di(?:t|sent)|mentionne(?:nt)?|précise(?:nt)?
+      |indique(?:nt)?|parle(?:nt)?) (?:pas|rien|aucune?)(?: {rest})?
+    | {docs} ne (?:contien(?:t|nent)|fourni(?:t|ssent)|donne(?:nt)?) (?:rien|(?:pas|aucune?) (?:d'
+      |de |cette |ces )?{info})(?: {rest})?
+    | dans {docs} il n'y a (?:pas|aucune?|rien) ?(?:d'|de )?(?:{info}|mention|sur|à)(?: {rest})?
     | {rest} n(?:'est|e sont) pas (?:mentionnée?s?|indiquée?s?|précisée?s?)
     | {rest} (?:n'est|n'apparaît|ne figure|n'a pas été|ne sont|n'apparaissent)(?: pas)?
       (?: (?:mentionnée?s?|indiquée?s?|précisée?s?|donnée?s?|décrite?s?))?(?: nulle part)? (?:dans
@@ -107,7 +110,7 @@ FRENCH: Final = Phrases(
     informations?|données|détails|accès|réponses?|précisions?|renseignements?|indications?
     """,
     definites="le la les l du des au aux",
-    others="pourquoi son sa ses leur leurs lui dont",
+    others="pourquoi son sa ses leur leurs lui dont elle elles",
     interrogatives="qui que quand où combien comment quel quelle quels quelles",
     claims="""
     qui que qu'il qu'elle dont où car parce est sont était étaient fut a ont été né née mort mais
@@ -158,17 +161,20 @@ SPANISH: Final = Phrases(
     | (?:eso|esto) (?:está fuera de|escapa a|excede) {rest}
     """,
     silence=r"""
-    {docs} no (?:l[oa]s? )?(?:dicen?|mencionan?|contienen?|especifican?|indican?|incluyen?|hablan?
-      |explican?|recogen?|precisan?)(?: (?:nada|ninguna))?(?: {rest})?
-    | {docs} no (?:proporcionan?|ofrecen?|dan?|aportan?) (?:esa|esta|ninguna|nada|{info})
-      (?: {rest})?
+    {docs} no (?:l[oa]s? )?(?:dicen?|mencionan?|especifican?|indican?|hablan?|explican?|recogen?
+      |precisan?)(?: (?:nada|ninguna))?(?: {rest})?
+    | {docs} no (?:contienen?|incluyen?|proporcionan?|ofrecen?|dan?|aportan?) (?:(?:esa|esta|ninguna
+      |nada|más) ?)*(?:{info})?(?: (?:sobre|acerca|de) {rest})?
     | (?:{rest} )?(?:(?:eso|esto|la respuesta|esa {info}) )?no (?:se (?:menciona|indica|dice
       |especifica|describe|da|encuentra)|aparece|figura|consta|está (?:indicad|mencionad
       |especificad)[oa])n? (?:en|por) {docs}(?: \S+)?
     | (?:(?:eso|esto|la respuesta|es[ea] {info}) )?no (?:se (?:menciona|indica|dice|especifica)
       |aparece|figura|consta|está(?: disponible)?)
-    | en {docs} no {rest}|no hay (?:ninguna )?(?:{info}|mención|nada)(?: {rest})?
-    | (?:ese|este|esa|esta|la) {info} no {rest}
+    | en {docs} no (?:se )?(?:menciona|indica|dice|especifica|habla|aparece|figura|encuentra|precisa
+      |hay (?:nada|{info}|mención))n?(?: {rest})?
+    | no hay (?:ninguna )?(?:{info}|mención|nada)(?: {rest})?
+    | (?:ese|este|esa|esta|la) {info} no (?:está disponible|es pública|aparece|figura|consta)
+      (?: {rest})?
     | desconocid[oa]|no (?:especificad|indicad|mencionad)[oa]|no disponible
     """,
     referral=r"""
@@ -246,16 +252,17 @@ ITALIAN: Final = Phrases(
       |sicur[oa]|una?))(?: {rest})?|nessuna idea|(?:questo|ciò) (?:va oltre|esula da|supera) {rest}
     """,
     silence=r"""
-    {docs} non (?:lo|la|ne|li|le|ci|vi|viene|vengono|è|c'è|si| )* ?(?:dic(?:e|ono)|menzionan?o?
-      |contengono|contiene|specificano?|specifica|indicano?|parlan?o?|riporta(?:no)?|sono|trovan?o?
-      |precisan?o?|(?:indicat|riportat|menzionat|specificat)[oaie])(?: {rest})?
-      |{docs} non c'è {rest}
-    | {docs} non (?:fornisc(?:e|ono)|d[àa]|danno) (?:quest[ae]|alcuna?|nessuna?|{info})(?: {rest})?
+    {docs} non (?:lo |la |ne |li |le |ci |si )*(?:dic(?:e|ono)|menzionan?o?|specificano?|specifica
+      |indicano?|parlan?o?|riporta(?:no)?|precisan?o?|(?:è|viene|vengono|sono) (?:indicat|riportat
+      |menzionat|specificat)[oaie])(?: {rest})?
+    | {docs} non (?:ci sono|c'è|fornisc(?:e|ono)|d[àa]|danno|contengono|contiene
+      |trovan?o?) (?:(?:quest[ae]|alcuna?|nessuna?) )*(?:{info}|menzione)(?: {rest})?
     | (?:{rest} )?non (?:è|viene|vengono|sono|compare|risulta|figura) ?(?:(?:menzionat|indicat
       |specificat|riportat|descritt)[oaie])?(?: da)? {docs}(?: \S+)?
     | (?:(?:questo|ciò|(?:la|questa|tale|l') ?{info}) )?non (?:è|viene|compare|figura|si trova)
       (?: (?:menzionat|indicat|specificat|riportat|dett)[oa])(?: {rest})?
-    | (?:(?:questa|tale|la) |l'){info} non (?:è|si trova|compare|figura) {rest}
+    | (?:(?:questa|tale|la) |l'){info} non (?:è (?:disponibile|pubblica|presente|indicata)|si trova
+      |compare|figura)(?: {rest})?
     | non (?:ci sono|c'è) (?:alcuna )?(?:{info}|menzione)(?: {rest})?
     | sconosciut[oa]|non (?:specificat|indicat|menzionat|not)[oa]|non disponibile
     """,
@@ -288,7 +295,9 @@ ITALIAN: Final = Phrases(
       |file|estratt[oi])(?: (?:fornit|allegat|dat)[oaie])?
     """,
     information=r"informazion[ei]|dat[oi]|dettagl[io]+|accesso|idea|risposta|risposte|nulla|niente",
-    definites="l il lo la i gli le del dello della dei delle degli al alla agli alle",
+    definites="""
+    dell nell all sull dall l il lo la i gli le del dellodella dei delle degli al alla agli alle
+    """,
     others="perché suo sua suoi sue loro lui lei egli ella cui",
     interrogatives="che chi cosa quale quando dove come quanto quanti",
     claims="""
@@ -336,15 +345,17 @@ PORTUGUESE: Final = Phrases(
     | não (?:é|foi) possível (?:responder|determinar|saber|encontrar|afirmar|informar)(?: {rest})?
     """,
     silence=r"""
-    {docs} não (?:[oa] )?(?:diz(?:em)?|menciona(?:m)?|cont(?:é|ê)m|especifica(?:m)?|indica(?:m)?
-      |fala(?:m)?|traz(?:em)?|informa(?:m)?|respondem?|abordam?|há|é|são|se)(?: (?:nada|nenhuma))?
-      (?: {rest})?|{docs} não (?:forne(?:ce|cem)|d[áã]o?) (?:ess[ae]|est[ae]|nenhuma|{info})
-      (?: {rest})?
+    {docs} não (?:[oa] |se )?(?:diz(?:em)?|menciona(?:m)?|especifica(?:m)?|indica(?:m)?|fala(?:m)?
+      |informa(?:m)?|respondem?|abordam?|(?:é|são) (?:mencionad|indicad|especificad|descrit
+      |informad)[oa]s?)(?: (?:nada|nenhuma))?(?: {rest})?
+    | {docs} não (?:há|cont(?:é|ê)m|traz(?:em)?|forne(?:ce|cem)|d[áã]o?) (?:(?:ess[ae]|est[ae]
+      |nenhuma) )*(?:{info}|menção|nada)(?: {rest})?
     | (?:{rest} )?não (?:é|são|está|estão|aparece|consta|figura) ?(?:(?:mencionad|indicad
       |especificad|descrit|informad)[oa]s?)?(?: por)? {docs}(?: \S+)?
     | (?:(?:isso|isto|(?:a|essa|esta) {info}) )?não (?:é (?:mencionad|indicad)[oa]|consta|aparece
       |está(?: disponível)?)
-    | (?:essa|esta) {info} não está {rest}|não há (?:nenhuma )?(?:{info}|menção|nada)(?: {rest})?
+    | (?:essa|esta) {info} não está (?:disponível|n[oa]s? {rest})|não há (?:nenhuma )?(?:{info}
+      |menção|nada)(?: {rest})?
     | desconhecid[oa]|não (?:especificad|indicad|mencionad|informad)[oa]|não disponível
     """,
     referral=r"""
