@@ -86,7 +86,8 @@ _CONTRACTIONS: Final = {
 # "*adjusts glasses* Ah, …"
 _GESTURE = re.compile(
     r"\A\s*([*_])(?:adjust|bow|chuckle|clap|clear|cock|cross|curtsie|flip|fold|gasp|gesture|giggle"
-    r"|grin|laugh|lean|lift|look|nod|pause|peer|pull|puff|raise|roll|rub|scratche?|shrug|sigh|sip|sit"
+    r"|grin|laugh|lean|lift|look|nod|pause|peer|put|pull|puff|raise|roll|rub|scratche?|shrug|sigh"
+    r"|sip|sit"
     r"|smile|smirk|stand|straighten|stretche?|stroke|tap|thump|tilt|tip|tug|twirl|wave|whisper|wink"
     r"|rückt|räuspert|nickt|lächelt|streicht|ajuste|sourit|hoche|s'incline|ajusta|sonríe|asiente"
     r"|sistema|sorride|annuisce|ajeita|sorri|acena|knikt|glimlacht|zet)s?\b"
@@ -100,7 +101,8 @@ _DOUBTFUL = re.compile(
     r"|che|omdat|dat|(?<!you )want)\b"
 )
 _ASKS_WHICH = re.compile(
-    r"\A(?:(?:a|à|au|de|em|en|con|com|di|da|su|sur|sobre|para|per|pour|o|avec) )?(?:que|qui|che)\b"
+    r"\A(?:(?:a|à|au|de|em|en|con|com|di|da|su|sur|sobre|para|per|pour|o|avec) )?"
+    r"(?:que|qui|che|whom?)\b"
     # "¿Quieres que te lo explique?"
     r"|\b(?:que|che|dat|dass) (?:te|le|lo|je|ik|ich|eu|ti|vous|l[oa])\b"
 )
@@ -111,13 +113,16 @@ _THAT = re.compile(
     r"|person|place|product|question|request|subject|task|term|thing|title|topic|word))?(?= (?:in"
     r"|from) (?:the|your|these) | (?:up|out|for|to|with)\b|\Z)"
 )
-_CLARIFIES = re.compile(
-    r"\b(?:mean|meinen|meinst|refer|prefer|parlez|parles|refieres?|intendi|intende|refere"
-    r"|bedoel(?:t|en)?)\b",
+# What an offer is about is taken for granted: "Do you want to know who she killed?"
+_OFFERS = re.compile(
+    r"\b(?:know|hear|learn|read|discuss|continue|explore|wissen|erfahren|hören|savoir|connaître"
+    r"|apprendre|saber|conocer|sapere|conoscere|conhecer|weten|horen)\b",
     re.IGNORECASE,
 )
 _IF_YOU = re.compile(
-    r"(?:\A|\s)(?:if|when|should) you\b.*|\s(?:si (?:vous|tu|tienes?|necesitas?)"
+    r"\s(?:that )?you (?:are (?:asking|looking|talking) (?:about|for)|asked (?:about|for)"
+    r"|mentioned)\b"
+    r"|(?:\A|\s)(?:if|when|should) you\b.*|\s(?:si (?:vous|tu|tienes?|necesitas?)"
     r"|se (?:hai|ha|você|tiver)|als (?:je|u))\b.*"
 )
 _NAMED = re.compile(
@@ -503,10 +508,9 @@ _LIMITS: Final[Mapping[_Kind, _Limits]] = {
     # Documents are silent on something that the user may not have named.
     "silence": _Limits(bare=3, definite=2),
     "lacks": _Limits(bare=1),
-    "question": _Limits(bare=6, interrogative=6),
+    "question": _Limits(bare=6, definite=1, interrogative=6),
 }
-# "Do you mean the battery or the warranty?"
-_CLARIFYING: Final = _Limits(bare=6, definite=1, interrogative=6)
+_OFFER: Final = _Limits(bare=6, interrogative=0)
 
 
 def _adds_detail(text: str, kind: _Kind, language: Language, question: _Question) -> bool:
@@ -551,7 +555,7 @@ def _limits(
 ) -> _Limits:
     limits = _LIMITS[kind]
     if kind == "question":
-        return _CLARIFYING if _CLARIFIES.search(text) else limits
+        return _OFFER if _OFFERS.search(text) else limits
     names_someone = not language.has_capitals and not known.isdisjoint(new_names(text, frozenset()))
     if kind in _REFUSALS and not language.others.isdisjoint(words):
         # "Fraud by her", "who shot her"

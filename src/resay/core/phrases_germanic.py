@@ -11,7 +11,9 @@ from resay.core.phrases import Phrases
 
 ENGLISH: Final = Phrases(
     polite=r"""
-    (?:hello|hi|hey|greetings|howdy|welcome|ahoy)(?: (?:there|again|everyone|all|back|to you))?
+    at your service|aye(?: aye)?|you have got this|(?:how )?(?:interesting|fascinating|intriguing)
+    | (?:i )?hope (?:that|this|it) (?:is|was) (?:useful|helpful|clear|what you needed)
+    | (?:hello|hi|hey|greetings|howdy|welcome|ahoy)(?: (?:there|again|everyone|all|back|to you))?
     | good (?:morning|afternoon|evening|day|night|bye)|goodbye|bye(?: bye)?|farewell|cheers
     | (?:see|talk to) you(?: (?:soon|later|again|around))?|until next time
     | take (?:good )?care(?: of yourself)?|(?:stay|be|keep) safe
@@ -68,23 +70,29 @@ ENGLISH: Final = Phrases(
     | here is what (?:i|you) (?:found|know|have|asked for|requested|need|can (?:say|tell you))
     """,
     disclaimer=r"""
-    (?:important )?(?:note|disclaimer|reminder|caveat)|thank you for understanding
-    | (?:this|these|(?:none of|nothing in) (?:this|these|the above)(?: {info})?|nothing (?:here
-      |above)|the (?:above|following)|(?:(?:this|the|my|these|any|all) )+(?:general )?{info}
+    (?:this|these|things|{info}) (?:may|might|can|could) (?:have )?changed?(?: since {rest})?
+    | (?:an?|your|the) (?:\w+ )?(?:solicitor|lawyer|doctor|professional|expert|specialist|pharmacist
+      |adviser|advisor) (?:can|could|may|might|will)(?: be able to)?(?: (?:help|advise|tell you
+      |answer|assess)(?: {rest})?)?
+    | (?:based on|from|given|with) what you have \w+
+    | (?:important )?(?:note|disclaimer|reminder|caveat)|thank you for understanding
+    | (?:none of|nothing in|nothing) (?:this|these|the above|here|above|my)(?: {info})? (?:is|are
+      |should be|constitutes?)(?: (?:considered|taken|meant|intended)(?: as)?)? (?:an? )?
+      (?:\w+ ){0,4}(?:advice|recommendation|guidance)
+    | (?:this|these|the (?:above|following)|(?:(?:this|the|my|these|any|all) )+(?:general )?{info}
       (?: (?:above|below|here|provided(?: here)?|i (?:provide|give|gave)))?) (?:(?:is|are|does|do
-      |should|must|can|may|might)(?: also)?(?: (?:not|only|always|no))? )(?:be )?(?:(?:(?:replace
-      |constitute|(?:considered|taken|meant|intended|construed)(?: (?:as|to be))?) )?(?:an? )?
+      |should|must|can|may)(?: also)? (?:not|no|never|only) (?:be )?(?:(?:replace|constitute
+      |(?:considered|taken|meant|intended|construed)(?: (?:as|to (?:be|replace)))?) )?(?:an? |the )?
       (?:(?:substitute|replacement) for )?(?:\w+ ){0,4}(?:advice|recommendation|guidance|counsel
-      |consultation|opinion|diagnosis)
-      | (?:provided |intended |meant )?(?:only )?(?:for|of) (?:an? )?(?:\w+ ){1,4}(?:purposes?
-        |information|nature|guidance)(?: only)?
-      | general (?:information|guidance)(?: only)?
-      | (?:contain|include|have) (?:errors|mistakes|inaccuracies)
-      | (?:intended|meant) to replace (?:the )?(?:\w+ ){0,3}(?:advice|opinion|judgment)
-        (?: of {rest})?
-      | (?:\w+ly )?(?:outdated|out of date|incomplete|inaccurate|up to date|up-to-date|accurate
-        |complete|current|wrong|incorrect)(?: for {rest})?
-      | based (?:only |solely |entirely |purely )?on (?:{docs}|(?:my )?(?:general )?{info})
+      |consultation|opinion|diagnosis)(?: of {rest})?
+      | (?:is|are) (?:provided |intended |meant )?(?:only )?(?:for|of) (?:an? )?(?:\w+ ){1,4}
+        (?:purposes?|information|nature|guidance)(?: only)?
+      | (?:is|are) (?:only )?general (?:information|guidance)(?: only)?
+      | (?:may|might|can|could)(?: also)?(?: not)?(?: always)? (?:contain (?:errors|mistakes
+        |inaccuracies)|be (?:\w+ly )?(?:outdated|out of date|incomplete|inaccurate|up to date
+        |up-to-date|accurate|complete|current|wrong|incorrect)(?: for {rest})?)
+      | (?:is|are) based (?:only |solely |entirely |purely )?on (?:{docs}|(?:my )?
+        (?:general )?{info})
       )
     | (?:please )?(?:do not )?(?:treat|take|consider|rely (?:only |solely )?on) (?:this|these|my|it)
       (?: {info})?(?: alone| with (?:a (?:grain|pinch) of salt|caution|care)| as (?:\w+ ){0,2}
@@ -102,12 +110,14 @@ ENGLISH: Final = Phrases(
     | i am (?:just |only )?an? (?:ai|(?:computer )?program|(?:chat)?bot|machine|(?:large
       |ai) language model|ai assistant)
     | please (?:provide|give|share|clarify|specify|rephrase|try|tell me)(?: {rest})?
-    | (?:based on|according to|given|from|in|having (?:read|searched|checked)) {docs}
+    | (?:based on|according to|given|from|in|with|having (?:read|searched|checked)) {docs}
     | i (?:have )?(?:looked|searched|checked|read|went|gone) (?:through|in|over|at| )*{docs}
     """,
     refusal=r"""
-    i (?:\w+ly |just )*(?:can|could|will|may) not(?: \w+ly)? (?!(?:agree|see why|stress|emphasi[sz]e
-      |imagine|recommend it|be)\b){rest}
+    i would need(?: to (?:see|know|have|read|check))?(?: (?:the|more|some)(?: (?:full|complete
+      |actual|exact))?)? {rest}
+    | i (?:\w+ly |just )*(?:can|could|will|may|might) not(?: \w+ly)?(?: have)? (?!(?:agree|see why
+      |stress|emphasi[sz]e|imagine|recommend it|be)\b){rest}
     | i (?:\w+ly |just )*(?:do|did|have) not (?:\w+ly )*(?:been )?(?:have|know|recogni[sz]e|recall
       |remember|understand|possess|retain|store|share|discuss|comment|speculate|hold|offer|provide
       |feel|own|follow|find|found|see|give|given|provided|told|trained|shown|access)(?: {rest})?
@@ -141,13 +151,22 @@ ENGLISH: Final = Phrases(
       |only extends|ends|stops|has a (?:cutoff|cut-off)|is limited)(?: {rest})?
     """,
     silence=r"""
-    i (?:can|could|do|did) not (?:find|see|locate) {rest} (?:in|on|from) {docs}
+    i (?:have |could |can |did )?(?:found|find|see|saw) (?:nothing|no (?:{info}|mention|reference))
+      (?: {rest})?|it (?:does|did) not (?:say|mention|specify)(?: {rest})?
+    | {rest} (?:does|do|did) not (?:appear|feature|come up)(?: anywhere)? in {docs}|{rest} (?:is
+      |are) nowhere (?:to be found|mentioned)(?: in {docs})?|(?:that|this|the) {info} (?:is
+      |are) (?:missing|absent) from {docs}
+    | no (?:mention|reference) is made (?:of|to) {rest}|(?:that|this|it) is not something {docs} \w+
+    | there (?:is|are) (?:no|not any) {info} (?:on|about|regarding) the {rest}
+      |it is not possible to (?:say|tell|know|answer)(?: {rest})?
+    | i (?:can|could|do|did) not (?:find|see|locate) {rest} (?:in|on|from) {docs}
     | i (?:could not|was not able to|was unable to) find {rest}
     | without (?:seeing|knowing|more|further|additional) {rest}
     | (?:it|that|this) is (?:hard|difficult|impossible|tough|not possible) (?:for me )?to (?:say
       |tell|know|answer|predict)(?: {rest})?
-    | (?:in|from|according to|based on) {docs} (?:there is (?:no|nothing)|i can not
-      |it can not be) {rest}
+    | (?:in|from|according to|based on) {docs} (?:there is (?:no|nothing) (?:\w+ )?(?:{info}|mention
+      |indication)|i can not (?:say|tell|find|determine|answer)|it can not be (?:answered|determined
+      |inferred))(?: {rest})?
     | {docs} (?:do|does|did) not (?:\w+ly |seem to )*(?:say|mention|state|specify|tell|name|go into
       |touch on|elaborate on|address|discuss|indicate|describe|explain|list|clarify|answer)
       (?: {rest})?
@@ -163,8 +182,8 @@ ENGLISH: Final = Phrases(
       |contain|name|give|list)s?(?: {rest})?
     | {rest} (?:is|are|was|were) (?:not|never) (?:\w+ly )?(?:(?:mentioned|named|stated|specified
       |addressed|discussed|indicated)(?: anywhere)?(?: (?:in|by) {docs}(?: {rest})?)?|(?:given
-      |listed|provided|included|described|disclosed|covered|documented|found|available)
-      (?: anywhere)? (?:in|by) {docs}(?: {rest})?)
+      |listed|provided|included|described|disclosed|covered|documented|found|available|contained
+      |present)(?: anywhere)? (?:in|by) {docs}(?: {rest})?)
     | (?:{rest}|it|this|that) (?:can|could) not be (?:determined|found|inferred|derived|answered
       |established)(?: (?:from|in|by|based on|using|with) {docs})?
     | (?:that|this|it|the (?:answer|information)) (?:does not appear|is not (?:\w+ly |yet )?(?:given
@@ -186,16 +205,17 @@ ENGLISH: Final = Phrases(
     """,
     lacks=r"""
     {docs} (?:do|does|did) not (?:contain|include|provide|give|have|cover) (?=the|this|that){rest}
-    | {docs} (?:gives?|mentions?|names?|states?|specif(?:y|ies)) no {rest}
+    | {docs} (?:gives?|mentions?|names?|states?|specif(?:y|ies)) no \S+(?: (?:of|for
+      |on) the {rest})?
     | no {rest} (?:is|was) (?:given|mentioned|stated|specified|provided|listed|named)(?: (?:in
       |by) {docs})?
     """,
     referral=r"""
     (?:(?:please|kindly|always|just|also|instead|or|consider|for that|(?:be|make) sure to
       |remember to|do not hesitate to|you (?:should|may|might|can|could|must|will)(?: also)?
-      (?: (?:want|wish|need) to)?|i (?:would )?(?:\w+ly )?(?:recommend|suggest|advise)
-      (?: (?:that )?you)?(?: to)?|it (?:is|may be|might be) (?:always |usually )?(?:best|important
-      |advisable|wise|better|helpful|a good idea) to) )*
+      (?: (?:want|wish|need) to)?|i (?:would )?(?:\w+ly )?(?:recommend|suggest|advise|encourage
+      |urge)(?: (?:that )?you)?(?: to)?|it (?:is|may be|might be|would be) (?:always |usually )?
+      (?:best|important|advisable|wise|better|helpful|a good idea) to) )*
     (?:
       (?:(?:contact|consult|ask|see|visit|call)(?:ing)?|(?:speak|talk|reach out|turn|go|refer)
         (?:ing)? (?:to|with)|check(?:ing)? with|get(?:ting)? in touch with) (?=.*\b(?:doctors?
@@ -213,10 +233,11 @@ ENGLISH: Final = Phrases(
       | (?:seek|get|obtain)(?:ing)? (?=.*\b(?:help|advice|assistance|attention|care|guidance|support
         |treatment|counsel|opinion)\b){rest}
       | (?:verify|confirm|double-check|cross-check)(?:ing)? (?:this|that|it|these|any|all
-        |anything(?: important)?|with|the \S+|{info})(?: {rest})?|check (?:this|these|any|all)
-        (?: {info})?
+        |anything(?: important)?|with|the \S+|{info})(?: {rest})?|check (?:this|these|any|all
+        |the latest)(?: {info})?
       | (?:if|should|when) you (?:are (?:not )?(?:sure|comfortable)|are|feel|experience|have|notice
         |suspect|think|need) {rest}
+      | for (?:\w+ ){0,2}(?:advice|help|support|assistance|information)
       | (?:for|on|about|regarding) your (?:\w+ )?(?:situation|case|circumstances|needs|condition
         |health|licensed|qualified|trusted|local|specific)
       | (?:for|before|when) (?:more|further|accurate|current|specific|detailed|reliable|official
@@ -226,13 +247,14 @@ ENGLISH: Final = Phrases(
     )
     """,
     question=r"""
-    (?!.*\b(?:you|we) (?:really )?(?:know|aware|heard|hear|believe|imagine|guess|reali[sz]e
+    (?!.*\b(?:you|we) (?:really )?(?:know|aware|heard|hear|noticed|believe|imagine|guess|reali[sz]e
       |remember) (?!what|which|who|how|if|whether|the|your))(?:.*\byour?\b|.*\b(?:can|could|may
-      |shall|should|do) (?:i|we)\b|anything else)
+      |shall|should|do) (?:i|we)\b|anything else|ready\b|(?:would|does|how does) (?:it|that
+      |this) (?:help|sound|work))
     """,
     opener=r"""
-    and|but|so|or|yet|also|that said|(?:please |but )?(?:note|remember|be aware|be advised
-      |bear in mind|keep in mind)(?: that)?|(?:i am )?(?:afraid|sorry)(?: (?:that|but))?
+    and|but|so|or|yet|also|well|why|now|that said|(?:please |but )?(?:note|remember|be aware
+      |be advised|bear in mind|keep in mind)(?: that)?|(?:i am )?(?:afraid|sorry)(?: (?:that|but))?
       |unfortunately|however|honestly|regrettably|(?:at|for) (?:this|the) (?:point|moment)
       |as far as i (?:can (?:see|tell)|know)
     """,
@@ -347,7 +369,10 @@ GERMAN: Final = Phrases(
     | unbekannt|nicht (?:angegeben|bekannt|genannt|erwähnt|verfügbar)|keine angaben?
     """,
     referral=r"""
-    (?:(?:bitte|am besten|immer|stets|auch|dann|im zweifel|sie (?:sollten|können|könnten)
+    lassen sie sich (?:\S+ ){0,4}(?:beraten|untersuchen)
+    | für (?:eine?n? )?(?:\S+ ){0,2}(?:auskunft|beratung|rat|einschätzung) (?:sollten|können|fragen
+      |wenden|kontaktieren) sie (?:sich )?{rest}
+    | (?:(?:bitte|am besten|immer|stets|auch|dann|im zweifel|sie (?:sollten|können|könnten)
       |du (?:solltest|kannst|könntest)|ich (?:empfehle|rate)(?: (?:ihnen|dir))?|es ist (?:\S+ )?
       (?:ratsam|besser|wichtig)) )*
     (?:

@@ -103,13 +103,14 @@ FRENCH: Final = Phrases(
     """,
     documents=r"""
     (?:les?|la|ces?|cette|vos|votre|l'|aucun des) ?(?:(?:présents?|fichiers?) )?(?:documents?
-      |contexte|textes?|sources?|manuel|guide|extraits?|documentation|contrat|rapport|fichiers?
-      |notice|pages?)(?: (?:fournis?|donnés?|fournies?|joints?|ci-dessus|que vous avez \S+))?
+      |contexte|textes?|sources?|manuel|guide|extraits?|documentation|bail|devis|contrat|rapport
+      |fichiers?|notice|pages?)(?: (?:fournis?|donnés?|fournies?|joints?|ci-dessus
+      |que vous avez \S+))?
     """,
     information=r"""
     informations?|données|détails|accès|réponses?|précisions?|renseignements?|indications?
     """,
-    definites="le la les l du des au aux",
+    definites="le la les l du au aux",
     others="pourquoi son sa ses leur leurs lui dont elle elles",
     interrogatives="qui que quand où combien comment quel quelle quels quelles",
     claims="""
