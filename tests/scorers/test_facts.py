@@ -589,7 +589,7 @@ REASONS = [
     (
         "It has 8 rooms.",
         ["It cost 8 million dollars.", "It cost 8 million.", "It has 9 rooms."],
-        "0 of 3 texts compared have '8' in this sense; 1 of them say '9'",
+        "0 of 3 texts compared have '8' in this sense; 1 of them says '9'",
     ),
     (
         "Sales fell.",
@@ -696,3 +696,100 @@ def test_links_that_no_two_samples_repeat_are_invented(sentence: str) -> None:
 def test_a_citation_with_a_link_is_consistent_with_samples_that_cite_nothing() -> None:
     answer = "The Tollen bridge opened in 1932 [1](https://example.org/tollen)."
     assert check(answer, SAMPLES, "When did it open?").decision == "consistent"
+
+
+QUESTION = "What can you tell me?"
+
+ABBREVIATIONS = [
+    "No. 3",
+    "no. 3",
+    "Nos. 3 and 4",
+    "Nr. 3",
+    "Fig. 3",
+    "Art. 5",
+    "Sec. 2",
+    "vol. 2",
+    "p. 12",
+    "pp. 12-14",
+    "approx. 5",
+    "St. John",
+    "ch. 4",
+    "Eq. 4",
+    "para. 7",
+    "Bd. 2",
+    "núm. 3",
+    "Op. 9",
+    "Rn. 9",
+    "No. IV",
+]
+
+
+@pytest.mark.parametrize("label", ABBREVIATIONS)
+@pytest.mark.parametrize(
+    ("answer", "samples"),
+    [
+        (
+            "The bridge opened in 1932 ({}).",
+            [
+                "The bridge was opened in 1932 ({}).",
+                "In 1932 the bridge opened ({}).",
+                "The bridge opened ({}) in 1932.",
+            ],
+        ),
+        (
+            "The bridge was listed as {} in 1932.",
+            [
+                "In 1932 the bridge was listed as {}.",
+                "As {} the bridge was listed in 1932.",
+                "The bridge was listed in 1932 as {}.",
+            ],
+        ),
+    ],
+)
+def test_an_abbreviation_neither_negates_nor_ends_a_sentence(
+    label: str, answer: str, samples: list[str]
+) -> None:
+    verdict = check(answer.format(label), [sample.format(label) for sample in samples], QUESTION)
+    assert verdict.decision == "consistent"
+    assert verdict.sentences[0].score is not None
+    assert verdict.sentences[0].score < 0.1
+
+
+def test_another_number_behind_an_abbreviation_is_wrong() -> None:
+    samples = ["The bridge is No. 4.", "It is bridge No. 4.", "Bridge No. 4."]
+    assert check("The bridge is No. 3.", samples, QUESTION).decision == "flagged"
+
+
+def test_a_number_at_the_start_is_no_answer() -> None:
+    samples = ["The best is No. 3.", "Best of all is No. 3.", "It is No. 3 that is best."]
+    assert check("No. 3 is the best.", samples, QUESTION).decision == "consistent"
+
+
+def test_what_one_text_says_instead_is_told_in_the_singular() -> None:
+    samples = ["The bridge is 14 m long.", "The bridge is long.", "The bridge is quite long."]
+    verdict = check("The bridge is 12 m long.", samples, QUESTION)
+    assert "1 of them says '14 m'" in (verdict.sentences[0].why or "")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "(Doc. 3)",
+        "[Doc. 3]",
+        "[ref. 5]",
+        "(Ref. 12)",
+        "(doc. 3)",
+        "[Refs. 3, 4]",
+        "(see Ref. 12)",
+        "(Docs. 3 and 4)",
+        "[Src. 2]",
+        "(handbook.pdf, p. 12)",
+    ],
+)
+@pytest.mark.parametrize("answer", ["It opened in 1932 {}.", "It opened in 1932.{}"])
+def test_a_mark_with_an_abbreviation_is_no_sentence_of_its_own(answer: str, mark: str) -> None:
+    samples = ["It was opened in 1932.", "It opened in 1932.", "It was in 1932 that it opened."]
+    verdict = check(answer.format(mark), samples, QUESTION)
+    assert verdict.decision == "consistent"
+    assert not verdict.unscored
+    assert len(verdict.sentences) == 1

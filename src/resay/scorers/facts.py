@@ -991,4 +991,6 @@ def _why(claim: _Claim, items: Sequence[_Item]) -> str | None:
     if instead is None:
         return why
     words, times = instead
-    return f"{why}; {'most' if 2 * times > len(worst.support) else times} of them say {words!r}"
+    if 2 * times > len(worst.support):
+        return f"{why}; most of them say {words!r}"
+    return f"{why}; {times} of them {'says' if times == 1 else 'say'} {words!r}"

@@ -784,4 +784,4 @@ def negations(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-_IS_NUMBERED = re.compile(r"\.? ?\d")
+_IS_NUMBERED = re.compile(r"\.?\s{0,3}[#*_]{0,3}\d|\.\s?(?:[IVXL]{2,6}|[VX])\b")

@@ -55,6 +55,7 @@ BEFORE_NUMBER = BEFORE_LABEL | _words("""
     p pp pg pgs pág págs s ss ff c b d r v ver fl rev ed st rte hwy apt ste rm born geb gest
     jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun
     ene abr ago dic janv févr avr juil déc mai okt dez mär max min
+    doc docs dok ref refs src cit fn anm rn rdnr suppl
 """)
 # Times and eras end sentences, unless a time zone or day follows.
 CLOCK = _words("a.m p.m")
@@ -154,7 +155,7 @@ _TERMINATOR_OR_SPACE = re.compile(rf"{_STOP}|(?<=[{_THAI}\d]){_CLOSERS}(?=\s+[{_
 _SHORT, _LONG, _LOOK_AHEAD = 8, 20, 40
 _CITATION = re.compile(
     rf"""
-    (?: \[ \[? \^? [\w\ ,;–-]{{1,24}} \]? \] (?: \( [^()\s]{{1,400}} \) )?
+    (?: \[ \[? \^? [\w\ ,;.–-]{{1,24}} \]? \] (?: \( [^()\s]{{1,400}} \) )?
       | \s? 【 [^【】]{{1,60}} † [^【】]{{0,60}} 】
       | [ \t]{{1,2}} \[ \^? \d{{1,3}} (?: [,–-] \ ? \d{{1,3}} ){{0,9}} \] (?=\s|\[|\Z)
       | [⁰¹²³⁴-⁹]{{1,6}}
@@ -231,6 +232,21 @@ def sentence_ends(text: str) -> Iterator[int]:
         yield end
         sentence = end
         has_letters = False
+
+
+def is_abbreviation(text: str, period: int, sentence: int = 0) -> bool:
+    """Return whether a period before white space ends no sentence: "No. 3", "St. John".
+
+    Args:
+        text: The text.
+        period: The position of the period.
+        sentence: The start of its sentence, at which an enumerator may stand: "1. Open the door."
+    """
+    match = _TERMINATOR.match(text, period)
+    if match is None or match[1] != "." or _is_plain_end(text, match):
+        return False
+    context = _terminator_context(text, match, match.end())
+    return not _ends_after_period(text, context, sentence)
 
 
 def _is_plain_end(text: str, match: re.Match[str]) -> bool:
@@ -313,13 +329,17 @@ def _terminator_context(text: str, match: re.Match[str], end: int) -> _Terminato
     )
 
 
+# A dash or an opening bracket, with or without white space before it: "1932.(Doc. 3)".
+_BEFORE_WORD = re.compile(r"[—(\[（【]")
+
+
 def _words_before(text: str, position: int) -> tuple[str, str]:
     """Return the word before a position, without leading punctuation, and the previous one."""
     span = text[max(0, position - _LOOK_BEHIND) : position]
     if not span or span[-1].isspace():
         return "", ""
     words = span.rsplit(None, 2)
-    before = words[-1].rpartition("—")[2].lstrip(_LEADING)
+    before = _BEFORE_WORD.split(words[-1])[-1].lstrip(_LEADING)
     return before, words[-2] if len(words) > 1 else ""
 
 

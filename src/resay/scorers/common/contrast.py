@@ -20,6 +20,7 @@ from typing import Final
 
 from resay.core.languages import Language, word_set
 from resay.core.quantities import negations
+from resay.core.segmentation.sentences import is_abbreviation
 from resay.scorers.common.lists import Span
 from resay.scorers.common.words import (
     STOP,
@@ -785,9 +786,13 @@ def parts_of(text: str, lists: Sequence[Span] = ()) -> list[Span]:
         text: The sentence.
         lists: Spans of lists that stay whole.
     """
-    ends = (match.end() for match in _PART_END.finditer(text))
-    cuts = (cut for cut in ends if not any(start < cut < end for start, end in lists))
-    return list(pairwise([0, *cuts, len(text)]))
+    cuts = [0]
+    for match in _PART_END.finditer(text):
+        start, end = match.span()
+        is_in_list = any(first < end < last for first, last in lists)
+        if not is_in_list and not (text[start] == "." and is_abbreviation(text, start, cuts[-1])):
+            cuts.append(end)
+    return list(pairwise([*cuts, len(text)]))
 
 
 def swapped(parts: Sequence[frozenset[str]], other_parts: Sequence[frozenset[str]]) -> bool:

@@ -88,7 +88,7 @@ class Segments:
 
 
 def shared_lists(mine: Segments, theirs: Segments) -> tuple[list[Span], list[Span]]:
-    """Find the lists that two sentences share in another order.
+    """Find the lists that two sentences share in another order, and lists of numbers in any.
 
     A list may have more items than the other. A sentence may also have a single item of the
     other's list: "open on Monday" is part of "open on Friday, Monday and Sunday". Two lists of the
@@ -137,7 +137,7 @@ def _reordered(mine: Segments, theirs: Segments) -> tuple[list[Span], list[Span]
             first += 1
             continue
         lengths.append(last - first)
-        if not run.in_order:
+        if run.stays_whole:
             my_runs.append((first, last))
             their_runs.append((run.first, run.last))
         first = last
@@ -170,17 +170,23 @@ def _find_run(
                 continue
             low, high = min(positions), max(positions)
             if all(_stands(item, low, high) for item in items) and _are_short(theirs, low, high):
-                return _Run(low, high, in_order=positions == sorted(positions))
+                # "Nos. 3 and 4" has no other parts, unlike "It rose in 1932 and fell in 1941".
+                numbers = [begin.words[-1], end.words[0]]
+                for item in between:
+                    numbers += item.words
+                are_numbers = all(number.isdigit() for number in numbers)
+                reordered = positions != sorted(positions)
+                return _Run(low, high, stays_whole=reordered or are_numbers)
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The first and the last segment of a list, and whether it has the order of the other."""
+    """The first and the last segment of a list, and whether its parts are not to be compared."""
 
     first: int
     last: int
-    in_order: bool
+    stays_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +197,13 @@ class _Match:
         position: The segment that has it.
         opens: Whether the segment ends with it, as the first of a list does.
         closes: Whether the segment begins with it, as the last of a list does.
+        words: Its words.
     """
 
     position: int
     opens: bool
     closes: bool
+    words: _Words
 
 
 def _stands(item: _Match, low: int, high: int) -> bool:
@@ -226,7 +234,8 @@ def _matches(items: Iterable[_Words], theirs: Segments) -> list[_Match]:
         opening, closing = theirs.opening.get(item, ()), theirs.closing.get(item, ())
         for position in sorted({*opening, *closing}):
             opens, closes = position in opening, position in closing
-            matches.append(_Match(position, opens=opens, closes=closes))
+            match = _Match(position, opens=opens, closes=closes, words=item)
+            matches.append(match)
     return matches[:_MOST_MATCHES]
 
 

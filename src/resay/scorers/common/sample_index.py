@@ -28,6 +28,7 @@ from resay.core.quantities import (
     negations,
     quantities,
 )
+from resay.core.segmentation.sentences import is_abbreviation
 from resay.core.tokens import InvertedIndex
 from resay.scorers.common.contrast import (
     Wording,
@@ -567,7 +568,11 @@ def _sentences_of(
     whole: set[str],
 ) -> Iterator[IndexedSentence]:
     """Split a sample into sentences, with a fast pattern."""
-    cuts = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    cuts = [0]
+    for match in _SENTENCE_END.finditer(text):
+        if not (match[0][0] == "." and is_abbreviation(text, match.start(), cuts[-1])):
+            cuts.append(match.end())
+    cuts.append(len(text))
     near: list[list[Quantity]] = [[] for _ in cuts]
     for quantity in quantities(text):
         near[bisect_right(cuts, quantity.start)].append(quantity)

@@ -125,6 +125,8 @@ _YES: Final = word_set(
     "yes yeah yep correct true ja jawohl doch oui si sí sì sim はい 是 是的 对 네 예 да نعم हाँ"
 )
 _NO: Final = word_set("no nope nein non não nee nej いいえ 不 不是 否 没有 아니요 нет لا नहीं false")
+# "No. 3" is a number, but "No. 1932 was the year" answers.
+_NUMBER = re.compile(r"\.\s{0,2}[*_]{0,2}\d{1,3}(?![\w.,]?\d)")
 _RESTRICTS: Final = word_set(
     "only hardly barely scarcely partly partially nur kaum teilweise seulement guère partiellement"
     " solo solamente apenas parcialmente soltanto parzialmente somente slechts alleen nauwelijks"
@@ -180,6 +182,8 @@ def stance(text: str) -> str | None:
     if match is None:
         return None
     word, following = match.group().lower(), text[match.end() :].rstrip()
+    if word == "no" and _NUMBER.match(following):
+        return None
     # "No" may abbreviate "number", and "si" may mean "if"; as answers they precede a mark.
     if following and following[0] not in ",.!;:，。、\n" and following.lstrip(" ")[0] not in "–—-":
         return None
