@@ -205,3 +205,54 @@ async def test_fields_that_are_compared_later_have_the_same_counterparts() -> No
     passage, samples = passage_of(PEOPLE), Samples([rendered([CY, ADA, BOB])])
     scores = await Fields(Fields.Config()).score(passage.only([0, 3, 7]), Evidence(samples))
     assert scores.sentences == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        ("2021-03-04", "March 4, 2021"),
+        ("€12.50", "12.50 EUR"),
+        (12.5, "12.50"),
+        ("12.50", 12.5),
+        (True, "true"),
+        ("False", False),
+        ("24 months", "2 years"),
+        ("50%", "50 percent"),
+        ("https://example.org/", "http://www.example.org"),
+        ("1,250 m", "1.25 km"),
+    ],
+)
+async def test_values_that_mean_the_same_agree(value: Any, other: Any) -> None:
+    scores = await compared({"value": value}, {"value": other})
+    assert scores.sentences == (0.0,)
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        ("2021-03-04", "April 3, 2021"),
+        ("€12.50", "12.50 USD"),
+        (12.5, "125"),
+        (True, "false"),
+        ("24 months", "3 years"),
+        ("1.10", "1.1"),
+        ("007", 7),
+        ("https://example.org/a", "https://example.org/b"),
+        ("5 mg", "5 g"),
+        ("Room 5", "5"),
+    ],
+)
+async def test_values_that_mean_something_else_do_not(value: Any, other: Any) -> None:
+    scores = await compared({"value": value}, {"value": other})
+    assert scores.sentences == (1.0,)
+
+
+@pytest.mark.parametrize(
+    "key", ["firstName", "first_name", "First name", "FIRSTNAME", "first-name"]
+)
+async def test_keys_agree_however_they_are_written(key: str) -> None:
+    scores = await compared({"first_name": "Ada", "age": 36}, {"age": 36, key: "Ada"})
+    assert scores.sentences == (0.0, 0.0)
+    items = [{"first_name": "Ada", "age": 36}, {"first_name": "Bob", "age": 7}]
+    others = [{key: "Bob", "age": 7}, {key: "Ada", "age": 36}]
+    assert (await compared(items, others)).sentences == (0.0,) * 4

@@ -62,11 +62,12 @@ _PERSIAN: Final = re.compile("[\u0620-\u06ff]")
 _ZERO_WIDTH_SPACE, _NON_JOINER = "\u200b", "\u200c"
 # Full-width punctuation includes the space that follows it.
 _WIDE_PUNCTUATION: Final = frozenset("！，：；？")
-# Raised characters that do not mean a power: "¹⁄₂", "19ᵗʰ".
+# Raised characters that do not mean a power: "¹⁄₂", "19ᵗʰ", "Ca²⁺", "¹⁴C".
 _RAISED: Final = re.compile(
     "[⁰¹²³⁴-⁹]{1,3}(?=[\u2044/][₀-₉0-9])|(?<=[0-9])(?:ᵗʰ|ˢᵗ|ⁿᵈ|ʳᵈ|ᵉʳ|ʳᵉ|ᵈᵉ|ᵉ)"
+    "|(?<=[A-Za-z₀-₉])[¹²³⁴-⁹]?[⁺⁻](?![⁰¹²³⁴-⁹])|(?<![^\\s(/-])[⁰¹²³⁴-⁹]{1,3}(?=[A-Z][a-z]?(?![a-z]))"
 )
-_RAISED_STARTS: Final = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹ᵗˢⁿʳᵉᵈ")
+_RAISED_STARTS: Final = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵗˢⁿʳᵉᵈ")
 # Longer sequences of accents are no writing, and would take quadratic time.
 _MOST_SIGNS: Final = 30
 
@@ -173,7 +174,7 @@ def _replacements(text: str) -> Iterator[tuple[int, int, str]]:
         raised = _RAISED.match(text, start) if text[start] in _RAISED_STARTS else None
         if raised is not None:
             end = raised.end()
-            replacement = normalize("NFKC", raised[0])
+            replacement = normalize("NFKC", raised[0]).replace("\u2212", "-")
             if replacement.isdecimal() and text[start - 1 : start].isdecimal():
                 replacement = f" {replacement}"
         else:

@@ -6,7 +6,9 @@ share of the samples that do not support it, the passage score is the mean over 
 Eq. 12). The method is ours, without published figures.
 
 Values agree if their normal forms (`resay.core.normalization`) are equal except for case and white
-space; numbers, if numerically equal; a scalar in a list, if it is anywhere in the sample's list.
+space; numbers, if numerically equal; measures, amounts and dates, if they mean the same; links, if
+they lead to the same page; a scalar in a list, if it is anywhere in the sample's list. Keys agree
+however they are written: `firstName` is `first_name`.
 The objects in a list are compared with those that share most with them, in whichever order. A text
 of more than six words scores the share of its words that the sample's text lacks, because no model
 words a sentence the same way twice.
@@ -28,8 +30,10 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from resay._internal.event_loops import compute, stop_if_abandoned
+from resay.core.links import links_in, normal_link
 from resay.core.normalization import normalized
 from resay.core.passage import SEPARATOR, Passage, whole_part
+from resay.core.quantities import Quantity, quantities
 from resay.core.query import Query
 from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import Contradiction
@@ -217,6 +221,13 @@ def comparable_text(completion: Completion, query: Query) -> str:
 
 
 _FEW_WORDS = 6
+_LONGEST_MEASURE = 400
+# Measures of one sample's list that a value is compared with.
+_MOST_MEASURES = 256
+_MEANING = re.compile(r"[\d./]|[^\W\d_]{3}")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,14})?")
+_TRUTHS = {"true": True, "false": False}
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
 # Cost of comparing one character, in characters; see `compute`.
 _COMPARING = 10
 
@@ -381,8 +392,9 @@ class _Comparison:
             self._compare_list(own, other)
         else:
             others = other if isinstance(other, dict) else {}
+            folded = {_folded(key): node for key, node in others.items()}
             for key, inner in own.items():
-                self._compare(inner, others.get(key))
+                self._compare(inner, others.get(key) or folded.get(_folded(key)))
 
     def _compare_value(self, own: _Leaf, other: _Node | None) -> None:
         stop_if_abandoned()
@@ -429,13 +441,19 @@ def _item(node: _Node) -> Item:
         path, inner = waiting.pop()
         if isinstance(inner, dict):
             for step, child in reversed(inner.items()):
-                waiting.append((f"{path}/{'' if isinstance(step, int) else step}", child))
+                key = "" if isinstance(step, int) else _folded(step)
+                waiting.append((f"{path}/{key}", child))
         elif not _is_nothing(inner.value):
             words = _words(_written(inner.value))
             features.append(f"{path}={' '.join(words)}")
             if len(words) > _FEW_WORDS:
                 features += [f"{path}~{word}" for word in words]
     return Item(frozenset(features), features[0] if features else None)
+
+
+def _folded(key: str | int) -> str:
+    """Return a key in the form in which `firstName`, `first_name` and `First name` are equal."""
+    return _BETWEEN_WORDS.sub("", str(key)).casefold() or str(key)
 
 
 def _written(value: Any) -> str:
@@ -450,6 +468,9 @@ class _Values:
     def __init__(self, values: Sequence[Any]) -> None:
         self._has_nothing = any(map(_is_nothing, values))
         self._truths = {value for value in values if isinstance(value, bool)}
+        for value in values:
+            if isinstance(value, str) and value.strip().casefold() in _TRUTHS:
+                self._truths.add(_TRUTHS[value.strip().casefold()])
         given = [v for v in values if not (_is_nothing(v) or isinstance(v, bool))]
         self._texts = [str(value) for value in given]
         numbers = [value for value in given if not isinstance(value, str)]
@@ -467,13 +488,48 @@ class _Values:
         if words in self._given:
             return 0.0
         if not isinstance(value, str):
-            return float(not self._has_number(_as_float(value)))
-        if words in self._written:
+            number = _as_float(value)
+            return float(not self._has_number(number) and number not in self._numbers_in_texts)
+        if words in self._written or self._means_the_same(value):
             return 0.0
         if len(words) <= _FEW_WORDS:
             return 1.0
         tokens = _counted(value)
         return (len(tokens) - self._most_shared(tokens)) / len(tokens)
+
+    def _means_the_same(self, value: str) -> bool:
+        """Whether a value is a number, measure, amount, date, truth or link that the sample has."""
+        if (
+            value.strip().casefold() in _TRUTHS
+            and _TRUTHS[value.strip().casefold()] in self._truths
+        ):
+            return True
+        number = _number_in(value)
+        if number is not None and self._has_number(number):
+            return True
+        if not _MEANING.search(value) or len(value) > _LONGEST_MEASURE:
+            return False
+        measure = _measure_in(value)
+        if measure is not None:
+            return any(measure.comparable(m) and measure.agrees(m) for m in self._measures)
+        return _link_in(value) in self._links - {None}
+
+    @cached_property
+    def _numbers_in_texts(self) -> frozenset[float | None]:
+        return frozenset(map(_number_in, self._short_texts))
+
+    @cached_property
+    def _measures(self) -> list[Quantity]:
+        measures = map(_measure_in, self._short_texts[:_MOST_MEASURES])
+        return [measure for measure in measures if measure is not None]
+
+    @cached_property
+    def _links(self) -> frozenset[str | None]:
+        return frozenset(map(_link_in, self._short_texts))
+
+    @cached_property
+    def _short_texts(self) -> list[str]:
+        return [text for text in self._texts if len(text) <= _LONGEST_MEASURE]
 
     def _has_number(self, number: float) -> bool:
         # A number close to any is close to the nearest on either side.
@@ -494,6 +550,26 @@ class _Values:
     @cached_property
     def _shared(self) -> InvertedIndex:
         return InvertedIndex(self._tokens, lambda count: 1.0)
+
+
+def _number_in(text: str) -> float | None:
+    """Return the number that a text is, unless its digits may be those of an identifier."""
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _measure_in(text: str) -> Quantity | None:
+    """Return the measure, amount or date that a text is; bare numbers may be versions or ids."""
+    stripped = text.strip()
+    found = quantities(stripped)
+    if len(found) != 1 or (found[0].start, found[0].end) != (0, len(stripped)):
+        return None
+    return found[0] if found[0].unit or found[0].kind == "date" else None
+
+
+def _link_in(text: str) -> str | None:
+    """Return the normal form of the link that a text is."""
+    stripped = text.strip()
+    return normal_link(stripped) if list(links_in(stripped)) == [stripped] else None
 
 
 def _words(text: str) -> tuple[str, ...]:
