@@ -42,6 +42,27 @@ MARKS = [
     (" (Moor et al., 2019; Lee & Katz, 2021).", ("Moor 2019", "Lee 2021")),
     (" ([Handbook](https://example.org/h)).", ("https://example.org/h",)),
     (" [[7]](https://example.org/h).", ("7",)),
+    (" [^1^].", ("1",)),
+    (" [7](#ref-7).", ("7",)),
+    (" [id:7].", ("7",)),
+    (" <co: 7>.", ("7",)),
+    ("⟦7⟧.", ("7",)),
+    (" ^7.", ("7",)),
+    (" †7.", ("7",)),
+    (" [@moor2019].", ("moor2019",)),
+    (" [Moor19].", ("Moor19",)),
+    (" [Moor 2019].", ("Moor 2019",)),
+    (" \\cite{moor2019}.", ("moor2019",)),
+    (" (handbook.txt:3).", ("handbook.txt",)),
+    (" [handbook.md#L12].", ("handbook.md",)),
+    (" [Safety Handbook, ch. 3].", ("Safety Handbook",)),
+    (" （文献7）.", ("7",)),
+    (" [资料7].", ("7",)),
+    (" （来源：文档7）.", ("7",)),
+    ("\n\nDocuments used: 1, 2", ()),
+    ("\n\n📚 Sources:\n• Safety Handbook 2004", ()),
+    ("\n\n1. Source: Safety Handbook 2004", ()),
+    ("\n\nSource(s): Document 1, Document 3", ()),
     ("\n\nSources: [1], handbook.pdf", ()),
     ("\n\n[^1]: Safety Handbook, p. 12", ()),
 ]
@@ -58,6 +79,16 @@ FACTS = [
     "The film Casablanca (Warner, 1942) won.",
     "He was born (March 19, 1932).",
     "Set a[0] to 5 and x[1] to 6.",
+    "He has three (3) sons.",
+    "He led in complete games (18), and in losses (17).",
+    "It means an ordinary man. [From 1847]",
+    "It takes ten (10) days.",
+    "The value f(1) is 5.",
+    "There are two steps: (1) mix, (2) bake.",
+    "The set {1, 2, 3} has three members.",
+    "The value of x ^2 is 4, and 10^2 is 100.",
+    "The square of 12<sup>2</sup> is 12².",
+    "They met (Berlin 1945) and left.",
     "It has 20 km² or 10³ units.",
     "Article 5 of the constitution, (Article 5), says so.",
     "Press [Enter] at 12 (ten to one).",
@@ -85,6 +116,11 @@ def test_marks_before_a_claim_are_found(lead: str, names: tuple[str, ...]) -> No
     (mark,) = citation_marks(f"{lead}the lock opens with code 4711.")
     assert mark.names == names
     assert without_marks(f"{lead}the lock opens.").strip(" ,") == "the lock opens."
+
+
+@pytest.mark.parametrize("mark", ["<sup>7</sup>", "<sup>[7]</sup>", "⁷", "^7"])
+def test_a_number_raised_behind_a_year_is_a_mark(mark: str) -> None:
+    assert without_marks(f"It opened in 1932{mark}.").split() == ["It", "opened", "in", "1932", "."]
 
 
 @pytest.mark.parametrize("text", FACTS)

@@ -208,3 +208,12 @@ async def test_counting_ends_where_nobody_waits_for_it(
     monkeypatch.setattr("resay.scorers.ngram.stop_if_abandoned", abandoned)
     with pytest.raises(TimeoutError):
         await Ngram(Ngram.Config(n=n)).score(Passage.of(response), Evidence(Samples(samples)))
+
+
+@pytest.mark.parametrize(
+    "mark", [" [1].", " [doc2].", "【4:0†source】.", " (Document 1).", ".[^1]"]
+)
+async def test_citation_marks_are_not_counted(mark: str) -> None:
+    samples = Samples(["The bridge opened in 1932."] * 4)
+    cited = await Ngram().score(Passage.of(f"The bridge opened in 1932{mark}"), Evidence(samples))
+    assert cited.sentences == (0.0,)

@@ -5,9 +5,10 @@
 stands. Their numbers, names and years are not compared with samples; whether a mark points at a
 document that exists and supports the claim is for the methods that have the documents.
 
-Marks are recognised by their form, in time linear in the length of the text. A parenthesis with an
-author and a year has the same form as a place and a year, "(Berlin, 1945)"; it counts as a mark
-unless it follows a name, as the year of a work does.
+Marks are recognised by their form, in time linear in the length of the text. A number in
+parentheses is none, since it is more often a fact: "the most complete games (18)". A parenthesis
+with an author and a year has the same form as a place and a year, "(Berlin, 1945)"; it counts as a
+mark unless it follows a name, as the year of a work does.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ _NOUN: Final = (
     r"(?:documents?|docs?\.?|sources?|src|references?|refs?\.?|passages?|excerpts?|snippets?|chunks?"
     r"|contexts?|citations?|cite|search\sresults?|results?|footnotes?|quellen?|dokumente?|fundstellen?"
     r"|sources?|fuentes?|documentos?|referencias?|fonti|fonte|documenti|documento|fontes|bronn?en|bron"
-    r"|documenten|documenti|источник|документ)"
+    r"|documenten|documenti|источник|документ|文档|文件|文献|资料|資料|来源|來源|出典|出处|참고|문서|출처)"
 )
+_IDENTIFIER: Final = r"(?:id|co|no)"
 # The same where they are not in brackets: "result 3" and "cite 4" may be prose.
 _NOUN_IN_PROSE: Final = (
     r"(?:documents?|docs?|sources?|(?-i:References?)|passages?|excerpts?|snippets?|chunks?"
@@ -77,30 +79,36 @@ _YEAR: Final = r"(?:1[5-9]\d\d|20\d\d)[a-z]?|n\.d\."
 _AUTHORS: Final = rf"{_SURNAME}(?:(?:,\s|\s&\s|,?\sand\s|\sund\s|\set\s|\sy\s){_SURNAME}){{0,5}}"
 _AUTHOR_YEAR: Final = rf"{_AUTHORS}(?:\set\sal\.?,?\s|,\s)(?:{_YEAR})(?:,\s{_LOCATOR})?"
 _AUTHOR_PAGE: Final = rf"{_AUTHORS}\s(?:{_YEAR}),\s{_LOCATOR}"
+# Without a comma only in square brackets: "(Berlin 1945)" may be prose.
+_AUTHOR_BARE: Final = re.compile(rf"{_AUTHORS}(?:\set\sal\.?)?\s(?:{_YEAR})")
 _TIMES: Final = re.compile(
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december|spring"
     r"|summer|autumn|fall|winter|januar|februar|märz|mai|juni|juli|oktober|dezember|since|until|around"
-    r"|circa|born|died)\b",
+    r"|circa|born|died|from|in|before|after|between|by)\b",
     re.IGNORECASE,
+)
+# The key of an entry in a bibliography: Moor19, moor2019, Moor+19a.
+_KEY: Final = (
+    r"[^\W\d_]{2,20}(?:\+|_?et_?al)?[-_:]?(?:(?:1[5-9]|20)\d\d|(?-i:(?<=[a-z+])\d\d))[a-z]?"
 )
 # Inside brackets: 1, 1-3, doc1, Source: 2, S3, ^1, 4:0†source, ref-12, 7: Handbook.
 _LABEL: Final = re.compile(
-    rf"\^?(?:{_NUMBERS}|[A-Z]{{1,2}}-?{_NUMBER}|[A-Z]"
-    rf"|{_NOUN}[\s_:.#-]{{0,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?"
+    rf"[\^@*†]?(?:{_NUMBERS}\^?|[A-Z]{{1,2}}-?{_NUMBER}|[A-Z]"
+    rf"|(?:{_NOUN}|{_IDENTIFIER})[\s_:.#-]{{0,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?"
     rf"|{_NUMBER}(?::\d{{1,3}})?†[^\[\]【】]{{0,60}}|{_NUMBER}:\d{{1,3}}"
     rf"|{_NUMBER}(?::\s[^\[\]【】]{{1,80}}|,\s{_LOCATOR})"
-    rf"|\^[\w-]{{1,24}})",
+    rf"|\^[\w-]{{1,24}}|@[\w:.-]{{1,40}}|{_KEY})",
     re.IGNORECASE,
 )
 _LABELS: Final = re.compile(
     rf"{_LABEL.pattern}(?:\s?[,;]\s?{_LABEL.pattern}){{0,9}}", re.IGNORECASE
 )
 _FILES: Final = re.compile(
-    rf"(?:{_SEE})?{_FILE}(?:,?\s?\(?{_LOCATOR}\)?)?(?:[,;]\s{_FILE}(?:,?\s{_LOCATOR})?){{0,5}}",
+    rf"(?:{_SEE})?{_FILE}(?::\d{{1,5}}|\#L?\d{{1,5}})?(?:,?\s?\(?{_LOCATOR}\)?)?(?:[,;]\s{_FILE}(?:,?\s{_LOCATOR})?){{0,5}}",
     re.IGNORECASE,
 )
 _NUMBERED: Final = re.compile(
-    rf"(?:{_SEE})?(?:the\s)?{_NOUN}[\s:#.]{{1,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?"
+    rf"(?:{_SEE})?(?:the\s)?{_NOUN}[\s:#.]{{0,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?"
     rf"(?:[,;]\s{_NOUN}[\s:#.]{{1,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?){{0,5}}",
     re.IGNORECASE,
 )
@@ -114,8 +122,11 @@ _AUTHORED: Final = re.compile(
     rf"(?:;\s(?:{_AUTHOR_YEAR}|{_AUTHORS}\s(?:{_YEAR}))){{0,5}}"
 )
 _SQUARE: Final = re.compile(
-    r"\[\[?(?P<square>[^\[\]\n]{1,120})\]\]?(?:\((?P<link>https?://[^()\s]{1,400})\))?"
-    r"|【(?P<corner>[^【】\n]{1,120})】|\{\{(?P<braces>[^{}\n]{1,80})\}\}"
+    r"\[\[?(?P<square>[^\[\]\n]{1,120})\]\]?(?:\((?P<link>(?:https?://|#)[^()\s]{1,400})\))?"
+    r"|[【⟦〔](?P<corner>[^【】⟦⟧〔〕\n]{1,120})[】⟧〕]|\{\{(?:cite\|)?(?P<braces>[^{}\n]{1,80})\}\}"
+    r"|<(?P<angle>(?:co|cite|ref|doc|source)s?:\s?[^<>\n]{1,40})>(?![^<>\n]{1,400}</)"
+    r"|\\(?:cite|citep|citet|parencite|footcite|autocite)\*?(?:\[[^\[\]\n]{0,40}\]){0,2}"
+    r"\{(?P<key>[^{}\n]{1,120})\}"
 )
 _ROUND: Final = re.compile(r"\((?P<round>(?:[^()\n]|\([^()\n]{0,400}\)){1,400})\)")
 _TAGGED: Final = re.compile(
@@ -123,8 +134,15 @@ _TAGGED: Final = re.compile(
     r"(?P<tagged>[^<>\n]{0,120})</(?P=tag)\s?>|<(?:ref|cite|citation|source)\s[^<>]{0,200}/>",
     re.IGNORECASE,
 )
+# A caret or a dagger before a number, unlike that of 10^2, x^2 and km^2.
+_MARKED: Final = re.compile(
+    r"(?:(?<=[.,;:!?)\"'])|(?<=[^\W_]{4})|(?<=[^\W_]{4}\s))(?<!10)[\^†‡]\d{1,2}(?!\w|[.,]\d)"
+)
 # Raised numbers after the end of a sentence or a word, unlike those of "km²".
-_RAISED: Final = re.compile(r"(?<=[.,;:!?)\"'])[⁰¹²³⁴-⁹]{1,3}|(?<=[^\W\d_]{4})[⁰¹²³⁴-⁹]{1,3}(?!\w)")
+_RAISED: Final = re.compile(
+    r"(?<=[.,;:!?)\"'])[⁰¹²³⁴-⁹]{1,3}|(?<=[^\W\d_]{4})[⁰¹²³⁴-⁹]{1,3}(?!\w)"
+    r"|(?:(?<=(?<!\d)1[5-9]\d\d)|(?<=(?<!\d)20\d\d))[⁰¹²³⁴-⁹]{1,2}(?!\w)"
+)
 _LEAD: Final = (
     r"(?:(?:according|referring)\sto|as\s(?:(?:stated|described|noted|mentioned|shown|explained|given|seen"
     r"|reported|outlined|indicated)\s(?:in|by)|per)|based\son|per|laut|gemäß|nach|selon|d'après|según"
@@ -142,7 +160,12 @@ _IN_PROSE: Final = re.compile(
 _NAME: Final = re.compile(r"\d{1,3}:\d{1,3}|[\w-]*\d[\w-]*|\b\w\b|(?<=\^)[\w-]+")
 _LINK: Final = re.compile(r"https?://[^\s()\[\]]{1,400}")
 _FILE_ALONE: Final = re.compile(_FILE.replace("[\\w .()'-]", "[\\w.()'-]"), re.IGNORECASE)
-_NOUN_ALONE: Final = re.compile(rf"(?<!\w)(?:{_SEE}|{_NOUN}(?=[\s:#.]))[:#.]?", re.IGNORECASE)
+# "doc1" is the name of a document, and 文献1 its number.
+_NOUN_ALONE: Final = re.compile(
+    rf"(?<!\w)(?:{_SEE}|(?:{_NOUN}|{_IDENTIFIER})(?=[\s:#.])|{_NOUN}(?<=[^\x00-\u04ff])(?=\d))"
+    r"[:#.]?",
+    re.IGNORECASE,
+)
 _LOCATOR_ALONE: Final = re.compile(rf",?\s?\b{_LOCATOR}", re.IGNORECASE)
 _BY_AUTHOR: Final = re.compile(rf"(?P<author>{_SURNAME})[^;()]{{0,200}}?(?P<year>{_YEAR})")
 _LEAD_ALONE: Final = re.compile(rf"\b{_LEAD}\s{_ARTICLE}", re.IGNORECASE)
@@ -151,7 +174,8 @@ _LONGEST_RANGE: Final = 50
 
 # The heading of a list of sources.
 _HEADING: Final = re.compile(
-    r"[ \t]{0,3}(?:\#{1,6}\s)?[*_]{0,3}(?:sources?|references?|citations?|bibliography|works\scited"
+    r"[ \t]{0,3}(?:\#{1,6}\s|[-*•]\s|\d{1,2}[.)]\s|[^\w\s]{1,3}\s)?[*_]{0,3}"
+    r"(?:sources?|source\(s\)|references?|reference\(s\)|documents\sused|citations?|bibliography|works\scited"
     r"|footnotes?|further\sreading|quellen?|quellenangaben?|literatur|belege|références?|sources\scitées"
     r"|fuentes?|referencias?|fonti|riferimenti|fontes?|referências?|bronn?en|bron|参考文献|参考资料|出典|出处"
     r"|источники)(?:\s(?:used|cited|consulted))?[*_]{0,3}\s?"
@@ -229,8 +253,8 @@ def _bracketed(text: str) -> Iterator[CitationMark]:
     for match in _SQUARE.finditer(text):
         if _VARIABLE.search(text[max(match.start() - _LOOK_BEHIND, 0) : match.start()]):
             continue
-        inner = next(filter(None, (match["square"], match["corner"], match["braces"])))
-        kind = _kind_in_square(inner.strip())
+        inner = next(filter(None, match.group("square", "corner", "braces", "angle", "key")))
+        kind = "label" if match["key"] else _kind_in_square(inner.strip())
         if kind is not None:
             yield CitationMark(match.start(), match.end(), kind, _names(inner, kind))
     for match in _ROUND.finditer(text):
@@ -250,7 +274,10 @@ def _kind_in_square(inner: str) -> MarkKind | None:
     if _LABELS.fullmatch(inner):
         return "label"
     is_title = _FILES.fullmatch(inner) or _NAMED_SOURCE.fullmatch(inner)
-    return "title" if is_title else "author" if _AUTHORED.fullmatch(inner) else None
+    if is_title or (_LOCATED.fullmatch(inner) and not inner[0].isdecimal()):
+        return "title"
+    is_author = _AUTHORED.fullmatch(inner) or _AUTHOR_BARE.fullmatch(inner)
+    return "author" if is_author and not _TIMES.match(inner) else None
 
 
 def _kind_in_round(inner: str, before: str) -> MarkKind | None:
@@ -277,15 +304,21 @@ def _tagged(text: str) -> Iterator[CitationMark]:
             continue
         yield CitationMark(match.start(), match.end(), "label", _names(inner, "label"))
     for match in _RAISED.finditer(text):
-        names = tuple(match[0].translate(_LOWERED))
-        yield CitationMark(match.start(), match.end(), "label", ("".join(names),))
+        yield CitationMark(match.start(), match.end(), "label", (match[0].translate(_LOWERED),))
+    for match in _MARKED.finditer(text):
+        yield CitationMark(match.start(), match.end(), "label", (match[0][1:],))
 
 
 _LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 def _is_power(text: str, position: int) -> bool:
-    """Whether what is raised belongs to a number or a unit: 10<sup>2</sup>, km<sup>2</sup>."""
+    """Whether what is raised belongs to a number or a unit: 10<sup>2</sup>, km<sup>2</sup>.
+
+    Nobody raises a year to a power.
+    """
+    if re.search(rf"(?<![\w.,])(?:{_YEAR})\Z", text[max(position - 8, 0) : position]):
+        return False
     return (
         re.search(r"(?:\d|(?<![^\W\d_])[^\W\d_]{1,3})\Z", text[max(position - 8, 0) : position])
         is not None

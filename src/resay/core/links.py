@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 _LINK = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]\"'“”«»|\\^`{}]{3,400}", re.IGNORECASE)
-_HOST = r"(?<![\w@./-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24}(?![\w@-])"
+_HOST = (
+    r"(?<![\w@./-])(?!\d+\.[a-z])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}[a-z]{2,24}"
+    r"(?![\w@-])"
+)
 _PATH = r"/[^\s<>()\[\]\"'“”«»|\\^`{}]{0,400}"
 _BARE = re.compile(rf"{_HOST}(?:{_PATH})?", re.IGNORECASE)
 # A host alone may be a file or a name with a full stop in it, such as "Node.js".

@@ -63,7 +63,7 @@ from typing import ClassVar, Final, Literal
 from pydantic import Field
 
 from resay._internal.event_loops import compute, stop_if_abandoned
-from resay.core.citations import citation_marks, marks_within, without_marks
+from resay.core.citations import without_marks
 from resay.core.languages import guess_language
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage
@@ -88,6 +88,7 @@ from resay.scorers.common.sample_index import (
     ungrouped,
     without_noise,
 )
+from resay.scorers.common.uncited import uncited_sentences
 from resay.scorers.common.words import (
     STOP,
     Stems,
@@ -141,7 +142,6 @@ _BOUND_AT_MOST = 24
 # Cost of indexing one character of a sample, in characters; see `compute`.
 _READING = 8
 
-_ALPHANUMERIC = re.compile(r"[^\W_]")
 # Names in code, without the arguments of calls, which vary.
 _CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
 _HOST_OR_FILE = re.compile(r"\w\.[a-z]{2,}$")
@@ -243,7 +243,7 @@ class Facts:
         index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
 
         def find() -> list[Mapping[int, str]]:
-            return [_Claim(text or "", index).denied() for text in _uncited(passage)]
+            return [_Claim(text or "", index).denied() for text in uncited_sentences(passage)]
 
         return await compute(find, chars=_reading_cost(passage, index))
 
@@ -253,7 +253,7 @@ class Facts:
         scores: list[float | None] = []
         rows: list[Sequence[float | None]] = []
         why: list[str | None] = []
-        for sentence, text in zip(passage.sentences, _uncited(passage), strict=True):
+        for sentence, text in zip(passage.sentences, uncited_sentences(passage), strict=True):
             if text is None:
                 scores.append(None)
                 rows.append((None,) * index.count)
@@ -287,22 +287,6 @@ def _leaning(scores: Sequence[float | None], lean: float) -> tuple[float | None,
     compared = [score for score in scores if score is not None]
     mean = fmean(compared) if compared else 0.0
     return tuple(None if score is None else (1 - lean) * score + lean * mean for score in scores)
-
-
-def _uncited(passage: Passage) -> list[str | None]:
-    """Return each sentence with blanks for its citation marks; None if it is nothing else."""
-    marks = citation_marks(passage.text)
-    texts: list[str | None] = []
-    for sentence in passage.sentences:
-        start, end = sentence.start, sentence.end
-        own = marks_within(marks, start, end)
-        is_source = any(mark.kind == "source" for mark in own)
-        if passage.text[start:end] != sentence.text and not is_source:
-            # Written out from its context.
-            own = citation_marks(sentence.text)
-        text = "" if is_source else without_marks(sentence.text, own)
-        texts.append(text if not own or _ALPHANUMERIC.search(text) else None)
-    return texts
 
 
 def _reading_cost(passage: Passage, index: SampleIndex) -> float:
@@ -407,7 +391,8 @@ class _Claim:
         self._codes = [m.group(1) for m in _CODE.finditer(self._text) if m.group(1).strip()]
         counted = {q.start for q in self._found}
         self._codes += [m[0] for m in _DOTTED.finditer(self._text) if m.start() not in counted]
-        self._letters = letters_of(self._text)
+        # The "F" of 350 °F is no letter of its own.
+        self._letters = letters_of(self._text, self._found)
         self._names, self._words = self._sort_words()
         self._own = frozenset(self._names) | frozenset(self._words)
 
@@ -471,7 +456,7 @@ class _Claim:
         found += [item for item in (polarity, contradiction) if item]
         if not found:
             found = self._restated()
-        answer = self._answer() if polarity is None else None
+        answer = self._answer(found) if polarity is None else None
         found += [answer] if answer else []
         supported = [i.quantity for i in found if i.quantity and max(i.support) >= _ELSEWHERE]
         found += self._substituted([*self._long, *((q.start, q.end) for q in supported)])
@@ -492,10 +477,10 @@ class _Claim:
         weight = _WORDS_AT_MOST / max(len(words), 1)
         return found + [_item(word, weight, self._holding(stem)) for stem, word in words.items()]
 
-    def _answer(self) -> _Item | None:
+    def _answer(self, items: Sequence[_Item]) -> _Item | None:
         """Return the sentence as an item that a short sample supports if they share a word.
 
-        A synonym counts too, and words of the question if the sentence has no others.
+        A quantity or a synonym counts too, and words of the question if the sentence has no others.
         """
         index = self._index
         own: Collection[str] = self._own or self._all
@@ -505,10 +490,11 @@ class _Claim:
             own, theirs = set(words_of(self._text).findall(self._text.lower())), index.written
         if len(index.short) < index.count or not own:
             return None
-        said = [
-            not words.isdisjoint(own) or self._has_a_synonym(sample)
-            for sample, words in enumerate(theirs)
-        ]
+        quantities = [item.support for item in items if item.quantity is not None]
+        said: list[bool] = []
+        for sample, words in enumerate(theirs):
+            repeated = any(support[sample] >= _ELSEWHERE for support in quantities)
+            said.append(repeated or not words.isdisjoint(own) or self._has_a_synonym(sample))
         support = list(map(float, said))
         self._excuse(support, [sample for sample, words in enumerate(theirs) if not words])
         weight = _ANSWER_WEIGHT * (1 - fmean(support))

@@ -15,8 +15,8 @@ and the passage has the average over all its tokens, or the mean of its sentence
 Counted this way, an answer supports itself: anything it says twice becomes less improbable. So by
 default (`counted: sentence`, which is ours) each sentence has its own model, over the samples and
 the sentence, in which each of its n-grams counts once: its score depends on nothing else in the
-response, and the passage has the mean of its sentences' scores. `counted: response` is the
-published form, which also compares characters as they are written.
+response, and the passage has the mean of its sentences' scores. Citation marks are left out.
+`counted: response` is the published form, which also compares characters as they are written.
 
 These values grow with the amount of text counted. `raw` keeps them; the score scales them between
 two fixed points of the same model: 1 at log T, the value of an n-gram that appears once among the T
@@ -45,6 +45,7 @@ from resay.core.passage import Passage
 from resay.core.tokens import CachedTokenizer
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig
+from resay.scorers.common.uncited import uncited_sentences
 from resay.scorers.evidence import Evidence, Sample
 
 _START = "\x02"
@@ -207,10 +208,14 @@ class Ngram:
     def _score(
         self, passage: Passage, model: _Model, samples: int, runs: CachedTokenizer
     ) -> Scores:
-        tokens = [_tokens(sentence.text, runs) for sentence in passage.sentences]
+        averages, alone = self.config.pool == "average", self.by_sentence
+        texts = [sentence.text for sentence in passage.sentences]
+        if alone:
+            # Samples cite otherwise, or not at all.
+            texts = [text or "" for text in uncited_sentences(passage)]
+        tokens = [_tokens(text, runs) for text in texts]
         if not any(tokens):
             return Scores(sentences=(None,) * len(tokens))
-        averages, alone = self.config.pool == "average", self.by_sentence
         found = [model.look_up(t, adds=alone) for t in tokens]
         surprises = [f.surprises for f in found]
         pooled = fmean if averages else max

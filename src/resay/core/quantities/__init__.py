@@ -20,7 +20,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from resay.core.normalization import NormalizedText
-from resay.core.quantities.quantity import Quantity
+from resay.core.quantities.quantity import MONEY, Quantity
 from resay.core.quantities.reader import Reader
 from resay.core.quantities.words import (
     may_contain_quantity,
@@ -29,6 +29,7 @@ from resay.core.quantities.words import (
 )
 
 __all__ = [
+    "MONEY",
     "Quantity",
     "may_negate",
     "negations",
@@ -45,12 +46,15 @@ _MATH = re.compile(
     r"|\\\[(?P<square>(?:[^\\]|\\[^\]]){1,400})\\\]",
     re.DOTALL,
 )
-_POWER = r"(?P<factor>\d{1,12}(?:\.\d{1,12})?)\s{0,4}(?:\\times|\\cdot|×|·)\s{0,4}10\s?\^?"
+_POWER = (
+    r"(?:(?P<factor>(?<![\w.])\d{1,12}(?:\.\d{1,12})?)\s{0,4}(?:\\times|\\cdot|[×·xX*])\s{0,4}"
+    r"|(?<![\w.,]))10\s?(?:\^|\*\*)?"
+)
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−", "0123456789-+-")
 _TOKEN = re.compile(
     rf"""
     {_POWER}(?:\{{\s?(?P<braced>[-+−]?\d{{1,2}})\s?\}}|(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})
-                |(?<=\^)(?P<bare>-?\d{{1,2}}))
+                |(?<=[\^*])\(?(?P<bare>-?\d{{1,2}})\)?)
   | (?P<grouped>\d{{1,3}}(?:\{{,\}}\d{{3}}){{1,6}})
   | \\(?:text|textrm|mathrm|mathbf|mathit|mathsf|operatorname|mbox|unit|si)\s?
     \{{(?P<text>[^{{}}]{{0,60}})\}}
@@ -66,7 +70,8 @@ _SCIENTIFIC = re.compile(
     r"(?<![\w.])(?P<mantissa>\d{1,12}(?:\.\d{1,12})?)[eE](?P<exponent>[-+]?\d{1,2})(?![\w.]\w|\w)"
 )
 _OUTSIDE = re.compile(
-    rf"{_SCIENTIFIC.pattern}|{_POWER}(?:(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})|(?<=\^)(?P<bare>-?\d{{1,2}}))"
+    rf"{_SCIENTIFIC.pattern}|{_POWER}(?:(?P<raised>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,2}})|(?<=[\^*])\(?(?P<bare>-?\d{{1,2}})\)?(?![\w]))"
+    r"|(?<![\w.,'])(?P<parted>\d{1,3}(?:'\d{3}){1,6}|\d{1,3}(?:_\d{3}){1,6})(?![\w'])"
 )
 _SIGNS = {
     r"\approx": "≈",
@@ -94,8 +99,7 @@ def read_plainly(text: str, read: Callable[[str], Iterable[Quantity]]) -> tuple[
     Returns:
         The quantities; their offsets refer to the original text.
     """
-    is_plain = "$" not in text and "\\" not in text and "×" not in text and "10^" not in text
-    if is_plain and not _SCIENTIFIC.search(text):
+    if "$" not in text and "\\" not in text and not _OUTSIDE.search(text):
         return tuple(read(text))
     parts = list(_parts(text))
     if len(parts) == 1:
@@ -143,7 +147,9 @@ def _out(match: re.Match[str]) -> str:
     exponent = found.get("braced") or found.get("raised") or found.get("bare")
     if exponent is not None:
         power = int(exponent.translate(_SUPERSCRIPTS))
-        return f"{Decimal(match['factor']).scaleb(power):f}"
+        return f"{Decimal(match['factor'] or 1).scaleb(power):f}"
+    if found.get("parted") is not None:
+        return match["parted"].replace("'", "").replace("_", "")
     if found["grouped"] is not None:
         return found["grouped"].replace("{,}", ",")
     if found["text"] is not None:

@@ -73,10 +73,7 @@ class Quantity:
         if "date" in (self.kind, other.kind):
             return self._same_date(other)
         if self.unit != other.unit:
-            if {self.unit, other.unit} == {"century", "decade"}:
-                return self._century() == other._century()
-            # "57." may answer what others answer with "57 cm".
-            return self._unnamed(other) and _near(self.plain, other.plain)
+            return self._agrees_in_another_unit(other)
         if self.low != self.high or other.low != other.high:
             if self.low != self.high and other.low != other.high:
                 return _near(self.low, other.low) and _near(self.high, other.high)
@@ -88,6 +85,18 @@ class Quantity:
             return (self.about or other.about) and abs(self.low - other.low) <= 2
         coarse, fine = (self, other) if self.step >= other.step else (other, self)
         return abs(self.low - other.low) <= _slack(coarse, fine) * (1 + 1e-9)
+
+    def _agrees_in_another_unit(self, other: Quantity) -> bool:
+        if {self.unit, other.unit} == {"century", "decade"}:
+            return self._century() == other._century()
+        if not self._unnamed(other):
+            return False
+        units = {self.unit, other.unit}
+        if units <= MONEY or ("share" in units and _near(self.low, other.low)):
+            # "$0.99" is 99 cents, and 3/4 is 75 %.
+            return _near(self.low, other.low)
+        # "57." may answer what others answer with "57 cm".
+        return _near(self.plain, other.plain)
 
     def supported_by(self, other: Quantity) -> float:
         """Return how much of it the other confirms, in [0, 1].
@@ -108,6 +117,8 @@ class Quantity:
         if self._is_part or other._is_part or self._is_pound_and_pound(other):
             return True
         # "400 mg" may omit "per day", but a distance is not a speed.
+        if units <= MONEY and not units.isdisjoint(_OF_SEVERAL):
+            return "cent" in units or units <= _DOLLARS
         a_rate = any(f"{unit}/s" in units for unit in units - {"m"})
         return "" in units or units == {"deg", "K"} or a_rate
 
@@ -168,6 +179,11 @@ class Quantity:
 
 
 _POUND = 0.45359237
+_DOLLARS = frozenset(("$", "USD", "CAD", "AUD", "NZD", "HKD", "SGD"))
+# Dollars and cents of whichever country.
+_OF_SEVERAL = frozenset(("$", "cent"))
+MONEY = _DOLLARS | {"EUR", "cent"}
+"""Currencies that may be called by the same word or sign."""
 _MEANING = attrgetter(
     "kind", "unit", "low", "high", "step", "about", "year", "month", "day", "swapped"
 )

@@ -16,6 +16,7 @@ from resay.core.quantities.words import (
     AREAS,
     ARTICLES,
     BEFORE_NUMBERS,
+    BEFORE_TIMES,
     BETWEEN,
     CELSIUS,
     CENTS,
@@ -31,6 +32,7 @@ from resay.core.quantities.words import (
     DECADES,
     DEGREES,
     DENOMINATORS,
+    DOLLARS,
     DOZENS,
     FAHRENHEIT,
     FIRST_CHARS,
@@ -42,6 +44,8 @@ from resay.core.quantities.words import (
     MARKS,
     MONTHS,
     MORE,
+    NATIONAL,
+    NATIONS,
     NUMBERED_BY_ROMAN,
     ONLY_IN,
     ORDINAL_ENDINGS,
@@ -49,6 +53,7 @@ from resay.core.quantities.words import (
     PARTS,
     PER,
     PER_CENT,
+    PLURALS,
     POSSESSIVES,
     RANGE_SIGNS,
     ROMAN_NUMBERS,
@@ -59,6 +64,7 @@ from resay.core.quantities.words import (
     SMALL,
     STARTS,
     STARTS_AND_ROMANS,
+    TIMES_OF_DAY,
     UNITS,
     Token,
     Tokens,
@@ -110,12 +116,10 @@ class Reader:
             return self._plain(i)
         if first.text in HALVES and self._after_one_unit(i):
             return i + 1
+        if first.text in TIMES_OF_DAY and self._text_at(i - 1) in BEFORE_TIMES:
+            return self._time_of_day(i)
         if first.text in ROMANS and first.text not in STARTS:
-            roman = self._roman(i) if self._text[first.start].isupper() else None
-            if roman is None:
-                return i + 1
-            self._found.append(roman[0])
-            return roman[1]
+            return self._roman_alone(i)
         date = self._numeric_date(first) if first.text[0].isdecimal() else None
         if date is not None:
             self._found.append(date)
@@ -132,7 +136,7 @@ class Reader:
             return i + 1
         value, j = self._and_a_half(*number)
         if currency:
-            unit, scale = UNITS[currency[0]]
+            unit, scale = UNITS.get(currency[0], (currency[0], 1.0))
             value, j = self._short_scale(value, j)
             self._add(
                 replace(value.with_unit(unit, scale, value.end), start=first.start),
@@ -141,6 +145,22 @@ class Reader:
             )
             return max(j, i + 1)
         return self._with_context(value, i, j)
+
+    def _time_of_day(self, i: int) -> int:
+        token = self._tokens[i]
+        minutes = float(TIMES_OF_DAY[token.text])
+        found = Quantity(
+            token.start, token.end, unit="clock", low=minutes, high=minutes, plain=minutes
+        )
+        self._found.append(found)
+        return i + 1
+
+    def _roman_alone(self, i: int) -> int:
+        roman = self._roman(i) if self._text[self._tokens[i].start].isupper() else None
+        if roman is None:
+            return i + 1
+        self._found.append(roman[0])
+        return roman[1]
 
     def _is_plain(self, i: int) -> bool:
         """Whether a token is digits that no neighbour can change: most numbers are."""
@@ -184,6 +204,9 @@ class Reader:
         if is_ordinal:
             self._add(replace(number, unit="ordinal"), i, is_year=False)
             return j
+        dated = self._period(number, i, j)
+        if dated:
+            return dated
         if j == i + 1 and self._texts[i] in ARTICLES:
             return j
         if number.unit == "part":
@@ -192,6 +215,20 @@ class Reader:
         is_year = written.isdecimal() and len(written) == 4 and 1000 <= number.plain <= 2199
         self._add(number, i, is_year=is_year)
         return j
+
+    def _period(self, number: Quantity, i: int, j: int) -> int | None:
+        """Parse "Q3", the third quarter, and "FY2021", the fiscal year."""
+        before = self._text_at(i - 1)
+        if before not in ("q", "fy") or self._gap(i) or number.plain != int(number.plain):
+            return None
+        start = self._tokens[i - 1].start
+        if before == "q" and 1 <= number.plain <= 4:
+            self._found.append(replace(number, unit="ordinal", start=start))
+            return j
+        if before == "fy" and 1900 <= number.plain <= 2199:
+            self._found.append(replace(number, year=int(number.plain), start=start))
+            return j
+        return None
 
     def _ordinal_ending(self, number: Quantity, i: int, j: int) -> Quantity | None:
         """Parse the "th" of "19th", which directly follows digits."""
@@ -345,7 +382,11 @@ class Reader:
             token.start, end, low=value, high=value, plain=value, step=step, digits=count
         )
         scale = SCALES.get(self._text_at(j))
-        if scale and self._text_at(j) != "k" and self._tokens[j].start - end <= 1:
+        # "300 K" is a temperature, and "4K" a format.
+        is_k = self._text_at(j) == "k"
+        if is_k and (self._tokens[j].start > end or self._text[end] != "k"):
+            scale = None
+        if scale and self._tokens[j].start - end <= 1:
             # "2 milla" is miles, but "2 mil" is two thousand.
             number, j = number.multiplied(scale, self._tokens[j].end), j + 1
         following = self._text_at(j)
@@ -504,6 +545,9 @@ class Reader:
         scale = SCALES.get(self._text_at(follow))
         if scale:
             return replace(found, unit="").multiplied(scale, self._tokens[follow].end), follow + 1
+        if self._text_at(k) == "of" and self._text_at(k + 1) in ARTICLES:
+            # "three quarters of an hour"
+            follow = k + 2
         if self._text_at(follow) in UNITS and follow > k:
             return replace(found, unit="", end=self._tokens[follow - 1].end), follow
         return found, k
@@ -525,19 +569,16 @@ class Reader:
         return number, j
 
     def _currency_before(self, i: int) -> tuple[str, int] | None:
-        word = self._tokens[i].text
-        if word not in CURRENCIES:
+        word, j = self._tokens[i].text, i + 1
+        if word in DOLLARS and self._text_at(j) == "$" and not self._gap(j):
+            word, j = DOLLARS[word], j + 1
+        elif word not in CURRENCIES:
             return None
-        j = i + 1
-        if word == "us":
-            if self._text_at(j) != "$":
-                return None
-            word, j = "$", j + 1
         following = self._text_at(j)
         if (
             not following
             or not following[0].isdecimal()
-            or self._tokens[j].start - self._tokens[j - 1].end > 1
+            or self._gap(j) not in ("", " ", ". ", ".")
         ):
             return None
         return word, j
@@ -599,13 +640,25 @@ class Reader:
                 j += 1
         elif self._text_at(j) == "uhr":
             end, j = self._tokens[j].end, j + 1
-        elif not minutes:
+        elif not minutes and self._text_at(j) not in TIMES_OF_DAY:
             return None
         hour = int(hours) % 12 + 12 * (sign[0] == "p") if sign else int(hours)
         value = 60.0 * hour + int(minutes or 0)
         if value >= 24 * 60 + 1:
             return None
         start = self._tokens[i].start
+        unit, scale = UNITS.get(self._text_at(j), ("", 1.0))
+        if not sign and minutes and unit == "s" and scale in (60.0, 3600.0):
+            # "1:45 hours" is no time of day.
+            value *= scale / 60.0
+            end = self._tokens[j].end
+            found = Quantity(
+                start, end, unit=unit, low=value, high=value, plain=value / scale, scale=scale
+            )
+            return replace(found, step=scale / 60.0), j + 1
+        if self._text_at(j) in TIMES_OF_DAY:
+            end, j = self._tokens[j].end, j + 1
+        value %= 24 * 60.0
         return Quantity(start, end, unit="clock", low=value, high=value, plain=value), j
 
     # --- units
@@ -619,10 +672,11 @@ class Reader:
         if j >= self._count or self._gap(j) not in ("", " "):
             return None
         word, following = self._texts[j], self._text_at(j + 1)
+        measured = self._in_two_words(number, j) or self._smaller_unit(number, j)
+        if measured is not None:
+            return measured
         if word == "-" and following in UNITS and not self._gap(j + 1):
             j, word, following = j + 1, following, self._text_at(j + 2)
-        if word in PER_CENT and following in CENTS:
-            return number.with_unit("share", 0.01, self._tokens[j + 1].end), j + 2
         if word in DEGREES:
             return self._temperature(number, j)
         power = 2 if word in AREAS else 3 if word in CUBES else 1
@@ -632,6 +686,38 @@ class Reader:
         if known is None or (word in LETTERS and not self._text[number.end - 1].isdecimal()):
             return None
         return self._power_or_speed(number, j, power, *known)
+
+    def _smaller_unit(self, number: Quantity, j: int) -> tuple[Quantity, int] | None:
+        """Parse the minutes of "1h 45m", and the inches of "6 ft 2 in"."""
+        if self._texts[j] == "m" and self._follows(number, "s", 3600.0):
+            return number.with_unit("s", 60.0, self._tokens[j].end), j + 1
+        if self._texts[j] == "in" and self._follows(number, "m", 0.3048):
+            return number.with_unit("m", 0.0254, self._tokens[j].end), j + 1
+        return None
+
+    def _follows(self, number: Quantity, unit: str, scale: float) -> bool:
+        """Whether a number directly follows a measure."""
+        last = self._found[-1] if self._found else None
+        return (
+            last is not None
+            and last.unit == unit
+            and last.scale == scale
+            and self._text[last.end : number.start].strip() in ("", "and", ",")
+        )
+
+    def _in_two_words(self, number: Quantity, j: int) -> tuple[Quantity, int] | None:
+        """Parse "per cent", and a currency that its country tells, such as "Swiss francs"."""
+        if self._texts[j] in PER_CENT and self._text_at(j + 1) in CENTS:
+            return number.with_unit("share", 0.01, self._tokens[j + 1].end), j + 2
+        if self._texts[j] == "new":
+            j += 1
+        nation, name = self._text_at(j), self._text_at(j + 1)
+        if nation not in NATIONS or self._gap(j + 1) != " ":
+            return None
+        unit = NATIONAL.get((nation, PLURALS.get(name, name.removesuffix("s"))))
+        if unit is None:
+            return None
+        return number.with_unit(unit, 1.0, self._tokens[j + 1].end), j + 2
 
     def _length_of_mark(self, number: Quantity, j: int) -> tuple[str, float] | None:
         """Return the unit of the marks in 5'10"; None if they quote or stand for letters."""
@@ -828,6 +914,9 @@ class Reader:
         if self._text_at(k) != "s" or self._tokens[k].start - number.end != k - j:
             return None
         found = replace(number, unit="decade", end=self._tokens[k].end)
+        if number.plain < 100 and self._is_of_somebody(i):
+            self._found.append(replace(found, unit="ages"))
+            return k + 1
         if number.plain < 100 and number.plain % 10 == 0:
             year = number.plain + 1900
             found = replace(found, low=year, high=year, plain=year)
@@ -839,11 +928,22 @@ class Reader:
 
     def _named_decade(self, i: int) -> int:
         """Parse "the eighties"."""
-        if self._text_at(i - 1) not in POSSESSIVES:
-            token, year = self._tokens[i], float(DECADES[self._texts[i]])
+        token, year = self._tokens[i], float(DECADES[self._texts[i]])
+        if self._is_of_somebody(i):
+            age = year - 1900
+            found = Quantity(token.start, token.end, unit="ages", low=age, high=age, plain=age)
+            self._found.append(found)
+        elif self._text_at(i - 1) not in POSSESSIVES:
             found = Quantity(token.start, token.end, unit="decade", low=year, high=year, plain=year)
             self._found.append(found)
         return i + 1
+
+    def _is_of_somebody(self, i: int) -> bool:
+        """Whether decades are those of a person's age: "in his thirties", "in her mid-30s"."""
+        before = i - 2 if self._text_at(i - 1) == "-" else i - 1
+        if self._text_at(before) in ("mid", "early", "late"):
+            before -= 1
+        return self._text_at(before) in POSSESSIVES - {"mid", "early", "late"}
 
     def _roman(self, i: int) -> tuple[Quantity, int] | None:
         """Parse a Roman numeral if it is unambiguous."""

@@ -316,6 +316,9 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
             1609.344,
             "mi mile miles meile meilen mille milles milla millas miglio miglia milha milhas mijl",
         ),
+        ("m/s", 1 / 3.6, "kph kmh"),
+        ("m/s", 0.44704, "mph"),
+        ("m/s", 1852 / 3600, "kn knot knots"),
         ("m2", 1.0, "m² sqm quadratmeter quadratmetern"),
         ("m2", 1e6, "km² quadratkilometer quadratkilometern"),
         ("m2", 1e4, "ha hectare hectares hektar hectárea hectáreas ettari ettaro"),
@@ -326,7 +329,9 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
         ("m3", 1.478676478125e-5, "tbsp tablespoon tablespoons"),
         ("m3", 4.92892159375e-6, "tsp teaspoon teaspoons"),
         ("m3", 1e-5, "cl"),
+        ("m3", 1e-9, "µl μl microliter microliters microlitre microlitres"),
         ("m3", 1e-6, "ml milliliter milliliters millilitre millilitres"),
+        ("kg", 1e-9, "µg μg mcg microgram micrograms mikrogramm microgrammes"),
         ("kg", 1e-6, "mg milligram milligrams milligramm milligrammes"),
         ("kg", 1e-3, "g gram grams gramm gramme grammes gramo gramos grammo grammi gramas"),
         (
@@ -338,6 +343,8 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
         ("kg", 1e3, "t ton tonne tonnes tonnen tonelada toneladas tonnellata tonnellate"),
         ("kg", 0.45359237, "lb lbs pound pounds pfund libbre"),
         ("kg", 0.028349523125, "oz ounce ounces unze unzen"),
+        ("s", 1e-9, "ns nanosecond nanoseconds"),
+        ("s", 1e-6, "µs μs microsecond microseconds"),
         ("s", 1e-3, "ms millisecond milliseconds millisekunden"),
         ("s", 1.0, "s sec secs seconds sekunde sekunden secondes segundos secondi seconden"),
         ("s", 60.0, "min mins minute minutes minuten minuto minutos minuti minuut"),
@@ -356,6 +363,7 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
             604800.0,
             "week weeks woche wochen semaine semaines semana semanas settimana settimane weken",
         ),
+        ("s", 1209600.0, "fortnight fortnights"),
         (
             "year",
             1 / 12,
@@ -376,8 +384,14 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
         ("W", 1.0, "w watt watts"),
         ("W", 1e3, "kw kilowatt kilowatts"),
         ("W", 1e6, "mw megawatt megawatts"),
+        ("W", 1e9, "gw gigawatt gigawatts"),
+        ("W", 1e12, "tw terawatt terawatts"),
         ("W", 735.49875, "ps hp horsepower"),
+        ("J", 3.6e3, "wh"),
         ("J", 3.6e6, "kwh"),
+        ("J", 3.6e9, "mwh"),
+        ("J", 3.6e12, "gwh"),
+        ("J", 3.6e15, "twh"),
         ("J", 1e3, "kj kilojoule"),
         ("J", 4184.0, "kcal kilocalories"),
         ("V", 1.0, "volt volts"),
@@ -392,17 +406,56 @@ UNITS: Final[Mapping[str, tuple[str, float]]] = {
         ("share", 0.01, "% percent prozent procent percento pct"),
         ("share", 0.001, "‰ permille promille"),
         ("EUR", 1.0, "€ eur euro euros"),
-        ("USD", 1.0, "$ usd us$ dollar dollars dólar dólares dollari"),
+        ("$", 1.0, "$ dollar dollars dólar dólares dollari"),
+        ("USD", 1.0, "usd"),
+        ("CAD", 1.0, "cad"),
+        ("AUD", 1.0, "aud"),
+        ("NZD", 1.0, "nzd"),
+        ("HKD", 1.0, "hkd"),
+        ("SGD", 1.0, "sgd"),
+        ("cent", 0.01, "¢ cents"),
         ("GBP", 1.0, "£ gbp quid"),
+        ("GBP", 0.01, "p pence"),
         ("JPY", 1.0, "¥ jpy yen"),
+        ("CNY", 1.0, "cny yuan renminbi rmb"),
+        ("KRW", 1.0, "₩ krw"),
         ("CHF", 1.0, "chf franken"),
-        ("INR", 1.0, "₹ inr rupee rupees"),
+        ("NOK", 1.0, "nok"),
+        ("DKK", 1.0, "dkk"),
+        ("PLN", 1.0, "pln zloty złoty złotych zlotys"),
+        ("RUB", 1.0, "rub ₽ rouble roubles ruble rubles"),
+        ("INR", 1.0, "₹ inr rs rupee rupees"),
     )
     for word in words.split()
 }
 # Units after digits, unless they close a quotation.
 MARKS: Final[Mapping[str, tuple[str, float]]] = {"'": ("m", 0.3048), '"': ("m", 0.0254)}
-CURRENCIES: Final = word_set("€ $ £ ¥ ₹ eur usd us gbp jpy chf inr")
+CURRENCIES: Final = word_set(
+    "€ $ £ ¥ ₹ ₩ ₽ eur usd cad aud nzd hkd sgd gbp jpy cny krw chf nok dkk pln rub inr rs"
+)
+# What precedes a dollar sign, or the name of a currency that several countries have.
+DOLLARS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("us", "american"), "USD"),
+    **dict.fromkeys(("c", "ca", "can", "canadian"), "CAD"),
+    **dict.fromkeys(("a", "au", "australian"), "AUD"),
+    **dict.fromkeys(("nz", "zealand"), "NZD"),
+    **dict.fromkeys(("hk", "kong"), "HKD"),
+    **dict.fromkeys(("s", "sg", "singapore"), "SGD"),
+}
+NATIONAL: Final[Mapping[tuple[str, str], str]] = {
+    **{(word, "dollar"): unit for word, unit in DOLLARS.items() if len(word) > 3 or word == "us"},
+    ("swiss", "franc"): "CHF",
+    ("norwegian", "krone"): "NOK",
+    ("danish", "krone"): "DKK",
+    ("indian", "rupee"): "INR",
+    ("british", "pound"): "GBP",
+}
+# "New Zealand dollars".
+NATIONS: Final = frozenset(nation for nation, _ in NATIONAL)
+PLURALS: Final = {"kroner": "krone"}
+# "Shortly after midnight" is no time, and "a midnight sun" neither.
+BEFORE_TIMES: Final = word_set("at is was until till from to by and or - :") | {""}
+TIMES_OF_DAY: Final = {"midnight": 0, "noon": 720, "midday": 720}
 # Single letters are units only after digits, not after number words.
 LETTERS: Final = frozenset(word for word in UNITS if len(word) == 1 and word.isalpha())
 AREAS: Final = word_set("square sq quadrat carrés carré cuadrados quadrati quadrados vierkante")
@@ -543,7 +596,9 @@ STARTS: Final = (
     | frozenset(DECADES)
     | frozenset(MONTHS)
     | CURRENCIES
-)
+    | frozenset(DOLLARS)
+    | frozenset(TIMES_OF_DAY)
+) - {"a", "c", "s", "can"}
 
 FIRST_CHARS: Final = frozenset("0123456789" + CJK)
 STARTS_AND_ROMANS: Final = STARTS | frozenset(ROMANS)
@@ -553,10 +608,11 @@ STARTS_AND_ROMANS: Final = STARTS | frozenset(ROMANS)
 AFTER_NUMBERS: Final = frozenset[str]().union(
     *(UNITS, MONTHS, SCALES, CJK_SCALES, CENTURIES, JOINS, DEGREES, AREAS, CUBES, PER_CENT),
     *(ORDINAL_ENDINGS, HALVES, PARTS, CURRENCIES, MARKS, ("-", "/", "uhr", "of", "am", "pm")),
-    ("a", "p", "di", "d", "der"),
+    ("a", "p", "di", "d", "der", "k", "new", "in"),
+    *(NATIONS, TIMES_OF_DAY),
 )
 BEFORE_NUMBERS: Final = frozenset[str]().union(
-    *(ABOUT, SKIPPED, RANGE_SIGNS, JOINS, CENTURIES, CURRENCIES, ("minus",)),
+    *(ABOUT, SKIPPED, RANGE_SIGNS, JOINS, CENTURIES, CURRENCIES, ("minus", "q", "fy")),
 )
 
 
@@ -577,7 +633,7 @@ def _token(letters: str, more: str) -> re.Pattern[str]:
     )
 
 
-_TOKEN = _token(rf"^\W\d_{UNSPACED}", rf"[{CJK}]+|[-%‰€$£¥₹°~≈/'\"]")
+_TOKEN = _token(rf"^\W\d_{UNSPACED}", rf"[{CJK}]+|[-%‰€$£¥₹₩₽¢°~≈/'\"]")
 _ASCII_TOKEN = _token("a-z", "[-%$~/'\"]")
 
 

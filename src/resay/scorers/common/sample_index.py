@@ -23,6 +23,7 @@ from resay.core.languages import Language, guess_language
 from resay.core.links import link_spans, links_in, normal_link
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import (
+    MONEY,
     Quantity,
     may_negate,
     negations,
@@ -557,6 +558,10 @@ def keys_of(quantity: Quantity, *, near: bool = False) -> Iterator[Key]:
         size = floor(4 * log(abs(value))) if value else -1_000
         for k in (size - 1, size, size + 1) if near else (size,):
             yield quantity.unit, k
+            if quantity.unit in MONEY:
+                yield "money", k
+            if quantity.unit in ("", "share"):
+                yield "share or number", k
 
 
 def _sentences_of(
@@ -603,12 +608,18 @@ def links_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(normal_link, links_in(text))))
 
 
-def letters_of(text: str) -> frozenset[str]:
+def letters_of(text: str, found: Sequence[Quantity] = ()) -> frozenset[str]:
     """Return the single capital letters of a text that stand for themselves.
 
     "B", "vitamin D" and "option (C)" have one; "A bridge", "I am" and "J. Moor" have none.
+
+    Args:
+        text: The text.
+        found: Its quantities, whose letters are units, such as that of 350 °F.
     """
-    return frozenset(match[0] for match in _LETTER.finditer(text))
+    units = {position for q in found for position in range(q.start, q.end)}
+    matches = _LETTER.finditer(text)
+    return frozenset(match[0] for match in matches if match.start() not in units)
 
 
 def _said_letters(text: str) -> frozenset[str]:

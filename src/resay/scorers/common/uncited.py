@@ -1,0 +1,30 @@
+"""The sentences of an answer without the marks by which they cite documents."""
+
+from __future__ import annotations
+
+import re
+
+from resay.core.citations import citation_marks, marks_within, without_marks
+from resay.core.passage import Passage
+
+_ALPHANUMERIC = re.compile(r"[^\W_]")
+
+
+def uncited_sentences(passage: Passage) -> list[str | None]:
+    """Return each sentence with blanks for its citation marks; None if it is nothing else.
+
+    Args:
+        passage: The answer; marks may go on from one sentence to the next, like a list of sources.
+    """
+    marks = citation_marks(passage.text)
+    texts: list[str | None] = []
+    for sentence in passage.sentences:
+        start, end = sentence.start, sentence.end
+        own = marks_within(marks, start, end)
+        is_source = any(mark.kind == "source" for mark in own)
+        if passage.text[start:end] != sentence.text and not is_source:
+            # Written out from its context.
+            own = citation_marks(sentence.text)
+        text = "" if is_source else without_marks(sentence.text, own)
+        texts.append(text if not own or _ALPHANUMERIC.search(text) else None)
+    return texts
