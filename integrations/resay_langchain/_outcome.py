@@ -34,11 +34,25 @@ _ENDS = {
 def text_of(output: object) -> str:
     """Return the text of a message or a plain text, and an empty text for anything else.
 
-    Reasoning, images and other content without text are left out.
+    A refusal is an answer too. Reasoning, images and other content without text are left out.
     """
     if isinstance(output, BaseMessage):
-        return str(output.text)
+        return str(output.text) + _refusal_in(output)
     return output if isinstance(output, str) else ""
+
+
+def _refusal_in(message: BaseMessage) -> str:
+    """Return a refusal that is not in the text: OpenAI's chat models keep it elsewhere."""
+    parts = cast("list[object]", message.content) if isinstance(message.content, list) else []
+    refusals: list[str] = []
+    for part in parts:
+        refusal = cast("dict[str, Any]", part).get("refusal") if isinstance(part, dict) else None
+        if isinstance(refusal, str):
+            refusals.append(refusal)
+    beside = message.additional_kwargs.get("refusal")
+    if isinstance(beside, str) and not refusals:
+        refusals.append(beside)
+    return "".join(refusals)
 
 
 def completion_of(output: object) -> Completion:

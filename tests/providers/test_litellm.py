@@ -30,6 +30,7 @@ from simulation import (
     ServerError,
     SimulatedProvider,
 )
+from support.attacks import Upstream, http_response
 
 pytestmark = pytest.mark.anyio
 
@@ -113,6 +114,17 @@ async def test_a_broken_body_may_be_tried_again(simulated: SimulatedProvider) ->
     with pytest.raises(ProviderError) as caught:
         await LiteLLMProvider().complete(query(simulated))
     assert caught.value.retryable
+
+
+async def test_a_refusal_of_the_model_is_an_answer() -> None:
+    refusal = {"role": "assistant", "content": None, "refusal": "I cannot say who she was."}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
+    choice = {"index": 0, "message": refusal, "finish_reason": "stop"}
+    with Upstream() as upstream:
+        upstream.says(http_response({**body, "choices": [choice]}))
+        asked = Query.of(QUESTION, model="openai/m", api_base=upstream.root_url, api_key="k")
+        got = await LiteLLMProvider().complete(asked)
+    assert got.first.text == refusal["refusal"]
 
 
 async def test_an_empty_answer_is_an_answer(simulated: SimulatedProvider) -> None:

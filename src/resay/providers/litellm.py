@@ -497,7 +497,7 @@ def _fell_silent(error: Exception) -> bool:
 def _read(response: Any, model: str) -> Completions:
     items = tuple(
         Completion(
-            choice.message.content or "",
+            _text(choice.message),
             choice.finish_reason,
             read_logprobs(getattr(choice, "logprobs", None)),
             response,
@@ -521,13 +521,20 @@ def _chunk(pieces: Any, piece: Any) -> Chunk:
     if choice is None:
         return Chunk(usage=spent, raw=piece)
     return Chunk(
-        choice.delta.content or "",
+        _text(choice.delta),
         choice.finish_reason,
         read_logprobs(getattr(choice, "logprobs", None)),
         spent,
         piece,
         _calls(choice.delta),
     )
+
+
+def _text(said: Any) -> str:
+    """Return the text of a message or delta. A refusal is an answer too."""
+    fields: Any = getattr(said, "provider_specific_fields", None) or {}
+    refusal: object = getattr(said, "refusal", None) or fields.get("refusal")
+    return (said.content or "") + (refusal if isinstance(refusal, str) else "")
 
 
 def _calls(said: Any) -> tuple[ToolCall, ...]:

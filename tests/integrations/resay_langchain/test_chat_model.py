@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from itertools import count, cycle
+from itertools import chain, count, cycle
 from typing import Any
 
 import pytest
@@ -185,6 +185,19 @@ async def test_thoughts_and_images_pass_and_only_the_text_is_checked():
     assert message.content_blocks == BLOCKS
     sentences = verdict_of(message)["sentences"]
     assert [s["text"] for s in sentences] == ["The Zorblatt was built in 1932."]
+
+
+@pytest.mark.parametrize("beside", [True, False])
+async def test_a_refusal_outside_the_text_is_checked(beside):
+    refusal = "The Zorblatt was built in 1932, and more than that is not for me to tell."
+    parts = [] if beside else [{"type": "refusal", "refusal": refusal}]
+    said = AIMessage(parts or "", additional_kwargs={"refusal": refusal} if beside else {})
+    others = [AIMessage(f"Nobody knows {what} was ever made.") for what in ("when it", "how it")]
+    fake = GenericFakeChatModel(messages=chain([said], cycle(others)))
+    policy = UNJUDGED | {"action": {"do": "block"}, "sampling": {"max": N, "start": "after"}}
+    message = await GuardedChatModel(fake, policy).ainvoke(MADE_UP)
+    assert verdict_of(message)["decision"] == "flagged"
+    assert refusal not in str(message)
 
 
 async def test_a_message_without_words_is_skipped():
