@@ -65,3 +65,70 @@ def test_a_child_can_import_what_was_being_imported_by_the_journal() -> None:
         [sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=100, check=False
     )
     assert done.stdout == "0\n", done.stderr
+
+
+# gevent runs all threads in one, and tells them apart by the `get_ident` that it puts into
+# `threading`. anyio keeps the original if it was imported before, as with gunicorn's `--preload`.
+PATCHED_LATE = """
+import threading
+import anyio.from_thread
+from resay._internal.event_loops import run_sync
+
+anyio.from_thread.get_ident = lambda: 1
+
+async def answer():
+    return "answered"
+
+def ask():
+    print(run_sync(answer))
+
+threads = [threading.Thread(target=ask) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_threads_that_were_patched_after_the_import_can_call() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PATCHED_LATE],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.split() == ["answered"] * 3, done.stderr
+
+
+FAILS_ONCE = """
+import threading
+from resay._internal.event_loops import run_sync
+
+start = threading.Thread.start
+
+def fail(thread):
+    threading.Thread.start = start
+    raise RuntimeError("can't start new thread")
+
+async def answer():
+    return "answered"
+
+threading.Thread.start = fail
+try:
+    run_sync(answer)
+except RuntimeError as error:
+    print(error)
+print(run_sync(answer))
+"""
+
+
+def test_a_thread_that_could_not_be_started_is_started_by_the_next_call() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FAILS_ONCE],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["can't start new thread", "answered"], done.stderr

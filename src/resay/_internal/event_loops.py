@@ -177,6 +177,9 @@ def stop_if_abandoned() -> None:
         raise _AbandonedError
 
 
+_Started = tuple[BlockingPortal, asyncio.AbstractEventLoop]
+
+
 class _BackgroundLoop:
     """One event loop in one thread, for the life of the process.
 
@@ -186,36 +189,65 @@ class _BackgroundLoop:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pid = 0
-        self._portal: BlockingPortal | None = None
-        self.running: asyncio.AbstractEventLoop | None = None
+        self._started: Future[_Started] = Future()
 
     def portal(self) -> BlockingPortal:
+        """Return the portal to the loop, which is started for the first call."""
+        return self._start()[0]
+
+    def running(self) -> asyncio.AbstractEventLoop:
+        """Return the loop, which is started for the first call."""
+        return self._start()[1]
+
+    def _start(self) -> _Started:
+        # Nobody waits while holding the lock: gevent's threads would wait for each other if it was
+        # created before gevent patched it.
         with self._lock:
             # A fork copies this object but not its thread.
-            if self._portal is None or self._pid != os.getpid():
-                self._portal, self.running = _start()
+            is_first = self._pid != os.getpid()
+            if is_first:
                 self._pid = os.getpid()
-            return self._portal
+                self._started = Future()
+            started = self._started
+        if is_first:
+            try:
+                _start_thread(started)
+            except BaseException as error:
+                # The next call tries again; those that wait for this one fail with it.
+                self._pid = 0
+                if not started.done():
+                    started.set_exception(error)
+                raise
+        return started.result()
+
+
+class _Portal(BlockingPortal):
+    """A portal that tells gevent's threads apart, also if gevent patched them after the import."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._own_thread = threading.get_ident()
+
+    def _check_running(self) -> None:
+        # anyio's own check compares what `get_ident` returned when anyio was imported.
+        if threading.get_ident() == self._own_thread:
+            super()._check_running()
 
 
 # Not anyio's `start_blocking_portal`: in a forked child, which lacks the thread, it waits for that
 # thread forever as soon as the copy is garbage-collected.
-def _start() -> tuple[BlockingPortal, asyncio.AbstractEventLoop]:
-    started: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
+def _start_thread(started: Future[_Started]) -> None:
     stopped = threading.Event()
     thread = threading.Thread(
         target=anyio.run, args=(_serve, started, stopped), name="resay", daemon=True
     )
     thread.start()
-    portal, loop = started.result()
+    portal, _ = started.result()
     atexit.register(_stop, portal, stopped, os.getpid())
-    return portal, loop
 
 
-async def _serve(
-    started: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]], stopped: threading.Event
-) -> None:
-    async with BlockingPortal() as portal:
+async def _serve(started: Future[_Started], stopped: threading.Event) -> None:
+    async with _Portal() as portal:
         started.set_result((portal, asyncio.get_running_loop()))
         await portal.sleep_until_stopped()
     for callback in tuple(_exit_callbacks):
@@ -255,10 +287,7 @@ def in_background(function: Callable[..., Awaitable[T]], *args: Any) -> Future[T
         RuntimeError: The process is ending.
     """
     # Not through the portal, which refuses calls from its own loop.
-    _loop.portal()
-    loop = _loop.running
-    assert loop is not None  # noqa: S101 - a running portal has a loop
-    return asyncio.run_coroutine_threadsafe(_started(function, *args), loop)
+    return asyncio.run_coroutine_threadsafe(_started(function, *args), _loop.running())
 
 
 async def _started(function: Callable[..., Awaitable[T]], *args: Any) -> T:
@@ -396,9 +425,8 @@ class EnteredInBackground(AbstractContextManager[T]):
         self._left: Future[bool | None] | None = None
 
     def __enter__(self) -> T:
-        portal = _loop.portal()
-        self._loop = _loop.running
-        self._left = portal.start_task_soon(self._hold)
+        self._loop = _loop.running()
+        self._left = _loop.portal().start_task_soon(self._hold)
         try:
             return self._entered.result()
         except BaseException:
