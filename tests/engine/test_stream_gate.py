@@ -382,8 +382,6 @@ async def test_what_was_passed_on_unchecked_is_followed_by_what_is_said_in_its_p
     policy = {**POLICY, "action": {"do": "block", "message": "Withheld."}}
     parts = await read(Guard(policy, provider=Writer(opened=opened)).astream("?", mode="after"))
     assert [part.text for part in parts if not part.notice] == [FIRST, SECOND, THIRD]
-    assert [part.text for part in parts if part.notice] == (
-        [] if opened else ["\n\nWithheld."]
-    )
+    assert [part.text for part in parts if part.notice] == ([] if opened else ["\n\nWithheld."])
     # What is printed of a part is its text, not the provider's whole chunk.
     assert "Chunk" not in repr(parts)

@@ -344,7 +344,9 @@ def with_texts(message: Message, change: Callable[[str], str]) -> Message:
         return message
     parts: list[Any] = []
     for part in cast("list[Any]", content):
-        fields = cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
+        fields: Mapping[str, Any] = (
+            cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {}
+        )
         text = fields.get("text")
         parts.append({**fields, "text": change(text)} if isinstance(text, str) else part)
     return message if parts == content else {**message, "content": parts}

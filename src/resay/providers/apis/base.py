@@ -58,8 +58,9 @@ def text(value: object) -> str:
 
 def number(value: object) -> int:
     """Return the value if it is an integer of at least 0, else 0."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and value >= 0 else 0
+    if isinstance(value, bool) or not isinstance(value, int):
+        return 0
+    return max(value, 0)
 
 
 def count(value: object) -> int:

@@ -217,7 +217,7 @@ class SeveralAnswersApi(ABC):
 
     def _answered(self, choice: Choice, outcome: Outcome, several: bool) -> dict[str, Any]:
         # With several answers, each has its own verdict.
-        own = outcome.fields if several else {}
+        own: Mapping[str, Any] = outcome.fields if several else {}
         if outcome.message is None:
             return {**choice, **own}
         # Build it from scratch, because words can be anywhere in the old one: in calls, in audio,
@@ -361,7 +361,7 @@ class SeveralAnswersApi(ABC):
         return Event({**event.body, "choices": concluded, **_gravest(known).fields}, event.name)
 
     def _stopped(self, choice: Choice, outcome: Outcome, several: bool) -> dict[str, Any]:
-        own = outcome.fields if several else {}
+        own: Mapping[str, Any] = outcome.fields if several else {}
         if not outcome.withheld:
             return {**choice, **own}
         # Some providers send the finish reason with the last words. Those would follow the message.
