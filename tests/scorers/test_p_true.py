@@ -220,3 +220,8 @@ async def test_a_token_without_alternatives_leaves_the_rest_to_the_other() -> No
 
     verdict = await checked(Bare())
     assert verdict.claims[0].score == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("answer", ["(A) and (B)", "Both (A) and (B) are possible.", "(A) or (B)"])
+def test_an_answer_with_both_options_chooses_neither(answer: str) -> None:
+    assert parse_option(answer) is None

@@ -324,9 +324,11 @@ class Choices(Generic[T]):
             if match is not None:
                 values.add(repr(self._known.get(_key(match[0]))))
                 position = match.end()
-            elif option is not None and separator["strong"]:
+            elif option is not None and (separator["strong"] or separator["joint"]):
+                # "(A) and (B)" names both, whatever it says of them.
                 values.add(option[0])
                 position = option.end()
+                strong = True
             else:
                 break
             strong = strong or separator["strong"] is not None
