@@ -47,6 +47,10 @@ REQUESTS: list[tuple[str, tuple[str, dict[str, Any]]]] = [
     ("web_search_options", chat(web_search_options={})),
     ("tools", chat(tools=[{"type": "web_search"}])),
     ("tools", chat(tools=[FUNCTION, {"type": "what_nobody_knows"}])),
+    ("tools", chat(tools=[{"googleSearch": {}}])),
+    ("tools", chat(tools=[FUNCTION, {"google_search": {}}], stream=True)),
+    ("tools", chat(tools=["web_search"])),
+    ("tools", chat(tools={"type": "web_search"})),
     ("echo", completions(prompt="Hi", echo=True)),
     ("echo", completions(prompt=["Hi"], echo=1, stream=True)),
     ("prompt", completions(prompt=["Hi", "You"])),
@@ -61,6 +65,14 @@ REQUESTS: list[tuple[str, tuple[str, dict[str, Any]]]] = [
     ("tools", responses(tools=[{"type": "mcp", "server_label": "x"}], stream=True)),
     ("tools", responses(tools=[{"type": "what_nobody_knows"}])),
     ("tools", responses(tools=[{"type": "namespace", "tools": [{"type": "mcp"}]}])),
+    (
+        "tools",
+        responses(
+            tools=[
+                {"type": "namespace", "tools": [{"type": "namespace", "tools": [{"type": "mcp"}]}]}
+            ]
+        ),
+    ),
     ("container", messages(container="c")),
     ("thread", messages(thread={"id": "t"})),
     ("mcp_servers", messages(mcp_servers=[{"url": "https://mcp.example"}])),

@@ -556,14 +556,20 @@ CHAT_COMPLETIONS: Api = _ChatCompletions()
 def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
     """Return the field that forbids to repeat a request, and why; None and None if none does."""
     # The application runs function tools, and only once it has the answer.
-    kinds = {text(tool.get("type")) or "function" for tool in mappings(body.get("tools"))}
-    if kinds - {"function", "custom"}:
+    if not all(map(_is_client_run, _parts(body.get("tools")))):
         return "tools", _HOSTED
     # An empty object asks for a search too.
     if body.get("web_search_options") is not None:
         return "web_search_options", _HOSTED
     name = next((name for name in _KEPT_ELSEWHERE if body.get(name)), None)
     return (None, None) if name is None else (name, _CONVERSATION)
+
+
+def _is_client_run(tool: object) -> bool:
+    """Return whether the application runs a tool; Google's own have no type."""
+    known = mapping(tool)
+    kind = text(known.get("type"))
+    return kind in ("custom", "function") if kind else bool(known.keys() & {"function", "name"})
 
 
 def _object_tools(body: Body) -> tuple[str, ...]:

@@ -254,10 +254,13 @@ def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
         return "conversation", _CONVERSATION
     if body.get("background"):
         return "background", _BACKGROUND
-    tools = mappings(body.get("tools"))
-    # A namespace groups other tools.
-    grouped = [inner for tool in tools for inner in mappings(tool.get("tools"))]
-    kinds = {_kind(tool) for tool in (*tools, *grouped)}
+    kinds: set[str] = set()
+    pending = [*mappings(body.get("tools"))]
+    while pending:
+        tool = pending.pop()
+        kinds.add(_kind(tool))
+        # A namespace groups other tools.
+        pending += mappings(tool.get("tools"))
     return ("tools", _HOSTED) if kinds - _CLIENT_RUN else (None, None)
 
 
