@@ -39,6 +39,15 @@ __all__ = [
 ]
 
 
+SEE_CAUSE = "see the error's __cause__"
+"""The remedy in messages of errors that another one caused whose own message may hold anything."""
+
+
+def without_cause(error: ResayError) -> str:
+    """Return an error's message for those who do not hold the error, as in a terminal or a file."""
+    return str(error).removesuffix(f"; {SEE_CAUSE}")
+
+
 class ResayError(Exception):
     """The base class of all exceptions that Resay raises on purpose.
 
@@ -103,6 +112,9 @@ class ProviderError(ResayError):
         status: The HTTP status, if there was one.
         retry_after_s: Seconds that the provider asked to wait, if it did.
         retryable: Whether the same request may succeed if it is sent again.
+        unusable: Whether the provider cannot be used as it is configured, so that all requests
+            fail: no key, no such model, nothing at its address. The message then says what to do,
+            contains nothing of a request, and is quoted in verdicts.
     """
 
     def __init__(
@@ -112,11 +124,13 @@ class ProviderError(ResayError):
         status: int | None = None,
         retry_after_s: float | None = None,
         retryable: bool = False,
+        unusable: bool = False,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.retry_after_s = retry_after_s
         self.retryable = retryable
+        self.unusable = unusable
 
 
 class ProviderRefusedError(ProviderError):

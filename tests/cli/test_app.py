@@ -317,3 +317,15 @@ def test_a_policy_of_the_environment_that_cannot_be_read(
     done = resay_here("check", "-r", "response.txt", "--samples", "a.txt", cwd=files)
     assert done.returncode == 2
     assert "missing.yaml" in done.stderr
+
+
+def test_check_says_why_no_model_can_be_asked(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    words = ("check", "-r", "response.txt", "--question", QUESTION, "--model", "openai/vary")
+    done = resay_here(*words, "--json", cwd=files)
+    assert done.returncode == 3
+    assert "; 'openai/vary' needs an API key; set its" in json.loads(done.stdout)["reason"]
+    # The samples are there, and the judge cannot be asked.
+    done = resay_here(*words, "--samples", "a.txt", "b.txt", "c.txt", "--json", cwd=files)
+    assert done.returncode == 3
+    assert "; 'openai/vary' needs an API key; set its" in json.loads(done.stdout)["reason"]

@@ -8,6 +8,7 @@ import pytest
 
 from resay.batch import Progress, Tally
 from resay.cli.batch import progress_line
+from simulation import SimulatedProvider
 from support.batch import lines_of, made_rows, write_lines
 from support.cli import resay_here
 from support.html import parsed
@@ -46,6 +47,7 @@ def test_the_result_as_json(folder: Path) -> None:
         "out": "out.jsonl",
         "new": 3,
         "stopped": None,
+        "failures": [],
     }
 
 
@@ -56,6 +58,92 @@ def test_rows_that_fail_are_told(folder: Path) -> None:
     )
     assert done.returncode == 4
     assert done.stdout == "out.jsonl: 2 rows: 1 flagged, 1 failed (ConfigurationError)\n"
+    error = lines_of(folder / "out.jsonl")[1]["error"]
+    assert done.stderr == f"row 2: {error}\n"
+    assert error.startswith("ConfigurationError: ")
+
+
+def test_the_first_failures_are_told_with_their_rows(folder: Path) -> None:
+    good = made_rows(2)
+    write_lines(folder / "in.jsonl", [good[0], *[{"answer": "x"}] * 5, good[1]])
+    words = ("batch", "in.jsonl", "--out", "out.jsonl", "--policy", "policy.yaml")
+    done = resay_here(*words, "--json", cwd=folder)
+    failures = json.loads(done.stdout)["failures"]
+    assert [failure["row"] for failure in failures] == [2, 3, 4]
+    assert len({failure["error"] for failure in failures}) == 1
+    lines = done.stderr.splitlines()
+    assert lines[0] == f"row 2: {failures[0]['error']}"
+    assert lines[3] == "and 2 more, in the column `error`"
+
+
+UNUSABLE = {
+    "no key": ("openai/vary", (), "'openai/vary' needs an API key"),
+    "no such provider": ("what/vary", (), "'what' is not a provider that litellm knows"),
+    "nothing there": (
+        "openai/vary",
+        ("--api-base", "http://127.0.0.1:9/v1"),
+        "nothing listens at 127.0.0.1:9",
+    ),
+}
+
+
+@pytest.mark.parametrize("rows", [1, 9])
+@pytest.mark.parametrize("why", UNUSABLE)
+def test_a_provider_that_cannot_be_used_stops_the_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, why: str, rows: int
+) -> None:
+    model, words, said = UNUSABLE[why]
+    if words:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    else:
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (folder / "judged.yaml").write_text(
+        "chain: [{method: prompt}]\nlimits: {retries: 0}\ncache: {store: none}\n"
+    )
+    asked = [
+        {"question": "When?", "response": f"The bridge opened in {1900 + i}."} for i in range(rows)
+    ]
+    write_lines(folder / "in.jsonl", asked)
+    run = ("batch", "in.jsonl", "--out", "out.jsonl", "--policy", "judged.yaml", "--model", model)
+    done = resay_here(*run, *words, cwd=folder)
+    assert done.returncode == 4
+    assert done.stdout == "stopped: no model can be asked; mend that, then pass --resume\n"
+    assert said in done.stderr
+    assert len([line for line in done.stderr.splitlines() if line.startswith("row ")]) == 1
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_a_run_goes_on_once_its_provider_can_be_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, simulated: SimulatedProvider
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (folder / "judged.yaml").write_text("chain: [{method: prompt}]\ncache: {store: none}\n")
+    asked = [{"question": f"Tell me about {i}.", "response": f"It has {i} lamps."} for i in (7, 8)]
+    write_lines(folder / "in.jsonl", asked)
+    run = ("batch", "in.jsonl", "--out", "out.jsonl", "--policy", "judged.yaml")
+    words = ("--model", "openai/simulated", "--api-base", simulated.base_url)
+    assert resay_here(*run, *words, cwd=folder).returncode == 4
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    done = resay_here(*run, *words, "--resume", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert all(row["error"] is None for row in lines_of(folder / "out.jsonl"))
+
+
+def test_a_row_that_needs_no_model_keeps_the_run_going(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (folder / "judged.yaml").write_text("chain: [{method: prompt}]\ncache: {store: none}\n")
+    asked = [{"question": "When?", "response": f"It opened in {1900 + i}."} for i in range(2)]
+    write_lines(folder / "in.jsonl", [{"question": "Hi", "response": ""}, *asked])
+    run = ("batch", "in.jsonl", "--out", "out.jsonl", "--policy", "judged.yaml")
+    done = resay_here(*run, "--model", "openai/vary", "--concurrency", "1", cwd=folder)
+    assert done.returncode == 4
+    assert done.stdout.startswith("out.jsonl: 3 rows: 1 skipped, 2 failed (ProviderUnusable)")
+    assert "row 2: ProviderUnusable: 'openai/vary' needs an API key" in done.stderr
+    row = lines_of(folder / "out.jsonl")[1]
+    assert row["decision"] is None
+    assert row["error"].startswith("ProviderUnusable: 'openai/vary' needs an API key")
 
 
 def test_a_dry_run_writes_nothing(folder: Path) -> None:
@@ -102,6 +190,7 @@ def test_a_page_of_the_results(folder: Path) -> None:
     text = (folder / "page.html").read_text(encoding="utf-8")
     assert "3 (30.0%)" in text
     assert "failed: ConfigurationError" in text
+    assert "row 10: ConfigurationError: " in text
     assert "&lt;b&gt;" in text
     for words, said in (
         (["--group", "none"], "no column 'none'"),

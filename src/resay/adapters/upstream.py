@@ -18,7 +18,13 @@ from resay.adapters.policies import NO_ANSWER
 from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
 from resay.core.usage import Usage
 from resay.core.verdict import Via
-from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError, ResayError
+from resay.errors import (
+    SEE_CAUSE,
+    ProviderError,
+    ProviderRefusedError,
+    ProviderTimeoutError,
+    ResayError,
+)
 from resay.providers.apis import Api, Body, Event, Request, is_error
 from resay.providers.apis.base import number
 from resay.providers.base import (
@@ -32,7 +38,7 @@ from resay.providers.base import (
 )
 from resay.providers.limits import Budget
 from resay.providers.litellm import LiteLLMProvider
-from resay.providers.unreachable import unreachable_by
+from resay.providers.unreachable import UNUSABLE_STATUSES, unreachable_by
 from resay.scorers.structured import object_in
 
 OPENAI_PARAMS = frozenset(
@@ -433,10 +439,11 @@ def provider_error(error: Exception) -> ProviderError:
         return ProviderTimeoutError(f"there was no answer in time ({name})", status=status)
     unreachable = unreachable_by(error)
     if unreachable is not None:
-        return ProviderError(f"the request failed: {unreachable}", retryable=True)
-    message = f"the request failed with {name}; see the error's __cause__"
+        message = f"the request failed: {unreachable}"
+        return ProviderError(message, retryable=True, unusable=True)
+    message = f"the request failed with {name}; {SEE_CAUSE}"
     if status is not None and 400 <= status < 500 and status not in _TEMPORARY:
-        return ProviderRefusedError(message, status=status)
+        return ProviderRefusedError(message, status=status, unusable=status in UNUSABLE_STATUSES)
     temporary = status is not None or "Connect" in name
     after = retry_after_s(getattr(getattr(error, "response", None), "headers", None))
     return ProviderError(message, status=status, retry_after_s=after, retryable=temporary)

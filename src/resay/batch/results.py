@@ -23,6 +23,7 @@ from resay.reporting.render.html.markup import badge, chip, definition, meter, s
 
 _MOST_GROUPS = 100
 _CLAIMS_SHOWN = 50
+_FAILURES_SHOWN = 5
 # An inconclusive row may have a score, but of too few samples for a decision.
 _DECIDED = ("flagged", "consistent")
 _MEANING = "Scores lie between 0 and 1; 1 = surely hallucinated. Consistent does not mean true."
@@ -142,6 +143,7 @@ def results_page(
     whole = _Group()
     groups: dict[str, _Group] = {}
     shown: list[tuple[float, int, dict[str, Any]]] = []
+    failures: list[tuple[int, str]] = []
     for number, row in enumerate(Results(path)):
         if not is_batch(row, prefix):
             raise ConfigurationError(
@@ -150,6 +152,8 @@ def results_page(
             )
         verdict = {name: row[prefix + name] for name in VERDICT_COLUMNS}
         whole.add(verdict)
+        if verdict["decision"] is None and len(failures) < _FAILURES_SHOWN:
+            failures.append((number + 1, str(verdict["error"])))
         if group is not None:
             if group not in row:
                 raise ConfigurationError(f"row {number + 1} has no column {group!r}")
@@ -165,7 +169,7 @@ def results_page(
         raise ConfigurationError(f"{os.fspath(path)!r} has no rows")
     ranked = [(1 - at, row) for _, at, row in sorted(shown, reverse=True)]
     name = Path(path).name
-    return _page(name, whole, group, groups, ranked), whole.rows, whole.flagged
+    return _page(name, whole, failures, group, groups, ranked), whole.rows, whole.flagged
 
 
 def _score_of(verdict: Mapping[str, Any]) -> float | None:
@@ -179,6 +183,7 @@ def _score_of(verdict: Mapping[str, Any]) -> float | None:
 def _page(
     title: str,
     whole: _Group,
+    failures: Sequence[tuple[int, str]],
     group: str | None,
     groups: Mapping[str, _Group],
     worst: Sequence[tuple[int, dict[str, Any]]],
@@ -196,6 +201,7 @@ def _page(
     )
     main = [
         _outcome(whole),
+        _failures(failures) if failures else None,
         _distribution(whole),
         _groups(group, groups) if group is not None else None,
         tag("section", tag("h2", f"The {len(worst)} highest scores"), *(_row(*r) for r in worst)),
@@ -222,6 +228,11 @@ def _outcome(whole: _Group) -> Html:
     mean = "none" if whole.mean is None else f"{whole.mean:.3f}"
     facts = [*decisions, *failed, definition("mean score", mean), definition("cost", whole.cost)]
     return tag("section", tag("h2", "Decisions"), tag("dl", *facts, class_="facts"))
+
+
+def _failures(failures: Sequence[tuple[int, str]]) -> Html:
+    listed = [tag("li", f"row {number:,}: {error}") for number, error in failures]
+    return tag("section", tag("h2", "The first failures"), tag("ul", joined(listed)))
 
 
 def _distribution(whole: _Group) -> Html:

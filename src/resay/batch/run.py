@@ -36,7 +36,7 @@ from resay._internal._version import __version__
 from resay.batch.engines import Engine, engine_of
 from resay.batch.results import check_output, sync_folder, write_output
 from resay.batch.rows import Columns, Row, Rows, Where, numbered, open_rows
-from resay.batch.scoring import RowScorer, Scored
+from resay.batch.scoring import UNUSABLE, RowScorer, Scored
 from resay.errors import ConfigurationError, ScorerError
 from resay.guard import Guard
 
@@ -48,7 +48,10 @@ _FORMAT = 1
 # Windows would write a line end as two bytes.
 _NEW_FILE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 
-Stopped = Literal["interrupted", "budget"]
+Stopped = Literal["interrupted", "budget", "provider"]
+# A run ends once this many rows, and no other, found that no model can be asked.
+_UNUSABLE_ROWS = 3
+_FAILURES_SHOWN = 3
 
 
 @dataclass(slots=True)
@@ -120,6 +123,19 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """A row whose check failed.
+
+    Attributes:
+        row: Its number in the input, from 1.
+        error: The error's type and message, as in the row's column `error`.
+    """
+
+    row: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The result of a run.
 
@@ -128,7 +144,9 @@ class Summary:
         tally: The totals.
         new: Number of rows finished in this session.
         elapsed_s: Duration of this session.
-        stopped: Why it stopped before the end, or None.
+        stopped: Why it stopped before the end, or None. `provider`: no model can be asked. The rows
+            that found that are not finished, and `resume` checks them again.
+        failures: The first few rows that failed in this session.
     """
 
     out: Path
@@ -136,6 +154,7 @@ class Summary:
     new: int
     elapsed_s: float
     stopped: Stopped | None = None
+    failures: tuple[Failure, ...] = ()
 
 
 def run_batch(
@@ -205,14 +224,22 @@ def run_batch(
         if folder.finished is not None:
             return Summary(target, folder.finished, 0, 0.0)
         budget = _Budget(max_calls, max_cost_usd)
-        run = _Run(folder, budget, _total(rows, limit, wanted, on_progress), on_progress)
+        total = _total(rows, limit, wanted, on_progress)
+        run = _Run(folder, budget, total, on_progress, f"{prefix}error")
         taken = numbered(rows, columns, wanted)
         stopped = run.work(chosen, scorer, islice(taken, limit))
         if stopped is None:
             folder.seal()
             write_output(target, folder.lines(), prefix)
             folder.finish()
-        return Summary(target, folder.tally, run.new, run.elapsed_s, stopped)
+        return Summary(
+            out=target,
+            tally=folder.tally,
+            new=run.new,
+            elapsed_s=run.elapsed_s,
+            stopped=stopped,
+            failures=tuple(run.failures),
+        )
 
 
 def policy_fingerprint(guard: Guard) -> str:
@@ -275,6 +302,7 @@ class _Run:
         budget: _Budget,
         total: int | None,
         on_progress: Callable[[Progress], object] | None,
+        error_column: str,
     ) -> None:
         self._folder = folder
         self._budget = budget
@@ -283,7 +311,11 @@ class _Run:
         self._stopping = threading.Event()
         self._begun = 0
         self._started = time.monotonic()
+        # The rows so far, while none of the run found more than that no model can be asked.
+        self._unusable: list[Scored] | None = None if folder.tally.rows else []
+        self._error_column = error_column
         self.new = 0
+        self.failures: list[Failure] = []
 
     @property
     def elapsed_s(self) -> float:
@@ -297,12 +329,15 @@ class _Run:
                 # The cost of the first row determines how many may begin together.
                 if self._budget.limited and not self._folder.tally.rows:
                     self._fetch(engine, scorer, islice(left, 1))
-                self._fetch(engine, scorer, left)
+                if not self._is_unusable:
+                    self._fetch(engine, scorer, left)
         except KeyboardInterrupt:
             self._stopping.set()
         self._folder.sync()
         if self._stopping.is_set():
             return "interrupted"
+        if self._unusable:
+            return "provider"
         if self._begun:
             raise ScorerError(f"the engine lost {self._begun} rows; --resume checks them again")
         return "budget" if self._budget.exhausted else None
@@ -312,14 +347,44 @@ class _Run:
         try:
             for batch in found:
                 self._begun -= len(batch)
-                self.new += len(batch)
-                self._folder.keep(batch)
+                self._note_failures(batch)
+                usable = self._usable(batch)
+                if self._is_unusable:
+                    return
+                if not usable:
+                    continue
+                self.new += len(usable)
+                self._folder.keep(usable)
                 if self._on_progress is not None:
                     tally = self._folder.tally
                     self._on_progress(Progress(tally, self._total, self.new, self.elapsed_s))
         finally:
             if isinstance(found, Generator):
                 found.close()
+
+    @property
+    def _is_unusable(self) -> bool:
+        """Whether enough rows found that no model can be asked, and no row found anything else."""
+        return self._unusable is not None and len(self._unusable) >= _UNUSABLE_ROWS
+
+    def _usable(self, batch: Sequence[Scored]) -> Sequence[Scored]:
+        """Return the rows to keep, which are none while no model can be asked."""
+        if self._unusable is None:
+            return batch
+        self._unusable += batch
+        if all(scored.error == UNUSABLE for scored in batch):
+            return []
+        rows, self._unusable = self._unusable, None
+        return rows
+
+    def _note_failures(self, batch: Sequence[Scored]) -> None:
+        """Keep the first few errors for the summary."""
+        for scored in batch:
+            if scored.error:
+                error = str(json.loads(scored.line)[self._error_column])
+                self.failures.append(Failure(scored.number + 1, error))
+        self.failures.sort(key=lambda failure: failure.row)
+        del self.failures[_FAILURES_SHOWN:]
 
     def _left(self, rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:

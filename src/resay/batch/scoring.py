@@ -11,10 +11,13 @@ from resay._internal.event_loops import run_sync, sync_version
 from resay.batch.rows import Columns, Row, as_json, json_bytes
 from resay.core.usage import Usage
 from resay.core.verdict import ClaimVerdict, SentenceVerdict, Verdict
-from resay.errors import ResayError
+from resay.errors import ResayError, without_cause
 from resay.guard import Guard
+from resay.providers.unusable import collecting_unusable
 from resay.scorers.base import ScorerConfig
 
+UNUSABLE = "ProviderUnusable"
+"""The error type of rows for which no model could be asked."""
 VERDICT_COLUMNS = ("decision", "score", "reason", "claims", "usage", "error")
 
 
@@ -87,16 +90,21 @@ class RowScorer:
             return self._failed(row.number, own, "ConfigurationError", problem)
         try:
             response, given = self.columns.arguments(values)
-            verdict = await self.guard.acheck(response, **given, **self._params)
+            with collecting_unusable() as unusable:
+                verdict = await self.guard.acheck(response, **given, **self._params)
         except ResayError as error:
             kind = type(error).__name__
-            return self._failed(row.number, shown, kind, str(error))
+            return self._failed(row.number, shown, kind, without_cause(error))
         # Scorers, splitters and functions of the policy may raise anything; the message may contain
         # words of the response.
         except Exception as error:
             kind = type(error).__name__
             return self._failed(row.number, shown, kind, "the check failed")
         usage = verdict.usage
+        if unusable:
+            # Not a verdict on the response: no other row would get one either.
+            said = without_cause(unusable[0])
+            return self._failed(row.number, shown, UNUSABLE, said, calls=usage.calls)
         cost = math.nan if usage.cost_usd is None else usage.cost_usd
         line = json_bytes(shown | self._named(columns_of(verdict)))
         return Scored(row.number, verdict.decision, usage.calls, cost, "", line)
@@ -135,10 +143,12 @@ class RowScorer:
     def _named(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         return {self.prefix + name: value for name, value in columns.items()}
 
-    def _failed(self, number: int, shown: Mapping[str, Any], kind: str, said: str) -> Scored:
+    def _failed(
+        self, number: int, shown: Mapping[str, Any], kind: str, said: str, *, calls: int = 0
+    ) -> Scored:
         columns: dict[str, Any] = dict.fromkeys(VERDICT_COLUMNS)
         columns |= {"claims": [], "error": f"{kind}: {said}"}
-        return Scored(number, "", 0, 0.0, kind, json_bytes({**shown, **self._named(columns)}))
+        return Scored(number, "", calls, 0.0, kind, json_bytes({**shown, **self._named(columns)}))
 
 
 def columns_of(verdict: Verdict) -> dict[str, Any]:

@@ -22,7 +22,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from resay._internal._version import __version__
-from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, ResayError
+from resay.errors import (
+    ConfigurationError,
+    DeadlineExceededError,
+    ProviderError,
+    ResayError,
+    without_cause,
+)
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "calibrate": (
@@ -197,7 +203,7 @@ def run_reporting_errors(command: Callable[[], object]) -> int:
     except SystemExit as left:
         return _finish(left.code if isinstance(left.code, int) else 0)
     except ResayError as error:
-        return _failed(str(error), _code_of(error))
+        return _failed(without_cause(error), _code_of(error))
     except Exception as error:
         if _cannot_write(error):
             return _unwritten(error)

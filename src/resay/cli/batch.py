@@ -126,9 +126,13 @@ def batch(
         )
     if as_json:
         data = summary.tally.to_dict()
-        print_json(data | {"out": str(out), "new": summary.new, "stopped": summary.stopped})
+        failures = [{"row": failure.row, "error": failure.error} for failure in summary.failures]
+        run = {"out": str(out), "new": summary.new, "stopped": summary.stopped}
+        print_json(data | run | {"failures": failures})
     else:
         typer.echo(_summary_line(summary))
+    for line in _failure_lines(summary):
+        typer.echo(line, err=True)
     raise typer.Exit(_exit_code(summary))
 
 
@@ -193,11 +197,24 @@ def _summary_line(summary: Summary) -> str:
     found = f"{tally.rows:,} row{'s' * (tally.rows != 1)}: {', '.join(counts) or 'none'}{cost}"
     if summary.stopped is None:
         return f"{summary.out}: {found}"
+    if summary.stopped == "provider":
+        return "stopped: no model can be asked; mend that, then pass --resume"
     why = "interrupted" if summary.stopped == "interrupted" else "stopped by the budget"
     return f"{why} after {found}; continue with --resume"
 
 
+def _failure_lines(summary: Summary) -> list[str]:
+    lines = [f"row {failure.row:,}: {failure.error}" for failure in summary.failures]
+    if summary.stopped == "provider":
+        # The others say the same.
+        return lines[:1]
+    others = summary.tally.errors.total() - len(lines)
+    return [*lines, f"and {others:,} more, in the column `error`"] if others > 0 else lines
+
+
 def _exit_code(summary: Summary) -> int:
+    if summary.stopped == "provider":
+        return NO_ANSWER
     if summary.stopped is not None:
         return _INTERRUPTED if summary.stopped == "interrupted" else INCONCLUSIVE
     return NO_ANSWER if summary.tally.errors else 0

@@ -31,6 +31,7 @@ from resay.engine.reasoning import (
     unanswered_reason,
 )
 from resay.engine.state import RunState
+from resay.errors import ProviderError, without_cause
 from resay.policy import Allowance, Policy, Regenerate, allowance
 from resay.providers.base import Completion, Provider, Sources
 from resay.providers.batching import BATCH_SHARE
@@ -47,6 +48,7 @@ from resay.providers.layers import (
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
 from resay.providers.prices import Metered, Priced
 from resay.providers.shared_limits import SharedLimits, shared_limiter
+from resay.providers.unusable import report_unusable
 from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
 from resay.scorers.structured import (
     PARSING,
@@ -644,13 +646,26 @@ class Check:
         self._used_evidence = replace(known, logprobs=logprobs)
         return self._used_evidence
 
+    @property
+    def _unusable(self) -> ProviderError | None:
+        """Why the samples' or the judge's model could not be asked at all; None if it answered."""
+        for meter in (self._sampler, self._judge):
+            if meter is not None and meter.unusable is not None and not meter.answered:
+                return meter.unusable
+        return None
+
     def with_totals(self, verdict: Verdict) -> Verdict:
         """Return a verdict with the usage and elapsed time so far."""
         elapsed_s = anyio.current_time() - self._started
         via = self._via if self._evidence.samples.was_requested else None
         # The verdict on a regenerated answer has these notes already.
         new = [record for record in self._notes if record not in verdict.steps]
-        reason = "; ".join([verdict.reason, *(record.note for record in new if record.note)])
+        notes = [record.note for record in new if record.note]
+        unusable = self._unusable if verdict.inconclusive else None
+        if unusable is not None:
+            report_unusable(unusable)
+            notes.append(without_cause(unusable))
+        reason = "; ".join([verdict.reason, *notes])
         steps = (*new, *verdict.steps)
         return replace(
             verdict, reason=reason, steps=steps, usage=self.usage, elapsed_s=elapsed_s, via=via

@@ -28,6 +28,7 @@ from resay.core.logprobs import read_logprobs
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import (
+    SEE_CAUSE,
     ConfigurationError,
     MissingDependencyError,
     ProviderError,
@@ -36,7 +37,7 @@ from resay.errors import (
 )
 from resay.providers.base import Chunk, Completion, Completions, ToolCall, with_counted_tokens
 from resay.providers.limits import ProcessLimits
-from resay.providers.unreachable import unreachable_by
+from resay.providers.unreachable import UNUSABLE_STATUSES, unreachable_by
 
 # `Retrying` does the retries, and a cached answer is no sample. All settings are per call, because
 # litellm's module globals belong to the application.
@@ -442,9 +443,7 @@ def _is_closed(client: Any) -> bool:
 _clients: PerLoop[_Clients] = PerLoop(_Clients, _Clients.aclose)
 
 
-def _translate(
-    error: Exception, model: str, otherwise: str = "see the error's __cause__"
-) -> ProviderError:
+def _translate(error: Exception, model: str, otherwise: str = SEE_CAUSE) -> ProviderError:
     silent = _fell_silent(error)
     # An error that breaks a stream comes wrapped for litellm's own router.
     error = getattr(error, "original_exception", None) or error
@@ -457,19 +456,21 @@ def _translate(
         return ProviderRefusedError(
             f"{model!r} needs an API key; set its environment variable or pass `api_key`",
             status=401,
+            unusable=True,
         )
     if "LLM Provider NOT provided" in str(error):
-        return ProviderRefusedError(_unplaced(model), status=status)
+        return ProviderRefusedError(_unplaced(model), status=status, unusable=True)
     unreachable = unreachable_by(error)
     if unreachable is not None:
         return ProviderError(
             f"{model!r} cannot be reached: {unreachable}; check the server and `api_base`",
             retryable=True,
+            unusable=True,
         )
     hint = _HINTS.get(status or 0, otherwise)
     message = f"{model!r} failed with {name} (HTTP {status}); {hint}"
     if status is not None and 400 <= status < 500 and status not in (408, 409, 429):
-        return ProviderRefusedError(message, status=status)
+        return ProviderRefusedError(message, status=status, unusable=status in UNUSABLE_STATUSES)
     after = retry_after_s(getattr(error, "litellm_response_headers", None))
     return ProviderError(message, status=status, retry_after_s=after, retryable=status is not None)
 

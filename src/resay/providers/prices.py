@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema, core_schema
 from resay._internal.strict import Strict
 from resay.core.query import Query
 from resay.core.usage import Usage, last_reported
+from resay.errors import ProviderError
 from resay.providers.base import Chunk, Completions, Layer, Provider, open_stream
 
 _MILLION = 1_000_000
@@ -194,14 +195,25 @@ def _price(value: object) -> float | None:
 
 
 class Metered(Layer):
-    """Count the calls, tokens and cost of requests passing through. Create one per total."""
+    """Count the calls, tokens and cost of requests passing through. Create one per total.
+
+    Attributes:
+        unusable: The first error of a provider that cannot be used as it is configured; None if
+            there was none.
+    """
 
     def __init__(self, inner: Provider) -> None:
         super().__init__(inner)
+        self.unusable: ProviderError | None = None
         self._usage = Usage()
         self._answered = 0
         self._in_flight = 0
         self._cancelled = 0
+
+    @property
+    def answered(self) -> bool:
+        """Whether any request was answered."""
+        return self._answered > 0
 
     @property
     def usage(self) -> Usage:
@@ -225,6 +237,10 @@ class Metered(Layer):
             completions = await self.inner.complete(query, n=n)
         except anyio.get_cancelled_exc_class():
             self._cancelled += 1
+            raise
+        except ProviderError as error:
+            if error.unusable and self.unusable is None:
+                self.unusable = error
             raise
         finally:
             self._in_flight -= 1

@@ -13,13 +13,13 @@ from typing import Any, Literal, Protocol
 from resay._internal.importing import load_optional
 from resay._internal.retrying import retry_after_s
 from resay.core.query import CONNECTION_PARAMS, Query
-from resay.errors import ProviderError, ProviderRefusedError, ProviderTimeoutError
+from resay.errors import SEE_CAUSE, ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.providers.apis.base import mapping, text
 from resay.providers.apis.completions import CHAT_COMPLETIONS
 from resay.providers.apis.messages import MESSAGES
 from resay.providers.base import Completions
 from resay.providers.caching.cache import keys_of
-from resay.providers.unreachable import unreachable_by
+from resay.providers.unreachable import UNUSABLE_STATUSES, unreachable_by
 
 MB = 1_000_000
 # Parameters that identify an endpoint. Keys and headers do not: equal requests stay equal.
@@ -301,12 +301,14 @@ def translated(error: Exception, api: str, doing: str) -> ProviderError:
         return ProviderTimeoutError(f"{what}: no answer in time ({name})", retryable=True)
     unreachable = unreachable_by(error)
     if unreachable is not None:
-        return ProviderError(f"{what}: {unreachable}; check `api_base`", retryable=True)
+        message = f"{what}: {unreachable}; check `api_base`"
+        return ProviderError(message, retryable=True, unusable=True)
     if isinstance(status, int):
-        hint = _HINTS.get(status, "see the error's __cause__")
+        hint = _HINTS.get(status, SEE_CAUSE)
         message = f"{what} with {name} (HTTP {status}); {hint}"
         if not is_temporary(status):
-            return ProviderRefusedError(message, status=status)
+            is_unusable = status in UNUSABLE_STATUSES
+            return ProviderRefusedError(message, status=status, unusable=is_unusable)
         headers = getattr(getattr(error, "response", None), "headers", None)
         after = retry_after_s(headers)
         return ProviderError(message, status=status, retry_after_s=after, retryable=True)
@@ -314,6 +316,7 @@ def translated(error: Exception, api: str, doing: str) -> ProviderError:
         return ProviderRefusedError(
             f"{what}: it needs an API key; set its environment variable or pass `api_key`",
             status=401,
+            unusable=True,
         )
     lost = "Connection" in name or "Protocol" in name or "Read" in name
     return ProviderError(f"{what} with {name}", retryable=lost)
