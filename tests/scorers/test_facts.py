@@ -793,3 +793,18 @@ def test_a_mark_with_an_abbreviation_is_no_sentence_of_its_own(answer: str, mark
     assert verdict.decision == "consistent"
     assert not verdict.unscored
     assert len(verdict.sentences) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("The bridge opened in March 1932.", "'March 1932' is in 1 of 4 texts compared"),
+        ("The bridge opened in May 1932.", "'May 1932' is in 0 of 4 texts compared"),
+    ],
+)
+async def test_a_text_that_says_only_the_year_does_not_say_the_month(answer: str, why: str) -> None:
+    samples = ["It opened in 1932.", "The bridge opened in March 1932.", "Opened 1932.", "In 1932."]
+    (reason,) = (await score([answer], samples)).why
+    assert reason is not None
+    assert reason.startswith(why)
+    assert "a part of it in 3" in reason

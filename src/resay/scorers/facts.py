@@ -162,6 +162,7 @@ class _Item:
         decides: Whether the sentence is wrong if this is, whatever else it says.
         instead: What samples say in its place, and how many do.
         why: The reason to give if it is doubted, if there is a better one than how many say it.
+        partly: How many samples say only a part of it.
     """
 
     text: str
@@ -172,6 +173,7 @@ class _Item:
     decides: bool = False
     instead: tuple[str, int] | None = None
     why: str | None = None
+    partly: int = 0
 
 
 class Facts:
@@ -623,6 +625,7 @@ class _Claim:
 
     def _quantity(self, quantity: Quantity) -> _Item:
         index, support = self._index, [0.0] * self._index.count
+        said = [False] * index.count
         candidates = {
             place
             for key in keys_of(quantity, near=True)
@@ -633,19 +636,21 @@ class _Claim:
             most = quantity.supported_by(other)
             for place in places[:_MOST_PLACES] if most else ():
                 sentence = index.sentences[place]
+                # "1932" is a part of "March 1932".
+                said[sentence.sample] |= most == 1.0
                 if support[sentence.sample] < most:
                     near = (
                         sentence.alone or not self._own or not self._own.isdisjoint(sentence.words)
                     )
                     value = most if near else most * _ELSEWHERE
                     support[sentence.sample] = max(support[sentence.sample], value)
-        said = list(map(bool, support))
-        silent = (k for k, held in enumerate(said) if not held)
+        partly = sum(map(bool, support)) - sum(said)
+        silent = (k for k, held in enumerate(support) if not held)
         self._excuse(
             support, [k for k in silent if not any(map(quantity.comparable, index.rivals[k]))]
         )
         written = self._original.as_written(quantity.start, quantity.end)
-        return _Item(written, _QUANTITY_WEIGHT, support, said, quantity)
+        return _Item(written, _QUANTITY_WEIGHT, support, said, quantity, partly=partly)
 
     def _excuse(self, support: list[float], silent: Sequence[int]) -> None:
         """Let samples that do not mention an item follow those that do."""
@@ -971,6 +976,8 @@ def _why(claim: _Claim, items: Sequence[_Item]) -> str | None:
     if worst.why is not None:
         return worst.why
     why = claim.explain(worst)
+    if worst.partly:
+        why = f"{why}, and a part of it in {worst.partly}"
     instead = worst.instead
     if worst.quantity and fmean(worst.support) < _ELSEWHERE:
         instead = claim.instead(worst.quantity)
