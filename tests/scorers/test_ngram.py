@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Passage
+from resay import Guard, Passage
 from resay.core.verdict import Scores
 from resay.scorers import Ngram
 from resay.scorers.evidence import Evidence, Samples
@@ -130,6 +130,26 @@ async def test_why_counts_how_often_the_rarest_word_stands_elsewhere() -> None:
     assert why == "'its' appears only once elsewhere in the response and 2 texts compared"
     (why,) = (await score(said, samples)).why
     assert why == "'its' appears only once in 2 texts compared"
+
+
+async def test_why_does_not_call_a_word_rare_that_every_text_has() -> None:
+    said, samples = ["The bridge opened."], ["The bridge opened.", "The bridge is opened."]
+    scores = await score(said, samples)
+    assert scores.sentences == (0.0,)
+    assert scores.why == (
+        "'the' appears 2 times in 2 texts compared, and nothing appears less often",
+    )
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["[1]", "[1, 2]", "[^1]", "[¹]", "¹", "(Doc. 3)", "[ref. 5]", "【4:0†source】", "(Moor, 2019)"],
+)
+@pytest.mark.parametrize("answer", ["It opened in 1932 {}.", "It opened in 1932.{}"])
+def test_what_cites_is_no_word(answer: str, mark: str) -> None:
+    guard = Guard({"chain": [{"method": "ngram"}], "cache": {"store": "none"}})
+    samples = ["It opened in 1932.", "It was opened in 1932.", "In 1932 it opened."]
+    assert guard.check(answer.format(mark), samples=samples).decision == "consistent"
 
 
 async def test_a_sentence_that_begins_inside_another_begins_as_nobody_counted() -> None:

@@ -47,7 +47,7 @@ class CitationMark:
 # Nouns for a document that is given with the question.
 _NOUN: Final = (
     r"(?:documents?|docs?\.?|sources?|src|references?|refs?\.?|passages?|excerpts?|snippets?|chunks?"
-    r"|contexts?|citations?|cite|search\sresults?|results?|footnotes?|quellen?|dokumente?|fundstellen?"
+    r"|contexts?|citations?|cite|cit\.|search\sresults?|results?|footnotes?|notes?|fn\.?|anm\.|dok\.|quellen?|dokumente?|fundstellen?"
     r"|sources?|fuentes?|documentos?|referencias?|fonti|fonte|documenti|documento|fontes|bronn?en|bron"
     r"|documenten|documenti|источник|документ|文档|文件|文献|资料|資料|来源|來源|出典|出处|참고|문서|출처)"
 )
@@ -58,8 +58,8 @@ _NOUN_IN_PROSE: Final = (
     r"|search\sresults?|dokumente?|quellen?|documentos?|fuentes?|documenti|documento|fonti|fontes?"
     r"|documenten|bron|bronnen)"
 )
-_NUMBER: Final = r"\d{1,3}"
-_NUMBERS: Final = rf"{_NUMBER}(?:\s?(?:,|;|&|-|–|and|und|et|y|e|en|to)\s?{_NUMBER}){{0,9}}"
+_NUMBER: Final = r"[\d⁰¹²³⁴-⁹]{1,3}"
+_NUMBERS: Final = rf"{_NUMBER}(?:\s?(?:,|;|&|-|–|⁻|and|und|et|y|e|en|to)\s?{_NUMBER}){{0,9}}"
 _FILE: Final = (
     r"[\w][\w .()'-]{0,80}"
     r"\.(?:pdf|docx?|odt|rtf|txt|md|html?|pptx?|xlsx?|csv|epub|tex|json|xml|ya?ml)"
@@ -142,6 +142,11 @@ _MARKED: Final = re.compile(
 _RAISED: Final = re.compile(
     r"(?<=[.,;:!?)\"'])[⁰¹²³⁴-⁹]{1,3}|(?<=[^\W\d_]{4})[⁰¹²³⁴-⁹]{1,3}(?!\w)"
     r"|(?:(?<=(?<!\d)1[5-9]\d\d)|(?<=(?<!\d)20\d\d))[⁰¹²³⁴-⁹]{1,2}(?!\w)"
+)
+# The same in brackets, or behind a space after a word, a year or the end of a sentence.
+_RAISED_ALONE: Final = re.compile(
+    r"(?:(?<=[^\W\d_]{4}\s)|(?<=\d{4}\s)|(?<=[.,;:!?)]\s))[⁰¹²³⁴-⁹]{1,3}(?!\w)"
+    r"|[⁽(][⁰¹²³⁴-⁹]{1,3}(?:[,;⁻–-]\s?[⁰¹²³⁴-⁹]{1,3}){0,9}[⁾)]"
 )
 _LEAD: Final = (
     r"(?:(?:according|referring)\sto|as\s(?:(?:stated|described|noted|mentioned|shown|explained|given|seen"
@@ -307,9 +312,11 @@ def _tagged(text: str) -> Iterator[CitationMark]:
         yield CitationMark(match.start(), match.end(), "label", (match[0].translate(_LOWERED),))
     for match in _MARKED.finditer(text):
         yield CitationMark(match.start(), match.end(), "label", (match[0][1:],))
+    for match in _RAISED_ALONE.finditer(text):
+        yield CitationMark(match.start(), match.end(), "label", _names(match[0], "label"))
 
 
-_LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
 def _is_power(text: str, position: int) -> bool:
@@ -335,6 +342,7 @@ def _in_prose(text: str) -> Iterator[CitationMark]:
 
 def _names(inner: str, kind: MarkKind) -> tuple[str, ...]:
     """Return the names in a mark: its labels, numbers, files, titles, or authors with years."""
+    inner = inner.translate(_LOWERED)
     if kind == "author":
         return tuple(f"{m['author']} {m['year']}" for m in _BY_AUTHOR.finditer(inner))
     if link := _LINK.search(inner):

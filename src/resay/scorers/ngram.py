@@ -269,10 +269,19 @@ def _why(found: _Found, samples: int, *, alone: bool) -> str | None:
         return None
     count = min(found.counts)
     words = found.grams[found.counts.index(count)].replace(_START, "").strip()
+    elsewhere = count - 1
+    if elsewhere >= samples > 0:
+        # No word is rare, so there is nothing to doubt.
+        where = (
+            f"{samples} texts compared"
+            if alone
+            else f"the rest of the response and {samples} texts"
+        )
+        return f"{words!r} appears {_times(elsewhere)} in {where}, and nothing appears less often"
     if alone:
-        again = "nowhere" if count == 1 else f"only {_times(count - 1)}"
+        again = "nowhere" if count == 1 else f"only {_times(elsewhere)}"
         return f"{words!r} appears {again} in {samples} texts compared"
-    again = "nowhere else" if count == 1 else f"only {_times(count - 1)} elsewhere"
+    again = "nowhere else" if count == 1 else f"only {_times(elsewhere)} elsewhere"
     return f"{words!r} appears {again} in the response and {samples} texts compared"
 
 
