@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from resay.adapters.shaping import Shaping
+from resay.core.reasoning import notice_after
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
@@ -220,7 +221,10 @@ def read(api: Api, events: Sequence[Event]) -> Completion:
 def after(api: Api, events: Sequence[Event], outcome: Outcome) -> list[Event]:
     """Send events as they come, adding the verdict to those from the end on."""
     end = _end(api, events)
-    notice = api.saying(events, outcome.message, whole=True) if outcome.message else []
+    notice: list[Event] = []
+    if outcome.message:
+        message = notice_after(read(api, events).text, outcome.message)
+        notice = api.saying(events, message, whole=True)
     return _placed(api, [*events[:end], *notice, *api.ending(events[end:], {0: outcome})])
 
 

@@ -290,7 +290,7 @@ def test_nothing_withheld_is_given(cut: int, shows: bool, last: str):
 def test_a_message_after_the_answer_is_the_last_that_is_said(last: str):
     answer = read(COMPLETIONS, after(COMPLETIONS, stream_of([["It is ", "so."]], last), BLOCKED))
 
-    assert (answer.text, answer.finish_reason) == ("It is so.Withheld.", "content_filter")
+    assert (answer.text, answer.finish_reason) == ("It is so.\n\nWithheld.", "content_filter")
 
 
 @given(BLOCKS, st.booleans())

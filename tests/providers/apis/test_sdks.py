@@ -161,7 +161,7 @@ def test_responses_with_a_message_after_them_are_read(openai_client: Any, wire: 
 
     said, snapshot, last = responses_read(openai_client, wire, given_events)
 
-    assert said == snapshot == last.output_text == "It is so.Withheld."
+    assert said == snapshot == last.output_text == "It is so.\n\nWithheld."
     assert last.status == "incomplete"
 
 
@@ -230,7 +230,7 @@ def test_messages_with_a_message_after_them_are_read(anthropic_client: Any, wire
 
     message = message_read(anthropic_client, wire, given_events)
 
-    assert [block.text for block in message.content[1:]] == ["It is so.", "Withheld."]
+    assert [block.text for block in message.content[1:]] == ["It is so.", "\n\nWithheld."]
     assert message.stop_reason == "refusal"
 
 

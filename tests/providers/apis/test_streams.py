@@ -122,7 +122,7 @@ def test_a_message_after_the_answer_follows_it(spoken: Spoken):
     given_events = after(spoken.api, events, BLOCKED)
 
     answer = read(spoken.api, given_events)
-    assert answer.text == "It is so.Withheld."
+    assert answer.text == "It is so.\n\nWithheld."
     assert answer.finish_reason == spoken.filtered
     assert answer.calls == read(spoken.api, events).calls
 
