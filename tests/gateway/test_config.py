@@ -40,6 +40,10 @@ def problems(tmp_path: Path, text: str, upstream: str | None = None) -> str:
             "upstream: {url: http://x}\nkeys: [{name: a, env: A}, {name: a, env: B}]",
             "two `keys` have the same name",
         ),
+        (
+            "upstream: {url: http://x}\npolicies: {a: x}\nselectable_policies:\n  - a\n  - b\n",
+            "/gateway.yaml:5: selectable_policies[1]: `selectable_policies` names 'b'",
+        ),
         ("upstream: {url: http://x}\noverload: off\n", ":2: overload: must be 'refuse' or"),
         ("upstream: {url: http://x}\npolicies: {a b: x}\n", "/gateway.yaml:2: policies"),
         ("upstream: {url: http://x, api_key: '${NOPE}'}", "'NOPE' is not set"),

@@ -13,6 +13,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -276,6 +277,20 @@ class Quota(Strict):
         return any(limit is not None for limit in days)
 
 
+def _must_be_a_policy(name: str, info: ValidationInfo) -> str:
+    # For each name, so that a mistake is reported at its own line.
+    policies: Mapping[str, str] | None = info.data.get("policies")
+    if policies is not None and name not in {DEFAULT_POLICY, *policies}:
+        names = ", ".join(map(repr, sorted({DEFAULT_POLICY, *policies})))
+        raise ValueError(
+            f"`selectable_policies` names {name!r}, which is not among `policies`: {names}"
+        )
+    return name
+
+
+_Selectable = Annotated[_Name, AfterValidator(_must_be_a_policy)]
+
+
 class GatewayConfig(Strict):
     """A gateway's configuration."""
 
@@ -292,7 +307,7 @@ class GatewayConfig(Strict):
         description="Policy files by name. If none is named `default`, the default is the policy"
         " file in RESAY_POLICY, or Resay's built-in policy.",
     )
-    selectable_policies: tuple[_Name, ...] | None = Field(
+    selectable_policies: tuple[_Selectable, ...] | None = Field(
         default=None,
         strict=False,
         description="The policies that clients may choose by the header x-resay-policy, besides the"
@@ -369,16 +384,6 @@ class GatewayConfig(Strict):
         names = [key.name for key in self.keys]
         if len(set(names)) < len(names):
             raise ValueError("two `keys` have the same name; give each a different one")
-        return self
-
-    @model_validator(mode="after")
-    def _must_have_the_selectable_policies(self) -> GatewayConfig:
-        for name in self.selectable_policies or ():
-            if name not in self.policy_files:
-                names = ", ".join(map(repr, sorted(self.policy_files)))
-                raise ValueError(
-                    f"`selectable_policies` names {name!r}, which is not among `policies`: {names}"
-                )
         return self
 
     @model_validator(mode="after")

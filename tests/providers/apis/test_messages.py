@@ -173,6 +173,7 @@ def test_the_only_tool_that_has_to_be_called_gives_an_object(choice: Any):
         ({"tools": [{"type": "web_search_20260318", "name": "web_search"}]}, "run its tools"),
         ({"tools": [LOOK_UP, {"type": "code_execution_20260521"}]}, "run its tools"),
         ({"mcp_servers": [{"type": "url"}]}, "run its tools"),
+        ({"tools": [{"type": "what_nobody_knows", "name": "x"}]}, "does not know a tool"),
         ({"container": "c_1"}, "container"),
     ],
 )

@@ -160,6 +160,8 @@ def test_tools_that_may_be_called_give_no_object():
         ({"background": True}, "background"),
         ({"tools": [{"type": "web_search"}]}, "run its tools"),
         ({"tools": [LOOK_UP, {"type": "mcp"}]}, "run its tools"),
+        ({"tools": [{"type": "what_nobody_knows"}, {"type": "mcp"}]}, "run its tools"),
+        ({"tools": [LOOK_UP, {"type": "what_nobody_knows"}]}, "does not know a tool"),
     ],
 )
 def test_what_cannot_be_asked_again(body: dict[str, Any], words: str):

@@ -694,3 +694,35 @@ class OneAnswerApi(ABC):
         """Return the event: only some APIs number theirs."""
         del position
         return event
+
+
+HOSTED = "the provider would run its tools once more for every sample"
+UNKNOWN_TOOL = "Resay does not know a tool, and the provider may run it once more for every sample"
+# The types, or their beginnings, of the tools that providers run, and Google's keys for them.
+_PROVIDER_RUN = (
+    "browser_search",
+    "code_execution",
+    "codeExecution",
+    "code_interpreter",
+    "file_search",
+    "googleSearch",
+    "google_search",
+    "image_generation",
+    "mcp",
+    "shell",
+    "tool_search",
+    "urlContext",
+    "url_context",
+    "web_fetch",
+    "web_search",
+)
+
+
+def unrepeatable_tools(kinds: Iterable[str]) -> str:
+    """Return why a request must not be repeated that offers tools the application does not run.
+
+    Args:
+        kinds: The types of those tools, or their keys if they have no type.
+    """
+    is_hosted = any(kind.startswith(_PROVIDER_RUN) for kind in kinds)
+    return HOSTED if is_hosted else UNKNOWN_TOOL

@@ -12,6 +12,7 @@ from resay.core.logprobs import read_logprobs
 from resay.core.query import Message, Query
 from resay.core.usage import Usage
 from resay.providers.apis.base import (
+    HOSTED,
     Api,
     Body,
     Event,
@@ -29,6 +30,7 @@ from resay.providers.apis.base import (
     text,
     tokens_in,
     tools_for_continuation,
+    unrepeatable_tools,
     words_elsewhere,
 )
 from resay.providers.base import Chunk, Completion, ToolCall
@@ -452,7 +454,6 @@ _KNOWN = frozenset({"reasoning", "reference", "thinking"})
 _REFERENCE = "reference"
 _WHOLE = "message"
 _CONVERSATION = "every sample would be added to what the provider keeps of the conversation"
-_HOSTED = "the provider would run its tools once more for every sample"
 
 
 class _ChatCompletions(SeveralAnswersApi):
@@ -556,11 +557,16 @@ CHAT_COMPLETIONS: Api = _ChatCompletions()
 def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
     """Return the field that forbids to repeat a request, and why; None and None if none does."""
     # The application runs function tools, and only once it has the answer.
-    if not all(map(_is_client_run, _parts(body.get("tools")))):
-        return "tools", _HOSTED
+    others = [tool for tool in _parts(body.get("tools")) if not _is_client_run(tool)]
+    if others:
+        kinds: list[str] = []
+        for tool in map(mapping, others):
+            kind = text(tool.get("type"))
+            kinds += [kind] if kind else tool.keys()
+        return "tools", unrepeatable_tools(kinds)
     # An empty object asks for a search too.
     if body.get("web_search_options") is not None:
-        return "web_search_options", _HOSTED
+        return "web_search_options", HOSTED
     name = next((name for name in _KEPT_ELSEWHERE if body.get(name)), None)
     return (None, None) if name is None else (name, _CONVERSATION)
 

@@ -12,6 +12,7 @@ from resay.core.references import Citation
 from resay.core.usage import Usage
 from resay.providers.apis import messages_stream
 from resay.providers.apis.base import (
+    HOSTED,
     Api,
     Body,
     Names,
@@ -29,6 +30,7 @@ from resay.providers.apis.base import (
     object_tools,
     text,
     tools_for_continuation,
+    unrepeatable_tools,
 )
 from resay.providers.apis.messages_stream import (
     KEY,
@@ -188,7 +190,6 @@ _MAIN_CALL_ONLY = frozenset({"diagnostics", "metadata", "stream"})
 _CLIENT_RUN = ("bash_", "browser_toolset_", "computer_", "memory_", "text_editor_")
 # Parameters that make the provider run tools.
 _RUNNING = frozenset({"container", "mcp_servers"})
-_HOSTED = "the provider would run its tools once more for every sample"
 _CONTAINER = "every sample would work in the container that the provider keeps"
 _THREAD = "every sample would be added to the thread that the provider keeps"
 _THINKS = frozenset({"adaptive", "enabled"})
@@ -245,9 +246,9 @@ def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
     if body.get("thread"):
         return "thread", _THREAD
     if body.get("mcp_servers"):
-        return "mcp_servers", _HOSTED
-    hosted = any(_is_hosted(tool) for tool in mappings(body.get("tools")))
-    return ("tools", _HOSTED) if hosted else (None, None)
+        return "mcp_servers", HOSTED
+    hosted = [text(tool.get("type")) for tool in mappings(body.get("tools")) if _is_hosted(tool)]
+    return ("tools", unrepeatable_tools(hosted)) if hosted else (None, None)
 
 
 def _is_own(tool: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from resay.core.query import Message, Query
 from resay.core.usage import Usage
 from resay.providers.apis import responses_answer
 from resay.providers.apis.base import (
+    HOSTED,
     Api,
     Body,
     Event,
@@ -26,6 +27,7 @@ from resay.providers.apis.base import (
     object_tools,
     text,
     tools_for_continuation,
+    unrepeatable_tools,
 )
 from resay.providers.apis.responses_answer import (
     KEY,
@@ -187,7 +189,6 @@ _CLIENT_RUN = frozenset(
     }
 )
 _RESULTS = "file_search_call.results"
-_HOSTED = "the provider would run its tools once more for every sample"
 _CONVERSATION = "every sample would be added to the conversation that the provider keeps"
 _BACKGROUND = "the answer is made in the background"
 _FEWEST_TOKENS = 16  # the API refuses less
@@ -204,7 +205,7 @@ def read_request(body: Body) -> Request:
         streams=is_yes(body.get("stream")),
         unrepeatable=reason,
         field=field,
-        brings_references=reason == _HOSTED and _includes_results(body),
+        brings_references=reason == HOSTED and _includes_results(body),
     )
 
 
@@ -261,7 +262,8 @@ def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
         kinds.add(_kind(tool))
         # A namespace groups other tools.
         pending += mappings(tool.get("tools"))
-    return ("tools", _HOSTED) if kinds - _CLIENT_RUN else (None, None)
+    others = kinds - _CLIENT_RUN
+    return ("tools", unrepeatable_tools(others)) if others else (None, None)
 
 
 def _includes_results(body: Body) -> bool:
