@@ -128,10 +128,15 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_in_the_pages_run(command: str) -> None:
     words = shlex.split(command)[1:]
+    output = words[-1] if words[-2] == ">" else ""
+    if output:
+        words = words[:-2]
     remove_output(Path(), words)
     done = resay_here(*words)
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout.strip()
+    if output:
+        Path(output).write_text(done.stdout)
 
 
 @pytest.mark.usefixtures("openai_at_home")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -158,12 +157,7 @@ def test_withheld_responses_are_read(openai_client: Any, wire: Wire, cut: int, s
 
 
 def test_responses_with_a_message_after_them_are_read(openai_client: Any, wire: Wire):
-    blocked = replace(BLOCKED, message="\n\nWithheld.")
-    events = responses_stream([["It is ", "so."]], "hm", True)
-    given_events = [
-        *after(RESPONSES, events, blocked)[:-1],
-        after(RESPONSES, events, BLOCKED)[-1],
-    ]
+    given_events = after(RESPONSES, responses_stream([["It is ", "so."]], "hm", True), BLOCKED)
 
     said, snapshot, last = responses_read(openai_client, wire, given_events)
 
