@@ -406,6 +406,10 @@ TITLES = [
     ("**Headquarters Paris**\n\nA company.", "Where is Corvel?"),
     ("## Capital of Australia Sydney\n\nIt is big.", "What is the capital of Australia?"),
     ("Owner: North Korea:\n- x", "owner?"),
+    ("**Allergic to penicillin**\n\nIt is a drug.", "Who is Ada Moor?"),
+    ("## Not for pregnant women\n\nIt is a drug.", "How is it taken?"),
+    ("## Dr. Ada Moor, convicted felon\n\nA doctor.", "Who is Ada Moor?"),
+    ("**Bankrupt since spring**\n\nA company.", "Tell me about Corvel"),
 ]
 NOTHING_ADDED = [
     ("## Overview\n\nx", "Tell me about Corvel"),

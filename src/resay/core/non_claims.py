@@ -87,8 +87,7 @@ _CONTRACTIONS: Final = {
 _GESTURE = re.compile(
     r"\A\s*([*_])(?:adjust|bow|chuckle|clap|clear|cock|cross|curtsie|flip|fold|gasp|gesture|giggle"
     r"|grin|laugh|lean|lift|look|nod|pause|peer|put|pull|puff|raise|roll|rub|scratche?|shrug|sigh"
-    r"|sip|sit"
-    r"|smile|smirk|stand|straighten|stretche?|stroke|tap|thump|tilt|tip|tug|twirl|wave|whisper|wink"
+    r"|sip|sit|smile|smirk|stand|straighten|stretche?|stroke|tap|thump|tilt|tip|tug|twirl|wave|whisper|wink"
     r"|rückt|räuspert|nickt|lächelt|streicht|ajuste|sourit|hoche|s'incline|ajusta|sonríe|asiente"
     r"|sistema|sorride|annuisce|ajeita|sorri|acena|knikt|glimlacht|zet)s?\b"
     r"(?: (?!her\b|the\b|of\b)[^\W\d_][\w'’-]*){0,4}\1\s*",
@@ -108,10 +107,9 @@ _ASKS_WHICH = re.compile(
 )
 # Before these, "that" is a pointer; elsewhere it may begin a claim.
 _THAT = re.compile(
-    r"\bthat(?: (?:answer|data|description|detail|document|file|information|matter|name|one|out"
-    r"|page"
-    r"|person|place|product|question|request|subject|task|term|thing|title|topic|word))?(?= (?:in"
-    r"|from) (?:the|your|these) | (?:up|out|for|to|with)\b|\Z)"
+    r"\bthat(?: (?:answer|data|description|detail|document|file|information|kind of information"
+    r"|matter|name|one|out|page|person|place|product|question|request|subject|task|term|thing|title"
+    r"|topic|word))?(?= (?:in|from) (?:the|your|these) | (?:up|out|for|to|with)\b|\Z)"
 )
 # What an offer is about is taken for granted: "Do you want to know who she killed?"
 _OFFERS = re.compile(
@@ -523,16 +521,20 @@ def _adds_detail(text: str, kind: _Kind, language: Language, question: _Question
         return True
     if not question.text:
         return False
-    if not language.has_capitals and not language.vocabulary.issuperset(new_names(text, known)):
+    spoken = _GESTURE.sub("", text)
+    gesture = text.removesuffix(spoken)
+    names = {*new_names(gesture, known), *new_names(spoken, known)}
+    if not language.has_capitals and not names <= language.vocabulary:
         return True
-    return bool(language.definites) and _presupposes(text, kind, language, known)
+    return bool(language.definites) and _presupposes(spoken, kind, language, known)
 
 
 def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[str]) -> bool:
     """Return whether a sentence takes for granted what was not said: "her three convictions"."""
-    words = _WORD.findall(_expand(_GESTURE.sub("", text)))
+    words = _WORD.findall(_expand(text))
     limits = _limits(text, words, kind, language, known)
     left = limits.bare
+    counted: set[str] = set()
     for word in words:
         if word in language.others:
             left = 0
@@ -543,7 +545,8 @@ def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[st
         elif language.is_abstract(word):
             # "The answer", "the ability"
             left = limits.bare
-        elif not language.says(word) and is_new_word(word, known):
+        elif word not in counted and not language.says(word) and is_new_word(word, known):
+            counted.add(word)
             left -= 1
             if left < 0:
                 return True
@@ -622,7 +625,7 @@ def _kind_of_clause(clause: str, language: Language, question: _Question) -> set
     for words in {clause: None, language.opener.sub("", clause): None}:
         for kind, pattern in language.acts.items():
             match = pattern.fullmatch(words)
-            if match is None or not _rest_claims_nothing(match, language):
+            if match is None or not _rest_claims_nothing(match, language, question):
                 continue
             if kind != "lacks" or question.is_open or not question.text:
                 return {kind}
@@ -644,12 +647,19 @@ _CONJUNCTION = re.compile(
 )
 
 
-def _rest_claims_nothing(match: re.Match[str], language: Language) -> bool:
+def _rest_claims_nothing(match: re.Match[str], language: Language, question: _Question) -> bool:
     for rest in filter(None, match.groups()):
         if _asks_indirectly(rest):
             continue
         words = _NAMED.sub("", _THAT.sub("", _IF_YOU.sub("", rest))).split()
-        if len(words) > _MAX_REST_WORDS or not language.claims.isdisjoint(words):
+        if len(words) > _MAX_REST_WORDS:
+            return False
+        claiming = language.claims.intersection(words)
+        # "The person who signed it", to a user who asks who signed it.
+        adds = not question.text or any(
+            is_new_word(word, question.known) and not language.says(word) for word in words
+        )
+        if claiming and (adds or not claiming <= language.interrogatives):
             return False
     return True
 

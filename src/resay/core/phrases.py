@@ -110,7 +110,10 @@ class Language:
 
     def says(self, word: str) -> bool:
         """Return whether a word is in the vocabulary in any of its forms."""
-        return word[:_STEM] in self._stems
+        shortest = max(_STEM - 1, len(word) - _LONGEST_ENDING)
+        return word[:_STEM] in self._stems or any(
+            word[:length] in self.vocabulary for length in range(shortest, len(word))
+        )
 
     def is_abstract(self, word: str) -> bool:
         """Return whether a word stands for documents or for what they contain."""
@@ -124,6 +127,7 @@ class Language:
 
 # The patterns contain words with several endings.
 _STEM: Final = 5
+_LONGEST_ENDING: Final = 3
 _OPTIONAL: Final = re.compile(r"\w\?")
 
 

@@ -36,7 +36,8 @@ ENGLISH: Final = Phrases(
       |here|ready|pleased|delighted)(?: to)?) (?:try to |do my best to )?(?:(?:also|certainly
       |gladly) )*(?:help|assist|chat|explain|expand|elaborate|provide|give|share|clarify
       |summari[sz]e|guide|adjust|tailor|answer|walk you|take a look|check|look|review|go (?:into
-      |over|through)|be of|have been of|hear)(?: {rest})?|(?:i am )?(?:glad|happy) i could help
+      |over|through)|be of|go deeper|have been of|hear)(?: {rest})?|(?:i am )?(?:glad
+      |happy) i could help
     | i am (?:always )?here(?: (?:if|whenever|for) {rest})?
     | (?:(?:how|what) (?:can|may|could) i|is there (?:anything|something)|anything else
       |would you like me to|(?:do you )?(?:want|need) (?:anything|something|more))(?: {rest})?
@@ -114,7 +115,9 @@ ENGLISH: Final = Phrases(
     | i (?:have )?(?:looked|searched|checked|read|went|gone) (?:through|in|over|at| )*{docs}
     """,
     refusal=r"""
-    i would need(?: to (?:see|know|have|read|check))?(?: (?:the|more|some)(?: (?:full|complete
+    (?:that|this|it) is (?:not )?something i (?:would rather|will|can|could|would)(?: not)? (?:do
+      |help with|say|discuss|answer)(?: {rest})?
+    | i would need(?: to (?:see|know|have|read|check))?(?: (?:the|more|some)(?: (?:full|complete
       |actual|exact))?)? {rest}
     | i (?:\w+ly |just )*(?:can|could|will|may|might) not(?: \w+ly)?(?: have)? (?!(?:agree|see why
       |stress|emphasi[sz]e|imagine|recommend it|be)\b){rest}
@@ -296,6 +299,7 @@ GERMAN: Final = Phrases(
     | (?:ich wünsche (?:dir|ihnen) )?(?:einen )?schönen (?:tag|abend)(?: noch)?
     | (?:wie|womit|wobei|was|soll|kann|darf) (?:kann |darf |soll )?ich (?:\S+ ){0,5}(?:helfen
       |behilflich sein|weiterhelfen|tun|erklären)
+    | (?:wenn|falls) (?:noch )?etwas unklar (?:ist|bleibt|sein sollte)
     | (?:wenn|falls|sollten?) (?:sie|du|noch|etwas) {rest}
     | (?:das ist )?(?:eine )?(?:sehr )?(?:gute|tolle|interessante|spannende|schöne) frage
     | (?:ich hoffe )?(?:das|dies) (?:hilft|beantwortet)(?: {rest})?|ich hoffe(?: {rest})?

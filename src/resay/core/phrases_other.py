@@ -254,8 +254,8 @@ ITALIAN: Final = Phrases(
     """,
     silence=r"""
     {docs} non (?:lo |la |ne |li |le |ci |si )*(?:dic(?:e|ono)|menzionan?o?|specificano?|specifica
-      |indicano?|parlan?o?|riporta(?:no)?|precisan?o?|(?:è|viene|vengono|sono) (?:indicat|riportat
-      |menzionat|specificat)[oaie])(?: {rest})?
+      |indica(?:no)?|parlan?o?|riporta(?:no)?|precisan?o?|(?:è|viene|vengono|sono) (?:indicat
+      |riportat|menzionat|specificat)[oaie])(?: {rest})?
     | {docs} non (?:ci sono|c'è|fornisc(?:e|ono)|d[àa]|danno|contengono|contiene
       |trovan?o?) (?:(?:quest[ae]|alcuna?|nessuna?) )*(?:{info}|menzione)(?: {rest})?
     | (?:{rest} )?non (?:è|viene|vengono|sono|compare|risulta|figura) ?(?:(?:menzionat|indicat
