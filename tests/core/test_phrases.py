@@ -149,6 +149,92 @@ NON_CLAIMS = {
     "Hoe reset ik de router?": """
         Welk model heb je?
     """,
+    "How does the Vento heat pump work?": """
+        I can't advise on installation law.
+        I can't offer personalised engineering advice.
+        I'm just an AI, so I can't inspect your system.
+        I'm not an electrician.
+        None of the above should be regarded as professional advice.
+        The content of this answer is purely informational.
+        Please check with a certified installer first.
+        I might be mistaken here.
+        Take my answer with a pinch of salt.
+        I'd double-check that with the manufacturer.
+        You should verify this information independently.
+        I don't have browsing capabilities.
+        I'm sorry, but I can't fulfil that request.
+        That isn't something I can assist with.
+        I'd prefer not to speculate.
+        I have no data on that.
+        I couldn't tell you.
+        I'm not sure I understand the question.
+        The brochure doesn't mention how it works.
+        The attached PDF contains no information on this.
+        There's nothing in the brochure about how it works.
+        The brochure fails to mention it.
+        This point isn't addressed in the documents.
+        The documents are silent here.
+        I was unable to locate this in the documentation.
+        None of the sources answer that.
+        Details are not provided.
+        Not specified in the brochure.
+        Which Vento model do you have?
+        Are you asking about heating or cooling?
+        Would you like a diagram?
+        What's your budget?
+        Do you own the house or rent it?
+        Can you describe the noise you're hearing?
+        How can I be of help?
+        What else can I do for you?
+        *scratches head* Hmm, now that's a tricky one.
+        *raises eyebrow* Oh? You wish to know more?
+        *gestures dramatically* Behold!
+        Ah, an excellent question indeed!
+        Greetings, traveler!
+        Good morning to you too!
+        You're most welcome!
+        Much appreciated!
+        My pleasure, as always.
+        I'd love to help you with that.
+        Let's get into it.
+        Let me walk you through the basics.
+        Feel free to reach out with any further questions.
+        I can also put this into a table if you like.
+        Hope that clears it up.
+        Have a wonderful day!
+    """,
+    "Wie funktioniert die Wärmepumpe Vento?": """
+        Dazu kann ich leider keine Auskunft geben.
+        Im Prospekt wird das nicht erklärt.
+        Bitte fragen Sie einen Fachbetrieb.
+        Welches Modell meinen Sie?
+        Schöne Grüße!
+    """,
+    "Comment fonctionne la pompe Vento ?": """
+        Je ne peux pas répondre à cette question.
+        La brochure n'explique pas son fonctionnement.
+        Adressez-vous à un installateur professionnel.
+        Avec plaisir !
+    """,
+    "¿Cómo funciona la bomba Vento?": """
+        No puedo responder a esa pregunta.
+        El folleto no explica cómo funciona.
+        ¿De qué modelo se trata?
+        ¡Con mucho gusto!
+    """,
+    "Come funziona la pompa Vento?": """
+        Non posso rispondere a questa domanda.
+        Di quale modello si tratta?
+    """,
+    "Como funciona a bomba Vento?": """
+        Não posso responder a essa pergunta.
+        Qual é o seu modelo?
+    """,
+    "Hoe werkt de warmtepomp Vento?": """
+        Die vraag kan ik niet beantwoorden.
+        De brochure legt niet uit hoe het werkt.
+        Om welk model gaat het?
+    """,
     "Is the lease valid?": """
         I can't give legal advice.
         Please treat this as general information, not as legal advice.
@@ -422,7 +508,9 @@ NON_CLAIMS = {
         Please do not treat this as legal advice.
         For legal advice, please contact a solicitor.
         You'll want to speak with a tenancy lawyer.
+        It would be best to get advice from a housing charity.
         Please see a qualified solicitor for your particular case.
+        I would encourage you to seek independent legal advice.
         Nothing in this response is legal advice.
         My response is for general guidance only.
         I don't hold any qualifications in law.
@@ -449,6 +537,7 @@ NON_CLAIMS = {
         It doesn't say.
         The clause you're asking about isn't included in the excerpt.
         I would need to see the full agreement.
+        Could you paste the relevant clause?
         Do you have a copy of the agreement?
         When did you sign it?
         Who is your landlord?
@@ -800,6 +889,47 @@ CLAIMS = {
     """,
     "Hoe lang is de garantie van de pomp?": """
         De garantie dekt de afdichtingen niet.
+    """,
+    "How does the Vento heat pump work?": """
+        The Vento does not heat water.
+        I can't discuss the explosions it caused.
+        I can't say how many people it poisoned.
+        I don't know why the maker hid the defect.
+        The brochure doesn't mention that it leaks.
+        Thank you for your question about this dangerous product.
+        Would you like to hear about the lawsuit?
+        Do you want a list of the injured?
+        Have you heard about its recall?
+        Let me explain why it was banned.
+        I'm sorry about the explosion.
+        Please ask the police about the fire.
+        Contact Berger AG in Ulm.
+        This is based on stolen plans.
+        This is not a heat pump.
+        This pump is for industrial purposes only.
+        The data may be fake.
+        Not certified.
+        No warranty.
+        Never clean it.
+        Consult the manual before cleaning it with acid.
+        Check the valve daily.
+        Talk to your neighbour about the noise.
+        *coughs* It explodes.
+        Ah, the deadly Vento!
+        What a dangerous machine!
+        It is a bad product.
+        I would return it.
+        I can only warn you.
+        I must warn you that it leaks.
+        It isn't sold in France.
+        Nobody repairs it.
+        Neither model is safe.
+        None of the models is safe.
+        Unknown manufacturer.
+        Discontinued.
+        It depends on the outside temperature.
+        The documents prove fraud.
+        The report does not support that.
     """,
     "Who is Acme?": """
         I don't know who told you that Acme is bankrupt.

@@ -113,8 +113,8 @@ _THAT = re.compile(
 )
 # What an offer is about is taken for granted: "Do you want to know who she killed?"
 _OFFERS = re.compile(
-    r"\b(?:know|hear|learn|read|discuss|continue|explore|wissen|erfahren|hören|savoir|connaître"
-    r"|apprendre|saber|conocer|sapere|conoscere|conhecer|weten|horen)\b",
+    r"\b(?:know|hear|learn|list|like to|discuss|continue|explore|wissen|erfahren|hören|savoir"
+    r"|connaître|apprendre|saber|conocer|sapere|conoscere|conhecer|weten|horen)\b",
     re.IGNORECASE,
 )
 _IF_YOU = re.compile(
@@ -501,14 +501,23 @@ class _Limits:
 _LIMITS: Final[Mapping[_Kind, _Limits]] = {
     "polite": _Limits(bare=1),
     "disclaimer": _Limits(bare=3),
-    "referral": _Limits(bare=1),
+    "referral": _Limits(bare=3),
     "refusal": _Limits(bare=4),
     # Documents are silent on something that the user may not have named.
     "silence": _Limits(bare=3, definite=2),
     "lacks": _Limits(bare=1),
-    "question": _Limits(bare=6, definite=1, interrogative=6),
+    "question": _Limits(bare=6, definite=2, interrogative=6),
 }
 _OFFER: Final = _Limits(bare=6, interrogative=0)
+
+
+# "Ask a certified installer", but "ask your doctor about liver failure"
+_PURPOSES = frozenset(
+    (
+        *("about", "because", "before", "after", "for", "if", "when", "without", "vor", "für"),
+        *("wegen", "bevor", "avant", "pour", "si", "antes", "para", "per", "prima", "voor", "als"),
+    )
+)
 
 
 def _adds_detail(text: str, kind: _Kind, language: Language, question: _Question) -> bool:
@@ -538,11 +547,11 @@ def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[st
     for word in words:
         if word in language.others:
             left = 0
-        elif word in language.interrogatives:
+        elif word in language.interrogatives or (kind == "referral" and word in _PURPOSES):
             left = limits.interrogative
         elif word in language.definites:
             left = limits.definite
-        elif language.is_abstract(word):
+        elif language.is_abstract(word) and is_new_word(word, frozenset()):
             # "The answer", "the ability"
             left = limits.bare
         elif word not in counted and not language.says(word) and is_new_word(word, known):

@@ -110,10 +110,9 @@ class Language:
 
     def says(self, word: str) -> bool:
         """Return whether a word is in the vocabulary in any of its forms."""
-        shortest = max(_STEM - 1, len(word) - _LONGEST_ENDING)
-        return word[:_STEM] in self._stems or any(
-            word[:length] in self.vocabulary for length in range(shortest, len(word))
-        )
+        if word[:_STEM] in self._stems:
+            return True
+        return any(word.removesuffix(ending) in self.vocabulary for ending in _ENDINGS)
 
     def is_abstract(self, word: str) -> bool:
         """Return whether a word stands for documents or for what they contain."""
@@ -127,7 +126,7 @@ class Language:
 
 # The patterns contain words with several endings.
 _STEM: Final = 5
-_LONGEST_ENDING: Final = 3
+_ENDINGS: Final = ("s", "es", "d", "ed", "ing", "e", "en", "n")
 _OPTIONAL: Final = re.compile(r"\w\?")
 
 

@@ -11,7 +11,12 @@ from resay.core.phrases import Phrases
 
 ENGLISH: Final = Phrases(
     polite=r"""
-    at your service|aye(?: aye)?|you have got this|(?:how )?(?:interesting|fascinating|intriguing)
+    behold|much appreciated|as always|good (?:morning|afternoon|evening|day) to you(?: too)?
+      |i would love to {rest}
+    | let (?:me|us) (?:walk you through (?:it|this|the (?:basics|steps|details))|get (?:into
+      |to) (?:it|this|work))
+    | i can (?:also )?(?:put|turn|make|format|show) (?:this|it|that|these|you) {rest}
+    | at your service|aye(?: aye)?|you have got this|(?:how )?(?:interesting|fascinating|intriguing)
     | (?:i )?hope (?:that|this|it) (?:is|was) (?:useful|helpful|clear|what you needed)
     | (?:hello|hi|hey|greetings|howdy|welcome|ahoy)(?: (?:there|again|everyone|all|back|to you))?
     | good (?:morning|afternoon|evening|day|night|bye)|goodbye|bye(?: bye)?|farewell|cheers
@@ -71,7 +76,9 @@ ENGLISH: Final = Phrases(
     | here is what (?:i|you) (?:found|know|have|asked for|requested|need|can (?:say|tell you))
     """,
     disclaimer=r"""
-    (?:this|these|things|{info}) (?:may|might|can|could) (?:have )?changed?(?: since {rest})?
+    the contents? of this {info} (?:is|are) (?:purely |only |just )?(?:informational|educational
+      |general)
+    | (?:this|these|things|{info}) (?:may|might|can|could) (?:have )?changed?(?: since {rest})?
     | (?:an?|your|the) (?:\w+ )?(?:solicitor|lawyer|doctor|professional|expert|specialist|pharmacist
       |adviser|advisor) (?:can|could|may|might|will)(?: be able to)?(?: (?:help|advise|tell you
       |answer|assess)(?: {rest})?)?
@@ -115,7 +122,8 @@ ENGLISH: Final = Phrases(
     | i (?:have )?(?:looked|searched|checked|read|went|gone) (?:through|in|over|at| )*{docs}
     """,
     refusal=r"""
-    (?:that|this|it) is (?:not )?something i (?:would rather|will|can|could|would)(?: not)? (?:do
+    i am (?:not|no) (?:an? )(?:\w+ ){0,2}\w+
+    | (?:that|this|it) is (?:not )?something i (?:would rather|will|can|could|would)(?: not)? (?:do
       |help with|say|discuss|answer)(?: {rest})?
     | i would need(?: to (?:see|know|have|read|check))?(?: (?:the|more|some)(?: (?:full|complete
       |actual|exact))?)? {rest}
@@ -154,8 +162,12 @@ ENGLISH: Final = Phrases(
       |only extends|ends|stops|has a (?:cutoff|cut-off)|is limited)(?: {rest})?
     """,
     silence=r"""
-    i (?:have |could |can |did )?(?:found|find|see|saw) (?:nothing|no (?:{info}|mention|reference))
-      (?: {rest})?|it (?:does|did) not (?:say|mention|specify)(?: {rest})?
+    {docs} (?:fails? to|never) (?:say|mention|state|specify|address|explain)s?(?: {rest})?
+      |i was unable to (?:locate|identify) {rest}
+    | (?:(?:the|any|further|more) )?{info} (?:is|are) not (?:\w+ly )?(?:provided|available|given
+      |included|mentioned|specified|disclosed)(?: (?:in|by) {docs})?
+    | i (?:have |could |can |did )?(?:found|find|see|saw) (?:nothing|no (?:{info}|mention
+      |reference))(?: {rest})?|it (?:does|did) not (?:say|mention|specify)(?: {rest})?
     | {rest} (?:does|do|did) not (?:appear|feature|come up)(?: anywhere)? in {docs}|{rest} (?:is
       |are) nowhere (?:to be found|mentioned)(?: in {docs})?|(?:that|this|the) {info} (?:is
       |are) (?:missing|absent) from {docs}
@@ -178,8 +190,8 @@ ENGLISH: Final = Phrases(
     | {docs} (?:says?|mentions?|contains?|gives?|provides?|has|have|includes?|lacks?|omits?|offers?
       |makes?) (?:nothing|(?:(?:no|any) )?(?:\w+ )?(?:{info}|mention|indication|reference))
       (?: {rest})?
-    | {docs} (?:(?:are|is|remains?) silent(?: (?:on|about|as to) {rest})?|leaves? {rest} (?:open
-      |unspecified|unanswered))
+    | {docs} (?:(?:are|is|remains?) silent(?: here| (?:on|about|as to) {rest})?
+      |leaves? {rest} (?:open|unspecified|unanswered))
     | (?:nothing|none|neither|no) (?:(?:in|of|from) {docs}|(?:of them )?(?:document|source|text
       |passage|excerpt|page)s?) (?:mention|say|addresse?|cover|answer|state|specif(?:y|ie)|indicate
       |contain|name|give|list)s?(?: {rest})?
@@ -217,8 +229,9 @@ ENGLISH: Final = Phrases(
     (?:(?:please|kindly|always|just|also|instead|or|consider|for that|(?:be|make) sure to
       |remember to|do not hesitate to|you (?:should|may|might|can|could|must|will)(?: also)?
       (?: (?:want|wish|need) to)?|i (?:would )?(?:\w+ly )?(?:recommend|suggest|advise|encourage
-      |urge)(?: (?:that )?you)?(?: to)?|it (?:is|may be|might be|would be) (?:always |usually )?
-      (?:best|important|advisable|wise|better|helpful|a good idea) to) )*
+      |urge)(?: (?:that )?you)?(?: to)?|i would|it (?:is|may be|might be
+      |would be) (?:always |usually )?(?:best|important|advisable|wise|better|helpful
+      |a good idea) to) )*
     (?:
       (?:(?:contact|consult|ask|see|visit|call)(?:ing)?|(?:speak|talk|reach out|turn|go|refer)
         (?:ing)? (?:to|with)|check(?:ing)? with|get(?:ting)? in touch with) (?=.*\b(?:doctors?
@@ -228,7 +241,8 @@ ENGLISH: Final = Phrases(
         |authorit(?:y|ies)|police|emergency|hotlines?|helplines?|support|customer service|staff|team
         |administrators?|supervisor|provider|manufacturer|retailer|seller|vendor|embassy|bank
         |employer|teacher)\b){rest}
-      | (?:consult|contact)(?:ing)? (?:an?|your|the|our|any) {rest}
+      | (?:consult|contact|check with|ask|talk to|speak (?:to|with))(?:ing)? (?:an?|your|our
+        |any) {rest}|(?:consult|contact) the {rest}
       | (?:check|visit|try|consult|read|review|search|brows|refer|us|look|see|go)(?:e|ing)?(?: (?:to
         |at|up|on|it|in))* (?=.*\b(?:websites?|sites?|web ?pages?|apps?|documentation|docs|manual
         |handbook|guides?|guidelines|sources?|news|weather|forecasts?|conditions|internet|online|web
@@ -251,23 +265,24 @@ ENGLISH: Final = Phrases(
     """,
     question=r"""
     (?!.*\b(?:you|we) (?:really )?(?:know|aware|heard|hear|noticed|believe|imagine|guess|reali[sz]e
-      |remember) (?!what|which|who|how|if|whether|the|your))(?:.*\byour?\b|.*\b(?:can|could|may
-      |shall|should|do) (?:i|we)\b|anything else|ready\b|(?:would|does|how does) (?:it|that
+      |remember) (?!what|which|who|how|if|whether|your))(?:.*\byour?\b|.*\b(?:can|could|may|shall
+      |should|do) (?:i|we)\b|anything else|want me\b|ready\b|(?:would|does|how does) (?:it|that
       |this) (?:help|sound|work))
     """,
     opener=r"""
-    and|but|so|or|yet|also|well|why|now|that said|(?:please |but )?(?:note|remember|be aware
-      |be advised|bear in mind|keep in mind)(?: that)?|(?:i am )?(?:afraid|sorry)(?: (?:that|but))?
-      |unfortunately|however|honestly|regrettably|(?:at|for) (?:this|the) (?:point|moment)
-      |as far as i (?:can (?:see|tell)|know)
+    and|but|so|or|yet|also|(?:if|when) in doubt|well|why|now|that said|(?:please |but )?(?:note
+      |remember|be aware|be advised|bear in mind|keep in mind)(?: that)?|(?:i am )?(?:afraid|sorry)
+      (?: (?:that|but))?|unfortunately|however|honestly|regrettably|(?:at|for) (?:this|the) (?:point
+      |moment)|as far as i (?:can (?:see|tell)|know)
     """,
     documents=r"""
     (?:(?:(?:the|your|these|those|this|that|any|all) (?:of )?(?:the )?(?:\S+ ){0,2})(?:documents?
       |documentation|context|texts?|sources?|materials?|passages?|handbook|manual|guide|excerpts?
       |articles?|files?|pages?|knowledge base|information|lease|contract|agreement|policy|report
       |letter|invoice|brochure|leaflet|e-?mail|transcript|minutes|memo|readme|datasheet|data sheet
-      |notes|attachments?|faq|form|chapter|section|snippets?|links?|listing|reference|description
-      |document)|(?:the|this|these) \S+ you (?:have )?(?=shared|provided|sent|gave|uploaded
+      |notes|attachments?|faq|form|chapter|section|snippets?|links?|listing|pdf|reference
+      |description|document)|(?:the|this|these|your) (?:attached|provided|supplied|uploaded
+      |enclosed) \S+|(?:the|this|these) \S+ you (?:have )?(?=shared|provided|sent|gave|uploaded
       |attached))(?: (?:provided|given|above|alone|(?:that )?you (?:have )?(?:shared|provided|sent
       |gave|uploaded|attached)(?: me)?|shared|provided|sent|gave|uploaded|attached))?
     """,
@@ -311,7 +326,7 @@ GERMAN: Final = Phrases(
       |überlegen|prüfen)
     | (?:ich (?:kann|könnte|helfe)|gerne? helfe ich) (?:ihnen|dir|gerne?) (?:\S+ ){0,5}(?:helfen
       |erklären|geben|weiter)|ich (?:helfe|konnte) (?:\S+ ){0,4}(?:weiter|gerne?|helfen)
-    | gerne? helfe ich (?:ihnen|dir)(?: {rest})?|(?:liebe|viele|beste|herzliche
+    | gerne? helfe ich (?:ihnen|dir)(?: {rest})?|(?:liebe|viele|beste|schöne|herzliche
       |mit freundlichen) grüssen?|sehr geehrte[r]? {rest}
     | hier ist (?:die|meine|eine kurze) antwort(?: auf (?:deine|ihre) frage)?
     | (?:bei|für) weiteren? fragen?(?: {rest})?|(?:hast du|haben sie) (?:noch )?(?:weitere )?fragen
@@ -354,8 +369,8 @@ GERMAN: Final = Phrases(
     | (?:in|im|aus) {docs} (?:steht|stehen|findet|finden|geht|gehen|lässt) (?:\S+ ){0,3}?(?:nichts?
       |keine?n?)(?: {rest})?
     | (?:in|im) {docs} (?:wird|werden|ist|sind|gibt|fehlt) (?:\S+ ){0,3}?(?:keine?n? {info}
-      |(?:nichts?|keine?n?) (?:\S+ ){0,2}(?:erwähnt|\S*nannt|angegeben|beschrieben|gesagt
-      |enthalten))(?: {rest})?
+      |(?:nichts?|keine?n?) (?:\S+ ){0,2}(?:erwähnt|\S*nannt|angegeben|beschrieben|erklärt|erläutert
+      |gesagt|enthalten))(?: {rest})?
     | (?:dazu|darüber|hierzu|davon) (?:steht|stehen|geht|gehen|gibt|wird|lässt|ist|sind|sagt|sagen
       |enthält|liegt|liegen|macht|machen|findet|finden) (?:\S+ ){0,4}?(?:nichts?|keine?n?)
       (?: {rest})?|es gibt (?:\S+ )?keine? {info}(?: {rest})?
@@ -411,8 +426,8 @@ GERMAN: Final = Phrases(
     (?:(?:de[rmn]|die|das|diese[rmns]?|ihre[rmn]?|deine[rmn]?|keine[rs]? (?:der|dieser)
       |beide[rn]?) )?(?:(?:bereitgestellten?|vorliegenden?|angegebenen?|beigefügten?|gezeigten?
       |\w+ten) )*(?:dokument(?:e|en|s)?|unterlagen|kontext|texte?n?|quellen?|handbuch|\w*anleitung
-      |auszug|auszügen?|\w*vertrag|bericht|brief|rechnung|broschüre|richtlinie|protokoll|\w*blatt
-      |\w*zettel|packungsbeilage|e-mail|datei\w*)
+      |auszug|auszügen?|\w*vertrag|bericht|brief|rechnung|broschüre|prospekt|richtlinie|protokoll
+      |\w*blatt|\w*zettel|packungsbeilage|e-mail|datei\w*)
     """,
     information=r"""
     informationen?|daten|angaben?|kenntnisse?|details|auskunft|hinweise?|antwort(?:en)?|regelung\w*
@@ -433,7 +448,8 @@ GERMAN: Final = Phrases(
 
 DUTCH: Final = Phrases(
     polite=r"""
-    (?:hallo|hoi|hey|hi|dag|welkom)(?: (?:allemaal|daar|terug))?|ah|oh|hm+|tja
+    heb je nog vragen|als (?:je|u) (?:nog )?vragen (?:hebt|heeft)
+    | (?:hallo|hoi|hey|hi|dag|welkom)(?: (?:allemaal|daar|terug))?|ah|oh|hm+|tja
     | goede(?:morgen|middag|navond|nacht)|goeden? (?:morgen|middag|avond|dag)|welterusten
     | tot (?:ziens|straks|later|snel)|doei
     | (?:heel erg |hartelijk )?(?:bedankt|dank (?:je|u)(?: wel)?)(?: voor {rest})?
@@ -462,15 +478,17 @@ DUTCH: Final = Phrases(
     | (?:geef|verstrek|verduidelijk) (?:alstublieft|alsjeblieft) {rest}|(?:volgens|in) {docs}
     """,
     refusal=r"""
-    (?:(?:helaas|daar|hier|dat|daarover) )?(?:ik (?:kan|mag|zal|wil|heb|ken|begrijp|vind|weet|kon)
+    (?:die|deze|je|uw) vraag kan ik (?:helaas )?niet (?:\S+ )?beantwoorden
+    | (?:(?:helaas|daar|hier|dat|daarover) )?(?:ik (?:kan|mag|zal|wil|heb|ken|begrijp|vind|weet|kon)
       |(?:kan|mag|heb|ken|begrijp|vind|weet|kon) ik) (?:\S+ ){0,6}(?:niets?|geen)(?: {rest})?
     | ik ben (?:\S+ )?(?:geen|niet) {rest}|geen idee|dat is niet bekend
     | ik weet het niet zeker
     | (?:dat|dit) valt buiten {rest}
     """,
     silence=r"""
-    {docs} (?:zegt|zeggen|vermeldt|vermelden|noemt|noemen|beschrijft) (?:\S+ ){0,2}?(?:niets?|geen)
-      (?: {rest})?
+    {docs} (?:legt|leggen) (?:dit |dat )?niet uit(?: {rest})?
+    | {docs} (?:zegt|zeggen|vermeldt|vermelden|noemt|noemen|beschrijft) (?:\S+ ){0,2}?(?:niets?
+      |geen)(?: {rest})?
     | {docs} (?:bevat|bevatten|geeft|geven) (?:\S+ ){0,2}?(?:niets?|geen {info})(?: {rest})?
       |{docs} (?:bevat|bevatten) (?:deze|die) {info} niet
     | er (?:is|staat|wordt) (?:geen (?:{info}|vermelding)|niets)(?: {rest})?
@@ -500,14 +518,14 @@ DUTCH: Final = Phrases(
     question=r"""
     .*\b(?:u|uw|je|jij|jouw?)\b|(?:kunt|kun|kan|zou|wilt|wil|bedoelt|bedoel|mag|zal|hebt|heb|heeft
       |bent|ben|zoekt|zoek) (?:u|je|jij|ik)\b
-    | (?:voor |met |op )?(?:wat|welke?|hoe|waar|wanneer|waarmee|waarover) (?:\S+ ){0,4}(?:u|je|jij
-      |ik|uw|jouw)\b
+    | om welke? \S+ gaat het\b|(?:voor |met |op )?(?:wat|welke?|hoe|waar|wanneer|waarmee
+      |waarover) (?:\S+ ){0,4}(?:u|je|jij|ik|uw|jouw)\b
     """,
     opener=r"maar|en|of|dus|helaas|houd er rekening mee dat|let op dat",
     documents=r"""
     (?:(?:de|het|deze|dit|die|uw|je) )(?:(?:verstrekte|gegeven|bijgevoegde|aangeleverde) )?
-      (?:documenten|document|context|tekst(?:en)?|bronnen|bron|handleiding|handboek|contract|rapport
-      |bestand(?:en)?|fragment(?:en)?|pagina(?:'s)?)
+      (?:documenten|document|context|tekst(?:en)?|bronnen|bron|handleiding|handboek|contract
+      |brochure|rapport|bestand(?:en)?|fragment(?:en)?|pagina(?:'s)?)
     """,
     information=r"informatie|gegevens|details|toegang|antwoord(?:en)?|kennis|vermelding",
     definites="de het",

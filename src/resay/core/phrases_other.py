@@ -59,7 +59,7 @@ FRENCH: Final = Phrases(
     """,
     silence=r"""
     {docs} n(?:e (?:l'|le |les )?|'en |') ?(?:di(?:t|sent)|mentionne(?:nt)?|précise(?:nt)?
-      |indique(?:nt)?|parle(?:nt)?) (?:pas|rien|aucune?)(?: {rest})?
+      |indique(?:nt)?|parle(?:nt)?|explique(?:nt)?) (?:pas|rien|aucune?)(?: {rest})?
     | {docs} ne (?:contien(?:t|nent)|fourni(?:t|ssent)|donne(?:nt)?) (?:rien|(?:pas|aucune?) (?:d'
       |de |cette |ces )?{info})(?: {rest})?
     | dans {docs} il n'y a (?:pas|aucune?|rien) ?(?:d'|de )?(?:{info}|mention|sur|à)(?: {rest})?
@@ -103,8 +103,8 @@ FRENCH: Final = Phrases(
     """,
     documents=r"""
     (?:les?|la|ces?|cette|vos|votre|l'|aucun des) ?(?:(?:présents?|fichiers?) )?(?:documents?
-      |contexte|textes?|sources?|manuel|guide|extraits?|documentation|bail|devis|contrat|rapport
-      |fichiers?|notice|pages?)(?: (?:fournis?|donnés?|fournies?|joints?|ci-dessus
+      |contexte|textes?|sources?|manuel|guide|extraits?|documentation|brochure|bail|devis|contrat
+      |rapport|fichiers?|notice|pages?)(?: (?:fournis?|donnés?|fournies?|joints?|ci-dessus
       |que vous avez \S+))?
     """,
     information=r"""
@@ -254,8 +254,8 @@ ITALIAN: Final = Phrases(
     """,
     silence=r"""
     {docs} non (?:lo |la |ne |li |le |ci |si )*(?:dic(?:e|ono)|menzionan?o?|specificano?|specifica
-      |indica(?:no)?|parlan?o?|riporta(?:no)?|precisan?o?|(?:è|viene|vengono|sono) (?:indicat
-      |riportat|menzionat|specificat)[oaie])(?: {rest})?
+      |indica(?:no)?|parlan?o?|spiegan?o?|riporta(?:no)?|precisan?o?|(?:è|viene|vengono
+      |sono) (?:indicat|riportat|menzionat|specificat)[oaie])(?: {rest})?
     | {docs} non (?:ci sono|c'è|fornisc(?:e|ono)|d[àa]|danno|contengono|contiene
       |trovan?o?) (?:(?:quest[ae]|alcuna?|nessuna?) )*(?:{info}|menzione)(?: {rest})?
     | (?:{rest} )?non (?:è|viene|vengono|sono|compare|risulta|figura) ?(?:(?:menzionat|indicat
@@ -291,9 +291,9 @@ ITALIAN: Final = Phrases(
     """,
     opener=r"ma|e|o|quindi|purtroppo|tieni presente che|mi dispiace",
     documents=r"""
-    (?:il|la|i|le|gli|lo|quest[oiae]|nessuno dei|ne(?:l|i|lla|lle|gli)|da[il]|dagli) (?:\S+ )?
+    (?:il|la|i|le|gli|lo|l'|quest[oiae]|nessuno dei|ne(?:l|i|lla|lle|gli)|da[il]|dagli) (?:\S+ )?
       (?:document[oi]|contesto|test[oi]|font[ei]|manuale|guida|documentazione|contratto|rapporto
-      |file|estratt[oi])(?: (?:fornit|allegat|dat)[oaie])?
+      |file|estratt[oi]|opuscolo|brochure)(?: (?:fornit|allegat|dat)[oaie])?
     """,
     information=r"informazion[ei]|dat[oi]|dettagl[io]+|accesso|idea|risposta|risposte|nulla|niente",
     definites="""
@@ -383,8 +383,8 @@ PORTUGUESE: Final = Phrases(
     opener=r"mas|e|ou|portanto|infelizmente|(?:note|lembre-se de) que|desculpe",
     documents=r"""
     (?:o|a|os|as|estes?|estas?|n[oa]s?|seus?|pel[oa]s?|nenhum dos) (?:documentos?|contexto|textos?
-      |fontes?|manual|guia|documentação|contrato|relatório|arquivos?|trechos?)(?: (?:fornecid|anexad
-      |dad|enviad)[oa]s?)?
+      |fontes?|manual|guia|documentação|contrato|relatório|arquivos?|trechos?|folheto)
+      (?: (?:fornecid|anexad|dad|enviad)[oa]s?)?
     """,
     information=r"""
     informaç(?:ão|ões)|dados?|detalhes?|acesso|ideia|respostas?|suficientes|específicas|certeza
