@@ -57,7 +57,7 @@ ENGLISH: Final = Phrases(
     | i understand (?:how you feel|your (?:concern|question|frustration))|very well
       |your mileage may vary
     | (?:(?:dear|brave|good|my|fellow) )*(?:travell?er|adventurer|partner|mat(?:e|ey)s?|stranger
-      |captain|sir|madam|folks|everyone|pal|buddy)
+      |captain|sir|madam|folks|everyone|friends?|pal|buddy)
     | (?:if|whenever|should) you (?:would like|want|wish|need|prefer|have)(?: {rest})?
     | (?:i (?:really )?)?(?:hope|trust) (?:that|this|it|you|everything) {rest}
     | (?:that|this|it) (?:helps?|clears things up|makes sense)
@@ -284,7 +284,7 @@ ENGLISH: Final = Phrases(
       |description|document)|(?:the|this|these|your) (?:attached|provided|supplied|uploaded
       |enclosed) \S+|(?:the|this|these) \S+ you (?:have )?(?=shared|provided|sent|gave|uploaded
       |attached))(?: (?:provided|given|above|alone|(?:that )?you (?:have )?(?:shared|provided|sent
-      |gave|uploaded|attached)(?: me)?|shared|provided|sent|gave|uploaded|attached))?
+      |gave|uploaded|attached|linked|pasted)(?: me)?|shared|provided|sent|gave|uploaded|attached))?
     """,
     information=r"""
     information|info|details?|data|answers?|responses?|reply|overview|summary|explanation|content
@@ -414,8 +414,8 @@ GERMAN: Final = Phrases(
     question=r"""
     (?:können|könnten|kannst|könntest|möchten|möchtest|würden|würdest|wollen|willst|meinen|meinst
       |brauchen|brauchst|benötigen|benötigst|soll|darf|kann|haben|hast|sind|bist) (?:sie|du|ich)\b
-    | (?:für |mit |an |auf )?(?:was|welche[nrsm]?|wie|wo|wann|worüber|wobei|womit) (?:\S+ ){0,4}
-      (?:sie|du|ich|ihnen|dir|ihr|ihre|dein|deine)\b
+    | (?:(?:für|mit|an|auf|aus|in|von) )?(?:was|welche[nrsm]?|wie|wo|wann|worüber|wobei
+      |womit) (?:\S+ ){0,4}(?:sie|du|ich|ihnen|dir|ihr|ihre|dein|deine)\b
     | (?:worum|um (?:was|welche[nrsm]? \S+)) geht es\b|\w+en sie\b|.*\b(?:du|dir|dich|dein\w*
       |ihnen)\b
     """,
