@@ -233,9 +233,7 @@ def _judge_each(asked: Asked) -> str:
 
 def _hold_each(asked: Asked) -> str:
     """Answer with an object per claim: which documents support it."""
-    documents = [
-        (int(m["number"]), m["text"]) for m in _DOCUMENT.finditer(asked.parts["documents"])
-    ]
+    documents = [(int(m["number"]), m["text"]) for m in _DOCUMENT.finditer(asked.parts["texts"])]
     found = [
         {
             "claim": place,
@@ -249,7 +247,8 @@ def _hold_each(asked: Asked) -> str:
 
 
 _DOCUMENT = re.compile(
-    r"<document-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n</document-(?P=code)>",
+    r"<(?P<kind>document|sample)-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n"
+    r"</(?P=kind)-(?P=code)>",
     re.DOTALL,
 )
 
@@ -275,7 +274,7 @@ CONTEXT_FORMS = (
     ),
     Form(
         in_last(
-            r"<documents-(?P<code>\w+)>\n(?P<documents>.*)\n</documents-(?P=code)>\s*"
+            r"<(?P<kind>documents|samples)-(?P<code>\w+)>\n(?P<texts>.*)\n</(?P=kind)-(?P=code)>\s*"
             r"<claims-(?P=code)>\n(?P<claims>.*)\n</claims-(?P=code)>"
         ),
         _hold_each,

@@ -52,7 +52,8 @@ _ORDERS = re.compile(
   | \byou\s+are\s+(?:now|no\s+longer)\s+(?:DAN\b|bound\s+by|in\s+\w+\s+mode\b|a\s+judge\b)
   | \b(?:as|dear|attention,?|note\s+to(?:\s+the)?|to\s+(?:the|any|all))\s+(?:an?\s+|the\s+)?
         (?:AI|LLMs?|language\s+models?|judges?|graders?|evaluators?|fact[- ]checkers?)\b
-        [^.!?\n]{0,40}
+        # "As an AI language model, I cannot answer": a model that speaks of itself.
+        (?!(?:\s+(?:language\s+)?(?:model|assistant))?,?\s+I\b) [^.!?\n]{0,40}
         \b(?:you\s+must|you\s+should|must\s+answer|please|ignore|answer|reply|respond)\b
   | \b(?:answer|say|print|write|mark|output|respond|reply|count|rate|label|judge)\b [^.!?\n]{0,50}
         \b(?:every|each|all|the)\s+(?:of\s+the\s+)?(?:claims?|statements?|numbers?|verdicts?)\b

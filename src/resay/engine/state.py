@@ -243,6 +243,7 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> Cla
             why,
             step,
             columns,
+            contradiction=scores.contradictions[place] if scores.contradictions else None,
             scores=said,
             grounds=grounds,
             unsupported=spans,

@@ -15,6 +15,9 @@ tags with a code that its authors cannot know. The scores are not those of the p
 
 `mode: per_pair` asks once for each claim and sample: |R| x N calls. `mode: per_sample` asks once
 for each sample about all claims: N calls, which contain each sample once instead of |R| times.
+`mode: together` asks once about all claims and the samples at hand, and the judge names the words
+that are wrong; see `resay.scorers.common.together`. A sample that a judge obeys can change what it
+says of the others there.
 
 `probe: n` asks about claims that most samples do not mention: one question for each, to which the
 model that wrote the response gives n short answers. See `resay.scorers.common.probing`. It is not
@@ -93,6 +96,7 @@ from resay.scorers.common.judging import (
 from resay.scorers.common.languages import WORDINGS, AskedInConfig, Wording, language_for
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.common.probing import Prober, ProbeResult
+from resay.scorers.common.together import Comparison, ask_about_samples
 from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.facts import Facts
 
@@ -322,6 +326,8 @@ async def ask_about(
 _SILENCE = 0.6
 # Entry for an answer that cannot be parsed, in the published form (Eq. 11).
 _UNREAD = 0.5
+# Of the samples in one prompt; of longer ones, each is compared by itself.
+_MAX_CHARS = 24_000
 # The `disagreement` setting of `facts` for claims that the judge finds not mentioned.
 _DISAGREEMENT = 0.3
 
@@ -406,8 +412,10 @@ class Prompt(SampleScorer):
             " not mention a claim, shown with its conversation; or the published question about a"
             " sentence without context, for each pair.",
         )
-        mode: Literal["per_pair", "per_sample"] = Field(
-            default="per_pair", description="One call per claim and sample, or one per sample."
+        mode: Literal["together", "per_sample", "per_pair"] = Field(
+            default="per_pair",
+            description="One call for all claims and the samples at hand, with the words that are"
+            " wrong (together); one call per sample; or one per claim and sample.",
         )
         weights: Weights = Field(
             default=Weights(),
@@ -484,10 +492,12 @@ class Prompt(SampleScorer):
 
         @model_validator(mode="after")
         def _must_ask_about_pairs(self) -> Prompt.Config:
-            if self.order == "nearest" and self.mode != "per_pair":
-                raise ValueError("`order: nearest` works on pairs; omit `mode: per_sample`")
-            if self.form == "published" and self.mode != "per_pair":
-                raise ValueError("`form: published` works on pairs; omit `mode: per_sample`")
+            for setting, is_set in (
+                ("order: nearest", self.order == "nearest"),
+                ("form: published", self.form == "published"),
+            ):
+                if is_set and self.mode != "per_pair":
+                    raise ValueError(f"`{setting}` works on pairs; omit `mode: {self.mode}`")
             return self
 
     def __init__(self, config: Config | None = None) -> None:
@@ -518,7 +528,9 @@ class Prompt(SampleScorer):
         if config.task is None and config.order == "nearest" and not self.any_of:
             return await self._nearest_first(passage, evidence)
         if config.task is None:
-            found = await super().score(passage, evidence)
+            is_together = config.mode == "together"
+            compare = self._compare_together if is_together else super().score
+            found = await compare(passage, evidence)
             found = await self._weighed(found, passage, evidence)
             return await self._with_probe_results(found, passage, evidence)
         context = await context_of(config.task, evidence, config.term)
@@ -586,6 +598,50 @@ class Prompt(SampleScorer):
         results = await prober.ask(open_claims)
         scores = _with_probes(found, results.by_claim, config.weights)
         return replace(scores, failures=(*scores.failures, *results.failures))
+
+    async def _compare_together(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Compare with several samples in one call, and with the rest if the rule needs them."""
+        weights, rule, samples = self.config.weights, evidence.stopping, evidence.samples
+        comparison = Comparison(passage, weights.contradicted, weights.silence)
+        pending = list(range(len(passage.sentences)))
+        wanted = rule.min_samples if rule else samples.available
+        try:
+            while pending:
+                seen = len(comparison.samples)
+                arrived = [sample async for sample in samples.first(wanted, after=seen)]
+                if not arrived:
+                    break
+                part = passage.only(pending)
+                for batch in self._batches(arrived):
+                    parsed = await ask_about_samples(
+                        judge_for(self.config.judge, evidence),
+                        [sentence.standalone for sentence in part.sentences],
+                        batch,
+                        evidence.conversation(self.config.conversation_chars),
+                        restate=self.config.restate,
+                    )
+                    comparison.add(batch, pending, parsed)
+                seen = len(comparison.samples)
+                if rule is None or seen < wanted or seen >= samples.available:
+                    break
+                pending = sorted(rule.remaining(comparison.columns).sentences)
+                wanted = samples.available
+        except anyio.get_cancelled_exc_class():
+            evidence.partial_scores.append(comparison.scores(any_of=self.any_of))
+            raise
+        return comparison.scores(any_of=self.any_of)
+
+    def _batches(self, samples: Sequence[Sample]) -> list[list[Sample]]:
+        """Return samples in groups of which each fits into a prompt."""
+        batches: list[list[Sample]] = [[]]
+        chars = 0
+        for sample in samples:
+            if batches[-1] and chars + len(sample.text) > _MAX_CHARS:
+                batches.append([])
+                chars = 0
+            batches[-1].append(sample)
+            chars += len(sample.text)
+        return batches
 
     async def _nearest_first(self, passage: Passage, evidence: Evidence) -> Scores:
         weights = Weights(contradicted=1.0, not_mentioned=1.0)

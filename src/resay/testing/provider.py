@@ -62,8 +62,8 @@ _PROBE = re.compile(
 _DETAIL = re.compile(
     r"(?<=\s)(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*)(?:\s(?:\d[\d,.]*\d|\d|[A-Z][\w'’-]*))*"
 )
-_REFERENCES = re.compile(
-    r"<documents-(?P<code>\w+)>\n(?P<documents>.*)\n</documents-(?P=code)>\s*"
+_NUMBERED_TEXTS = re.compile(
+    r"<(?P<kind>documents|samples)-(?P<code>\w+)>\n(?P<texts>.*)\n</(?P=kind)-(?P=code)>\s*"
     r"<claims-(?P=code)>\n(?P<sentences>.*)\n</claims-(?P=code)>",
     re.DOTALL,
 )
@@ -95,7 +95,8 @@ _CORRECT = re.compile(
 )
 # Only an end mark with the opening mark's code ends a document; a document's author cannot know it.
 _FENCED = re.compile(
-    r"<document-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n</document-(?P=code)>",
+    r"<(?P<kind>document|sample)-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n"
+    r"</(?P=kind)-(?P=code)>",
     re.DOTALL,
 )
 # A heading, or a short first line that is no sentence, with text right below.
@@ -143,8 +144,8 @@ def task_in(said: Sequence[str]) -> Task | None:
     if found := _PROBE.search(said[-1]):
         text, asked = said[-1], found["question"]
         return Task("chat", lambda world, rng: _filled(text, asked, world, rng))
-    if found := _REFERENCES.search(said[-1]):
-        held = _held(_shown_in(found["documents"]), found["sentences"])
+    if found := _NUMBERED_TEXTS.search(said[-1]):
+        held = _held(_shown_in(found["texts"]), found["sentences"])
         return Task("judge", lambda world, rng: held)
     again = task_in(said[:-1]) if _RESTATED.match(said[-1]) else None
     return Task("restated", again.answer) if again and again.kind != "chat" else None

@@ -19,19 +19,24 @@ from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 _SUPPORTING = re.compile(r"support|confirm|entail|belegt|gestützt")
 _CONTRADICTING = re.compile(r"contradict|refut|conflict|oppos|widerspr")
 _QUOTE = re.compile(r"quot|excerpt|evidence|passage|span|zitat|citation|extrait|cita")
-_DOCUMENTS = re.compile(r"documents?|docs?|references?|refs?|sources?|dokumente?|by")
+_WORDS = re.compile(r"words|wrong|unsupported|incorrect|error|falsch")
+_DOCUMENTS = re.compile(
+    r"documents?|docs?|references?|refs?|samples?|sources?|texts?|dokumente?|by"
+)
 _VERDICT = re.compile(r"verdict|label|status|result|judge?ment|decision|answer|urteil")
 _NONE = re.compile(
     r"\W*(?:none|no|nothing|null|n/?a|keine?s?|aucun|ninguno|nessuno|nenhum)?\W*", re.I
 )
 _NAMED = re.compile(
-    r"(?:\b(?:documents?|docs?|references?|refs?|sources?|dokument(?:e|en)?|no\.?)\s*[#:]?\s*|[\[#(])"
+    r"(?:\b(?:documents?|docs?|references?|refs?|samples?|sources?|texts?|dokument(?:e|en)?|no\.?)"
+    r"\s*[#:]?\s*|[\[#(])"
     r"(\d{1,6}(?:\s*(?:,|;|&|and|und|et|y|e)\s*#?\d{1,6})*)",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d{1,6}")
 _AROUND_NUMBERS = re.compile(
-    r"\b(?:documents?|docs?|references?|refs?|sources?|and|und)\b|[\s,;&#\[\]()]", re.IGNORECASE
+    r"\b(?:documents?|docs?|references?|refs?|samples?|sources?|texts?|and|und)\b|[\s,;&#\[\]()]",
+    re.IGNORECASE,
 )
 _MOST_NESTED = 4
 
@@ -44,11 +49,13 @@ class DocumentVerdict:
         supports: Indexes of the documents that support it.
         contradicts: Indexes of the documents that contradict it.
         quote: The words of a document that the judge relies on; empty if it quotes none.
+        words: The words of the claim that it finds wrong; empty if it names none.
     """
 
     supports: tuple[int, ...]
     contradicts: tuple[int, ...]
     quote: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,7 @@ class _Entry:
     supports: tuple[int, ...]
     contradicts: tuple[int, ...]
     quote: str
+    words: str
 
 
 def read_document_verdicts(
@@ -127,6 +135,7 @@ def _verdict_of(entries: Sequence[_Entry], known: set[int], shift: int) -> Docum
         supports=tuple(dict.fromkeys(supports)),
         contradicts=tuple(n for n in dict.fromkeys(contradicts) if n not in supports),
         quote=quotes[0] if quotes else "",
+        words=next((entry.words for entry in entries if entry.words.strip()), ""),
     )
 
 
@@ -151,26 +160,33 @@ def _entries_in(data: Any, depth: int = 0, claim: int | None = None) -> Iterator
 def _entry_of(fields: Mapping[str, Any], claim: int | None) -> _Entry | None:
     number = number_of(fields)
     number = claim if number is None else number
-    quote = next((v for k, v in fields.items() if _QUOTE.search(k)), "")
-    quote = " … ".join(map(str, cast("list[Any]", quote))) if isinstance(quote, list) else quote
-    quote = quote if isinstance(quote, str) else ""
+    quote, words = _text_under(fields, _QUOTE), _text_under(fields, _WORDS)
     supports = _documents_under(fields, _SUPPORTING)
     contradicts = _documents_under(fields, _CONTRADICTING)
     if supports is not None or contradicts is not None:
         # A field that cannot be read makes the whole entry unreadable.
         if any(numbers == (-1,) for numbers in (supports, contradicts)):
             return None
-        return _Entry(number, supports or (), contradicts or (), quote)
+        return _Entry(number, supports or (), contradicts or (), quote, words)
     verdict = _verdict_in(fields)
     if verdict is None:
         return None
     if verdict == "not_mentioned":
-        return _Entry(number, (), (), quote)
+        return _Entry(number, (), (), quote, words)
     documents = _documents_under(fields, _DOCUMENTS)
     if not documents or documents == (-1,):
         return None
     is_support = verdict == "supported"
-    return _Entry(number, documents if is_support else (), () if is_support else documents, quote)
+    supports, contradicts = (documents, ()) if is_support else ((), documents)
+    return _Entry(number, supports, contradicts, quote, words)
+
+
+def _text_under(fields: Mapping[str, Any], name: re.Pattern[str]) -> str:
+    """Return the text that a field contains, or the parts of it that it lists."""
+    value: object = next((value for key, value in fields.items() if name.search(key)), "")
+    if isinstance(value, list):
+        return " … ".join(map(str, cast("list[object]", value)))
+    return value if isinstance(value, str) else ""
 
 
 def _verdict_in(fields: Mapping[str, Any]) -> JudgeVerdict | None:
@@ -237,4 +253,4 @@ def _entries_in_lines(text: str, count: int, documents: Sequence[int]) -> Iterat
             if number <= count:
                 supports = tuple(named) if verdict == "supported" else ()
                 contradicts = tuple(named) if verdict == "contradicted" else ()
-                yield _Entry(number, supports, contradicts, "")
+                yield _Entry(number, supports, contradicts, "", "")

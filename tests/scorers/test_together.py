@@ -1,0 +1,165 @@
+"""A judge that is asked about all claims and several samples in one call."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay import Guard, PolicyError, Query, Verdict
+from resay.providers import Completion, Completions
+
+pytestmark = pytest.mark.anyio
+
+ANSWER = "The bridge opened in 1923 and is red. It has six lanes."
+SAMPLES = [
+    "The bridge opened in 1932. It is red.",
+    "It opened in 1932, and it has six lanes.",
+    "The red bridge with six lanes opened in 1932.",
+]
+_TEXT = re.compile(r'<sample-\w+ number="(\d+)">\n(.*?)\n</sample-\w+>', re.DOTALL)
+_CLAIM = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
+
+
+class Judge:
+    """Answers by a function of the claims and the samples it is shown."""
+
+    def __init__(self, answer: Callable[[Sequence[str], dict[int, str]], Any]) -> None:
+        self.answer = answer
+        self.prompts: list[str] = []
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        prompt = query.messages[0]["content"]
+        self.prompts.append(prompt)
+        shown = {int(number): text for number, text in _TEXT.findall(prompt)}
+        claims = prompt.partition("<claims-")[2].partition("</claims-")[0]
+        answer = self.answer([text for _, text in _CLAIM.findall(claims)], shown)
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        return Completions((Completion(text),))
+
+
+def of_years(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
+    """Find 1923 wrong, and support other claims by the samples that have their last word."""
+    rows: list[dict[str, Any]] = []
+    for number, claim in enumerate(claims, 1):
+        row: dict[str, Any] = {"claim": number, "supported_by": [], "contradicted_by": []}
+        if "1923" in claim:
+            row |= {"contradicted_by": list(samples), "words": "1923", "quote": "opened in 1932"}
+        else:
+            row["supported_by"] = [n for n, text in samples.items() if "six lanes" in text]
+        rows.append(row)
+    return rows
+
+
+async def checked(judge: Judge, answer: str = ANSWER, **settings: Any) -> Verdict:
+    step = {"method": "prompt", "mode": "together"}
+    policy = {"chain": [step], "claims": "none", "cache": {"store": "none"}, **settings}
+    guard = Guard(policy, provider=judge, model="m")
+    return await guard.acheck(answer, question="What do you know of it?", samples=SAMPLES)
+
+
+async def test_one_call_shows_all_samples_and_claims_once() -> None:
+    judge = Judge(of_years)
+    verdict = await checked(judge)
+    (prompt,) = judge.prompts
+    assert all(prompt.count(text) == 1 for text in (*SAMPLES, "1. The bridge opened in 1923"))
+    assert verdict.usage.calls == 1
+    assert [s.score for s in verdict.sentences] == [1.0, pytest.approx(0.2)]
+
+
+async def test_the_words_that_are_wrong_are_named_and_quoted() -> None:
+    claim = (await checked(Judge(of_years))).claims[0]
+    (span,) = claim.unsupported
+    assert ANSWER[span.start : span.end] == "1923"
+    said = claim.contradicted_by
+    assert said is not None
+    assert (said.source, said.index, said.text) == ("sample", 0, "The bridge opened in 1932.")
+    assert said.said is not None
+    assert said.text[slice(*said.said)] == "1932"
+    assert claim.why == "contradicted by 3 of 3 texts compared"
+
+
+async def test_words_and_quotes_that_stand_nowhere_are_not_believed() -> None:
+    def invents(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
+        invented = {"words": "opened by the queen", "quote": "It opened in 1812"}
+        return [{**row, **invented} for row in of_years(claims, samples)]
+
+    claim = (await checked(Judge(invents))).claims[0]
+    assert claim.flagged
+    assert claim.unsupported == ()
+    assert claim.contradicted_by is None or "1812" not in claim.contradicted_by.text
+
+
+async def test_what_no_sample_speaks_of_says_so() -> None:
+    def silent(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
+        numbers = range(1, len(claims) + 1)
+        return [{"claim": n, "supported_by": [], "contradicted_by": []} for n in numbers]
+
+    verdict = await checked(Judge(silent))
+    assert [s.score for s in verdict.sentences] == [0.6, 0.6]
+    assert verdict.sentences[0].why == "not mentioned by any of 3 texts compared"
+
+
+async def test_an_unreadable_answer_is_asked_for_again_and_then_inconclusive() -> None:
+    judge = Judge(lambda claims, samples: "I would rather not say.")
+    verdict = await checked(judge)
+    assert len(judge.prompts) == 2
+    assert verdict.inconclusive
+
+
+async def test_the_rest_of_the_samples_is_asked_about_only_in_doubt() -> None:
+    few = {"sampling": {"max": 3, "min": 1, "confidence": 0.9}}
+    judge = Judge(of_years)
+    await checked(judge, **few)
+    shown = [len(_TEXT.findall(prompt)) for prompt in judge.prompts]
+    assert shown[0] == 1
+    assert sum(shown) <= 3
+    assert len(judge.prompts) <= 2
+
+
+async def test_twelve_sentences_and_five_samples_take_two_calls_at_most() -> None:
+    sentences = [
+        f"The tower number {n} was built in 19{n:02} by the town of Brill." for n in range(12)
+    ]
+    samples = [" ".join(sentences[k:] + sentences[:k]) for k in range(5)]
+
+    def supports(claims: Sequence[str], shown: dict[int, str]) -> list[dict[str, Any]]:
+        return [
+            {
+                "claim": n,
+                "supported_by": [k for k, t in shown.items() if c in t],
+                "contradicted_by": [],
+            }
+            for n, c in enumerate(claims, 1)
+        ]
+
+    judge = Judge(supports)
+    guard = Guard({"chain": [{"method": "prompt", "mode": "together"}]}, provider=judge, model="m")
+    verdict = await guard.acheck(" ".join(sentences), question="Which towers?", samples=samples)
+    assert verdict.decision == "consistent"
+    assert verdict.usage.calls <= 2
+    # A token has about four characters.
+    assert sum(map(len, judge.prompts)) / 4 < 3_500
+
+
+@given(st.text(max_size=60))
+def test_no_sample_ends_its_marks(text: str) -> None:
+    from resay.scorers.common.together import render
+    from resay.scorers.evidence import Sample
+
+    prompt = render(["It is red."], [Sample(0, text), Sample(1, text)])
+    assert len(re.findall(r"</sample-\w{16}>", prompt)) - text.count("</sample-") * 2 == 2
+
+
+def test_one_call_for_all_is_no_order_of_pairs() -> None:
+    for setting in ({"order": "nearest"}, {"form": "published"}):
+        with pytest.raises(PolicyError, match="works on pairs"):
+            Guard({"chain": [{"method": "prompt", "mode": "together", **setting}]})
