@@ -8,6 +8,9 @@ from resay.core.citations import citation_marks, marks_within, without_marks
 from resay.core.passage import Passage
 
 _ALPHANUMERIC = re.compile(r"[^\W_]")
+# A list of sources and a mark begin this close to the sentences in question. In a stream, each
+# sentence comes alone, with all of the text before it.
+_NEARBY = 2_000
 
 
 def uncited_sentences(passage: Passage) -> list[str | None]:
@@ -16,11 +19,15 @@ def uncited_sentences(passage: Passage) -> list[str | None]:
     Args:
         passage: The answer; marks may go on from one sentence to the next, like a list of sources.
     """
-    marks = citation_marks(passage.text)
+    if not passage.sentences:
+        return []
+    first = max(passage.sentences[0].start - _NEARBY, 0)
+    last = passage.sentences[-1].end + _NEARBY
+    marks = citation_marks(passage.text[first:last])
     texts: list[str | None] = []
     for sentence in passage.sentences:
         start, end = sentence.start, sentence.end
-        own = marks_within(marks, start, end)
+        own = marks_within(marks, start - first, end - first)
         is_source = any(mark.kind == "source" for mark in own)
         if passage.text[start:end] != sentence.text and not is_source:
             # Written out from its context.
