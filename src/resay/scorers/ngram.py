@@ -202,7 +202,9 @@ class Ngram:
         else:
             chars = len(passage.text) + evidence.samples.chars
             model = await compute(partial(counting, (passage, *samples)), chars=chars)
-        chars = sum(len(sentence.text) for sentence in passage.sentences)
+        sentences = sum(len(sentence.text) for sentence in passage.sentences)
+        # Citation marks are looked for in all of the text.
+        chars = max(sentences, len(passage.text))
         return await compute(partial(self._score, passage, model, len(samples), runs), chars=chars)
 
     def _score(
