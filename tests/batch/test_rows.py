@@ -158,7 +158,7 @@ def test_a_prefix_keeps_columns_apart(tmp_path: Path) -> None:
     rows = [{**ROWS[0], "score": "mine", "decision": "mine"}]
     (row,) = scored(tmp_path, rows, prefix="resay_")
     assert (row["score"], row["decision"]) == ("mine", "mine")
-    assert (row["resay_score"], row["resay_decision"]) == (0.5, "flagged")
+    assert (row["resay_score"], row["resay_decision"]) == (1.0, "flagged")
 
 
 def test_columns_may_have_other_names(tmp_path: Path) -> None:

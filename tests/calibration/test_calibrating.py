@@ -227,7 +227,7 @@ def test_weights_are_learned_from_one_half_and_thresholds_from_the_other(name):
     assert found.figures.sentence_roc_auc.value > 0.9
     # What the thresholds rest on is what a guard with the weights says.
     guard = Guard(found.policy, provider=judged(MANY))
-    said = {guard.check(row.response, samples=row.samples).score for row in MANY}
+    said = {guard.check(row.response, samples=row.samples).mean_score for row in MANY}
     assert {outcome.score for outcome in found.outcomes} <= said
 
 
@@ -385,7 +385,7 @@ class Asked:
 def test_what_a_policy_asks_about_claims_counts_in_its_calibration():
     model = Asked()
     chain = [{"method": "prompt", "mode": "per_sample", "probe": 2}]
-    policy = {"chain": chain, "claims": "none", "sampling": {"temperature": 0.5}}
+    policy = {"chain": chain, "sampling": {"temperature": 0.5}}
     run(policy, ROWS[:24], provider=model)
     # All rows ask the same two questions, which are kept.
     assert len(model.questions) == 2 * 2

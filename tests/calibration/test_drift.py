@@ -151,6 +151,7 @@ def test_checks_that_stopped_early_are_told(calibrated):
         "settled",
         (SentenceVerdict("It is.", 0, 6, 0.0, by="ngram"),),
         samples=3,
+        mean_score=0.0,
     )
     text = calibrated.replace("sampling: {confidence: null}\n", "")
     (note,) = check_drift(text, [early] * 40).notes

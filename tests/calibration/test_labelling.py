@@ -47,6 +47,7 @@ def verdict(score: float, *, claims: int = 0, method: str = "ngram", **more: Any
         samples=5,
         steps=(StepRecord(method, 1, score),),
         claims=tuple(made),
+        mean_score=score,
         **more,
     )
 

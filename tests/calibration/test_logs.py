@@ -20,6 +20,7 @@ def verdict(score, decision="consistent", methods=("ngram",), note=None):
         (SentenceVerdict(text, 0, len(text), score, by="ngram"),),
         samples=5,
         steps=tuple(StepRecord(m, 1, score, note=note) for m in methods),
+        mean_score=score,
     )
 
 
@@ -80,7 +81,9 @@ def test_a_flagged_check_that_lost_scores_is_left_out_too(files):
     lost = SentenceVerdict("It is red.", 17, 27)
     whole = verdict(0.9, "flagged")
     step = StepRecord("ngram", 2, 0.9, failures={"TimeoutError": 3})
-    partial = Verdict("flagged", 0.9, "logged", (*whole.sentences, lost), 5, (step,))
+    partial = Verdict(
+        "flagged", 0.9, "logged", (*whole.sentences, lost), 5, (step,), mean_score=0.9
+    )
     logged[0].update(partial.to_dict())
     assert run(files(logged, ROWS)).counts.inconclusive == 1
 

@@ -131,6 +131,7 @@ def test_a_log_without_content_calibrates_as_the_scores_do(corpus, scores, outco
             "logged",
             tuple(SentenceVerdict(s.text, s.start, s.end, x, by="prompt") for s, x in spans),
             samples=20,
+            mean_score=results.scores.passage_score,
         )
         wrong = [is_wrong(label) for label in row]
         verdicts.append({"id": item.index, "verdict": verdict.to_dict(content=False)})

@@ -28,6 +28,7 @@ def verdict(score: float) -> Verdict:
             ClaimVerdict(t, a, b, score=s, flagged=s > 0.5, sentence=i)
             for i, (t, a, b, s) in enumerate(parts)
         ),
+        mean_score=score,
     )
 
 

@@ -451,9 +451,9 @@ async def test_a_method_may_score_the_passage_alone() -> None:
 async def test_a_passage_score_stands_beside_sentence_scores_whatever_was_settled() -> None:
     settled = {"method": "ngram", "settle": {"below": 0.5}}
     verdict = await run(settled, {"method": "odd"})
-    assert (verdict.score, [s.score for s in verdict.sentences]) == (0.9, [0.0, 1.0])
+    assert (verdict.mean_score, [s.score for s in verdict.sentences]) == (0.9, [0.0, 1.0])
     verdict = await run({"method": "odd"}, {"method": "ngram"})
-    assert verdict.score == 0.5
+    assert (verdict.score, verdict.mean_score) == (1.0, 0.5)
 
 
 @pytest.mark.usefixtures("odd")
@@ -461,7 +461,7 @@ async def test_a_method_that_says_nothing_takes_nothing_away() -> None:
     verdict = await run({"method": "odd"}, {"method": "odd", "mood": "silent"})
     assert (verdict.decision, verdict.score) == ("flagged", 0.9)
     verdict = await run({"method": "ngram"}, {"method": "odd", "mood": "silent"})
-    assert (verdict.decision, verdict.score) == ("flagged", 0.5)
+    assert (verdict.decision, verdict.score, verdict.mean_score) == ("flagged", 1.0, 0.5)
 
 
 @pytest.mark.usefixtures("odd")

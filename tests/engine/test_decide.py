@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import anyio
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from pydantic import Field
 
 from resay import Contradiction, Guard, Passage, Policy, ProviderError, Query, SentenceVerdict
@@ -41,6 +43,7 @@ class Told:
         note: str | None = None
         whole: bool = False
         otherwise: dict[str, str] = Field(default={})
+        denied: tuple[str, ...] | None = None
 
     name = "told"
 
@@ -69,6 +72,7 @@ class Told:
             why=tuple(f"why {text}" for text in texts) if told.why else (),
             lost=tuple(i for i, text in enumerate(texts) if text in told.lost),
             inconclusive=told.note,
+            denied=() if told.denied is None else tuple(text in told.denied for text in texts),
         )
 
     async def contradiction(
@@ -147,7 +151,7 @@ async def test_what_is_neither_flagged_nor_supported_is_doubtful() -> None:
     assert not verdict.flagged
     assert Verdict.from_dict(verdict.to_dict(content=False)).sentences[1].band == "doubtful"
     verdict = await decided(step(0.61, 0.5, None), **every)
-    assert [s.band for s in verdict.sentences] == ["contradicted", "doubtful", None]
+    assert [s.band for s in verdict.sentences] == ["unsupported", "doubtful", None]
     assert verdict.reason == "1 of 3 sentences > 0.60; not scored: 1 sentence"
 
 
@@ -268,13 +272,46 @@ async def test_what_is_flagged_at_the_end_is_foreseen(
 
 async def test_a_methods_own_passage_score_speaks_only_for_all_sentences() -> None:
     verdict = await decided(step(0.2, 0.4, passage=0.45))
-    assert verdict.score == 0.45
+    assert (verdict.score, verdict.mean_score) == (0.4, 0.45)
     settled = step(0.2, 0.4, settle={"below": 0.3})
     verdict = await decided(settled, step(0.2, 0.6, passage=0.9))
-    assert verdict.score == pytest.approx(0.4)
+    assert (verdict.score, verdict.mean_score) == (0.6, pytest.approx(0.4))
     # A passage score alone is about the passage, whatever was settled.
     verdict = await decided(settled, step(passage=0.9))
     assert verdict.score == 0.9
+
+
+@given(
+    scores=st.lists(st.none() | st.sampled_from([0.0, 0.2, 0.4, 0.5, 0.6, 1.0]), max_size=3),
+    whole=st.none() | st.sampled_from([0.0, 0.4, 0.9]),
+    passage=st.none() | st.sampled_from([0.0, 0.3, 0.5, 0.8]),
+    sentence=st.none() | st.sampled_from([0.0, 0.3, 0.5, 0.8]),
+)
+async def test_an_answer_is_flagged_if_and_only_if_its_score_is_above_the_threshold(
+    scores: list[float | None], whole: float | None, passage: float | None, sentence: float | None
+) -> None:
+    assume(passage is not None or sentence is not None)
+    limits = {"passage": passage, "sentence": sentence}
+    verdict = await decided(
+        step(*scores, passage=whole), sentences=(A, B, C)[: len(scores)] or (A,), threshold=limits
+    )
+    if verdict.score is None or verdict.threshold is None:
+        assert not verdict.flagged
+    else:
+        assert verdict.flagged == (verdict.score > verdict.threshold)
+    assert (verdict.score is None) == verdict.inconclusive
+    for unit in (*verdict.sentences, *verdict.claims):
+        above = unit.score is not None and sentence is not None and unit.score > sentence
+        assert unit.flagged == above == (unit.band in {"unsupported", "contradicted"})
+
+
+async def test_what_nobody_says_is_told_from_what_somebody_denies() -> None:
+    verdict = await decided(step(0.9, 0.9, 0.9, denied=(B,)), sentences=(A, B, C))
+    assert [s.band for s in verdict.sentences] == ["unsupported", "contradicted", "unsupported"]
+    assert [s.contradicted_by is None for s in verdict.sentences] == [True, False, True]
+    # Where the method does not say, the sentence that comes nearest has another number.
+    verdict = await decided(step(0.1, 0.9, 0.9), sentences=(A, B, C))
+    assert [s.band for s in verdict.sentences] == ["supported", "contradicted", "contradicted"]
 
 
 async def test_a_correction_gives_its_reason_behind_that_of_what_it_corrects() -> None:
@@ -290,8 +327,9 @@ async def test_a_correction_gives_its_reason_behind_that_of_what_it_corrects() -
 async def test_a_step_that_says_nothing_of_a_sentence_leaves_it_to_the_one_before() -> None:
     verdict = await decided(step(0.1, 0.2, why=True), step(0.3, None))
     assert [(s.score, s.why) for s in verdict.sentences] == [(0.3, None), (0.2, f"why {B}")]
-    assert verdict.score == pytest.approx(0.25)
-    assert (await decided(step(0.1, 0.2), step(None, 0.3))).score == pytest.approx(0.2)
+    assert (verdict.score, verdict.mean_score) == (0.3, pytest.approx(0.25))
+    verdict = await decided(step(0.1, 0.2), step(None, 0.3))
+    assert (verdict.score, verdict.mean_score) == (0.3, pytest.approx(0.2))
 
 
 async def test_only_samples_over_one_half_contradict() -> None:
@@ -355,7 +393,7 @@ async def test_what_another_check_has_found_stays() -> None:
     before = SentenceVerdict(B, 17, 34, 0.9, True, "elsewhere", scores={"elsewhere": 0.9})
     verdict = await decided(step(0.2, 0.0), kept={1: before}, threshold={"passage": 0.7})
     assert scores(verdict) == [0.2, 0.9]
-    assert verdict.score == pytest.approx(0.55)
+    assert (verdict.score, verdict.mean_score) == (0.9, pytest.approx(0.55))
     kept = verdict.sentences[1]
     assert (kept.flagged, kept.by, kept.scores) == (True, "elsewhere", {"elsewhere": 0.9})
     assert kept.contradicted_by is not None
@@ -532,7 +570,7 @@ async def test_what_is_flagged_needs_no_second_opinion_to_stay_so() -> None:
     left_out = await doubted(None, 0.2, 0.3, when={"min_chars": 1000})
     assert (left_out.decision, left_out.reason) == ("inconclusive", missing)
     flagged = await doubted(None, 0.2, 0.7)
-    assert [s.band for s in flagged.sentences] == [None, "contradicted"]
+    assert [s.band for s in flagged.sentences] == [None, "unsupported"]
     assert flagged.reason == (
         f"1 of 2 sentences > 0.50; 1 of 2 sentences could not be scored; {missing}"
     )

@@ -536,10 +536,10 @@ async def test_a_verdict_says_which_words_have_no_support(use: Callable[..., Jud
         answer, references=["The bridge opened in 1932 and it is very long."]
     )
     assert verdict.flagged
-    spans = [s for claim in verdict.claims for s in claim.unsupported]
+    spans = [part for claim in verdict.claims for part in claim.parts]
     assert [answer[s.start : s.end] for s in spans] == ["1871"]
     assert type(verdict).from_dict(verdict.to_dict()) == verdict
-    assert [c["unsupported"] for c in verdict.to_dict(content=False)["claims"]]
+    assert [c["parts"] for c in verdict.to_dict(content=False)["claims"]]
 
 
 def test_a_policy_needs_references() -> None:

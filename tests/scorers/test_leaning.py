@@ -79,7 +79,7 @@ async def test_in_a_chain_it_corrects_settled_sentences_too() -> None:
         (0.125, "leaning", False),
     ]
     assert verdict.sentences[0].scores == {"ngram": 1.0, "leaning": 0.875}
-    assert verdict.score == 0.5
+    assert (verdict.score, verdict.mean_score) == (0.875, 0.5)
 
 
 def test_nothing_can_lean_first() -> None:

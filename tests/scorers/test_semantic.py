@@ -311,9 +311,9 @@ async def test_measures_of_sentences_are_those_of_the_papers(tiny: Tiny) -> None
         assert [c.score for c in verdict.claims] == pytest.approx(expected, abs=1e-5)
         if measure == "luq":
             whole = fmean(1 - fmean(own) for own in of_units)
-            assert verdict.score == pytest.approx(whole, abs=1e-5)
+            assert verdict.mean_score == pytest.approx(whole, abs=1e-5)
     alone = await measured(folder, measure="luq", units="response")
-    assert alone.score == pytest.approx(1 - fmean(of_units[0]), abs=1e-5)
+    assert alone.mean_score == pytest.approx(1 - fmean(of_units[0]), abs=1e-5)
     # An edge in the middle of what this model says.
     claims = [*dict.fromkeys(unit for own in units for unit in own)]
     p = np.array([[said(text, claim)[2] for text in texts] for claim in claims])
@@ -428,7 +428,7 @@ async def test_luq_atomic_is_of_what_texts_claim() -> None:
     # Of the response 1/2 and 1/2; of the samples 1932 in the first text and not in the second;
     # 1923 in none of them, and 1940 in the first; and nothing of what is red.
     confidence = [0.5, fmean([1, 0, 0.5]), fmean([fmean([0, 0, 0.5]), fmean([1, 0, 0.5])]), 0.5]
-    assert verdict.score == pytest.approx(1 - fmean(confidence))
+    assert verdict.mean_score == pytest.approx(1 - fmean(confidence))
 
 
 async def test_luq_is_of_whole_sentences() -> None:
@@ -443,7 +443,7 @@ async def test_luq_is_of_whole_sentences() -> None:
     of_sentence = fmean([0, 0, 0.5])
     assert [claim.score for claim in verdict.claims] == pytest.approx([1 - of_sentence] * 2)
     confidence = [of_sentence, fmean([1, 0, 0.5]), fmean([0, 0, 0.5]), 0.5]
-    assert verdict.score == pytest.approx(1 - fmean(confidence))
+    assert verdict.mean_score == pytest.approx(1 - fmean(confidence))
 
 
 async def test_the_matrix_is_found_once_whatever_a_chain_asks_of_it() -> None:

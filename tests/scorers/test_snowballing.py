@@ -98,7 +98,7 @@ async def test_in_a_chain_it_corrects_settled_sentences_too() -> None:
     # What is at 1 cannot be raised, and stays its own method's.
     assert (third.score, third.by) == (1.0, "ngram")
     assert verdict.steps[1].sentences == 3
-    assert verdict.score == pytest.approx((1.0 + 0.3 + 1.0) / 3)
+    assert verdict.mean_score == pytest.approx((1.0 + 0.3 + 1.0) / 3)
 
 
 def test_nothing_can_be_corrected_first() -> None:

@@ -281,7 +281,7 @@ async def test_small_objects_may_repeat() -> None:
     ],
 )
 async def test_values_agree_or_not(value: Any, other: Any, score: float) -> None:
-    assert (await verdict_on([value, other, other])).score == score
+    assert (await verdict_on([value, other, other])).mean_score == score
 
 
 async def test_what_is_ignored_is_not_scored() -> None:

@@ -75,10 +75,13 @@ async def test_one_call_shows_all_samples_and_claims_once() -> None:
     assert [s.score for s in verdict.sentences] == [1.0, pytest.approx(0.2)]
 
 
-async def test_the_words_that_are_wrong_are_named_and_quoted() -> None:
-    claim = (await checked(Judge(of_years))).claims[0]
-    (span,) = claim.unsupported
-    assert ANSWER[span.start : span.end] == "1923"
+async def test_the_words_that_are_wrong_are_flagged_and_quoted() -> None:
+    verdict = await checked(Judge(of_years))
+    claim = verdict.claims[0]
+    assert (claim.band, verdict.score, verdict.threshold) == ("contradicted", 1.0, 0.5)
+    (part,) = claim.parts
+    assert ANSWER[part.start : part.end] == "1923"
+    assert part.band == "contradicted"
     said = claim.contradicted_by
     assert said is not None
     assert (said.source, said.index, said.text) == ("sample", 0, "The bridge opened in 1932.")
@@ -89,22 +92,24 @@ async def test_the_words_that_are_wrong_are_named_and_quoted() -> None:
 
 async def test_words_and_quotes_that_stand_nowhere_are_not_believed() -> None:
     def invents(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
-        invented = {"words": "opened by the queen", "quote": "It opened in 1812"}
-        return [{**row, **invented} for row in of_years(claims, samples)]
+        rows = of_years(claims, samples)
+        return [
+            {**row, "words": "opened by the queen", "quote": "It opened in 1812"} for row in rows
+        ]
 
     claim = (await checked(Judge(invents))).claims[0]
     assert claim.flagged
-    assert claim.unsupported == ()
+    assert all("queen" not in ANSWER[part.start : part.end] for part in claim.parts)
     assert claim.contradicted_by is None or "1812" not in claim.contradicted_by.text
 
 
-async def test_what_no_sample_speaks_of_says_so() -> None:
+async def test_what_nobody_speaks_of_is_unsupported_and_not_contradicted() -> None:
     def silent(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
-        numbers = range(1, len(claims) + 1)
-        return [{"claim": n, "supported_by": [], "contradicted_by": []} for n in numbers]
+        return [{"claim": n, "supported_by": [], "contradicted_by": []} for n in range(1, 3)]
 
     verdict = await checked(Judge(silent))
-    assert [s.score for s in verdict.sentences] == [0.6, 0.6]
+    assert [s.band for s in verdict.sentences] == ["unsupported", "unsupported"]
+    assert [s.contradicted_by for s in verdict.sentences] == [None, None]
     assert verdict.sentences[0].why == "not mentioned by any of 3 texts compared"
 
 
@@ -113,6 +118,7 @@ async def test_an_unreadable_answer_is_asked_for_again_and_then_inconclusive() -
     verdict = await checked(judge)
     assert len(judge.prompts) == 2
     assert verdict.inconclusive
+    assert verdict.score is None
 
 
 async def test_the_rest_of_the_samples_is_asked_about_only_in_doubt() -> None:

@@ -33,8 +33,9 @@ from resay.benchmarks.wikibio import DATA, RECORDED_DATA, Label
 from resay.calibration.showing import wilson
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.quoting import quotable
 from resay.core.usage import Usage
-from resay.core.verdict import Band
+from resay.core.verdict import FLAGGED, Band
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.providers.base import Completion, Completions, Provider
@@ -254,7 +255,7 @@ class RecordedProvider:
     def __init__(self, item: Item, answers: Sequence[Sequence[str | None]], no: No) -> None:
         self._no = no
         self._answers = {
-            (_flat(sentence.text), sample.strip()): answer
+            (_flat(sentence.text), quotable(sample).strip()): answer
             for sentence, row in zip(item.passage.sentences, answers, strict=True)
             for sample, answer in zip(item.samples, row, strict=True)
         }
@@ -489,16 +490,20 @@ class Bands:
         """Return the number of sentences with a label."""
         return sum(n for (known, _), n in self.counts.items() if known == label)
 
+    def flagged(self, label: Label) -> int:
+        """Return the number of a label's sentences that are flagged."""
+        return sum(self.counts[label, band] for band in FLAGGED)
+
     def percent(self, label: Label) -> float:
         """Return the percentage of a label's sentences that is flagged; 0 if there are none."""
-        return 100 * self.counts[label, "contradicted"] / max(self.total(label), 1)
+        return 100 * self.flagged(label) / max(self.total(label), 1)
 
     def figures(self) -> dict[str, Any]:
         """Return shares in percent with their 95 % intervals; None if there are no sentences."""
         figures: dict[str, Any] = {}
         for label in _LABELS:
             key, count = label.partition("_")[0], self.total(label)
-            hits = self.counts[label, "contradicted"]
+            hits = self.flagged(label)
             low, high = wilson(hits, count) if count else (None, None)
             figures |= {
                 f"{key}_sentences": count,

@@ -247,7 +247,7 @@ class Checked:
     @property
     def score(self) -> float | None:
         """The passage score."""
-        return self.verdict.score
+        return self.verdict.mean_score
 
     @property
     def sentences(self) -> Sequence[float | None]:

@@ -208,12 +208,14 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
     policy = Policy.parse(text, source=source)
     methods = methods_of(policy)
     ours = [v for v in verdicts if all(step.method in methods for step in v.steps)]
-    known = [v for v in ours if v.score is not None and v.decision in ("consistent", "flagged")]
+    known = [
+        v for v in ours if v.mean_score is not None and v.decision in ("consistent", "flagged")
+    ]
     highest = [
         max((s.score for s in v.sentences if s.score is not None), default=None) for v in known
     ]
     scores = {
-        "responses": [v.score for v in known if v.score is not None],
+        "responses": [v.mean_score for v in known if v.mean_score is not None],
         "sentences": [score for score in highest if score is not None],
     }
     shifts = tuple(

@@ -74,10 +74,11 @@ class Candidate:
             for found in entry.verdict.get("sentences") or ()
             if found.get("score") is not None
         ]
+        mean: float | None = entry.verdict.get("mean_score")
         over = [
             score - limit
             for score, limit in (
-                (entry.score, threshold.passage),
+                (mean, threshold.passage),
                 (max(scores, default=None), threshold.sentence),
             )
             if score is not None and limit is not None

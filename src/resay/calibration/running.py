@@ -261,10 +261,10 @@ def outcome_of(row: LabelledRow, verdict: Verdict) -> Outcome | None:
     failed = any(step.failures for step in verdict.steps)
     lost = failed and any(sentence.score is None for sentence in verdict.sentences)
     broken = any(step.note is not None for step in verdict.steps)
-    if verdict.inconclusive or verdict.score is None or lost or broken:
+    if verdict.inconclusive or verdict.mean_score is None or lost or broken:
         return None
     return Outcome(
-        verdict.score, tuple(s.score for s in verdict.sentences), row.hallucinated, wrong
+        verdict.mean_score, tuple(s.score for s in verdict.sentences), row.hallucinated, wrong
     )
 
 

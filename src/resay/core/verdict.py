@@ -237,6 +237,8 @@ class Scores:
         inconclusive: Why these scores support no decision; None if they do.
         grounds: Per sentence, the references that mention it; empty if the method has none.
         contradictions: Per sentence, the contradicting statement, if the method knows it; or empty.
+        denied: Per sentence, whether a text that it was compared with says something else, as
+            opposed to nothing; empty if the method does not tell these apart.
         remark: A phrase without content for the verdict's reason, or None.
     """
 
@@ -258,6 +260,7 @@ class Scores:
     inconclusive: str | None = None
     grounds: tuple[tuple[Grounds, ...], ...] = ()
     contradictions: tuple[Contradiction | None, ...] = ()
+    denied: tuple[bool, ...] = ()
     remark: str | None = None
 
     def __post_init__(self) -> None:
@@ -322,8 +325,12 @@ def tally(kinds: Iterable[str]) -> str:
     return ", ".join(f"{kind} x{count}" for kind, count in Counter(kinds).most_common())
 
 
-Band = Literal["supported", "doubtful", "contradicted"]
-"""The band of a score: up to `threshold.doubtful`, above it, or above `threshold.sentence`."""
+Band = Literal["supported", "doubtful", "unsupported", "contradicted"]
+"""The band of a score. Up to `threshold.doubtful` it is supported, above it doubtful. Above
+`threshold.sentence` it is flagged: unsupported if nobody says it, contradicted if somebody denies
+it."""
+FLAGGED: frozenset[Band | None] = frozenset({"unsupported", "contradicted"})
+"""The bands of what is flagged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +390,38 @@ class Contradiction:
         return replace(self, claimed=(start + by, end + by))
 
 
+PartKind = Literal["number", "date", "name", "other"]
+"""What the words of a part are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Words of a flagged claim that the evidence speaks for or against.
+
+    Attributes:
+        start: Code-point offset of their first character in the response.
+        end: Code-point offset after their last character.
+        band: The verdict on them; what contradicts them is the claim's `contradicted_by`.
+        kind: What they are.
+        score: In [0, 1], 1 = surely unsupported; None if the method gives words no scores.
+    """
+
+    start: int
+    end: int
+    band: Band
+    kind: PartKind = "other"
+    score: float | None = None
+
+    @property
+    def flagged(self) -> bool:
+        """Whether nobody says them, or somebody denies them."""
+        return self.band in FLAGGED
+
+    def moved(self, by: int) -> Part:
+        """Return the same part after `by` more code points."""
+        return replace(self, start=self.start + by, end=self.end + by)
+
+
 @dataclass(frozen=True, slots=True)
 class SentenceVerdict:
     """The verdict on a sentence of the passage.
@@ -395,13 +434,16 @@ class SentenceVerdict:
         flagged: Whether the score is above `threshold.sentence`.
         by: The method that gave the score.
         why: That method's explanation, in one line.
-        contradicted_by: For a flagged sentence, a statement that contradicts it.
+        contradicted_by: For a flagged sentence, the nearest statement that says something else;
+            None if there is none, or if the method found that nobody speaks of it.
         citations: The ids of the supporting documents; only for sentences written from documents.
         scores: The score of each method, in [0, 1], in the order in which they ran; for a method
             that occurs twice in the chain, the last one. `probe` is the share of the short answers
             to a question about the sentence that contradict it.
-        band: `contradicted` if flagged, else `doubtful` if the score is above `threshold.doubtful`,
-            else `supported`; None if nothing was decided.
+        band: If flagged, `contradicted` where a text that it was compared with says something
+            else, and `unsupported` where none says it. Else `doubtful` if the score is above
+            `threshold.doubtful`, or `supported`. None if nothing was decided; the score is then
+            what was found so far.
     """
 
     text: str
@@ -445,12 +487,13 @@ class ClaimVerdict:
         flagged: Whether the score is above `threshold.sentence`.
         by: The method that gave the score.
         why: That method's explanation, in one line.
-        contradicted_by: For a flagged claim, a statement that contradicts it.
+        contradicted_by: As for a sentence.
         scores: The score of each method, as for a sentence.
         sentence: The index of its sentence among the verdict's sentences.
         band: As for a sentence.
         grounds: The references that mention it.
-        unsupported: Its unsupported spans, in order, if its method reports them.
+        parts: Of a flagged claim, the words for and against which there is evidence, in order;
+            empty if all of it is in doubt.
     """
 
     text: str
@@ -468,7 +511,7 @@ class ClaimVerdict:
     sentence: int = 0
     band: Band | None = None
     grounds: tuple[Grounds, ...] = ()
-    unsupported: tuple[UnsupportedSpan, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     def moved(self, by: int) -> ClaimVerdict:
         """Return the verdict on the same claim after `by` more code points."""
@@ -478,9 +521,7 @@ class ClaimVerdict:
             end=self.end + by,
             spans=tuple((start + by, end + by) for start, end in self.spans),
             contradicted_by=self.contradicted_by and self.contradicted_by.moved(by),
-            unsupported=tuple(
-                replace(span, start=span.start + by, end=span.end + by) for span in self.unsupported
-            ),
+            parts=tuple(part.moved(by) for part in self.parts),
         )
 
 
@@ -553,7 +594,9 @@ class Verdict:
         decision: `flagged`, `consistent`, `inconclusive` if no honest decision was possible, or
             `skipped` if there is nothing to check: the policy's `when` says so, or the answer has
             no words, like one that calls tools.
-        score: The passage score in [0, 1], or None.
+        score: The score that was decided on, in [0, 1]: that of the worst claim. It is the mean
+            score instead if only that is above its threshold, or if claims have no scores. None if
+            nothing was decided, or nothing was compared.
         reason: The reason, in one line without content: `passage 0.71 > 0.50 with 5 samples`.
         sentences: The scored sentences in order, including headings and table rows, but not code;
             each has the score of its worst claim. For a structured answer its fields, one line
@@ -571,6 +614,10 @@ class Verdict:
             sentence or in one of these, except for the labels of lists. Only reasoning is listed if
             the answer was not checked at all, or if a method scored its text as a whole.
         references: The trusted texts that claims were compared with, and their origin.
+        threshold: What `score` was compared with: the answer is flagged if and only if the score
+            is above it. None if there is no score.
+        mean_score: The mean of the scores of the claims (SelfCheckGPT, Eq. 12), or the method's own
+            score for the whole answer; None if nothing was decided.
     """
 
     decision: Decision
@@ -586,6 +633,8 @@ class Verdict:
     unscored: tuple[Unscored, ...] = ()
     claims: tuple[ClaimVerdict, ...] = ()
     references: tuple[Reference, ...] = ()
+    threshold: float | None = None
+    mean_score: float | None = None
 
     @property
     def regenerated(self) -> bool:
@@ -846,7 +895,7 @@ def notebook_html(
 
     Args:
         decision: The decision.
-        score: The passage score.
+        score: The score.
         reason: The reason, in one line.
         parts: The sentences: text, score, whether it is flagged, and the explanation.
     """

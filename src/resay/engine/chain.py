@@ -28,6 +28,7 @@ from resay.core.usage import Usage
 from resay.core.verdict import (
     Contradiction,
     EvidenceKind,
+    Part,
     Scores,
     SentenceVerdict,
     StepRecord,
@@ -47,6 +48,7 @@ from resay.scorers import Need, Scorer, Step
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.cross_model import CrossModel
 from resay.scorers.evidence import Evidence
+from resay.scorers.facts import Facts
 from resay.scorers.references import References
 from resay.scorers.stopping import Correction, Decisions, Stopping
 from resay.scorers.structured import Fields
@@ -58,6 +60,9 @@ _SEARCH_COST = 10
 _PARSE_COST = 20
 _DECISION_COST = 100
 _FLAG_COST = 10
+# Find the words of a flagged claim that are wrong.
+_FACTS = Facts()
+_FACTS_OF_DOCUMENTS = Facts(Facts.Config(evidence="references"))
 # Number of tasks started before other tasks on the event loop get a turn.
 _BATCH_SIZE = 32
 
@@ -355,7 +360,8 @@ class Chain:
         """
         exhausted = budget.refusal if budget else None
         found = await self._contradictions(state, evidence, deadline)
-        decide = partial(self._decider.verdict, state, evidence, found, exhausted)
+        parts = await self._parts(state, evidence, deadline)
+        decide = partial(self._decider.verdict, state, evidence, found, parts, exhausted)
         chars = _DECISION_COST * len(state.passage.pieces) + len(state.passage.text)
         return await compute(decide, chars=chars)
 
@@ -364,7 +370,8 @@ class Chain:
     ) -> tuple[SentenceVerdict, frozenset[int]]:
         """Return the result for a state's only sentence, and which of its claims are in doubt."""
         found = await self._contradictions(state, evidence, deadline)
-        claims = self._decider.claims(state, evidence, found)
+        parts = await self._parts(state, evidence, deadline)
+        claims = self._decider.claims(state, evidence, found, parts)
         sentence = self._decider.sentences(state, claims)[0]
         return sentence, self._decider.undecided(state, evidence)
 
@@ -390,6 +397,31 @@ class Chain:
             find = partial(self._decider.contradictions, state, evidence)
             return await compute(find, chars=_SEARCH_COST * chars)
         return {}
+
+    async def _parts(
+        self, state: RunState, evidence: Evidence, deadline: float
+    ) -> Mapping[int, tuple[Part, ...]]:
+        """Find the words of flagged claims that are wrong, where the method does not name them."""
+        parts: dict[int, tuple[Part, ...]] = {}
+        flagged = () if self._structured else self._decider.flagged(state, evidence)
+        by_source: dict[EvidenceKind, list[int]] = {}
+        for i in flagged:
+            result = state.results[i]
+            if not result.unsupported:
+                by_source.setdefault(result.source, []).append(i)
+                continue
+            band = "contradicted" if result.denied else "unsupported"
+            parts[i] = tuple(
+                Part(start=span.start, end=span.end, band=band, score=span.score)
+                for span in result.unsupported
+            )
+        with anyio.CancelScope(deadline=deadline):
+            for source, claims in by_source.items():
+                facts = _FACTS_OF_DOCUMENTS if source == "reference" else _FACTS
+                compared = replace(evidence, samples=pool_of(source, evidence))
+                by_claim = await facts.parts(state.passage_for(claims), compared)
+                parts.update(zip(claims, by_claim, strict=True))
+        return parts
 
     @property
     def scores_early(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cache, partial
 from math import fsum, log
+from types import MappingProxyType
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
@@ -18,12 +19,14 @@ from resay.core.quantities import negations, quantities
 from resay.core.segmentation import Span
 from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import (
+    FLAGGED,
     Band,
     ClaimVerdict,
     Contradiction,
     ContraryKind,
     Decision,
     EvidenceKind,
+    Part,
     SentenceVerdict,
     StepRecord,
     Unscored,
@@ -251,6 +254,7 @@ class Decider:
         state: RunState,
         evidence: Evidence,
         contradictions: Mapping[int, Contradiction],
+        parts: Mapping[int, tuple[Part, ...]] = MappingProxyType({}),
         exhausted: str | None = None,
     ) -> Verdict:
         """Return the verdict.
@@ -259,12 +263,13 @@ class Decider:
             state: The chain's results.
             evidence: The evidence it used.
             contradictions: Contradictions of its flagged claims, by claim index.
+            parts: The parts of its flagged claims, by claim index.
             exhausted: The limit that was reached, in words, or None.
 
         Returns:
             The verdict, without the check's usage and time.
         """
-        claims = self.claims(state, evidence, contradictions)
+        claims = self.claims(state, evidence, contradictions, parts)
         if state.names:
             names = self._names(state, evidence)
             claims = tuple(sorted((*claims, *names), key=lambda claim: claim.start))
@@ -286,19 +291,42 @@ class Decider:
         explained = {
             sentences[i].start for i in (range(len(sentences)) if everything else undecided)
         }
+        mean = state.names_score if state.score is None else state.score
+        is_decided = decision in {"flagged", "consistent"}
+        score, threshold = self._decisive_score(claims, mean) if is_decided else (None, None)
         return Verdict(
-            decision,
-            state.names_score if state.score is None else state.score,
-            with_unscored(
+            decision=decision,
+            score=score,
+            reason=with_unscored(
                 reason, (stretch for stretch in unscored if stretch.start not in explained)
             ),
-            sentences,
+            sentences=sentences,
             claims=() if self._structured else claims,
             samples=len(evidence.samples),
             steps=state.steps,
             unscored=unscored,
             references=evidence.sources if any(e.is_grounded for e in state.results) else (),
+            threshold=threshold,
+            mean_score=mean if is_decided else None,
         )
+
+    def _decisive_score(
+        self, claims: Sequence[ClaimVerdict], mean: float | None
+    ) -> tuple[float | None, float | None]:
+        """Return the score that decides, and its threshold.
+
+        Args:
+            claims: The verdicts on the claims.
+            mean: The mean of their scores, or the score of the whole answer.
+        """
+        limits = self._policy.threshold
+        decided = [claim.score for claim in claims if claim.band is not None]
+        worst = max((score for score in decided if score is not None), default=None)
+        if worst is None or limits.sentence is None:
+            return mean, None if mean is None else limits.passage
+        if over(mean, limits.passage) and not over(worst, limits.sentence):
+            return mean, limits.passage
+        return worst, limits.sentence
 
     def _remarks(self, state: RunState) -> list[str]:
         second = self._policy.second
@@ -403,7 +431,11 @@ class Decider:
         return found
 
     def claims(
-        self, state: RunState, evidence: Evidence, contradictions: Mapping[int, Contradiction]
+        self,
+        state: RunState,
+        evidence: Evidence,
+        contradictions: Mapping[int, Contradiction],
+        parts: Mapping[int, tuple[Part, ...]] = MappingProxyType({}),
     ) -> tuple[ClaimVerdict, ...]:
         """Return the verdict on each claim.
 
@@ -411,33 +443,36 @@ class Decider:
             state: The chain's results.
             evidence: The evidence it used.
             contradictions: Contradictions of the flagged claims, by claim index.
+            parts: The parts of the flagged claims, by claim index.
         """
         undecided = self.undecided(state, evidence)
-        bands: list[Band | None] = [
-            None if i in undecided else self._policy.threshold.band(result.score)
-            for i, result in enumerate(state.results)
-        ]
-        return tuple(
-            ClaimVerdict(
-                claim.standalone,
-                claim.start,
-                claim.end,
-                claim.spans,
-                claim.unit,
-                claim.kind,
-                result.score,
-                bands[i] == "contradicted",
-                result.by,
-                result.why,
-                contradictions.get(i),
-                result.scores,
-                claim.sentence,
-                bands[i],
-                result.grounds,
-                result.unsupported,
+        verdicts: list[ClaimVerdict] = []
+        for i, (claim, result) in enumerate(zip(state.claims, state.results, strict=True)):
+            contradiction = contradictions.get(i)
+            denied = _is_denied(result, contradiction)
+            decided = None if i in undecided else result.score
+            band = self._policy.threshold.band(decided, denied=denied)
+            verdicts.append(
+                ClaimVerdict(
+                    text=claim.standalone,
+                    start=claim.start,
+                    end=claim.end,
+                    spans=claim.spans,
+                    unit=claim.unit,
+                    kind=claim.kind,
+                    score=result.score,
+                    flagged=band in FLAGGED,
+                    by=result.by,
+                    why=result.why,
+                    contradicted_by=None if result.denied is False else contradiction,
+                    scores=result.scores,
+                    sentence=claim.sentence,
+                    band=band,
+                    grounds=result.grounds,
+                    parts=_with_contradiction(parts.get(i, ()), contradiction),
+                )
             )
-            for i, (claim, result) in enumerate(zip(state.claims, state.results, strict=True))
-        )
+        return tuple(verdicts)
 
     def flags_names(self, names: Iterable[tuple[Claim, ClaimResult]], evidence: Evidence) -> bool:
         """Return whether any name in code is flagged, judging by the samples."""
@@ -449,23 +484,23 @@ class Decider:
         """Yield the verdicts on the names in code."""
         obstacle = self._obstacle(state, evidence)
         for name, result in state.names:
-            band = self._policy.threshold.band(result.score) if obstacle is None else None
-            is_flagged = band == "contradicted"
+            decided = result.score if obstacle is None else None
+            band = self._policy.threshold.band(decided, denied=result.contradiction is not None)
             yield ClaimVerdict(
-                name.standalone,
-                name.start,
-                name.end,
-                name.spans,
-                name.unit,
-                name.kind,
-                result.score,
-                is_flagged,
-                result.by,
-                result.why,
-                result.contradiction if is_flagged else None,
-                result.scores,
-                name.sentence,
-                band,
+                text=name.standalone,
+                start=name.start,
+                end=name.end,
+                spans=name.spans,
+                unit=name.unit,
+                kind=name.kind,
+                score=result.score,
+                flagged=band in FLAGGED,
+                by=result.by,
+                why=result.why,
+                contradicted_by=result.contradiction if band == "contradicted" else None,
+                scores=result.scores,
+                sentence=name.sentence,
+                band=band,
             )
 
     def sentences(
@@ -484,14 +519,14 @@ class Decider:
                 worst[claim.sentence] = claim
         return tuple(
             SentenceVerdict(
-                sentence.text,
-                sentence.start,
-                sentence.end,
-                claim.score,
-                claim.flagged,
-                claim.by,
-                claim.why,
-                claim.contradicted_by,
+                text=sentence.text,
+                start=sentence.start,
+                end=sentence.end,
+                score=claim.score,
+                flagged=claim.flagged,
+                by=claim.by,
+                why=claim.why,
+                contradicted_by=claim.contradicted_by,
                 scores=claim.scores,
                 band=claim.band,
             )
@@ -514,7 +549,7 @@ class Decider:
         reasons: list[str] = []
         if threshold.passage is not None and over(score, threshold.passage):
             reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
-        if flagged := bands["contradicted"]:
+        if flagged := bands["unsupported"] + bands["contradicted"]:
             reasons.append(f"{flagged} of {count} {self._unit}s > {threshold.sentence:.2f}")
         names = sum(self.flags(result) and name.sentence < 0 for name, result in state.names)
         if names:
@@ -661,6 +696,34 @@ def _contradicting_reference(result: ClaimResult, evidence: Evidence) -> Contrad
 def _question(evidence: Evidence) -> str:
     query = evidence.user_query or evidence.query
     return query.question if query is not None else ""
+
+
+def _with_contradiction(
+    parts: Sequence[Part], contradiction: Contradiction | None
+) -> tuple[Part, ...]:
+    """Return parts, of which those that a statement contradicts say so."""
+    if contradiction is None or contradiction.claimed is None:
+        return tuple(parts)
+    start, end = contradiction.claimed
+    known: list[Part] = []
+    for part in parts:
+        if part.flagged and part.start < end and start < part.end:
+            part = replace(part, band="contradicted")
+        known.append(part)
+    return tuple(known)
+
+
+def _is_denied(result: ClaimResult, contradiction: Contradiction | None) -> bool:
+    """Return whether a text says something else than a claim, as opposed to nothing.
+
+    Of methods that do not tell these apart, the sentence that comes nearest decides: whether it has
+    another number, date or name, or a negation.
+    """
+    if result.denied is not None:
+        return result.denied
+    if contradiction is None:
+        return False
+    return result.contradiction is not None or contradiction.kind != "other"
 
 
 def _severity(claim: ClaimVerdict) -> tuple[bool, float]:

@@ -37,6 +37,8 @@ class ClaimResult:
         scores: The score of each method, in the order in which they ran.
         grounds: The references that mention the claim.
         unsupported: The spans of it without support, if the method reports them.
+        denied: Whether a text that it was compared with says something else; None if the method
+            does not tell that from saying nothing.
     """
 
     score: float | None = None
@@ -48,6 +50,7 @@ class ClaimResult:
     scores: dict[str, float] = field(default_factory=dict[str, float])
     grounds: tuple[Grounds, ...] = ()
     unsupported: tuple[UnsupportedSpan, ...] = ()
+    denied: bool | None = None
 
     @property
     def is_grounded(self) -> bool:
@@ -247,6 +250,7 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> Cla
             scores=said,
             grounds=grounds,
             unsupported=spans,
+            denied=scores.denied[place] if scores.denied else None,
         )
     reasons = "; ".join(reason for reason in (before.why, why) if reason)
     after = replace(before, score=score, by=step.name, why=reasons or None, scores=said)
@@ -254,4 +258,10 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> Cla
         return after
     # The claim is now flagged because of the second model, not because of the samples.
     instead = scores.contradictions[place] if scores.contradictions else None
-    return replace(after, step=step, columns=(), contradiction=instead)
+    return replace(
+        after,
+        step=step,
+        columns=(),
+        contradiction=instead,
+        denied=scores.denied[place] if scores.denied else None,
+    )

@@ -240,12 +240,20 @@ class Threshold(Strict):
             )
         return self
 
-    def band(self, score: float | None) -> Band | None:
-        """Return the band of a sentence's or claim's score; None without a score or threshold."""
+    def band(self, score: float | None, *, denied: bool = False) -> Band | None:
+        """Return the band of a sentence's or claim's score.
+
+        Args:
+            score: The score.
+            denied: Whether a text that it was compared with says something else.
+
+        Returns:
+            The band; None without a score or threshold.
+        """
         if score is None or self.sentence is None:
             return None
         if over(score, self.sentence):
-            return "contradicted"
+            return "contradicted" if denied else "unsupported"
         return "doubtful" if over(score, self.doubtful) else "supported"
 
     @property

@@ -51,8 +51,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from math import sqrt
@@ -69,7 +69,7 @@ from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage
 from resay.core.quantities import Quantity, negations, quantities
 from resay.core.query import Query
-from resay.core.verdict import Scores
+from resay.core.verdict import Band, Part, Scores
 from resay.scorers.base import Need, SampleConfig, Unit
 from resay.scorers.common.contrast import Wording, parts_of
 from resay.scorers.common.lists import Segments, Span, shared_lists
@@ -133,6 +133,8 @@ _COMMON: Final = STOP | {""}
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
 _LONGEST_NAME = 8
+# What a number counts: "212 passengers".
+_COUNTED = re.compile(r" ([^\W\d_]+)")
 # Maximum number of digits in a country prefix.
 _LONGEST_PREFIX = 3
 # Maximum number of positions of a quantity to examine.
@@ -246,6 +248,33 @@ class Facts:
 
         def find() -> list[Mapping[int, str]]:
             return [_Claim(text or "", index).denied() for text in uncited_sentences(passage)]
+
+        return await compute(find, chars=_reading_cost(passage, index))
+
+    async def parts(self, passage: Passage, evidence: Evidence) -> list[tuple[Part, ...]]:
+        """Tell the words of sentences that samples say from those that they do not say.
+
+        Args:
+            passage: The text; its `sentences` are compared.
+            evidence: The evidence, as for `look`.
+
+        Returns:
+            For each sentence its numbers, names and other facts, in order, each supported or
+            unsupported; none if all of it is in doubt, or nothing can be singled out.
+        """
+        query = evidence.user_query or evidence.query
+        indexing = Indexing(*_texts(query)) if query else Indexing("", "")
+        index = await evidence.samples.derive(indexing, chars=_READING * evidence.samples.chars)
+        if not index.count:
+            return [()] * len(passage.sentences)
+        best = max if self.config.evidence == "references" else fmean
+
+        def find() -> list[tuple[Part, ...]]:
+            parts: list[tuple[Part, ...]] = []
+            for sentence, text in zip(passage.sentences, uncited_sentences(passage), strict=True):
+                claim = _Claim(text or "", index, standalone=text or "")
+                parts.append(claim.parts(sentence.start, best))
+            return parts
 
         return await compute(find, chars=_reading_cost(passage, index))
 
@@ -526,6 +555,44 @@ class _Claim:
     def _lettered(self, letter: str) -> list[float]:
         """Return each sample's support for a letter that stands for itself."""
         return [float(letter in letters) for letters in self._index.letters]
+
+    def parts(self, start: int, pooled: Callable[[Sequence[float]], float]) -> tuple[Part, ...]:
+        """Return the facts that samples say, and those that they do not, with their places.
+
+        Args:
+            start: The sentence's offset in the response.
+            pooled: Pools the support of the samples.
+        """
+        said: list[_Item] = []
+        unsaid: list[_Item] = []
+        for item in self.items():
+            if item.text in (self._shown, self._text.strip()):
+                continue
+            if pooled(item.support) >= _ELSEWHERE:
+                said.append(item)
+            # Other words may be paraphrased.
+            elif item.weight > _WORD_WEIGHT * _CASELESS or item.instead:
+                unsaid.append(item)
+        if not said or not unsaid:
+            return ()
+        parts = [part for item in unsaid for part in self._places(item, start, "unsupported")]
+        for item in said:
+            if item.weight > _WORD_WEIGHT * _CASELESS:
+                parts += self._places(item, start, "supported")
+        return _joined(parts, self._original.written, start)
+
+    def _places(self, item: _Item, start: int, band: Band) -> Iterator[Part]:
+        if item.quantity is not None:
+            kind = "date" if item.quantity.year_or_date else "number"
+            span = self._original.span(item.quantity.start, item.quantity.end)
+            yield Part(start + span[0], start + span[1], band, kind)
+            return
+        kind = "name" if item.text[:1].isupper() else "other"
+        for match in re.finditer(
+            rf"(?<!\w){re.escape(item.text)}(?!\w)", self._text, re.IGNORECASE
+        ):
+            span = self._original.span(*match.span())
+            yield Part(start + span[0], start + span[1], band, kind)
 
     @property
     def _telling(self) -> float:
@@ -908,6 +975,35 @@ class _Claim:
                 if here and all(any(t < h for h in here) for t in there):
                     found = False
         return found
+
+
+def _joined(parts: Sequence[Part], text: str, start: int) -> tuple[Part, ...]:
+    """Return parts in order, without overlaps, with the words of a name joined.
+
+    A name is flagged if any of its words is.
+
+    Args:
+        parts: The parts.
+        text: The sentence.
+        start: Its offset in the response.
+    """
+    ordered = sorted(parts, key=lambda part: (part.start, not part.flagged))
+    joined: list[Part] = []
+    for part in ordered:
+        if joined and part.start < joined[-1].end:
+            continue
+        previous = joined[-1] if joined else None
+        if previous is not None and previous.kind == part.kind == "name":
+            between = text[previous.end - start : part.start - start]
+            if not between.strip(" -.'"):
+                band = part.band if part.flagged else previous.band
+                joined[-1] = replace(previous, end=part.end, band=band)
+                continue
+        counted = _COUNTED.match(text, part.end - start) if part.kind == "number" else None
+        if counted is not None and counted[1].lower() not in STOP:
+            part = replace(part, end=start + counted.end())
+        joined.append(part)
+    return tuple(joined)
 
 
 def _word_weight(word: str) -> float:

@@ -690,7 +690,8 @@ class Prompt(SampleScorer):
         """
         claims, weights = [s.standalone for s in passage.sentences], self.config.weights
         wording = self._wording(passage, evidence)
-        if self.config.form == "published":
+        published = self.config.form == "published"
+        if published:
             weights = _PUBLISHED
         if self.config.mode == "per_sample":
             parsed_answers = [await self._ask(claims, sample, evidence, wording)]
@@ -698,13 +699,13 @@ class Prompt(SampleScorer):
             parsed_answers = await ask_each(
                 claims, lambda claim: self._ask([claim], sample, evidence, wording)
             )
+        slots = [slot for parsed in parsed_answers for slot in parsed.slots]
         return Column(
             tuple(value for parsed in parsed_answers for value in _values(parsed, weights)),
             tuple(failure for parsed in parsed_answers for failure in parsed.failures),
             sum(parsed.undetermined for parsed in parsed_answers),
-            silent=tuple(
-                slot == "not_mentioned" for parsed in parsed_answers for slot in parsed.slots
-            ),
+            silent=tuple(slot == "not_mentioned" for slot in slots),
+            denied=() if published else tuple(slot == "contradicted" for slot in slots),
         )
 
     def _wording(self, passage: Passage, evidence: Evidence) -> Wording | None:

@@ -230,6 +230,7 @@ class References:
             columns=_columns(grounds, len(references)),
             why=tuple(why),
             grounds=tuple(grounds),
+            denied=_denied(grounds),
             failures=parsed.failures,
             lost=unread,
             undetermined=parsed.undetermined,
@@ -328,7 +329,13 @@ class References:
             columns=tuple(map(tuple, columns)),
             why=tuple(why),
             grounds=tuple(grounds),
+            denied=_denied(grounds),
         )
+
+
+def _denied(grounds: Sequence[Sequence[Grounds]]) -> tuple[bool, ...]:
+    """Return for each claim whether a document says something else."""
+    return tuple(any(not ground.supports for ground in of_claim) for of_claim in grounds)
 
 
 def _supports(score: float | None) -> bool:

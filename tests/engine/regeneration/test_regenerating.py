@@ -54,7 +54,7 @@ async def test_the_record_says_what_was_done() -> None:
     assert record is not None
     assert (record.mode, record.adopted, record.draft) == ("repair", 0, DRAFT)
     assert record.reason == "1 of 3 sentences > 0.50 with 3 samples"
-    assert record.score == pytest.approx(1 / 3)
+    assert record.score == 1.0
     (edit,) = record.edits
     assert (edit.before, edit.after, edit.sources) == (MADE_UP, DESIGNED, ("bridges.md#1",))
     assert DRAFT[edit.start : edit.end] == MADE_UP
@@ -65,7 +65,7 @@ async def test_the_record_says_what_was_done() -> None:
     assert ["Vogel" in query for query in attempt.queries] == [False, True]
     assert all("Kessel" in query for query in attempt.queries)
     assert attempt.documents == ("bridges.md#1", "rivers.md#4")
-    assert attempt.score_before == pytest.approx(1 / 3)
+    assert attempt.score_before == 1.0
     assert (attempt.score_after, attempt.decision, attempt.note) == (0.0, "consistent", None)
     # The draft's sentence is judged, another one is written, and that is judged.
     assert (attempt.usage.calls, attempt.usage.prompt_tokens) == (3, 30)

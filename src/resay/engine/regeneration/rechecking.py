@@ -154,10 +154,13 @@ def combined(first: Verdict, second: Verdict | None) -> Verdict:
     if second is None:
         return first
     worse = max(first, second, key=lambda verdict: _WORST[verdict.decision])
-    scores = [score for score in (first.score, second.score) if score is not None]
+    means = [mean for mean in (first.mean_score, second.mean_score) if mean is not None]
+    worst = max(first, second, key=lambda verdict: -1.0 if verdict.score is None else verdict.score)
     return replace(
         worse,
-        score=max(scores, default=None),
+        score=worst.score,
+        threshold=worst.threshold,
+        mean_score=max(means, default=None),
         sentences=tuple(map(_worse, first.sentences, second.sentences)),
         samples=max(first.samples, second.samples),
         steps=(*first.steps, *second.steps),

@@ -33,6 +33,8 @@ class Column:
         passage: The score of the passage as a whole, if the method has one.
         silent: Whether the sample says nothing about each sentence; empty if the method does not
             report it.
+        denied: Whether the sample says something else, as opposed to nothing, about each sentence;
+            empty if the method does not tell these apart.
     """
 
     scores: Row
@@ -41,6 +43,7 @@ class Column:
     raw: Row = ()
     passage: float | None = None
     silent: tuple[bool, ...] = ()
+    denied: tuple[bool, ...] = ()
 
 
 class SampleScorer(ABC):
@@ -182,6 +185,7 @@ class _Comparison:
             failures=failures,
             undetermined=undetermined,
             inconclusive=why_inconclusive(rows, failures, undetermined),
+            denied=_denied(columns, len(sentences)),
         )
 
 
@@ -194,12 +198,14 @@ def _widened(column: Column, compared: Iterable[int], count: int) -> Column:
         return tuple(known.get(i) for i in range(count)) if row else ()
 
     silent = {i for i, is_silent in zip(places, column.silent, strict=False) if is_silent}
+    denied = {i for i, is_denied in zip(places, column.denied, strict=False) if is_denied}
     return Column(
         spread(column.scores),
         column.failures,
         column.undetermined,
         spread(column.raw),
         silent=tuple(i in silent for i in range(count)),
+        denied=tuple(i in denied for i in range(count)) if column.denied else (),
     )
 
 
@@ -208,6 +214,13 @@ def _silent(columns: Sequence[Column], sentences: int) -> tuple[tuple[int, ...],
     if not reporting:
         return ()
     return tuple(tuple(n for n, silent in reporting if silent[i]) for i in range(sentences))
+
+
+def _denied(columns: Sequence[Column], sentences: int) -> tuple[bool, ...]:
+    reporting = [column.denied for column in columns if column.denied]
+    if not reporting:
+        return ()
+    return tuple(any(denied[i] for denied in reporting) for i in range(sentences))
 
 
 def best_scores(

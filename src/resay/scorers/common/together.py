@@ -206,6 +206,7 @@ class Comparison:
             inconclusive=why_inconclusive(rows, self._failures, len(lost)),
             spans=tuple(self._unsupported_spans(claim) for claim in range(count)),
             contradictions=tuple(self._contradiction(claim) for claim in range(count)),
+            denied=tuple(bool(self._against(claim)) for claim in range(count)),
         )
 
     def _verdicts_on(self, claim: int) -> list[tuple[Sample, DocumentVerdict]]:
