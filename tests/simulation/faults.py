@@ -63,6 +63,10 @@ class BrokenStream(Fault):
     error: Mapping[str, Any] | None = None
     name: str | None = None
 
+    def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
+        # Samples of an earlier request may still be on their way.
+        return "stream" in params and Fault.matches(self, kind, params)
+
     @property
     def last_event(self) -> bytes:
         """The event before the end, as it is sent."""

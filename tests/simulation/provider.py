@@ -467,6 +467,7 @@ class SimulatedProvider(ObservedServer):
         fault = self._strike(
             delivery.index,
             _kind(question),
+            *(["stream"] if chat.stream else []),
             *(["logprobs"] if chat.logprobs else []),
             *(["stream_options"] if chat.stream_options else []),
         )
@@ -496,6 +497,7 @@ class SimulatedProvider(ObservedServer):
         fault = self._strike(
             delivery.index,
             "text" if question is None else _kind(question),
+            *(["stream"] if request.stream else []),
             *(["logprobs"] if request.wants_logprobs else []),
             *(["stream_options"] if request.stream_options else []),
         )
