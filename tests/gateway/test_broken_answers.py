@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -38,12 +38,6 @@ POLICIES = {
     for name, text in {"annotate": UNCACHED, "block": BLOCK, "strict": STRICT}.items()
 }
 DONE = b"data: [DONE]\n\n"
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 @pytest.fixture(scope="module")

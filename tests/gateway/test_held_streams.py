@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -41,12 +41,6 @@ DONE = b"data: [DONE]\n\n"
 FIRST = "The bridge opened in 1932. "
 SECOND = "The bridge opened in spring. "
 SAMPLE_TEXT = FIRST + SECOND + "It is of steel."
-
-
-@pytest.fixture(scope="module")
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 @pytest.fixture(scope="module")

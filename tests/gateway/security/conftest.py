@@ -26,12 +26,6 @@ LIMITS = {
 
 
 @pytest.fixture(scope="module")
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
-
-
-@pytest.fixture(scope="module")
 def shared_upstream(stack: ExitStack) -> Upstream:
     return stack.enter_context(Upstream())
 
