@@ -26,6 +26,7 @@ from resay.core.verdict import (
     ContraryKind,
     Decision,
     EvidenceKind,
+    Grounds,
     Part,
     SentenceVerdict,
     StepRecord,
@@ -453,21 +454,11 @@ class Decider:
             decided = None if i in undecided else result.score
             band = self._policy.threshold.band(decided, denied=denied)
             verdicts.append(
-                ClaimVerdict(
-                    text=claim.standalone,
-                    start=claim.start,
-                    end=claim.end,
-                    spans=claim.spans,
-                    unit=claim.unit,
-                    kind=claim.kind,
-                    score=result.score,
-                    flagged=band in FLAGGED,
-                    by=result.by,
-                    why=result.why,
-                    contradicted_by=None if result.denied is False else contradiction,
-                    scores=result.scores,
-                    sentence=claim.sentence,
+                _claim_verdict(
+                    claim,
+                    result,
                     band=band,
+                    contradicted_by=None if result.denied is False else contradiction,
                     grounds=result.grounds,
                     parts=_with_contradiction(parts.get(i, ()), contradiction),
                 )
@@ -486,21 +477,11 @@ class Decider:
         for name, result in state.names:
             decided = result.score if obstacle is None else None
             band = self._policy.threshold.band(decided, denied=result.contradiction is not None)
-            yield ClaimVerdict(
-                text=name.standalone,
-                start=name.start,
-                end=name.end,
-                spans=name.spans,
-                unit=name.unit,
-                kind=name.kind,
-                score=result.score,
-                flagged=band in FLAGGED,
-                by=result.by,
-                why=result.why,
-                contradicted_by=result.contradiction if band == "contradicted" else None,
-                scores=result.scores,
-                sentence=name.sentence,
+            yield _claim_verdict(
+                name,
+                result,
                 band=band,
+                contradicted_by=result.contradiction if band == "contradicted" else None,
             )
 
     def sentences(
@@ -696,6 +677,36 @@ def _contradicting_reference(result: ClaimResult, evidence: Evidence) -> Contrad
 def _question(evidence: Evidence) -> str:
     query = evidence.user_query or evidence.query
     return query.question if query is not None else ""
+
+
+def _claim_verdict(
+    claim: Claim,
+    result: ClaimResult,
+    *,
+    band: Band | None,
+    contradicted_by: Contradiction | None,
+    grounds: tuple[Grounds, ...] = (),
+    parts: tuple[Part, ...] = (),
+) -> ClaimVerdict:
+    """Return what the verdict says of a claim, or of a name in code."""
+    return ClaimVerdict(
+        text=claim.standalone,
+        start=claim.start,
+        end=claim.end,
+        spans=claim.spans,
+        unit=claim.unit,
+        kind=claim.kind,
+        score=result.score,
+        flagged=band in FLAGGED,
+        by=result.by,
+        why=result.why,
+        contradicted_by=contradicted_by,
+        scores=result.scores,
+        sentence=claim.sentence,
+        band=band,
+        grounds=grounds,
+        parts=parts,
+    )
 
 
 def _with_contradiction(
