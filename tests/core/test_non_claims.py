@@ -508,6 +508,8 @@ REFUSED = [
     "No information is available.",
     "I don't have a definitive answer.",
     "I do not have any specific details about that.",
+    "Without seeing the code, it's hard to say.",
+    "There could be several people with that name.",
 ]
 REFERRED = [
     "Please call your doctor or emergency services.",
@@ -535,14 +537,8 @@ REFERRED = [
     "Always consult a professional before making decisions.",
     "Talk to your doctor before taking any medication.",
     "Please contact our support team.",
-]
-REFERRED += [
     "Please consult your doctor if you have concerns.",
     "⚠️ If you're not comfortable doing this yourself, call a plumber.",
-]
-REFUSED += [
-    "Without seeing the code, it's hard to say.",
-    "There could be several people with that name.",
 ]
 PLEASANTRIES = [
     "Could you give me more context, such as her profession?",
@@ -884,6 +880,24 @@ def test_the_asking_part_of_a_message_is_short_and_from_its_ends(message: str) -
 )
 def test_documents_that_say_nothing_are_no_claim(text: str) -> None:
     assert non_claims(Passage.of(text), "What is the price of the lamp?") == {0: "refusal"}
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("The brochure doesn't mention the fires.", "What does the brochure say about the Vento?"),
+        ("The report is silent on the missing millions.", "Tell me about the bank."),
+        ("The documents don't mention the price increase.", "What do they say about the lamp?"),
+        ("Die Broschüre erwähnt die Brände nicht.", "Was steht in der Broschüre zum Vento?"),
+        ("La brochure ne mentionne pas les incendies.", "Que dit la brochure sur la Vento ?"),
+        ("El folleto no menciona los incendios.", "¿Qué dice el folleto del Vento?"),
+        ("La brochure non menziona gli incendi.", "Cosa dice la brochure della Vento?"),
+        ("O folheto não menciona os incêndios.", "O que diz o folheto sobre o Vento?"),
+        ("De brochure vermeldt de branden niet.", "Wat zegt de brochure over de Vento?"),
+    ],
+)
+def test_what_silence_takes_for_granted_is_a_claim(text: str, question: str) -> None:
+    assert non_claims(Passage.of(text), question) == {}
 
 
 @pytest.mark.parametrize(

@@ -503,8 +503,7 @@ _LIMITS: Final[Mapping[_Kind, _Limits]] = {
     "disclaimer": _Limits(bare=3),
     "referral": _Limits(bare=3),
     "refusal": _Limits(bare=4),
-    # Documents are silent on something that the user may not have named.
-    "silence": _Limits(bare=3, definite=2),
+    "silence": _Limits(bare=3),
     "lacks": _Limits(bare=1),
     "question": _Limits(bare=6, definite=2, interrogative=6),
 }
@@ -542,19 +541,26 @@ def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[st
     """Return whether a sentence takes for granted what was not said: "her three convictions"."""
     words = _WORD.findall(_expand(text))
     limits = _limits(text, words, kind, language, known)
-    left = limits.bare
+    left = before = limits.bare
     counted: set[str] = set()
-    for word in words:
+    for index, word in enumerate(words):
         if word in language.others:
-            left = 0
+            left = before = 0
         elif word in language.interrogatives or (kind == "referral" and word in _PURPOSES):
-            left = limits.interrogative
+            left = before = limits.interrogative
         elif word in language.definites:
+            before = max(left, before)
             left = limits.definite
         elif language.is_abstract(word) and is_new_word(word, frozenset()):
             # "The answer", "the ability"
-            left = limits.bare
+            left = before = limits.bare
+        elif word in language.claims:
+            # "When the bridge was built"
+            left = before
         elif word not in counted and not language.says(word) and is_new_word(word, known):
+            # "The launch year"
+            if left < before and language.attributes.intersection(words[index + 1 : index + 2]):
+                continue
             counted.add(word)
             left -= 1
             if left < 0:

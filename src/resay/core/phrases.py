@@ -38,6 +38,8 @@ class Phrases:
         documents: A noun phrase for documents that an answer is based on.
         information: Nouns for what documents contain.
         definites: Articles that take for granted that something exists.
+        attributes: Nouns for what everything of its kind has, such as a price: "the price" takes
+            nothing for granted.
         others: Words for others than the writer and the user, and words that ask why: what follows
             is said of somebody, or taken for granted.
         things: Pronouns for things: to ask who made it takes for granted only that it was made.
@@ -59,6 +61,7 @@ class Phrases:
     documents: str = _NEVER
     information: str = _NEVER
     definites: str = ""
+    attributes: str = ""
     others: str = ""
     things: str = ""
     interrogatives: str = ""
@@ -95,6 +98,7 @@ class Language:
         self.opener = self._clause(rf"\A(?:(?:{phrases.opener.strip()}) )+(?=\S+ \S)")
         self.claims = frozenset(phrases.claims.split())
         self.definites = frozenset(phrases.definites.split())
+        self.attributes = frozenset(phrases.attributes.split())
         self.others = frozenset(phrases.others.split())
         self.things = frozenset(phrases.things.split())
         self.interrogatives = frozenset(phrases.interrogatives.split())
@@ -102,8 +106,10 @@ class Language:
         self.has_capitals = phrases.has_capitals
         abstract = _words(f"{phrases.documents} {phrases.information}")
         acts = (phrases.polite, phrases.disclaimer, phrases.refusal, phrases.silence, phrases.lacks)
-        self.vocabulary = abstract | _words(
-            " ".join([*acts, phrases.referral, phrases.question, phrases.opener])
+        self.vocabulary = (
+            abstract
+            | self.attributes
+            | _words(" ".join([*acts, phrases.referral, phrases.question, phrases.opener]))
         )
         self._abstract = frozenset(word[:_STEM] for word in abstract)
         self._stems = frozenset(word[:_STEM] for word in self.vocabulary)

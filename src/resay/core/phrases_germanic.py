@@ -281,7 +281,7 @@ ENGLISH: Final = Phrases(
       |articles?|files?|pages?|knowledge base|information|lease|contract|agreement|policy|report
       |letter|invoice|brochure|leaflet|e-?mail|transcript|minutes|memo|readme|datasheet|data sheet
       |notes|attachments?|faq|form|chapter|section|snippets?|links?|listing|pdf|reference
-      |description|document)|(?:the|this|these|your) (?:attached|provided|supplied|uploaded
+      |description|document|code)|(?:the|this|these|your) (?:attached|provided|supplied|uploaded
       |enclosed) \S+|(?:the|this|these) \S+ you (?:have )?(?=shared|provided|sent|gave|uploaded
       |attached))(?: (?:provided|given|above|alone|(?:that )?you (?:have )?(?:shared|provided|sent
       |gave|uploaded|attached|linked|pasted)(?: me)?|shared|provided|sent|gave|uploaded|attached))?
@@ -289,6 +289,11 @@ ENGLISH: Final = Phrases(
     information=r"""
     information|info|details?|data|answers?|responses?|reply|overview|summary|explanation|content
       |knowledge|facts?|records?|abilit(?:y|ies)|opinions?|guidance|advice|specifics
+    """,
+    attributes="""
+    address age amount author category colour color cost cause date deadline duration fee height
+    location name number origin place price purpose reason result size time title topic type value
+    weight year
     """,
     definites="the its",
     others="why her his their she he him whose",
@@ -433,6 +438,10 @@ GERMAN: Final = Phrases(
     informationen?|daten|angaben?|kenntnisse?|details|auskunft|hinweise?|antwort(?:en)?|regelung\w*
       |zugriff|einzelheiten
     """,
+    attributes="""
+    adresse alter anzahl autor betrag datum dauer farbe frist gebühr gewicht grösse grund höhe jahr
+    kosten länge name namen ort preis preises thema titel ursache wert zahl zeit zeitpunkt zweck
+    """,
     definites="den dem des der die im zum zur vom am beim",
     others="""
     warum wieso weshalb sein seine seinen seinem seiner seines ihr ihre ihren ihrem ihrer ihres
@@ -528,6 +537,10 @@ DUTCH: Final = Phrases(
       |brochure|rapport|bestand(?:en)?|fragment(?:en)?|pagina(?:'s)?)
     """,
     information=r"informatie|gegevens|details|toegang|antwoord(?:en)?|kennis|vermelding",
+    attributes="""
+    aantal adres auteur bedrag datum doel duur gewicht hoogte jaar kleur kosten lengte leeftijd naam
+    oorzaak onderwerp plaats prijs reden titel waarde tijd
+    """,
     definites="de het",
     others="waarom haar hun zij ze hij hem",
     things="het dit dat",

@@ -110,6 +110,10 @@ FRENCH: Final = Phrases(
     information=r"""
     informations?|données|détails|accès|réponses?|précisions?|renseignements?|indications?
     """,
+    attributes="""
+    adresse âge auteur but cause coût couleur date délai durée hauteur lieu montant nom nombre poids
+    prix raison sujet taille tarif titre valeur année
+    """,
     definites="le la les l du au aux",
     others="pourquoi son sa ses leur leurs lui dont elle elles",
     interrogatives="qui que quand où combien comment quel quelle quels quelles",
@@ -207,7 +211,11 @@ SPANISH: Final = Phrases(
       |contexto|textos?|fuentes?|manual|guía|extractos?|documentación|contrato|informe|archivos?
       |folleto)(?: (?:proporcionad[oa]s?|dad[oa]s?|facilitad[oa]s?|adjunt[oa]s?|suministrad[oa]s?))?
     """,
-    information=r"información|datos?|detalles?|acceso|idea|respuestas?|suficiente|específica",
+    information=r"información|datos?|detalles?|acceso|idea|respuestas?|suficiente|específica|respecto",
+    attributes="""
+    altura año autor cantidad causa color coste costo dirección duración edad fecha importe lugar
+    motivo nombre número peso plazo precio razón tamaño tema título valor
+    """,
     definites="el la los las del al",
     others="porqué su sus él ella ellos ellas cuyo cuya",
     interrogatives="que quien quién qué cuál cuándo cuándo dónde cuánto cómo",
@@ -295,7 +303,11 @@ ITALIAN: Final = Phrases(
       (?:document[oi]|contesto|test[oi]|font[ei]|manuale|guida|documentazione|contratto|rapporto
       |file|estratt[oi]|opuscolo|brochure)(?: (?:fornit|allegat|dat)[oaie])?
     """,
-    information=r"informazion[ei]|dat[oi]|dettagl[io]+|accesso|idea|risposta|risposte|nulla|niente",
+    information=r"informazion[ei]|dat[oi]|dettagl[io]+|accesso|idea|risposta|risposte|nulla|niente|riguardo",
+    attributes="""
+    altezza anno autore causa colore costo data dimensione durata età importo indirizzo luogo motivo
+    nome numero peso prezzo scadenza tema titolo valore
+    """,
     definites="""
     dell nell all sull dall l il lo la i gli le del dellodella dei delle degli al alla agli alle
     """,
@@ -388,6 +400,10 @@ PORTUGUESE: Final = Phrases(
     """,
     information=r"""
     informaç(?:ão|ões)|dados?|detalhes?|acesso|ideia|respostas?|suficientes|específicas|certeza
+    """,
+    attributes="""
+    altura ano autor causa cor custo data duração endereço idade local motivo nome número peso prazo
+    preço razão tamanho tema título valor
     """,
     definites="o a os as do da dos das no na nos nas ao à aos às",
     others="porquê seu sua seus suas dele dela deles delas ele ela eles elas cujo cuja",
