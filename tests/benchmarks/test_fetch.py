@@ -323,7 +323,9 @@ def test_rows_of_ragtruth(homes, tmp_path):
         ['{"name": "Café", "attributes": {"WiFi": null}}'],
     ]
     assert {row["question"] for row in rows[:2]} == {None}
-    bench = invoke("ragtruth", "--data", tmp_path, "--methods", "facts", "--rows", ":4", "--json")
+    bench = invoke(
+        "ragtruth", "--data", tmp_path, "--methods", "references", "--rows", ":4", "--json"
+    )
     assert json.loads(bench.stdout)["responses"] == 4
 
 
@@ -365,7 +367,9 @@ def test_rows_of_aggrefact_come_only_where_it_is_named(homes, tmp_path):
     assert result.exit_code == 0, result.output
     assert "licence: CC-BY-ND-4.0; for evaluation only, never for training" in result.stdout
     assert rows_in(tmp_path / "aggrefact.jsonl")[:2] == AGGREFACT_ROWS[:2]
-    bench = invoke("aggrefact", "--data", tmp_path, "--methods", "facts", "--rows", ":4", "--json")
+    bench = invoke(
+        "aggrefact", "--data", tmp_path, "--methods", "references", "--rows", ":4", "--json"
+    )
     assert json.loads(bench.stdout)["claims"] == 4
 
 

@@ -109,9 +109,11 @@ def test_a_response_is_judged_as_a_whole_where_that_is_wanted(data, tiny):
 
 def test_methods_without_a_model_are_measured_beside(data):
     document = document_of(
-        invoke("ragtruth", "--data", data, "--methods", "facts,ngram", "--rows", "0:2", "--json")
+        invoke(
+            "ragtruth", "--data", data, "--methods", "references,ngram", "--rows", "0:2", "--json"
+        )
     )
-    assert row_of(document, method="facts", task="all")["f1"] == 100.0
+    assert row_of(document, method="references", task="all")["f1"] == 100.0
     assert row_of(document, method="ngram", task="all")["model"] is None
 
 
@@ -144,6 +146,6 @@ def test_a_row_of_another_shape_is_named(data, name):
 
 
 def test_a_model_that_is_for_no_method_is_refused(data):
-    result = invoke("aggrefact", "--data", data, "--methods", "facts", "--model", "mine")
+    result = invoke("aggrefact", "--data", data, "--methods", "references", "--model", "mine")
     assert result.exit_code == 2
     assert "none of the methods has a model" in " ".join(result.output.replace("│", "").split())

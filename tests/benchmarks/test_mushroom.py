@@ -114,7 +114,7 @@ def spread(length, spans):
 
 
 def test_what_is_marked_is_compared_character_by_character(data):
-    document = document_of("--data", data, "--methods", "facts")
+    document = document_of("--data", data, "--methods", "facts,references")
     assert document["outputs"] == 4
     for language, rows, places in (
         ("EN", EN, [[(1, 19), (20, 31)], [(0, 11)]]),
@@ -144,7 +144,7 @@ def test_what_is_marked_is_compared_character_by_character(data):
         assert [figures["iou"], figures["correlation"]] == pytest.approx(means, abs=6e-5)
         assert 0 < figures["correlation"] < 1
     assert "facts:samples: 1 rows without `samples` are left out." in document["notes"]
-    assert "facts:references: skipped: no row has `references`." in document["notes"]
+    assert "references:words: skipped: no row has `references`." in document["notes"]
 
 
 def scores_of(of_row):

@@ -14,6 +14,7 @@ import pytest
 from resay import Passage
 from resay.core.references import Reference
 from resay.scorers import evidence, facts, references
+from resay.scorers.common import fact_comparison
 from resay.scorers.common.sample_index import Indexing
 from resay.scorers.evidence import Evidence, Sample, Samples
 from resay.scorers.facts import Facts
@@ -57,10 +58,10 @@ def on_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     async def compute(work: Callable[[], Any], *, chars: float) -> Any:
         return work()
 
-    for module in (facts, references, evidence):
+    for module in (facts, fact_comparison, references, evidence):
         monkeypatch.setattr(module, "compute", compute)
     # So many numbers are compared with each other; with fewer, a short text has more.
-    monkeypatch.setattr(facts, "_MOST_PLACES", 16)
+    monkeypatch.setattr(fact_comparison, "_MOST_PLACES", 16)
 
 
 @pytest.mark.parametrize("form", BETWEEN)

@@ -296,6 +296,20 @@ async def test_words_are_compared_with_the_documents_about_the_same_subject() ->
     assert found.grounds == ((Grounds(0, supports=True),), (against,))
 
 
+async def test_by_words_a_document_about_something_else_acquits_nothing() -> None:
+    claim = "The tenant may sell the flat."
+    denies = "The tenant may not sell the flat."
+    bakery = "The bakery opens at seven and sells rye bread."
+    question = "May the tenant sell the flat?"
+    alone = (await scored([claim], None, references(denies), question)).sentences[0]
+    beside = (await scored([claim], None, references(denies, bakery), question)).sentences[0]
+    says = (await scored([claim], None, references(denies, claim), question)).sentences[0]
+    assert alone is not None
+    assert beside is not None
+    assert says is not None
+    assert min(alone, beside) > 0.5 > says
+
+
 # In a chain
 
 RAG = f"Answer only from the context.\n\nContext:\n[1] {BRIDGE}\n[2] {TUNNEL}\n\nQuestion: When?"

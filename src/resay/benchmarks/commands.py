@@ -504,7 +504,8 @@ def ragtruth(
     methods: Annotated[
         str,
         typer.Option(
-            help="Separated by commas: grounding, grounding:response, facts, ngram, nli:references."
+            help="Separated by commas: grounding, grounding:response, references, ngram,"
+            " nli:references."
         ),
     ] = "grounding",
     model: _ModelOption = None,
@@ -525,7 +526,7 @@ def aggrefact(
     rows: slice,
     methods: Annotated[
         str,
-        typer.Option(help="Separated by commas: grounding, facts, ngram, nli:references."),
+        typer.Option(help="Separated by commas: grounding, references, ngram, nli:references."),
     ] = "grounding",
     model: _ModelOption = None,
 ) -> _Job:
@@ -551,7 +552,7 @@ def mushroom(
     methods: Annotated[
         str,
         typer.Option(
-            help="Separated by commas: mark, facts, facts:references, ngram, prompt:english,"
+            help="Separated by commas: mark, facts, references, ngram, prompt:english,"
             " prompt:auto, direct_question:english, direct_question:auto, grounding:references."
         ),
     ] = "mark,facts,ngram",

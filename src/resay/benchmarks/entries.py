@@ -47,7 +47,10 @@ class Entry:
     @property
     def needs_judge(self) -> bool:
         """Whether its scorer asks a judge."""
-        return issubclass(registry()[self.method].Config, JudgedConfig)
+        scorer = registry()[self.method]
+        if not issubclass(scorer.Config, JudgedConfig):
+            return False
+        return "judge" in scorer(scorer.Config(**self.settings)).needs
 
     @property
     def takes_model(self) -> bool:

@@ -46,14 +46,14 @@ RAGTRUTH_ENTRIES: tuple[Entry, ...] = (
     Entry("grounding", "sentences", {}),
     Entry("grounding", _WHOLE, {}, extra=True),
     Entry("nli", "references", _REFERENCES, extra=True),
-    Entry("facts", "references", _REFERENCES),
+    Entry("references", "words", {"by": "words"}),
     Entry("ngram", "references", {"n": 1, **_REFERENCES}),
 )
 """All entries for RAGTruth."""
 AGGREFACT_ENTRIES: tuple[Entry, ...] = (
     Entry("grounding", "claims", {}),
     Entry("nli", "references", _REFERENCES, extra=True),
-    Entry("facts", "references", _REFERENCES),
+    Entry("references", "words", {"by": "words"}),
     Entry("ngram", "references", {"n": 1, **_REFERENCES}),
 )
 """All entries for LLM-AggreFact."""

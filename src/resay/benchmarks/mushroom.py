@@ -54,13 +54,13 @@ Split = Literal["tst", "val"]
 _SPLITS = re.compile(r"[.-](tst|val|test|validation|train)")
 _NAMES = {"test": "tst", "validation": "val"}
 _MARKS_OVER = 0.5
-_SAMPLES, _REFERENCES = {"evidence": "samples"}, {"evidence": "references"}
+_SAMPLES = {"evidence": "samples"}
 ENTRIES: tuple[Entry, ...] = (
     Baseline("mark", "all", {}),
     Baseline("mark", "none", {}),
     Entry("facts", "samples", _SAMPLES),
     Entry("ngram", "samples", _SAMPLES),
-    Entry("facts", "references", _REFERENCES),
+    Entry("references", "words", {"by": "words"}),
     Entry("grounding", "references", {}, extra=True),
     Entry("prompt", "english", {"mode": "per_sample", **_SAMPLES}, live_only=True),
     Entry("prompt", "auto", {"mode": "per_sample", "language": "auto", **_SAMPLES}, live_only=True),
@@ -288,7 +288,7 @@ async def run(
 
 def _needed(entry: Entry) -> str | None:
     """Return the key of a row that an entry requires, if any."""
-    if entry.method == "grounding":
+    if entry.method in {"grounding", "references"}:
         return "references"
     evidence = entry.settings.get("evidence")
     return None if evidence is None else str(evidence)

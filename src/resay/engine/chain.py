@@ -45,10 +45,10 @@ from resay.providers.limits import Budget
 from resay.providers.prices import Metered
 from resay.retrieval.function import reference_functions
 from resay.scorers import Need, Scorer, Step
+from resay.scorers.common.fact_comparison import parts_by_facts
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.cross_model import CrossModel
 from resay.scorers.evidence import Evidence
-from resay.scorers.facts import Facts
 from resay.scorers.references import References
 from resay.scorers.stopping import Correction, Decisions, Stopping
 from resay.scorers.structured import Fields
@@ -60,9 +60,6 @@ _SEARCH_COST = 10
 _PARSE_COST = 20
 _DECISION_COST = 100
 _FLAG_COST = 10
-# Find the words of a flagged claim that are wrong.
-_FACTS = Facts()
-_FACTS_OF_DOCUMENTS = Facts(Facts.Config(evidence="references"))
 # Number of tasks started before other tasks on the event loop get a turn.
 _BATCH_SIZE = 32
 
@@ -417,9 +414,10 @@ class Chain:
             )
         with anyio.CancelScope(deadline=deadline):
             for source, claims in by_source.items():
-                facts = _FACTS_OF_DOCUMENTS if source == "reference" else _FACTS
                 compared = replace(evidence, samples=pool_of(source, evidence))
-                by_claim = await facts.parts(state.passage_for(claims), compared)
+                by_claim = await parts_by_facts(
+                    state.passage_for(claims), compared, with_answers=source != "reference"
+                )
                 parts.update(zip(claims, by_claim, strict=True))
         return parts
 

@@ -27,8 +27,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -57,10 +57,15 @@ from resay.core.verdict import Grounds, Scores
 from resay.providers.base import Completion
 from resay.scorers.base import Need, Unit
 from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
+from resay.scorers.common.fact_comparison import (
+    compare_sentences,
+    comparison_cost,
+    index_texts,
+    scores_by_text,
+)
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.common.words import stance
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.facts import Facts
 
 _PROMPT = """\
 Check the claims of an answer against documents.
@@ -154,7 +159,6 @@ class References:
         self.by_sentence = True
         judged: frozenset[Need] = frozenset({"references", "judge"})
         self.needs = judged if self.config.by == "judge" else frozenset({"references"})
-        self._facts = Facts(Facts.Config(evidence="references"))
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Compare each claim with the references.
@@ -273,28 +277,34 @@ class References:
             _relevant_sentences, wanted_text, [references[place].text for place in wanted]
         )
         pool = Samples(await compute(shorten, chars=chars))
-        near = replace(evidence, samples=pool)
-        looked = await self._facts.look(passage, near)
+        index = await index_texts(replace(evidence, samples=pool))
         columns: list[list[float | None]] = [[None] * len(about) for _ in references]
-        for i, places in enumerate(about):
-            for place in places:
-                columns[place][i] = looked.columns[wanted.index(place)][i]
         # The indexes of the supporting documents, the nearest first.
-        saying = [
-            sorted(
-                (k for k in places if _supports(columns[k][i])),
-                key=lambda k, column=i: (columns[k][column] or 0.0, k),
-            )
-            for i, places in enumerate(about)
-        ]
-        # A supported claim may be out of date.
-        open_to_doubt = [
-            i
-            for i, places in enumerate(saying)
-            if not places or _is_newer([k for k in about[i] if k not in places], places, references)
-        ]
-        denials = await self._facts.denials(passage.only(open_to_doubt), near)
-        denied = defaultdict[int, Mapping[int, str]](dict, zip(open_to_doubt, denials, strict=True))
+        saying: list[list[int]] = []
+        denied: list[dict[int, str]] = []
+
+        def compare() -> None:
+            comparisons = compare_sentences(passage, index, with_answers=False)
+            for i, (comparison, places) in enumerate(zip(comparisons, about, strict=True)):
+                nearness: dict[int, float] = {}
+                denials: dict[int, str] = {}
+                if comparison is not None and index.count:
+                    facts = comparison.facts()
+                    scores = scores_by_text(facts, index.count, comparison.undoubted)
+                    nearness = {place: scores[wanted.index(place)] for place in places}
+                for place, score in nearness.items():
+                    columns[place][i] = score
+                supporting = [k for k, score in nearness.items() if score <= _SUPPORTED]
+                supporting.sort(key=lambda k, by_document=nearness: (by_document[k], k))
+                others = [k for k in places if k not in supporting]
+                # A supported claim may be out of date.
+                is_open = not supporting or _is_newer(others, supporting, references)
+                if comparison is not None and is_open:
+                    denials = comparison.denials()
+                saying.append(supporting)
+                denied.append(denials)
+
+        await compute(compare, chars=comparison_cost(passage, index))
         scores: list[float | None] = []
         why: list[str | None] = []
         grounds: list[tuple[Grounds, ...]] = []
@@ -336,10 +346,6 @@ class References:
 def _denied(grounds: Sequence[Sequence[Grounds]]) -> tuple[bool, ...]:
     """Return for each claim whether a document says something else."""
     return tuple(any(not ground.supports for ground in of_claim) for of_claim in grounds)
-
-
-def _supports(score: float | None) -> bool:
-    return score is not None and score <= _SUPPORTED
 
 
 def render(

@@ -112,8 +112,8 @@ def reference_steps(chain: Sequence[ScorerConfig]) -> tuple[ScorerConfig, ...]:
 
     Returns:
         The steps. `references` alone if none compares with anything; it also replaces a `prompt`,
-        an `ngram` or `facts` without an explicit setting of what to compare with, because it can
-        tell documents about different things apart.
+        or an `ngram` without an explicit setting of what to compare with, because it can tell
+        documents about different things apart, and `facts`, which compares with no documents.
     """
     found = [step for config in chain if (step := _with_references(config)) is not None]
     return tuple(found) or (References.Config(),)
@@ -122,7 +122,8 @@ def reference_steps(chain: Sequence[ScorerConfig]) -> tuple[ScorerConfig, ...]:
 def _with_references(config: ScorerConfig) -> ScorerConfig | None:
     if isinstance(config, Prompt.Config) and config.evidence == "auto" and config.form == "claims":
         return References.Config(judge=config.judge, restate=config.restate)
-    if isinstance(config, (Ngram.Config, Facts.Config)) and config.evidence == "auto":
+    is_ngram = isinstance(config, Ngram.Config) and config.evidence == "auto"
+    if is_ngram or isinstance(config, Facts.Config):
         return References.Config(by="words")
     if isinstance(config, SampleConfig):
         return config.model_copy(update={"evidence": "references", "when": None})
