@@ -18,8 +18,9 @@ from resay.engine.regeneration.prompts import parse_citations, parse_replacement
 from resay.engine.regeneration.rechecking import claims_more
 from resay.engine.regeneration.topics import plain, topic_of
 from resay.providers.base import Completion
-from resay.retrieval.folder_files import front_matter, heading_of
-from resay.retrieval.folder_index import phrases_of
+from resay.retrieval.chunks import heading_of
+from resay.retrieval.folder_terms import phrases_of
+from resay.retrieval.front_matter import front_matter
 from resay.scorers.common.answers import parse_named_scores, parse_numbered, read_items
 from resay.scorers.common.judge_words import VERDICTS
 from resay.scorers.common.judging import parse_yes_no

@@ -110,7 +110,7 @@ async def test_the_key_is_sent_and_never_told(server: SimulatedInference) -> Non
 
 @pytest.mark.parametrize("key", [f"{KEY}é", f"{KEY}\n"])
 def test_a_key_that_no_header_can_hold_is_refused_unsaid(key: str) -> None:
-    with pytest.raises(ConfigurationError, match="`api_key` has characters") as raised:
+    with pytest.raises(ConfigurationError, match="`api_key` contains characters") as raised:
         TeiClassifier(ModelConfig(url="http://localhost:1", api_key=key))
     assert KEY not in str(raised.value)
 

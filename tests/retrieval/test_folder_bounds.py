@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from resay.retrieval import folder_files, index_folder
-from resay.retrieval.folder_files import find_files, front_matter, read
+from resay.retrieval import folder_files, front_matter, index_folder, pdf
+from resay.retrieval.folder_files import UnreadableError, read
+from resay.retrieval.folder_listing import list_files
 from support.folder import INDEX, find, write
 
 GOOD = {"bridge.md": "# Bridge\n\nThe bridge opened in 1932.", "z.txt": "It has 31 lamps."}
@@ -36,19 +37,19 @@ def skipped(folder: Path) -> dict[str, str]:
 def test_a_huge_file_is_skipped(folder: Path) -> None:
     with (folder / "huge.txt").open("wb") as file:
         file.truncate(40 * 1024 * 1024)
-    told = {"huge.txt": "it is longer than 32 MiB; split it"}
-    assert skipped(folder) == told
-    assert skipped(folder) == told
+    reasons = {"huge.txt": "it is longer than 32 MiB; split it"}
+    assert skipped(folder) == reasons
+    assert skipped(folder) == reasons
 
 
 def test_a_file_that_grows_while_the_folder_is_read_is_skipped(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_files, "_MAX_BYTES", 100)
-    (found, *_), _ = find_files(folder, folder / INDEX)
-    (folder / found.path).write_text("a" * 101)
-    with pytest.raises(folder_files.UnreadableError, match="split it"):
-        read(found, 0)
+    monkeypatch.setattr(folder_files, "MAX_BYTES", 100)
+    (file, *_), _ = list_files(folder, folder / INDEX)
+    (folder / file.path).write_text("a" * 101)
+    with pytest.raises(UnreadableError, match="split it"):
+        read(file, 0)
 
 
 @pytest.mark.parametrize("depth", [101, 900])
@@ -61,10 +62,10 @@ def test_deep_folders_are_skipped(folder: Path, depth: int) -> None:
         here = inner
     os.close(here)
     write(folder / Path(*["d"] * 90) / "deep.txt", "Not too deep.")
-    told = skipped(folder)
-    (path,) = told
+    reasons = skipped(folder)
+    (path,) = reasons
     assert path == "/".join(["d"] * 101)
-    assert told[path] == "it is more than 100 folders deep"
+    assert reasons[path] == "it is more than 100 folders deep"
     assert find(folder, "not too deep")[0].id.startswith("d/")
 
 
@@ -82,15 +83,17 @@ def test_a_pdf_file_with_too_many_pages_is_skipped_and_not_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pypdf = pytest.importorskip("pypdf")
-    monkeypatch.setattr(folder_files, "_MAX_PAGES", 20)
+    monkeypatch.setattr(pdf, "_MAX_PAGES", 20)
 
     def extract_text(page: object) -> str:
         raise AssertionError("it was read")
 
     monkeypatch.setattr(pypdf.PageObject, "extract_text", extract_text)
     (folder / "long.pdf").write_bytes(pages(21))
-    told = skipped(folder)
-    assert told == {"long.pdf": "it has 21 pages; PDF files of at most 20 pages are read: split it"}
+    reasons = skipped(folder)
+    assert reasons == {
+        "long.pdf": "it has 21 pages; PDF files of at most 20 pages are read: split it"
+    }
 
 
 def test_a_pdf_file_with_too_much_text_is_skipped(
@@ -98,7 +101,7 @@ def test_a_pdf_file_with_too_much_text_is_skipped(
 ) -> None:
     pypdf = pytest.importorskip("pypdf")
     data = pages(5)
-    monkeypatch.setattr(folder_files, "_MAX_BYTES", len(data))
+    monkeypatch.setattr(pdf, "_MAX_CHARS", len(data))
 
     def extract_text(page: object) -> str:
         return "a" * (len(data) // 2)
@@ -129,12 +132,12 @@ def test_what_is_swapped_after_the_folder_was_listed_is_not_read(
 ) -> None:
     secret = write(tmp_path / "secrets" / "a.txt", "The secret bridge opened in 1066.")
     inside = write(folder / "inner" / "a.txt", "An open text.")
-    listed, _ = find_files(folder, folder / INDEX)
-    (found,) = [found for found in listed if found.path == "inner/a.txt"]
-    assert read(found, 0).data == b"An open text."
+    files, _ = list_files(folder, folder / INDEX)
+    (file,) = [file for file in files if file.path == "inner/a.txt"]
+    assert read(file, 0).data == b"An open text."
     swap(inside, secret)
-    with pytest.raises(folder_files.UnreadableError):
-        read(found, 0)
+    with pytest.raises(UnreadableError):
+        read(file, 0)
     # The next listing finds what leads outside, and leaves it out.
     assert "inner/a.txt" not in {file.path for file in index_folder(folder).skipped}
     assert all("secret" not in document.text for document in find(folder, "secret bridge 1066"))
@@ -142,9 +145,9 @@ def test_what_is_swapped_after_the_folder_was_listed_is_not_read(
 
 def test_a_file_that_is_replaced_by_another_is_read(folder: Path) -> None:
     """Editors write a file anew and move it to its place."""
-    (found, *_), _ = find_files(folder, folder / INDEX)
-    write(folder / "new", "It opened in 1933.").replace(folder / found.path)
-    assert read(found, 0).data == b"It opened in 1933."
+    (file, *_), _ = list_files(folder, folder / INDEX)
+    write(folder / "new", "It opened in 1933.").replace(folder / file.path)
+    assert read(file, 0).data == b"It opened in 1933."
 
 
 def merging(levels: int, width: int) -> str:
@@ -188,13 +191,13 @@ def keyed(levels: int, width: int) -> str:
 def test_repeated_front_matter_is_not_written_out(
     folder: Path, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
-    loader = folder_files._Loader  # pyright: ignore[reportPrivateUsage] - what must not run
+    loader = front_matter._Loader  # pyright: ignore[reportPrivateUsage] - what must not run
 
     def construct(self: object, node: yaml.Node) -> object:
         raise AssertionError("it was written out")
 
     monkeypatch.setattr(loader, "construct_document", construct)
-    matter = front_matter(f"---\ntitle: Bridge\n{body}\n---\n\nIt opened.\n")
+    matter = front_matter.front_matter(f"---\ntitle: Bridge\n{body}\n---\n\nIt opened.\n")
     assert matter.metadata is None
     assert matter.title == "Bridge"
     write(folder / "bomb.md", f"---\ntitle: x\n{body}\n---\n\nThe tower is of stone.\n")
@@ -202,5 +205,5 @@ def test_repeated_front_matter_is_not_written_out(
 
 def test_front_matter_may_repeat_a_little() -> None:
     text = "---\ndefaults: &d {lang: en}\ntags: &t [a, b]\nmore: *t\n<<: *d\n---\nText.\n"
-    matter = front_matter(text)
+    matter = front_matter.front_matter(text)
     assert matter.metadata == {"tags": ("a", "b"), "more": ("a", "b"), "lang": "en"}

@@ -8,13 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from resay.core.segmentation.blocks import parse_layout
-from resay.retrieval.folder_files import (
-    MAX_CHARS,
-    Chunk,
-    front_matter,
-    split_markdown,
-    split_text,
-)
+from resay.retrieval.chunks import MAX_CHARS, Chunk, split_markdown, split_text
+from resay.retrieval.front_matter import front_matter
 
 PARAGRAPH = "The bridge was opened in 1932, after eight years of work. "
 WORDS = st.text("ab .\n", min_size=1, max_size=12)

@@ -13,8 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from resay.retrieval import FolderRetriever, IndexReport, folder_index, index_folder
-from resay.retrieval.folder_files import Excerpt
+from resay.retrieval import (
+    FolderRetriever,
+    IndexReport,
+    folder_database,
+    folder_index,
+    index_folder,
+)
+from resay.retrieval.excerpts import Excerpt
 from support.folder import INDEX
 
 COUNT = 40
@@ -138,7 +144,7 @@ def test_readers_do_not_wait_while_files_are_read(
         return excerpts(path, data)
 
     monkeypatch.setattr(folder_index, "excerpts", wait_at_the_last)
-    monkeypatch.setattr(folder_index, "_READER_PATIENCE_S", 0.0)
+    monkeypatch.setattr(folder_database, "_READER_TIMEOUT_S", 0.0)
     with ThreadPoolExecutor(1) as pool:
         indexing = pool.submit(index_folder, folder)
         assert last_file.wait(60)
@@ -203,17 +209,17 @@ def test_a_file_added_while_another_run_was_waited_for_stays(
 ) -> None:
     index_folder(folder)
     fill(folder, "beta")
-    find_files = folder_index.find_files
+    list_files = folder_index.list_files
     listed, go_on = threading.Event(), threading.Event()
 
     def list_and_wait(*args: Path) -> object:
-        listing = find_files(*args)
+        listing = list_files(*args)
         if not listed.is_set():
             listed.set()
             assert go_on.wait(60)
         return listing
 
-    monkeypatch.setattr(folder_index, "find_files", list_and_wait)
+    monkeypatch.setattr(folder_index, "list_files", list_and_wait)
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(index_folder, folder)
         assert listed.wait(60)

@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_written(as_somebody: Path) -> None:
     write(folder / "tower.txt", "The tower was finished in 1889.")
     lock(folder)
     with pytest.raises(
-        ConfigurationError, match=r"cannot make the index.*Permission denied.*`index`"
+        ConfigurationError, match=r"cannot create the index.*Permission denied.*`index`"
     ):
         index_folder(folder)
     assert len(index_folder(folder, as_somebody / "index.sqlite").added) == 1

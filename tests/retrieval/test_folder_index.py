@@ -199,7 +199,7 @@ def test_the_index_of_another_folder_is_left_alone(folder: Path, tmp_path: Path)
     write(other / "a.txt", "zebra")
     index = tmp_path / "kept/index.sqlite"
     index_folder(folder, index)
-    with pytest.raises(ConfigurationError, match=r"index of another folder, '../folder'"):
+    with pytest.raises(ConfigurationError, match=r"built for another folder \('../folder'"):
         index_folder(other, index)
     assert len(index_folder(folder, index).unchanged) == 2
 

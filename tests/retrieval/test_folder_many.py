@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from resay import Document
-from resay.retrieval import FolderRetriever, folder_index, index_folder
+from resay.retrieval import FolderRetriever, folder_search, index_folder
 
 COUNT = 2600
 
@@ -49,7 +49,7 @@ def test_the_ranking_is_that_of_all(
     many: Path, monkeypatch: pytest.MonkeyPatch, query: str, wanted: dict[str, str]
 ) -> None:
     some = found(many, query, **wanted)
-    monkeypatch.setattr(folder_index, "_MANY_DOCUMENTS", 10 * COUNT)
+    monkeypatch.setattr(folder_search, "_MANY_DOCUMENTS", 10 * COUNT)
     everything = found(many, query, **wanted)
     assert len(some) == 6
     assert [d.score for d in some] == [pytest.approx(d.score, rel=1e-3) for d in everything]

@@ -331,7 +331,9 @@ async def test_a_reranker_that_fails_leaves_the_order(
 async def test_a_model_for_something_else_is_refused(tiny: Tiny) -> None:
     reranker = Reranker(str(tiny(make_denier)))
     retriever = HybridRetriever([Part(*documents("a", "b"))], reranker=reranker)
-    with pytest.raises(ConfigurationError, match="gives 3 labels, and a reranker one number"):
+    with pytest.raises(
+        ConfigurationError, match="returns 3 labels, and a reranker needs one score"
+    ):
         await retriever.prepare()
     # An answer is not to be lost by it.
     assert ids(await retriever.retrieve("what", k=2)) == ["a", "b"]

@@ -22,7 +22,8 @@ from resay.errors import ConfigurationError, ResayError
 from resay.models import sentence_embedder
 from resay.providers import LiteLLMEmbedder
 from resay.retrieval import EmbeddingConfig, QdrantConfig, open_retriever
-from resay.retrieval.qdrant import QdrantRetriever, Store, store_at
+from resay.retrieval.qdrant import QdrantRetriever
+from resay.retrieval.qdrant_store import QdrantStore, store_at
 from support.embeddings import EmbeddingServer, embedded
 from support.qdrant import QdrantServer
 from support.tiny_models import make_bert, sentences
@@ -75,7 +76,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-async def store(place: dict[str, Any]) -> AsyncIterator[Store]:
+async def store(place: dict[str, Any]) -> AsyncIterator[QdrantStore]:
     """The database itself, for collections that others filled."""
     store = store_at(**place)
     yield store
@@ -83,7 +84,7 @@ async def store(place: dict[str, Any]) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-def opened(store: Store, place: dict[str, Any], model: str) -> Open:
+def opened(store: QdrantStore, place: dict[str, Any], model: str) -> Open:
     """Opens retrievers of the database."""
 
     def open_one(**settings: Any) -> QdrantRetriever:
@@ -149,19 +150,19 @@ async def test_a_collection_that_is_not_there_is_named(opened: Open, tmp_path: P
     assert not (tmp_path / "qdrant").exists()
 
 
-async def make(store: Store, size: int = 32, names: tuple[str, ...] = ()) -> None:
+async def make(store: QdrantStore, size: int = 32, names: tuple[str, ...] = ()) -> None:
     params = models.VectorParams(size=size, distance=models.Distance.DOT)
     vectors = dict.fromkeys(names, params) if names else params
     await store.ask("create_collection", collection_name="guides", vectors_config=vectors)
 
 
-async def put(store: Store, vector: Any, **payload: Any) -> None:
+async def put(store: QdrantStore, vector: Any, **payload: Any) -> None:
     point = models.PointStruct(id=42, vector=vector, payload=payload)
     await store.ask("upsert", collection_name="guides", points=[point], wait=True)
 
 
 async def test_a_model_that_does_not_go_with_the_collection_is_named(
-    opened: Open, store: Store, model: str
+    opened: Open, store: QdrantStore, model: str
 ) -> None:
     await make(store, size=7)
     for ask in (QdrantRetriever.prepare, lambda r: r.add(DOCUMENTS)):
@@ -171,14 +172,16 @@ async def test_a_model_that_does_not_go_with_the_collection_is_named(
         assert f"{model!r} makes 32" in str(caught.value)
 
 
-async def test_collections_that_others_filled_are_searched(opened: Open, store: Store) -> None:
+async def test_collections_that_others_filled_are_searched(
+    opened: Open, store: QdrantStore
+) -> None:
     await make(store)
     await put(store, [1.0] * 32, page_content="A bridge.", source="guide.md")
     (found,) = await opened(text_key="page_content").retrieve("bridge", k=3)
     assert (found.id, found.text, found.metadata) == ("42", "A bridge.", {"source": "guide.md"})
 
 
-async def test_a_vector_with_a_name_is_used(opened: Open, store: Store) -> None:
+async def test_a_vector_with_a_name_is_used(opened: Open, store: QdrantStore) -> None:
     await make(store, names=("dense",))
     await put(store, {"dense": [1.0] * 32}, text="A bridge.")
     retriever = opened()
@@ -186,13 +189,13 @@ async def test_a_vector_with_a_name_is_used(opened: Open, store: Store) -> None:
     assert {d.id for d in await retriever.retrieve("bridge", k=3)} == {"42", "river"}
 
 
-async def test_which_of_several_vectors_is_not_guessed(opened: Open, store: Store) -> None:
+async def test_which_of_several_vectors_is_not_guessed(opened: Open, store: QdrantStore) -> None:
     await make(store, names=("dense", "other"))
     with pytest.raises(ConfigurationError, match=r"several vectors \('dense', 'other'\)"):
         await opened().prepare()
 
 
-async def test_a_text_under_another_key_is_asked_for(opened: Open, store: Store) -> None:
+async def test_a_text_under_another_key_is_asked_for(opened: Open, store: QdrantStore) -> None:
     await make(store)
     await put(store, [1.0] * 32, body="A bridge.")
     retriever = opened()
@@ -208,7 +211,7 @@ async def test_metadata_is_not_lost_under_a_key_of_ours(opened: Open, key: str) 
         await opened().add([Document("a", "A bridge.", metadata={key: "x"})])
 
 
-async def test_points_have_ids_that_others_can_compute(opened: Open, store: Store) -> None:
+async def test_points_have_ids_that_others_can_compute(opened: Open, store: QdrantStore) -> None:
     await opened().add(DOCUMENTS[:1])
     made = str(uuid5(NAMESPACE_URL, DOCUMENTS[0].id))
     answer = await store.ask("query_points", collection_name="guides", query=[1.0] * 32, limit=1)
@@ -216,7 +219,7 @@ async def test_points_have_ids_that_others_can_compute(opened: Open, store: Stor
 
 
 async def test_a_search_that_fails_says_nothing_of_what_was_sent(
-    opened: Open, store: Store
+    opened: Open, store: QdrantStore
 ) -> None:
     retriever = opened()
     await retriever.add(DOCUMENTS[:1])
@@ -246,7 +249,7 @@ async def test_each_event_loop_has_what_it_needs(opened: Open, recwarn: Any) -> 
     assert not recwarn.list
 
 
-async def test_a_policy_opens_one(place: dict[str, Any], model: str, store: Store) -> None:
+async def test_a_policy_opens_one(place: dict[str, Any], model: str, store: QdrantStore) -> None:
     given = {key: value for key, value in place.items() if value is not None}
     config = QdrantConfig(collection="guides", model=model, **given)
     retriever = open_retriever(config)
@@ -278,7 +281,7 @@ async def test_a_policy_must_say_where(place: dict[str, str], why: str, model: s
         ({"path": "a", "url": "http://b"}, "set either `path`"),
         ({"url": f"ftp://me:{SECRET}@b"}, "`url` is not the address of a server"),
         ({"url": f"http://b:{SECRET}"}, "`url` is not the address of a server"),
-        ({"url": "http://b", "api_key": f"{SECRET}\n"}, "`api_key` has characters"),
+        ({"url": "http://b", "api_key": f"{SECRET}\n"}, "`api_key` contains characters"),
     ],
 )
 async def test_a_place_that_cannot_be_is_refused(
@@ -331,7 +334,7 @@ async def test_a_folder_that_is_open_elsewhere_is_told_of(tmp_path: Path, model:
     retriever = QdrantRetriever("guides", model=model, path=folder)
     with (
         closing(QdrantClient(path=folder)),
-        pytest.raises(ConfigurationError, match=r"open already.* give its `url`"),
+        pytest.raises(ConfigurationError, match=r"already open.* pass its `url`"),
     ):
         await retriever.prepare()
     await retriever.add(DOCUMENTS[:1])
@@ -342,7 +345,7 @@ async def test_a_folder_that_is_open_elsewhere_is_told_of(tmp_path: Path, model:
 FORKED = """
 import asyncio, os, sys
 from resay.errors import ConfigurationError
-from resay.retrieval.qdrant import store_at
+from resay.retrieval.qdrant_store import store_at
 
 async def main():
     from qdrant_client.models import Distance, VectorParams
@@ -358,7 +361,7 @@ if child == 0:
         asyncio.run(store.ask("get_collections"))
     except ConfigurationError as error:
         asyncio.run(store.aclose())
-        os._exit(7 if "open already" in str(error) else 1)
+        os._exit(7 if "already open" in str(error) else 1)
     os._exit(2)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 asyncio.run(main())
@@ -444,7 +447,7 @@ async def test_a_filter_without_values_is_refused(opened: Open) -> None:
         opened(filter={"product": []})
 
 
-async def test_a_policy_may_filter(place: dict[str, Any], model: str, store: Store) -> None:
+async def test_a_policy_may_filter(place: dict[str, Any], model: str, store: QdrantStore) -> None:
     given = {key: value for key, value in place.items() if value is not None}
     asked = {"collection": "guides", "model": model, **given}
     config = QdrantConfig(**asked, filter={"product": "X100", "edition": [2023, 2024]})
@@ -470,7 +473,7 @@ def provider() -> Iterator[EmbeddingServer]:
 
 
 async def test_a_provider_may_embed(
-    place: dict[str, Any], store: Store, provider: EmbeddingServer
+    place: dict[str, Any], store: QdrantStore, provider: EmbeddingServer
 ) -> None:
     given = {key: value for key, value in place.items() if value is not None}
     asked = {"model": "openai/small", "api_base": provider.url, "api_key": SECRET, "retries": 0}
@@ -497,7 +500,7 @@ async def test_a_provider_may_embed(
 
 
 async def test_a_provider_with_another_length_does_not_fit(
-    place: dict[str, Any], store: Store, provider: EmbeddingServer
+    place: dict[str, Any], store: QdrantStore, provider: EmbeddingServer
 ) -> None:
     await make(store, size=7)
     embedding = LiteLLMEmbedder("openai/small", api_base=provider.url, api_key=SECRET)

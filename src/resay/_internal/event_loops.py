@@ -27,7 +27,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 from anyio.from_thread import BlockingPortal
 
-from resay._internal.telling import VerdictRelay
+from resay._internal.notify import VerdictRelay
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -49,62 +49,64 @@ class PerLoop(Generic[T]):
         self._make = make
         self._close = close
         self._lock = threading.Lock()
-        self._held: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[T, None]]] = {}
+        self._objects: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[T, None]]] = {}
 
     async def get(self) -> T:
         """Return the object of the running event loop."""
         loop = asyncio.get_running_loop()
         with self._lock:
-            held = self._held.get(loop)
-        if held is not None:
-            return held[0]
+            entry = self._objects.get(loop)
+        if entry is not None:
+            return entry[0]
         # A loop that shuts down, for instance in `asyncio.run`, closes the asynchronous generators
         # that were started in it.
         lifetime = self._live(loop)
-        made = await anext(lifetime)
+        value = await anext(lifetime)
         self._close_with(loop)
         with self._lock:
-            gone = [other for other in self._held if other.is_closed()]
-            for other in gone:
-                del self._held[other]
-            self._held[loop] = made, lifetime
-        return made
+            for other in tuple(self._objects):
+                if other.is_closed():
+                    del self._objects[other]
+            self._objects[loop] = value, lifetime
+        return value
 
     async def aclose(self) -> None:
         """Close the object of the running event loop, if there is one."""
         with self._lock:
-            held = self._held.get(asyncio.get_running_loop())
-        if held is not None:
-            await held[1].aclose()
+            entry = self._objects.get(asyncio.get_running_loop())
+        if entry is not None:
+            _, lifetime = entry
+            await lifetime.aclose()
 
     def _close_with(self, loop: asyncio.AbstractEventLoop) -> None:
         """Also close the object in `loop.close()`, for callers that shut nothing else down."""
         close = loop.close
 
-        def closing() -> None:
+        def close_both() -> None:
             with self._lock:
-                held = self._held.get(loop)
+                entry = self._objects.get(loop)
             # The loop must close even if closing the object fails.
-            if held is not None and not loop.is_closed() and not _running():
+            if entry is not None and not loop.is_closed() and not _has_running_loop():
+                _, lifetime = entry
                 with suppress(Exception):
-                    loop.run_until_complete(held[1].aclose())
+                    loop.run_until_complete(lifetime.aclose())
             close()
 
         # Instances of compiled loop classes reject new attributes.
         with suppress(AttributeError):
-            loop.close = closing  # pyright: ignore[reportAttributeAccessIssue] - on purpose
+            loop.close = close_both  # pyright: ignore[reportAttributeAccessIssue] - on purpose
 
     async def _live(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[T, None]:
-        made = self._make()
+        value = self._make()
         try:
-            yield made
+            yield value
         finally:
             with self._lock:
-                self._held.pop(loop, None)
-            await self._close(made)
+                self._objects.pop(loop, None)
+            await self._close(value)
 
 
-def _running() -> bool:
+def _has_running_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -112,7 +114,7 @@ def _running() -> bool:
     return True
 
 
-_FEW_CHARS = 20_000
+_MAX_CHARS_IN_LOOP = 20_000
 _abandoned: ContextVar[threading.Event | None] = ContextVar("_abandoned", default=None)
 
 
@@ -153,7 +155,7 @@ async def compute(work: Callable[[], T], *, chars: float = math.inf) -> T:
     Returns:
         The result of the work.
     """
-    if chars <= _FEW_CHARS:
+    if chars <= _MAX_CHARS_IN_LOOP:
         return work()
     abandoned = threading.Event()
 
@@ -286,12 +288,12 @@ def in_background(function: Callable[..., Awaitable[T]], *args: Any) -> Future[T
     Raises:
         RuntimeError: The process is ending.
     """
+
     # Not through the portal, which refuses calls from its own loop.
-    return asyncio.run_coroutine_threadsafe(_started(function, *args), _loop.running())
+    async def call() -> T:
+        return await function(*args)
 
-
-async def _started(function: Callable[..., Awaitable[T]], *args: Any) -> T:
-    return await function(*args)
+    return asyncio.run_coroutine_threadsafe(call(), _loop.running())
 
 
 async def _cancel_others() -> None:
@@ -379,7 +381,7 @@ def wait_for(awaitable: Awaitable[T]) -> T:
 
 @contextmanager
 def relay_verdicts() -> Generator[None, None, None]:
-    """Blocking version of `resay._internal.telling.arelay_verdicts`."""
+    """Blocking version of `resay._internal.notify.arelay_verdicts`."""
     relay = VerdictRelay()
     try:
         with relay.capture():
@@ -389,7 +391,7 @@ def relay_verdicts() -> Generator[None, None, None]:
 
 
 def relay_stream(pieces: Iterator[T]) -> Generator[T, None, None]:
-    """Blocking version of `resay._internal.telling.arelay_stream`."""
+    """Blocking version of `resay._internal.notify.arelay_stream`."""
     relay = VerdictRelay()
     try:
         while True:
@@ -422,15 +424,15 @@ class EnteredInBackground(AbstractContextManager[T]):
         self._leave = asyncio.Event()
         self._reason: _ExcInfo = (None, None, None)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._left: Future[bool | None] | None = None
+        self._exited: Future[bool | None] | None = None
 
     def __enter__(self) -> T:
         self._loop = _loop.running()
-        self._left = _loop.portal().start_task_soon(self._hold)
+        self._exited = _loop.portal().start_task_soon(self._hold)
         try:
             return self._entered.result()
         except BaseException:
-            self._left.cancel()
+            self._exited.cancel()
             raise
 
     def __exit__(
@@ -439,11 +441,11 @@ class EnteredInBackground(AbstractContextManager[T]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        assert self._left is not None  # noqa: S101 - it was entered
+        assert self._exited is not None  # noqa: S101 - it was entered
         if kind is not None and error is not None:
             self._reason = kind, error, traceback
         self.leave_soon()
-        return self._left.result()
+        return self._exited.result()
 
     def leave_soon(self) -> None:
         """Exit without waiting for it, as a finalizer must, which may run in any thread."""

@@ -56,11 +56,11 @@ def require_optional(module: str, *, package: str, extra: str, purpose: str) -> 
         MissingDependencyError: It is not installed.
     """
     try:
-        found = find_spec(module)
+        spec = find_spec(module)
     # The parent package is missing.
     except ModuleNotFoundError:
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise MissingDependencyError(package, extra, purpose)
 
 
@@ -87,33 +87,33 @@ def import_named(path: str) -> Any:
     module, _, name = path.partition(":")
     # Messages name the module and the attribute, unless they are from a variable.
     if path in _written:
-        shown = f"the value of {_written[path]!r}"
-        shown_module = shown_name = "it"
+        path_text = f"the value of {_written[path]!r}"
+        module_text = name_text = "it"
     else:
-        shown, shown_module, shown_name = repr(path), repr(module), repr(name)
+        path_text, module_text, name_text = repr(path), repr(module), repr(name)
     try:
-        found = _import_module(module)
+        module_object = _import_module(module)
     except Exception as error:
         if _is_missing(module, error):
             problem = ConfigurationError(
-                f"cannot import {shown}: {type(error).__name__} in {shown_module}; check that it is"
-                " installed or on PYTHONPATH"
+                f"cannot import {path_text}: {type(error).__name__} in {module_text}; check that it"
+                " is installed or on PYTHONPATH"
             )
             # Python's own message names the module.
             raise problem from (None if path in _written else error)
         raise ConfigurationError(
-            f"cannot import {shown}: importing {shown_module} failed with {_described(error)}"
+            f"cannot import {path_text}: importing {module_text} failed with {_summary(error)}"
         ) from error
     try:
-        return attrgetter(name)(found)
+        return attrgetter(name)(module_object)
     except AttributeError as error:
-        spec = getattr(found, "__spec__", None)
-        if found is _main_module() or getattr(spec, "_initializing", False):
+        spec = getattr(module_object, "__spec__", None)
+        if module_object is _main_module() or getattr(spec, "_initializing", False):
             raise ConfigurationError(
-                f"cannot import {shown}: {shown_module} creates a guard that needs {shown_name}"
+                f"cannot import {path_text}: {module_text} creates a guard that needs {name_text}"
                 " before defining it; define it first, or in another module"
             ) from error
-        problem = ConfigurationError(f"cannot import {shown}: {shown_module} has no {shown_name}")
+        problem = ConfigurationError(f"cannot import {path_text}: {module_text} has no {name_text}")
         raise problem from (None if path in _written else error)
 
 
@@ -126,11 +126,11 @@ def _is_missing(module: str, error: Exception) -> bool:
     )
 
 
-def _described(error: Exception) -> str:
+def _summary(error: Exception) -> str:
     """Return an error's type, and which name it could not import; other messages may be private."""
     name = type(error).__name__
-    said = _NOT_IMPORTED.match(str(error)) if isinstance(error, ImportError) else None
-    return f"{name}: {said[0]}" if said else name
+    match = _NOT_IMPORTED.match(str(error)) if isinstance(error, ImportError) else None
+    return f"{name}: {match[0]}" if match else name
 
 
 def _import_module(module: str) -> Any:
@@ -157,9 +157,9 @@ def is_async(function: object) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
-def import_path_of(found: object) -> str:
+def import_path_of(target: object) -> str:
     """Return the `package.module:name` of a function or object, for messages and JSON."""
-    if isinstance(found, str):
-        return found
-    name = getattr(found, "__qualname__", type(found).__qualname__)
-    return f"{getattr(found, '__module__', type(found).__module__)}:{name}"
+    if isinstance(target, str):
+        return target
+    name = getattr(target, "__qualname__", type(target).__qualname__)
+    return f"{getattr(target, '__module__', type(target).__module__)}:{name}"

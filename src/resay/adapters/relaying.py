@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from resay._internal.event_loops import compute, run_sync
+from resay._internal.notify import VerdictRelay, arelay_stream, arelay_verdicts
 from resay._internal.telemetry import current_trace_context, use_trace_context
-from resay._internal.telling import VerdictRelay, arelay_stream, arelay_verdicts
 from resay.adapters.policies import VerdictDetail, failed_check, verdict_cost
 from resay.adapters.shaping import (
     FirstOfStream,

@@ -19,7 +19,7 @@ import anyio
 import anyio.to_thread
 
 from resay._internal.event_loops import run_sync
-from resay._internal.telling import VerdictRelay
+from resay._internal.notify import VerdictRelay
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
-from resay._internal.telling import collecting, last
+from resay._internal.notify import collecting, last
 from resay.core.references import Document, Reference
 from resay.core.usage import Usage
 from resay.errors import ConfigurationError, ResayError

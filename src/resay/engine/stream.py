@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from resay._internal.event_loops import EnteredInBackground, compute, run_sync
-from resay._internal.telling import VerdictRelay
+from resay._internal.notify import VerdictRelay
 from resay.core.claims import Claim, is_single_sentence
 from resay.core.code import code_in
 from resay.core.passage import FinalText, GrowingPassage, Passage

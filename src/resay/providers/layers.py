@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 import anyio
 import anyio.lowlevel
 
-from resay._internal.retrying import call_with_retries
+from resay._internal.retries import call_with_retries
 from resay._internal.telemetry import current_trace_context, span
 from resay.core.logprobs import TokenLogprob
 from resay.core.query import Query

@@ -22,7 +22,7 @@ import anyio.to_thread
 
 from resay._internal.event_loops import PerLoop
 from resay._internal.nesting import marked
-from resay._internal.retrying import retrier, retry_after_s
+from resay._internal.retries import retrier, retry_after_s
 from resay._internal.telemetry import Span, span
 from resay.core.logprobs import read_logprobs
 from resay.core.query import Query

@@ -40,7 +40,7 @@ Language: TypeAlias = Literal[
 ]
 """The language of a folder's texts: detected for each, none, or this one."""
 
-LANGUAGES: tuple[str, ...] = tuple(one for one in get_args(Language) if len(one) == 2)
+LANGUAGES: tuple[str, ...] = tuple(code for code in get_args(Language) if len(code) == 2)
 """The languages whose inflected words can be found."""
 
 

@@ -16,7 +16,8 @@ import anyio.to_thread
 from resay.core.references import Document
 from resay.errors import ConfigurationError
 from resay.retrieval.base import Language
-from resay.retrieval.folder_index import MetadataFilter, index_folder, index_path, search
+from resay.retrieval.folder_index import index_folder, index_path
+from resay.retrieval.folder_search import MetadataFilter, search
 from resay.retrieval.folder_stems import require_stems
 
 _log = logging.getLogger(__name__)
@@ -96,26 +97,26 @@ class FolderRetriever:
         if k < 1:
             raise ConfigurationError(f"k must be at least 1, not {k!r}")
         await self.prepare()
-        find = partial(search, self._index, self._folder, query, k, self._filter)
-        return await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
+        run = partial(search, self._index, self._folder, query, k, self._filter)
+        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
 
     def _refreshed(self) -> Future[None]:
         """Return the future of the index update, and start one at first or after a failure."""
         with self._lock:
-            done = self._refreshing
-            if done is None or (done.done() and done.exception() is not None):
-                done = self._refreshing = Future()
-                done.set_running_or_notify_cancel()
+            future = self._refreshing
+            if future is None or (future.done() and future.exception() is not None):
+                future = self._refreshing = Future()
+                future.set_running_or_notify_cancel()
                 # A thread of its own, since it may take long, and a daemon, not to keep the process
                 # alive. An unfinished update is rolled back.
-                threading.Thread(target=self._index_into, args=(done,), daemon=True).start()
-            return done
+                threading.Thread(target=self._update_index, args=(future,), daemon=True).start()
+            return future
 
-    def _index_into(self, done: Future[None]) -> None:
+    def _update_index(self, future: Future[None]) -> None:
         try:
             report = index_folder(self._folder, self._index, language=self._language)
         except BaseException as error:
-            done.set_exception(error)
+            future.set_exception(error)
             return
         if report.skipped:
             _log.warning(
@@ -124,4 +125,4 @@ class FolderRetriever:
                 self._folder,
                 "; ".join(f"{file.path!r} ({file.reason})" for file in report.skipped[:3]),
             )
-        done.set_result(None)
+        future.set_result(None)

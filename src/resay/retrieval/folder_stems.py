@@ -92,10 +92,10 @@ class _Porter:
             connection.executemany(
                 "INSERT INTO words (rowid, word) VALUES (?, ?)", enumerate(words)
             )
-            found: dict[int, str] = dict(connection.execute("SELECT doc, term FROM stems"))
+            stems: dict[int, str] = dict(connection.execute("SELECT doc, term FROM stems"))
         finally:
             connection.execute("ROLLBACK")
-        return [found.get(number, word) for number, word in enumerate(words)]
+        return [stems.get(number, word) for number, word in enumerate(words)]
 
 
 class _Snowball:
@@ -111,7 +111,7 @@ MARK = "\ue000"
 """The prefix of stems. Private-use characters occur in no word, but the tokenizer keeps them."""
 
 # Enough for the words of a large folder; evicted stems are merely computed again.
-_MOST_KEPT = 300_000
+_MAX_CACHED = 300_000
 
 
 class Stemmer:
@@ -127,7 +127,7 @@ class Stemmer:
     def __init__(self, language: str) -> None:
         self._algorithm: _Algorithm = _Porter() if language == "en" else _Snowball(language)
         self._stop_words = STOP_WORDS.get(language, frozenset())
-        self._kept: dict[str, str] = {}
+        self._cache: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def stems(self, texts: Sequence[Sequence[str]]) -> list[str]:
@@ -139,16 +139,19 @@ class Stemmer:
             texts: The words of each text, in lower case.
         """
         with self._lock:
-            if len(self._kept) > _MOST_KEPT:
-                self._kept = {}
-            kept = self._kept
-            self._learn(sorted(set[str]().union(*texts).difference(kept)))
-        return ["".join(map(kept.__getitem__, words)) for words in texts]
+            if len(self._cache) > _MAX_CACHED:
+                self._cache = {}
+            cache = self._cache
+            self._add(sorted(set[str]().union(*texts).difference(cache)))
+        # No loop in Python: tests/performance/folder.py measures this line.
+        return ["".join(map(cache.__getitem__, words)) for words in texts]
 
-    def _learn(self, words: Sequence[str]) -> None:
-        worth = [word for word in words if word not in self._stop_words]
-        stems = dict(zip(worth, self._algorithm.stems(worth), strict=True))
-        self._kept.update({w: f" {MARK}{stems[w]}" if w in stems else "" for w in words})
+    def _add(self, words: Sequence[str]) -> None:
+        self._cache.update(dict.fromkeys(words, ""))
+        content_words = [word for word in words if word not in self._stop_words]
+        stems = self._algorithm.stems(content_words)
+        for word, stem in zip(content_words, stems, strict=True):
+            self._cache[word] = f" {MARK}{stem}"
 
 
 @cache

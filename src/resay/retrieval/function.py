@@ -18,14 +18,14 @@ from resay.core.references import Document, Reference, own_reference
 from resay.errors import ConfigurationError
 from resay.retrieval.base import PreparesRetrieval, id_of
 
-_Ask = Callable[[str, int, str | None], Awaitable[Any]]
+_Search = Callable[[str, int, str | None], Awaitable[Any]]
 
 
-def as_retriever(found: object) -> AdaptedRetriever:
+def as_retriever(source: object) -> AdaptedRetriever:
     """Make a retriever of an object or a function that finds documents.
 
     Args:
-        found: An object with `retrieve(query, *, k)`, or a function that takes the query and
+        source: An object with `retrieve(query, *, k)`, or a function that takes the query and
             optionally `k`. If it takes `tenant`, it receives the tenant of the request or None.
             Either may be asynchronous; synchronous code runs in a thread. It returns texts,
             `Document`s, or mappings with `text` and optionally `id`, `score` and `metadata`; other
@@ -37,12 +37,12 @@ def as_retriever(found: object) -> AdaptedRetriever:
         TypeError for an invalid result. Guards inside the function are inactive.
 
     Raises:
-        ConfigurationError: `found` is neither.
+        ConfigurationError: `source` is neither.
     """
-    return _made(found, import_path_of(found))
+    return _adapt(source, import_path_of(source))
 
 
-def find_retriever(name: str) -> AdaptedRetriever:
+def import_retriever(name: str) -> AdaptedRetriever:
     """Import an object or a function, and make a retriever of it.
 
     Args:
@@ -51,88 +51,89 @@ def find_retriever(name: str) -> AdaptedRetriever:
     Raises:
         ConfigurationError: It cannot be imported, or cannot be used as a retriever.
     """
-    return _made(import_named(name), name)
+    return _adapt(import_named(name), name)
 
 
-def _made(found: object, name: str) -> AdaptedRetriever:
-    if isinstance(found, AdaptedRetriever):
-        return found
-    if isinstance(found, type):
+def _adapt(source: object, name: str) -> AdaptedRetriever:
+    if isinstance(source, AdaptedRetriever):
+        return source
+    if isinstance(source, type):
         raise ConfigurationError(f"{name!r} is a class; name an object of it, or a function")
-    retrieve = getattr(found, "retrieve", None)
+    retrieve = getattr(source, "retrieve", None)
     if callable(retrieve):
-        return AdaptedRetriever(_asking_object(retrieve, name), name, found)
-    if not callable(found):
+        return AdaptedRetriever(_call_object(retrieve, name), name, source)
+    if not callable(source):
         raise ConfigurationError(
-            f"{name!r} is of the type {type(found).__name__!r}; name a function, or an object with"
+            f"{name!r} is of the type {type(source).__name__!r}; name a function, or an object with"
             " `retrieve(query, *, k)`. What LangChain and LlamaIndex retrieve with goes through"
             " `as_retriever` of resay_langchain or resay_llamaindex"
         )
-    return AdaptedRetriever(_asking(found, name), name, found)
+    return AdaptedRetriever(_call_function(source, name), name, source)
 
 
-def _asking_object(retrieve: Callable[..., Any], name: str) -> _Ask:
+def _call_object(retrieve: Callable[..., Any], name: str) -> _Search:
     if not _can_be_called(retrieve, "", k=1):
         raise ConfigurationError(
             f"{name!r} has a `retrieve` that does not take `(query, *, k)`; for one of"
             " LlamaIndex's, use `as_retriever` of resay_llamaindex"
         )
-    return _calling(retrieve, retrieve, by_name=True)
+    return _with_tenant(retrieve, retrieve, by_name=True)
 
 
-def _asking(function: Callable[..., Any], name: str) -> _Ask:
+def _call_function(function: Callable[..., Any], name: str) -> _Search:
     if _takes(function, "k") and _can_be_called(function, "", k=1):
-        return _calling(function, function, by_name=True)
+        return _with_tenant(function, function, by_name=True)
     if _can_be_called(function, ""):
-        return _calling(function, _without_k(function))
+        return _with_tenant(function, _without_k(function))
     if _can_be_called(function, "", 1):
-        return _calling(function, function)
+        return _with_tenant(function, function)
     raise ConfigurationError(
         f"{name!r} must take one argument, what to search for, and may take `k`, how many documents"
         " are wanted, and `tenant`"
     )
 
 
-def _calling(
-    function: Callable[..., Any], ask: Callable[..., Any], *, by_name: bool = False
-) -> _Ask:
-    separates = _takes(function, "tenant")
+def _with_tenant(
+    function: Callable[..., Any], search: Callable[..., Any], *, by_name: bool = False
+) -> _Search:
+    takes_tenant = _takes(function, "tenant")
 
-    async def asking(query: str, k: int, tenant: str | None) -> Any:
-        further: dict[str, Any] = {"tenant": tenant} if separates else {}
-        call = partial(ask, query, k=k, **further) if by_name else partial(ask, query, k, **further)
-        return await _found(function, call)
+    async def run(query: str, k: int, tenant: str | None) -> Any:
+        options: dict[str, Any] = {"tenant": tenant} if takes_tenant else {}
+        if by_name:
+            return await _call(function, partial(search, query, k=k, **options))
+        return await _call(function, partial(search, query, k, **options))
 
-    return asking
+    return run
 
 
-async def _found(function: Callable[..., Any], call: Callable[[], Any]) -> Any:
+async def _call(function: Callable[..., Any], call: Callable[[], Any]) -> Any:
     """Call a function, in a thread unless it is asynchronous, and return its result."""
     if is_async(function):
-        found = call()
+        result = call()
     else:
         # Abandoned on cancellation, so that a function that hangs cannot delay a deadline.
-        found = await anyio.to_thread.run_sync(_listed, call, abandon_on_cancel=True)
-    return await found if inspect.isawaitable(found) else found
+        result = await anyio.to_thread.run_sync(_listed, call, abandon_on_cancel=True)
+    return await result if inspect.isawaitable(result) else result
 
 
 def _without_k(function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(query: str, _k: int, **further: Any) -> Any:
-        return function(query, **further)
+    def call(query: str, _k: int, **options: Any) -> Any:
+        return function(query, **options)
 
     return call
 
 
 def _listed(call: Callable[[], Any]) -> Any:
-    found = call()
+    result = call()
     # Run generators here, in the thread, where they do not block the event loop.
-    return list(cast("Iterator[Any]", found)) if inspect.isgenerator(found) else found
+    return list(cast("Iterator[Any]", result)) if inspect.isgenerator(result) else result
 
 
 def _can_be_called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
-    further = {"tenant": None} if _takes(function, "tenant") else {}
+    options = {"tenant": None} if _takes(function, "tenant") else {}
     try:
-        inspect.signature(function).bind(*args, **kwargs, **further)
+        inspect.signature(function).bind(*args, **kwargs, **options)
     except TypeError:
         return False
     except ValueError:
@@ -150,18 +151,18 @@ def _takes(function: Callable[..., Any], name: str) -> bool:
 class AdaptedRetriever:
     """A retriever around the application's code; created by `as_retriever`."""
 
-    def __init__(self, ask: _Ask, name: str, found: object) -> None:
-        self._ask = ask
+    def __init__(self, search: _Search, name: str, source: object) -> None:
+        self._search = search
         self._name = name
-        self._found = found
+        self._source = source
 
     def __repr__(self) -> str:
         return f"as_retriever({self._name!r})"
 
     async def prepare(self) -> None:
         """Prepare the wrapped object, if it can be prepared."""
-        if isinstance(self._found, PreparesRetrieval):
-            await self._found.prepare()
+        if isinstance(self._source, PreparesRetrieval):
+            await self._source.prepare()
 
     async def retrieve(
         self, query: str, *, k: int, tenant: str | None = None
@@ -169,30 +170,32 @@ class AdaptedRetriever:
         """Find documents; see `Retriever`."""
         # It may call guarded models, which would retrieve documents again.
         with marked():
-            found: object = await self._ask(query, k, tenant)
-        if isinstance(found, (str, bytes, Mapping)) or not isinstance(found, Iterable):
+            results: object = await self._search(query, k, tenant)
+        if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
             raise TypeError(
-                f"{self._name!r} returned {_kind(cast('object', found))}; return a list of texts or"
-                " documents"
+                f"{self._name!r} returned {_kind(cast('object', results))}; return a list of texts"
+                " or documents"
             )
-        documents = [self._document(item) for item in cast("Iterable[object]", found)]
+        documents = [self._document(item) for item in cast("Iterable[object]", results)]
         return [document for document in documents if document.text.strip()][:k]
 
     def _document(self, item: object) -> Document:
         if isinstance(item, str):
             return Document(id_of(item), item)
         if isinstance(item, Document):
-            found = {"id": item.id, "text": item.text, "score": item.score}
-            return self._read({**found, "metadata": item.metadata})
+            fields = {"id": item.id, "text": item.text, "score": item.score}
+            return self._read({**fields, "metadata": item.metadata})
         if isinstance(item, Mapping):
             return self._read(dict(cast("Mapping[str, Any]", item)))
         raise TypeError(
-            f"{self._name!r} returned {_kind(item)} among what it found; return texts, documents,"
-            " or mappings with `text`"
+            f"{self._name!r} returned {_kind(item)} among its results; return texts, documents, or"
+            " mappings with `text`"
         )
 
     def _read(self, item: dict[str, Any]) -> Document:
-        text, made, score = item.pop("text", None), item.pop("id", None), item.pop("score", None)
+        text = item.pop("text", None)
+        document_id = item.pop("id", None)
+        score = item.pop("score", None)
         metadata: Any = item.pop("metadata", None) or {}
         if not isinstance(text, str):
             raise self._wrong("text", text)
@@ -201,10 +204,10 @@ class AdaptedRetriever:
         if not isinstance(metadata, Mapping):
             raise self._wrong("metadata", metadata)
         return Document(
-            id_of(text) if made in (None, "") else str(made),
-            text,
-            float(score) if score is not None and math.isfinite(score) else None,
-            {**item, **cast("Mapping[str, Any]", metadata)},
+            id=id_of(text) if document_id in (None, "") else str(document_id),
+            text=text,
+            score=float(score) if score is not None and math.isfinite(score) else None,
+            metadata={**item, **cast("Mapping[str, Any]", metadata)},
         )
 
     def _wrong(self, key: str, value: object) -> TypeError:
@@ -216,7 +219,7 @@ def _kind(value: object) -> str:
 
 
 # The maximum number of references taken from a function.
-_MOST = 1_000
+_MAX_REFERENCES = 1_000
 
 
 class ReferenceFunction:
@@ -231,18 +234,18 @@ class ReferenceFunction:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        found: Any = import_named(path)
-        if not callable(found):
+        function: Any = import_named(path)
+        if not callable(function):
             raise ConfigurationError(f"{path!r} is not a function; name one")
         try:
-            inspect.signature(found).bind({})
+            inspect.signature(function).bind({})
         except TypeError as error:
             raise ConfigurationError(
                 f"{path!r} must take one argument, the request as a mapping"
             ) from error
         except ValueError:
             pass  # Some functions written in C have no signature.
-        self._function = cast("Callable[[Mapping[str, Any]], Any]", found)
+        self._function = cast("Callable[[Mapping[str, Any]], Any]", function)
 
     async def find(self, query: Query) -> Sequence[Reference]:
         """Call the function, in a thread unless it is asynchronous.
@@ -254,29 +257,29 @@ class ReferenceFunction:
             TypeError: The function returns anything but texts and mappings with a text.
             Exception: Any error of the function.
         """
-        found = await _found(self._function, partial(self._function, _copied(query.request)))
-        if isinstance(found, (str, bytes, Mapping)) or not isinstance(found, Iterable):
+        results = await _call(self._function, partial(self._function, _deep_copy(query.request)))
+        if isinstance(results, (str, bytes, Mapping)) or not isinstance(results, Iterable):
             raise TypeError("a list of texts or documents was expected")
-        items = list(cast("Iterable[object]", found))[:_MOST]
+        items = list(cast("Iterable[object]", results))[:_MAX_REFERENCES]
         if not all(isinstance(item, (str, Mapping)) for item in items):
             raise TypeError("texts, or mappings with a `text`, were expected")
-        made = (own_reference(item, f"{self.path}[{i}]") for i, item in enumerate(items))
-        return [reference for reference in made if reference is not None]
+        references = (own_reference(item, f"{self.path}[{i}]") for i, item in enumerate(items))
+        return [reference for reference in references if reference is not None]
 
 
-def reference_functions(places: Iterable[str]) -> tuple[ReferenceFunction, ...]:
+def reference_functions(sources: Iterable[str]) -> tuple[ReferenceFunction, ...]:
     """Return the functions among the sources of references.
 
     Raises:
         ConfigurationError: A function cannot be imported, or cannot be called with a request.
     """
-    return tuple(ReferenceFunction(place) for place in places if is_import_path(place))
+    return tuple(ReferenceFunction(source) for source in sources if is_import_path(source))
 
 
-def _copied(value: Any) -> Any:
+def _deep_copy(value: Any) -> Any:
     """Return a deep copy of a request's mappings and lists, which a function may modify."""
     if isinstance(value, Mapping):
-        return {k: _copied(item) for k, item in cast("Mapping[Any, Any]", value).items()}
+        return {k: _deep_copy(item) for k, item in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_copied(item) for item in cast("Sequence[Any]", value)]
+        return [_deep_copy(item) for item in cast("Sequence[Any]", value)]
     return value

@@ -20,9 +20,9 @@ _log = logging.getLogger(__name__)
 
 _RANK_OFFSET = 60
 # With less room, a part of a document would be too short to judge.
-_LEAST_ROOM = 16
+_MIN_DOCUMENT_TOKENS = 16
 # The maximum number of parts of a long document to score, from its beginning.
-_MOST_PARTS = 8
+_MAX_PARTS = 8
 
 
 def fused(rankings: Sequence[Sequence[Document]]) -> list[Document]:
@@ -53,14 +53,14 @@ def _fused(
         counted: set[int] = set()
         for rank, document in enumerate(ranking, 1):
             text = " ".join(document.text.split())
-            place = by_id.get(document.id, by_text.get(text, len(documents)))
-            by_id.setdefault(document.id, place)
-            by_text.setdefault(text, place)
-            if place == len(documents):
+            index = by_id.get(document.id, by_text.get(text, len(documents)))
+            by_id.setdefault(document.id, index)
+            by_text.setdefault(text, index)
+            if index == len(documents):
                 documents.append(document)
-            if place not in counted:
-                counted.add(place)
-                sums[place] = sums.get(place, 0.0) + weight / (_RANK_OFFSET + rank)
+            if index not in counted:
+                counted.add(index)
+                sums[index] = sums.get(index, 0.0) + weight / (_RANK_OFFSET + rank)
     return [(documents[i], sums[i]) for i in sorted(sums, key=lambda i: -sums[i])]
 
 
@@ -79,7 +79,7 @@ class Reranker:
 
     def __init__(self, model: str | Mapping[str, Any] | ModelConfig) -> None:
         config = config_of(model)
-        self.called = config.display_name
+        self.name = config.display_name
         self._model = pair_classifier(config)
 
     async def prepare(self) -> None:
@@ -93,8 +93,8 @@ class Reranker:
         labels = await self._model.labels()
         if len(labels) != 1:
             raise ConfigurationError(
-                f"the model {self.called!r} gives {len(labels)} labels, and a reranker one number;"
-                " name a cross-encoder that was trained for search"
+                f"the model {self.name!r} returns {len(labels)} labels, and a reranker needs one"
+                " score; name a cross-encoder that was trained for search"
             )
 
     async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
@@ -105,29 +105,38 @@ class Reranker:
             ScorerError: The query is too long for the model, or the model failed.
         """
         await self.prepare()
-        parts = await self._parts(query, texts)
-        pairs = [(query, part) for of_text in parts for part in of_text]
+        pairs: list[tuple[str, str]] = []
+        text_indices: list[int] = []
+        for index, parts in enumerate(await self._parts(query, texts)):
+            pairs += [(query, part) for part in parts]
+            text_indices += [index] * len(parts)
+        scores = [-math.inf] * len(texts)
         rows = (await self._model.classify(pairs)).tolist()
-        if not all(math.isfinite(score) for (score,) in rows):
-            raise ScorerError(f"the reranker {self.called!r} returned a non-finite score")
-        rest = (score for (score,) in rows)
-        return [max(next(rest) for _ in of_text) for of_text in parts]
+        for index, (score,) in zip(text_indices, rows, strict=True):
+            if not math.isfinite(score):
+                raise ScorerError(f"the reranker {self.name!r} returned a non-finite score")
+            scores[index] = max(scores[index], score)
+        return scores
 
     async def _parts(self, query: str, texts: Sequence[str]) -> list[list[str]]:
-        room = await self._model.max_input_tokens()
-        if room is None:
+        max_tokens = await self._model.max_input_tokens()
+        if max_tokens is None:
             return [[text] for text in texts]
-        asked, *lengths = await self._model.lengths([query, *texts])
-        left = room - asked
-        if left < _LEAST_ROOM:
+        query_tokens, *lengths = await self._model.lengths([query, *texts])
+        max_document_tokens = max_tokens - query_tokens
+        if max_document_tokens < _MIN_DOCUMENT_TOKENS:
             raise ScorerError(
-                f"a search of {asked} tokens leaves the reranker {self.called!r} no room for"
+                f"a search of {query_tokens} tokens leaves the reranker {self.name!r} no room for"
                 " documents; shorten it, or name a model that reads more"
             )
-        return [
-            [text] if length <= left else (await cut(text, left, self._model))[:_MOST_PARTS]
-            for text, length in zip(texts, lengths, strict=True)
-        ]
+        parts: list[list[str]] = []
+        for text, length in zip(texts, lengths, strict=True):
+            if length <= max_document_tokens:
+                parts.append([text])
+            else:
+                windows = await cut(text, max_document_tokens, self._model)
+                parts.append(windows[:_MAX_PARTS])
+        return parts
 
 
 class HybridRetriever:
@@ -204,54 +213,53 @@ class HybridRetriever:
             Exception: All retrievers failed; it is the error of the first.
         """
         count = max(k, self._fetch_k)
-        found = _fused(await self._searched(query, count, tenant), self._weights)[:count]
-        if self._reranker is not None and found:
-            found = await self._reranked(self._reranker, query, found)
-        return [replace(document, score=score) for document, score in found[:k]]
+        rankings = await self._search(query, count, tenant)
+        scored = _fused(rankings, self._weights)[:count]
+        if self._reranker is not None and scored:
+            scored = await self._rerank(self._reranker, query, scored)
+        return [replace(document, score=score) for document, score in scored[:k]]
 
-    async def _searched(
-        self, query: str, count: int, tenant: str | None
-    ) -> list[Sequence[Document]]:
+    async def _search(self, query: str, count: int, tenant: str | None) -> list[Sequence[Document]]:
         rankings: list[Sequence[Document]] = [()] * len(self._parts)
         failures: dict[int, Exception] = {}
 
-        async def search(place: int) -> None:
+        async def search(index: int) -> None:
             try:
                 with anyio.fail_after(self._timeout_s):
-                    part = self._parts[place]
-                    rankings[place] = await part.retrieve(query, k=count, tenant=tenant)
+                    part = self._parts[index]
+                    rankings[index] = await part.retrieve(query, k=count, tenant=tenant)
             # Any failure here must not lose the results of the others.
             except Exception as error:
-                failures[place] = error
+                failures[index] = error
 
         async with anyio.create_task_group() as tasks:
-            for place in range(len(self._parts)):
-                tasks.start_soon(search, place)
+            for index in range(len(self._parts)):
+                tasks.start_soon(search, index)
         if len(failures) == len(self._parts):
             raise failures[0]
-        for place, error in sorted(failures.items()):
+        for index, error in sorted(failures.items()):
             _log.warning(
                 "part %d of %d, %r, failed with %s; the search goes on without it",
-                place + 1,
+                index + 1,
                 len(self._parts),
-                self._parts[place],
+                self._parts[index],
                 type(error).__name__,
             )
         return rankings
 
-    async def _reranked(
-        self, reranker: Reranker, query: str, found: list[tuple[Document, float]]
+    async def _rerank(
+        self, reranker: Reranker, query: str, scored: list[tuple[Document, float]]
     ) -> list[tuple[Document, float]]:
-        documents = [document for document, _ in found]
+        documents = [document for document, _ in scored]
         try:
             with anyio.fail_after(self._timeout_s):
                 scores = await reranker.scores(query, [document.text for document in documents])
         except Exception as error:
             _log.warning(
                 "the reranker %r failed with %s; the order of the fusion stays",
-                reranker.called,
+                reranker.name,
                 type(error).__name__,
             )
-            return found
+            return scored
         # A stable sort: ties keep the order of the fusion.
         return sorted(zip(documents, scores, strict=True), key=lambda pair: -pair[1])

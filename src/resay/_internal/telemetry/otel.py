@@ -36,31 +36,35 @@ class OpenTelemetry:
     def current_trace_context(self) -> TraceContext:
         """Return the current context, fixed at this moment."""
         # The current span may be a proxy that changes when its call returns, as a stream's does.
-        known = trace.get_current_span().get_span_context()
-        return TraceContext(trace.set_span_in_context(trace.NonRecordingSpan(known)))
+        span_context = trace.get_current_span().get_span_context()
+        return TraceContext(trace.set_span_in_context(trace.NonRecordingSpan(span_context)))
 
-    def trace_context_of(self, found: object) -> TraceContext | None:
+    def trace_context_of(self, span: object) -> TraceContext | None:
         """Return the trace context of a span; None if it is not a span."""
-        if not isinstance(found, trace.Span):
+        if not isinstance(span, trace.Span):
             return None
-        return TraceContext(trace.set_span_in_context(found))
+        return TraceContext(trace.set_span_in_context(span))
 
     def ids(self, trace_context: TraceContext | None) -> tuple[str, str] | None:
         """Return the trace and span IDs of a context (default: the current one), or None."""
-        found = trace.get_current_span(cast("Context | None", trace_context)).get_span_context()
-        if not found.is_valid:
+        span_context = trace.get_current_span(
+            cast("Context | None", trace_context)
+        ).get_span_context()
+        if not span_context.is_valid:
             return None
-        return trace.format_trace_id(found.trace_id), trace.format_span_id(found.span_id)
+        return trace.format_trace_id(span_context.trace_id), trace.format_span_id(
+            span_context.span_id
+        )
 
     def trace_context_from(self, headers: Mapping[str, str]) -> TraceContext | None:
-        """Read headers; see `resay._internal.telemetry.trace_context_from`."""
+        """Read headers; see `spans.trace_context_from`."""
         if trace.get_current_span().get_span_context().is_valid:
             return None
         return TraceContext(propagate.extract(headers))
 
     @contextmanager
     def use_trace_context(self, trace_context: TraceContext) -> Generator[None, None, None]:
-        """Make spans children of another; see `resay._internal.telemetry.use_trace_context`."""
+        """Make spans children of another; see `spans.use_trace_context`."""
         token = context.attach(cast("Context", trace_context))
         try:
             yield
@@ -71,11 +75,11 @@ class OpenTelemetry:
     def span(
         self, name: str, attributes: Mapping[str, AttributeValue], parent: TraceContext | None
     ) -> Generator[_Span, None, None]:
-        """Open a span; see `resay._internal.telemetry.span`."""
+        """Open a span; see `spans.span`."""
         with _tracer(trace.get_tracer_provider()).start_as_current_span(
             name,
             context=cast("Context | None", parent),
-            attributes=_known(attributes),
+            attributes=_without_none(attributes),
             # Messages and stack traces may hold content.
             record_exception=False,
             set_status_on_exception=False,
@@ -106,23 +110,25 @@ class OpenTelemetry:
         }
         if os.environ.get(CAPTURE, "").strip().lower() in _CAPTURES:
             attributes["resay.flagged_sentences"] = outcome.flagged
-        logger.emit(event_name=_EVENT, attributes=_known(attributes))
+        logger.emit(event_name=_EVENT, attributes=_without_none(attributes))
 
     def count(self, outcome: Outcome, model: str | None) -> None:
         """Record a finished check in the metrics."""
         meters = _meters(metrics.get_meter_provider())
-        asked = _known({"gen_ai.request.model": model})
-        decided = _known({"resay.decision": outcome.decision, "resay.action": outcome.action})
-        meters.verdicts.add(1, {**decided, **asked})
-        meters.duration.record(outcome.elapsed_s, {**decided, **asked})
-        meters.calls.add(outcome.calls, asked)
-        meters.tokens.add(outcome.tokens, asked)
+        model_attributes = _without_none({"gen_ai.request.model": model})
+        attributes = _without_none(
+            {"resay.decision": outcome.decision, "resay.action": outcome.action}
+        )
+        meters.verdicts.add(1, {**attributes, **model_attributes})
+        meters.duration.record(outcome.elapsed_s, {**attributes, **model_attributes})
+        meters.calls.add(outcome.calls, model_attributes)
+        meters.tokens.add(outcome.tokens, model_attributes)
         if outcome.cost_usd is not None:
-            meters.cost.add(outcome.cost_usd, asked)
+            meters.cost.add(outcome.cost_usd, model_attributes)
 
     def count_failure(self, error: Exception, model: str | None, elapsed_s: float) -> None:
         """Record a failed check in the metrics."""
-        attributes = _known({"error.type": _kind(error), "gen_ai.request.model": model})
+        attributes = _without_none({"error.type": _kind(error), "gen_ai.request.model": model})
         _meters(metrics.get_meter_provider()).duration.record(elapsed_s, attributes)
 
 
@@ -133,7 +139,7 @@ class _Span:
         self._otel_span = otel_span
 
     def set(self, attributes: Mapping[str, AttributeValue], /) -> None:
-        self._otel_span.set_attributes(_known(attributes))
+        self._otel_span.set_attributes(_without_none(attributes))
 
 
 class _Meters:
@@ -175,7 +181,7 @@ def _logger(provider: _logs.LoggerProvider) -> _logs.Logger | None:
     return logger if "event_name" in inspect.signature(logger.emit).parameters else None
 
 
-def _known(attributes: Mapping[str, AttributeValue]) -> dict[str, Any]:
+def _without_none(attributes: Mapping[str, AttributeValue]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 

@@ -14,7 +14,7 @@ import anyio.to_thread
 import httpx
 
 from resay._internal.event_loops import PerLoop
-from resay._internal.retrying import retrier, retry_after_s
+from resay._internal.retries import retrier, retry_after_s
 from resay.errors import ConfigurationError, ResayError, ScorerError
 
 if TYPE_CHECKING:
@@ -245,7 +245,8 @@ def _authorization(key: str | None) -> dict[str, str]:
         return {}
     if not (key.isascii() and key.isprintable()):
         raise ConfigurationError(
-            "`api_key` has characters in it that no HTTP header can hold; check where it comes from"
+            "`api_key` contains characters that are not allowed in an HTTP header; check where it"
+            " comes from"
         )
     return {"authorization": f"Bearer {key}"}
 

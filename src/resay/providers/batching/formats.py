@@ -11,7 +11,7 @@ from inspect import isawaitable
 from typing import Any, Literal, Protocol
 
 from resay._internal.importing import load_optional
-from resay._internal.retrying import retry_after_s
+from resay._internal.retries import retry_after_s
 from resay.core.query import CONNECTION_PARAMS, Query
 from resay.errors import SEE_CAUSE, ProviderError, ProviderRefusedError, ProviderTimeoutError
 from resay.providers.apis.base import mapping, text

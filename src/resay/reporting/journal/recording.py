@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from resay._internal.event_loops import in_background, on_exit, wait_for
+from resay._internal.notify import anotify, notify
 from resay._internal.telemetry import forget_check, request_id
-from resay._internal.telling import anotify, notify
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict

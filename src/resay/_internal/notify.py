@@ -32,10 +32,10 @@ def last() -> Any:
 @contextmanager
 def collecting() -> Generator[list[Any], None, None]:
     """Collect all verdicts of the block, including those of tasks and contexts started in it."""
-    found: list[Any] = []
-    token = _collecting.set((*_collecting.get(), found))
+    verdicts: list[Any] = []
+    token = _collecting.set((*_collecting.get(), verdicts))
     try:
-        yield found
+        yield verdicts
     finally:
         _collecting.reset(token)
 
@@ -80,7 +80,7 @@ class VerdictRelay:
             _notify(verdict, listeners, wait)
 
     async def adeliver(self, *, last: bool = False) -> None:
-        """Do what `deliver` does, in the caller's task."""
+        """Like `deliver`, but in the task of an async caller."""
         self._ended = last
         reports, self._reports = self._reports, []
         for verdict, listeners in reports:
@@ -118,14 +118,14 @@ async def anotify(verdict: Any, listeners: Sequence[Listener]) -> None:
 
 
 def _collect(verdict: Any) -> None:
-    for found in _collecting.get():
-        found.append(verdict)
+    for verdicts in _collecting.get():
+        verdicts.append(verdict)
 
 
 def _notify(
     verdict: Any, listeners: Sequence[Listener], wait: Callable[[Awaitable[Any]], object]
 ) -> None:
-    for listener in _to_notify(verdict, listeners):
+    for listener in _listeners_to_notify(verdict, listeners):
         with _log_errors():
             result = listener(verdict)
             if inspect.isawaitable(result):
@@ -133,14 +133,14 @@ def _notify(
 
 
 async def _anotify(verdict: Any, listeners: Sequence[Listener]) -> None:
-    for listener in _to_notify(verdict, listeners):
+    for listener in _listeners_to_notify(verdict, listeners):
         with _log_errors():
             result = listener(verdict)
             if inspect.isawaitable(result):
                 await result
 
 
-def _to_notify(verdict: Any, listeners: Sequence[Listener]) -> Sequence[Listener]:
+def _listeners_to_notify(verdict: Any, listeners: Sequence[Listener]) -> Sequence[Listener]:
     """Return the listeners to notify now: none inside another call, which notifies at its end."""
     _last.set(verdict)
     outer = _relay.get()

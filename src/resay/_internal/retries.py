@@ -21,7 +21,7 @@ from resay.errors import ResayError
 
 T = TypeVar("T")
 
-_LONGEST_WAIT_S = 60.0
+_MAX_WAIT_S = 60.0
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -87,8 +87,8 @@ def wait_retry_after(multiplier: float) -> Callable[[RetryCallState], float]:
 
     def wait(state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked: float | None = getattr(error, "retry_after_s", None)
-        return backoff(state) if asked is None else min(max(asked, 0.0), _LONGEST_WAIT_S)
+        retry_after: float | None = getattr(error, "retry_after_s", None)
+        return backoff(state) if retry_after is None else min(max(retry_after, 0.0), _MAX_WAIT_S)
 
     return wait
 
@@ -99,11 +99,11 @@ def retry_after_s(headers: Any) -> float | None:
     Args:
         headers: The response headers, with lower-case names if lookups are case-sensitive.
     """
-    asked = str(headers.get("retry-after", "")) if headers else ""
-    if _SECONDS.fullmatch(asked):
-        return float(asked)
+    value = str(headers.get("retry-after", "")) if headers else ""
+    if _SECONDS.fullmatch(value):
+        return float(value)
     try:
-        date = parsedate_to_datetime(asked)
+        date = parsedate_to_datetime(value)
     except (TypeError, ValueError):
         return None
     aware = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
