@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from resay import Guard, Passage, Query
 from resay.core.query import Message
 from resay.core.references import Reference
-from resay.core.verdict import Grounds, Scores
+from resay.core.verdict import Grounds, Scores, UnsupportedSpan
 from resay.providers import Completion, Completions
 from resay.scorers.evidence import Evidence
 from resay.scorers.references import References, excerpts, render
@@ -91,6 +92,101 @@ async def test_one_call_says_which_documents_are_for_and_against_each_claim() ->
     )
     (messages,) = judge.asked
     assert "When did the Garmo bridge open?" in messages[0]["content"]
+
+
+THREE = references(
+    "The Garmo bridge opened in 1932.",
+    "The Silo tunnel opened in 1950.",
+    "The Garmo bridge is 212 m long.",
+    labels="123",
+)
+BOTH = "The Garmo bridge, opened in 1932, is 212 m long"
+
+
+async def test_documents_support_a_claim_together() -> None:
+    row = said(1, (1, 3)) | {"quotes": ["opened in 1932", "212 m long"]}
+    found = await scored([f"{BOTH}."], Judge([row]), THREE)
+    assert (found.sentences, found.why) == ((0.0,), ("references 1 and 3 support it",))
+    assert found.columns == ((0.0,), (None,), (0.0,))
+    assert found.grounds == ((Grounds(0, True, 17, 31), Grounds(2, True, 20, 30)),)
+
+
+@pytest.mark.parametrize(
+    "quotes",
+    [
+        "opened in 1932 ... 212 m long",
+        ["opened in 1932", "is 212 m long"],
+        {"1": "opened in 1932", "3": "is 212 m long"},
+        [{"document": 1, "text": "opened in 1932"}, {"document": "3", "text": "212 m long"}],
+        [{"1": ["opened in 1932"]}, {"3": ["212 m long"]}],
+        "",
+        None,
+        [],
+    ],
+)
+async def test_quotes_of_several_documents_are_read_in_any_shape(quotes: Any) -> None:
+    found = await scored([f"{BOTH}."], Judge([said(1, (1, 3)) | {"quotes": quotes}]), THREE)
+    assert found.sentences == (0.0,)
+
+
+async def test_one_quote_that_stands_nowhere_makes_the_others_worthless() -> None:
+    row = said(1, (1, 3)) | {"quotes": ["opened in 1932", "it is 640 m wide"]}
+    found = await scored([f"{BOTH}."], Judge([row]), THREE, restate=False)
+    assert (found.sentences, found.lost) == ((None,), (0,))
+
+
+@pytest.mark.parametrize(
+    ("marks", "why"),
+    [
+        ("[1][3]", None),
+        ("[1, 3]", None),
+        ("[3]", None),
+        ("[1]", None),
+        ("[2]", "it cites [2], which does not support it; references 1 and 3 support it"),
+        ("[1][2]", "it cites [2], which does not support it; references 1 and 3 support it"),
+        ("[2, 3]", "it cites [2], which does not support it; references 1 and 3 support it"),
+        ("[1][4]", "it cites [4], which does not exist"),
+    ],
+)
+@pytest.mark.parametrize("by", ["judge", "words"])
+async def test_each_cited_document_says_a_part_of_the_claim(
+    by: str, marks: str, why: str | None
+) -> None:
+    judge = Judge([said(1, (1, 3))]) if by == "judge" else None
+    found = await scored([f"{BOTH} {marks}."], judge, THREE)
+    supported = found.sentences[0] is not None and found.sentences[0] < 0.5
+    assert supported is (why is None)
+    if why is not None:
+        assert found.why == (why,)
+
+
+@pytest.mark.parametrize("unmentioned", [1.0, None])
+async def test_words_that_no_document_says_are_shown_flagged(unmentioned: float | None) -> None:
+    row = said(1, (1,)) | {"unsupported_words": "is 640 m long"}
+    claim = "The Garmo bridge, opened in 1932, is 640 m long."
+    found = await scored([claim], Judge([row]), THREE, unmentioned=unmentioned)
+    assert found.sentences == (unmentioned,)
+    assert found.why == ("reference 1 supports it except for 'is 640 m long'",)
+    start = claim.index("is 640")
+    assert found.spans == ((UnsupportedSpan(start, len(claim) - 1, 1.0),),)
+
+
+async def test_words_that_are_not_the_claims_own_take_nothing_back() -> None:
+    row = said(1, (1, 3)) | {"unsupported_words": ["painted red"]}
+    found = await scored([f"{BOTH}."], Judge([row]), THREE)
+    assert (found.sentences, found.spans) == ((0.0,), ((),))
+
+
+@pytest.mark.parametrize(("newest", "score"), [("2021", 1.0), ("2018", 0.0)])
+async def test_a_newer_edition_overrules_the_document_that_says_these_words(
+    newest: str, score: float
+) -> None:
+    sources = tuple(
+        replace(reference, edition=edition)
+        for reference, edition in zip(THREE, ("2019", newest, "2024"), strict=True)
+    )
+    row = said(1, (1, 3), (2,)) | {"unsupported_words": "1932"}
+    assert (await scored([f"{BOTH}."], Judge([row]), sources)).sentences == (score,)
 
 
 async def test_one_that_supports_is_enough_and_a_conflict_is_said() -> None:

@@ -24,6 +24,11 @@ _MOST_PLACES = 8
 Span = tuple[int, int]
 
 
+def quoted_pieces(quote: str) -> list[str]:
+    """Return the pieces of a quotation that ellipses separate."""
+    return [part for part in _ELLIPSIS.split(normalized(quote)) if _WORD.search(part)]
+
+
 def find_quote(quote: str, text: str) -> Span | None:
     """Return the span of a quotation in a text; None if the text does not have it.
 
@@ -32,7 +37,7 @@ def find_quote(quote: str, text: str) -> Span | None:
         text: The text.
     """
     source = NormalizedText.of(text)
-    parts = [part for part in _ELLIPSIS.split(normalized(quote)) if _WORD.search(part)]
+    parts = quoted_pieces(quote)
     if not parts:
         return None
     spans: list[Span] = []

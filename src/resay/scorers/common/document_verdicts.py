@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from resay.core.quotes import Span, find_quote
 from resay.scorers.common.answers import as_number, json_values, number_of, numbered_lines
 from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 
@@ -46,16 +47,21 @@ class DocumentVerdict:
     """A judge's verdict on one claim.
 
     Attributes:
-        supports: Indexes of the documents that support it.
+        supports: Indexes of the documents that support it, each alone or all together.
         contradicts: Indexes of the documents that contradict it.
-        quote: The words of a document that the judge relies on; empty if it quotes none.
-        words: The words of the claim that it finds wrong; empty if it names none.
+        quotes: Words of documents that the judge relies on.
+        words: Words of the claim that it finds wrong, or said by nobody.
     """
 
     supports: tuple[int, ...]
     contradicts: tuple[int, ...]
-    quote: str = ""
-    words: str = ""
+    quotes: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+
+    def spans_in(self, claim: str) -> list[Span]:
+        """Return where its words stand in the claim, in order; words that do not are left out."""
+        spans = {find_quote(words, claim) for words in self.words}
+        return sorted(span for span in spans if span is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +71,8 @@ class _Entry:
     claim: int | None
     supports: tuple[int, ...]
     contradicts: tuple[int, ...]
-    quote: str
-    words: str
+    quotes: tuple[str, ...]
+    words: tuple[str, ...]
 
 
 def read_document_verdicts(
@@ -130,12 +136,11 @@ def _verdict_of(entries: Sequence[_Entry], known: set[int], shift: int) -> Docum
     # One object for each document that supports a claim is no contradiction.
     if len(kinds) > 1:
         return None
-    quotes = [entry.quote for entry in entries if entry.quote.strip()]
     return DocumentVerdict(
         supports=tuple(dict.fromkeys(supports)),
         contradicts=tuple(n for n in dict.fromkeys(contradicts) if n not in supports),
-        quote=quotes[0] if quotes else "",
-        words=next((entry.words for entry in entries if entry.words.strip()), ""),
+        quotes=tuple(dict.fromkeys(quote for entry in entries for quote in entry.quotes)),
+        words=tuple(dict.fromkeys(words for entry in entries for words in entry.words)),
     )
 
 
@@ -160,33 +165,42 @@ def _entries_in(data: Any, depth: int = 0, claim: int | None = None) -> Iterator
 def _entry_of(fields: Mapping[str, Any], claim: int | None) -> _Entry | None:
     number = number_of(fields)
     number = claim if number is None else number
-    quote, words = _text_under(fields, _QUOTE), _text_under(fields, _WORDS)
+    quotes, words = _texts_under(fields, _QUOTE), _texts_under(fields, _WORDS)
     supports = _documents_under(fields, _SUPPORTING)
     contradicts = _documents_under(fields, _CONTRADICTING)
     if supports is not None or contradicts is not None:
         # A field that cannot be read makes the whole entry unreadable.
         if any(numbers == (-1,) for numbers in (supports, contradicts)):
             return None
-        return _Entry(number, supports or (), contradicts or (), quote, words)
+        return _Entry(number, supports or (), contradicts or (), quotes, words)
     verdict = _verdict_in(fields)
     if verdict is None:
         return None
     if verdict == "not_mentioned":
-        return _Entry(number, (), (), quote, words)
+        return _Entry(number, (), (), quotes, words)
     documents = _documents_under(fields, _DOCUMENTS)
     if not documents or documents == (-1,):
         return None
     is_support = verdict == "supported"
     supports, contradicts = (documents, ()) if is_support else ((), documents)
-    return _Entry(number, supports, contradicts, quote, words)
+    return _Entry(number, supports, contradicts, quotes, words)
 
 
-def _text_under(fields: Mapping[str, Any], name: re.Pattern[str]) -> str:
-    """Return the text that a field contains, or the parts of it that it lists."""
-    value: object = next((value for key, value in fields.items() if name.search(key)), "")
-    if isinstance(value, list):
-        return " … ".join(map(str, cast("list[object]", value)))
-    return value if isinstance(value, str) else ""
+def _texts_under(fields: Mapping[str, Any], name: re.Pattern[str]) -> tuple[str, ...]:
+    """Return the texts that fields contain, also behind the numbers of documents."""
+    texts: list[str] = []
+    pending: list[object] = [value for key, value in fields.items() if name.search(key)]
+    while pending:
+        value = pending.pop(0)
+        if isinstance(value, Mapping):
+            for key, inner in cast("Mapping[object, object]", value).items():
+                if as_number(inner) is None or not _DOCUMENTS.match(str(key).casefold()):
+                    pending.append(inner)
+        elif isinstance(value, list):
+            pending += cast("list[object]", value)
+        elif isinstance(value, str) and any(map(str.isalnum, value)):
+            texts.append(value)
+    return tuple(texts)
 
 
 def _verdict_in(fields: Mapping[str, Any]) -> JudgeVerdict | None:
@@ -253,4 +267,4 @@ def _entries_in_lines(text: str, count: int, documents: Sequence[int]) -> Iterat
             if number <= count:
                 supports = tuple(named) if verdict == "supported" else ()
                 contradicts = tuple(named) if verdict == "contradicted" else ()
-                yield _Entry(number, supports, contradicts, "", "")
+                yield _Entry(number, supports, contradicts, (), ())

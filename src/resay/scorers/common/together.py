@@ -247,19 +247,18 @@ class Comparison:
         sentence = self.passage.sentences[claim]
         spans: list[UnsupportedSpan] = []
         for _, verdict in self._verdicts_on(claim):
-            span = find_quote(verdict.words, sentence.text) if verdict.words.strip() else None
-            if span is None:
-                continue
             score = 1.0 if verdict.contradicts else self.silent
-            found = UnsupportedSpan(sentence.start + span[0], sentence.start + span[1], score)
-            if found not in spans:
-                spans.append(found)
+            for start, end in verdict.spans_in(sentence.text):
+                span = UnsupportedSpan(sentence.start + start, sentence.start + end, score)
+                if span not in spans:
+                    spans.append(span)
         return tuple(sorted(spans, key=lambda span: span.start))
 
     def _contradiction(self, claim: int) -> Contradiction | None:
         """Return the sentence of a sample that the judge quotes against a claim."""
         for sample, verdict in self._against(claim):
-            span = find_quote(verdict.quote, sample.text) if verdict.quote.strip() else None
+            quotes = (find_quote(quote, sample.text) for quote in verdict.quotes)
+            span = next((span for span in quotes if span is not None), None)
             if span is None:
                 continue
             sentence = _sentence_at(span[0], sample)
