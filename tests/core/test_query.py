@@ -4,7 +4,7 @@ import pytest
 
 from resay import ConfigurationError, Query
 from resay.providers import Completion, Completions
-from resay.providers.caching.cache import keys_of
+from resay.providers.caching.keys import keys_of
 from resay.scorers.evidence import Judge
 
 

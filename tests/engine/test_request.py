@@ -148,7 +148,7 @@ async def test_a_cost_limit_nobody_can_keep_is_told() -> None:
     guard = guarded(Priced(price=None), sampling=ALL, limits={"cost_usd": 1.0})
     answer = await guard.aask(QUESTION, seed=1, model="openai/unheard-of")
     assert answer.verdict.inconclusive
-    assert "'openai/unheard-of' costs is unknown" in answer.verdict.reason
+    assert "the price of 'openai/unheard-of' is unknown" in answer.verdict.reason
 
 
 async def test_scores_so_far_are_told_with_the_limit() -> None:

@@ -103,18 +103,18 @@ def test_a_call_is_counted_before_it_is_sent() -> None:
         async with limited.admit(None, None):
             budget = Budget(calls=100)
             assert budget.calls_left == 2
-            with budget.reserving() as call:
-                call.sent = True
+            with budget.reserve() as call:
+                call.is_sent = True
             async with limited.admit(None, None):
                 # Its main call is the third.
-                with pytest.raises(BudgetExceededError, match="quota"), budget.reserving():
+                with pytest.raises(BudgetExceededError, match="quota"), budget.reserve():
                     pass
                 with pytest.raises(RefusedError, match="quota"):
                     async with limited.admit(None, None):
                         pass
             # That was over before it spent anything.
             assert budget.calls_left == 1
-            with budget.reserving():
+            with budget.reserve():
                 assert budget.calls_left == 0
             assert budget.calls_left == 1
         # Nothing was recorded.
@@ -137,8 +137,8 @@ def test_what_a_call_used_counts_at_once(quota: dict[str, Any], usage: Usage) ->
         async with quotas(**quota).admit(None, None):
             budget, other = Budget(calls=100), Budget(calls=100)
             assert other.exhausted is None
-            with budget.reserving() as call:
-                call.sent = True
+            with budget.reserve() as call:
+                call.is_sent = True
             budget.spend(usage, "m")
             assert other.exhausted is not None
             assert other.calls_left == 0

@@ -27,7 +27,7 @@ CONVERSATION = [{"role": "user", "content": "When did the Sydney Harbour Bridge 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     # However busy this machine is.
-    monkeypatch.setattr(shared_limits, "_PATIENCE_S", 20.0)
+    monkeypatch.setattr(shared_limits, "_TIMEOUT_S", 20.0)
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import ProviderError
 from resay.providers import Chunk, Completion, Completions
-from resay.providers.caching.cache import InFlight
+from resay.providers.caching.in_flight import InFlight
 from simulation import RequestRecord
 
 PLAN = Plan(3, 0, None, "Why?")
@@ -139,11 +139,11 @@ def test_growth_is_told_and_chance_is_not() -> None:
 def test_the_census_sees_what_is_kept() -> None:
     async def keep() -> int:
         kept = [InFlight() for _ in range(3)]
-        there = census()["resay.providers.caching.cache.InFlight"]
+        there = census()["resay.providers.caching.in_flight.InFlight"]
         assert len(kept) == 3
         return there
 
-    before = census().get("resay.providers.caching.cache.InFlight", 0)
+    before = census().get("resay.providers.caching.in_flight.InFlight", 0)
     assert asyncio.run(keep()) == before + 3
 
 

@@ -110,10 +110,10 @@ def in_words(status: int, body: dict[str, Any]) -> tuple[int, Any]:
 @pytest.mark.parametrize(
     ("change", "settings", "why"),
     [
-        (without_one, {}, "gave 2 embeddings for 3 texts, not one for each"),
-        (one_twice, {}, "gave 3 embeddings for 3 texts, not one for each"),
-        (one_shorter, {}, "gave embeddings of different lengths"),
-        (one_shorter, {"dimensions": 4}, "`dimensions` asks for 4"),
+        (without_one, {}, "returned 2 embeddings for 3 texts, not one for each"),
+        (one_twice, {}, "returned 3 embeddings for 3 texts, not one for each"),
+        (one_shorter, {}, "returned embeddings of different lengths"),
+        (one_shorter, {"dimensions": 4}, "`dimensions` is 4"),
         (in_words, {}, r"in a form that cannot be read|failed with"),
     ],
 )

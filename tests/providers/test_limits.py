@@ -125,7 +125,7 @@ async def test_an_unknown_price_ends_a_limit_on_cost(way: Way) -> None:
     await way(Budgeted(provider, budget))
     # Paid for, so it is handed over.
     await way(Budgeted(provider, budget))
-    with pytest.raises(BudgetExceededError, match=r"what 'openai/m' costs is unknown, so `limits"):
+    with pytest.raises(BudgetExceededError, match=r"the price of 'openai/m' is unknown, so `limits"):
         await way(Budgeted(provider, budget))
     assert provider.calls == 2
 
@@ -293,13 +293,13 @@ async def test_what_was_refused_stays_refused_when_more_is_allowed() -> None:
     await ask(provider)
     with pytest.raises(BudgetExceededError):
         await ask(provider)
-    budget.allow(calls=2, tokens=2, what="an answer of 1 sentence")
+    budget.allow(calls=2, tokens=2, purpose="an answer of 1 sentence")
     await ask(provider)
-    told = "the check has used its {}; raise `limits.calls`"
-    assert (budget.refused, budget.refusal) == (1, told.format("1 calls"))
-    assert budget.exhausted == told.format("2 calls for an answer of 1 sentence")
-    budget.allow(calls=1, what="less")
-    assert budget.exhausted == told.format("2 calls for an answer of 1 sentence")
+    message = "the check has used its {}; raise `limits.calls`"
+    assert (budget.refused, budget.refusal) == (1, message.format("1 calls"))
+    assert budget.exhausted == message.format("2 calls for an answer of 1 sentence")
+    budget.allow(calls=1, purpose="less")
+    assert budget.exhausted == message.format("2 calls for an answer of 1 sentence")
 
 
 @pytest.mark.parametrize(

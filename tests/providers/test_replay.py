@@ -23,12 +23,12 @@ async def test_answers_come_in_the_order_recorded() -> None:
     assert (await provider.complete(Query.of("Who?"))).first.text == "a"
     got = await provider.complete(Query.of("Who?"), n=5)
     assert [c.text for c in got.items] == ["b", "c"]
-    with pytest.raises(ProviderError, match="nothing"):
+    with pytest.raises(ProviderError, match="no recording left"):
         await provider.complete(Query.of("Who?"))
 
 
 async def test_what_was_never_recorded_is_an_error() -> None:
-    with pytest.raises(ProviderError, match="nothing"):
+    with pytest.raises(ProviderError, match="no recording left"):
         await ReplayProvider({}).complete(Query.of("Who?"))
 
 
@@ -84,5 +84,5 @@ async def test_streams_and_whole_answers_take_turns() -> None:
     scripted = ScriptedProvider(["a", "b"])
     assert "".join(await pieces(scripted)) == "a"
     assert (await scripted.complete(Query.of("Who?"))).first.text == "b"
-    with pytest.raises(ProviderError, match="no answer left"):
+    with pytest.raises(ProviderError, match="ran out of answers"):
         await pieces(scripted)

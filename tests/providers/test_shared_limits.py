@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.anyio, needs_redis]
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     # However busy this machine is.
-    monkeypatch.setattr(shared_limits, "_PATIENCE_S", 20.0)
+    monkeypatch.setattr(shared_limits, "_TIMEOUT_S", 20.0)
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,7 @@ async def test_leases_are_counted_from_the_moment_redis_returns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(shared_limits, "_RETRY_S", 0.0)
-    monkeypatch.setattr(shared_limits, "_BEAT_S", 3600.0)
+    monkeypatch.setattr(shared_limits, "_HEARTBEAT_S", 3600.0)
     with redis_server() as redis:
         one, other = await acquainted(redis, "returns")
         limits = [SharedLimits(state, "x", concurrency=6) for state in (one, other)]
@@ -209,7 +209,7 @@ async def test_a_process_never_exceeds_the_limit_whatever_redis_forgot(redis: Re
 async def test_a_busy_event_loop_is_not_mistaken_for_a_silent_redis(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_limits, "_PATIENCE_S", 1.0)
+    monkeypatch.setattr(shared_limits, "_TIMEOUT_S", 1.0)
     state, _ = states(redis, "busy")
     limit = SharedLimits(state, "x", concurrency=2)
     entering = asyncio.create_task(limit.try_enter())
@@ -248,7 +248,7 @@ async def test_a_server_that_is_silent_is_not_waited_for(monkeypatch: pytest.Mon
         port = server.sockets[0].getsockname()[1]
         state = SharedState(SharedStateConfig(url=f"redis://127.0.0.1:{port}/0"))
         limit = SharedLimits(state, "x", concurrency=100)
-        monkeypatch.setattr(shared_limits, "_PATIENCE_S", 0.01)
+        monkeypatch.setattr(shared_limits, "_TIMEOUT_S", 0.01)
         monkeypatch.setattr(shared_limits, "_RETRY_S", 3600.0)
         assert [await limit.try_enter() for _ in range(50)] == [0] * 50
         assert state.degraded

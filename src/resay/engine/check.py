@@ -179,7 +179,7 @@ class Check:
         self._budget.allow(
             calls=allowed.calls if limits.calls == "auto" else None,
             tokens=allowed.tokens if limits.tokens == "auto" else None,
-            what=f"an answer of {claims} claim{'' if claims == 1 else 's'}",
+            purpose=f"an answer of {claims} claim{'' if claims == 1 else 's'}",
         )
 
     def _allowance(self, claims: int, *, reference_tokens: int = 0) -> Allowance:

@@ -320,7 +320,7 @@ class SharedConversations:
         data = json.dumps(request)
         if len(data) <= LONGEST_BYTES:
             name, member = self._name(self._state, key), await self._state.member()
-            await member.ask(lambda client: client.set(name, data, px=round(REMEMBERED_S * 1000)))
+            await member.send(lambda client: client.set(name, data, px=round(REMEMBERED_S * 1000)))
 
     async def recall(self, key: Hashable) -> Body | None:
         """Return a request; None if it is unknown or expired."""
@@ -328,7 +328,7 @@ class SharedConversations:
         if own is not None or self._state is None:
             return own
         name, member = self._name(self._state, key), await self._state.member()
-        data = await member.ask(lambda client: client.get(name))
+        data = await member.send(lambda client: client.get(name))
         try:
             found: Any = None if data is None else json.loads(data)
         except ValueError:

@@ -35,7 +35,7 @@ __all__ = [
     "with_counted_tokens",
 ]
 # Joining a chunk takes about as long as processing this many characters.
-_GATHERING = 10
+_CHARS_PER_CHUNK = 10
 # An estimate for texts whose tokens nobody counts.
 _BYTES_PER_TOKEN = 4
 # Reasons to stop that mean that the text is not complete, as the providers' APIs and litellm say.
@@ -201,46 +201,60 @@ class Gathered:
 
     async def whole(self) -> Completion:
         """Return `completion`, assembled off the event loop if that takes long."""
-        chars = _GATHERING * len(self._chunks)
+        chars = _CHARS_PER_CHUNK * len(self._chunks)
         return await compute(partial(getattr, self, "completion"), chars=chars)
 
     def _complete(self) -> Completion:
-        reasons = [chunk.finish_reason for chunk in self._chunks if chunk.finish_reason]
+        finish_reason: str | None = None
+        logprobs: list[TokenLogprob] = []
+        raw: list[object] = []
+        calls: list[ToolCall] = []
+        references: list[str] = []
+        retrieved: list[Reference] = []
+        citations: list[Citation] = []
+        for chunk in self._chunks:
+            finish_reason = chunk.finish_reason or finish_reason
+            logprobs += chunk.logprobs
+            if chunk.raw is not None:
+                raw.append(chunk.raw)
+            calls += chunk.calls
+            references += chunk.references
+            retrieved += chunk.found
+            citations += chunk.citations
         return Completion(
-            self.text,
-            reasons[-1] if reasons else None,
-            tuple(token for chunk in self._chunks for token in chunk.logprobs),
-            tuple(chunk.raw for chunk in self._chunks if chunk.raw is not None),
-            _joined([call for chunk in self._chunks for call in chunk.calls]),
-            tuple(text for chunk in self._chunks for text in chunk.references),
-            self._unread,
-            tuple(found for chunk in self._chunks for found in chunk.found),
-            tuple(citation for chunk in self._chunks for citation in chunk.citations),
+            text=self.text,
+            finish_reason=finish_reason,
+            logprobs=tuple(logprobs),
+            raw=tuple(raw),
+            calls=_join_calls(calls),
+            references=tuple(references),
+            unread=self._unread,
+            found=tuple(retrieved),
+            citations=tuple(citations),
         )
 
     @property
     def _unread(self) -> str | None:
-        unread = next((chunk.unread for chunk in self._chunks if chunk.unread), None)
-        if unread is not None:
-            return unread
         repeated: dict[str, list[str]] = {}
-        for kind, text in (chunk.repeats for chunk in self._chunks if chunk.repeats):
-            repeated.setdefault(kind, []).append(text)
-        said = _squeezed(self.text) if repeated else ""
-        known = all(_squeezed("".join(texts)) in said for texts in repeated.values())
-        if not known:
-            return _NEW_WORDS
-        if any(chunk.calls or chunk.text.strip() for chunk in self._chunks):
-            return None
-        return next((chunk.elsewhere for chunk in self._chunks if chunk.elsewhere), None)
+        elsewhere: str | None = None
+        for chunk in self._chunks:
+            if chunk.unread:
+                return chunk.unread
+            if chunk.repeats:
+                kind, text = chunk.repeats
+                repeated.setdefault(kind, []).append(text)
+            elsewhere = elsewhere or chunk.elsewhere
+        # Some providers trim the text they repeat.
+        words = "".join(self.text.split()) if repeated else ""
+        for texts in repeated.values():
+            if "".join("".join(texts).split()) not in words:
+                return _NEW_WORDS
+        has_answer = any(chunk.calls or chunk.text.strip() for chunk in self._chunks)
+        return None if has_answer else elsewhere
 
 
-def _squeezed(text: str) -> str:
-    # Some providers trim the text they repeat.
-    return "".join(text.split())
-
-
-def _joined(pieces: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+def _join_calls(pieces: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    """Join the pieces of tool calls that are still being generated."""
     calls: list[ToolCall] = []
     # The position of the last call with an index, and of the call with an index and an id.
     positions: dict[int | tuple[int, str], int] = {}
@@ -252,7 +266,7 @@ def _joined(pieces: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
                 position = None
         if position is None:
             position = len(calls)
-            calls.append(ToolCall("", "", piece.index))
+            calls.append(ToolCall("", index=piece.index))
         positions[piece.index] = position
         if piece.id:
             positions[piece.index, piece.id] = position
@@ -417,7 +431,7 @@ def open_stream(
         ProviderError: On entering or between chunks: no (further) answer was received.
     """
     streams: Callable[[Query], Any] | None = getattr(provider, "stream", None)
-    return _in_one(provider, query) if streams is None else streams(query)
+    return _one_chunk(provider, query) if streams is None else streams(query)
 
 
 @asynccontextmanager
@@ -435,11 +449,11 @@ async def begin_stream(provider: Provider, query: Query) -> AsyncGenerator[Async
     """
     async with open_stream(provider, query) as chunks:
         first = await anext(chunks, None)
-        async with aclosing(_put_back(first, chunks)) as whole:
-            yield whole
+        async with aclosing(_prepend(first, chunks)) as all_chunks:
+            yield all_chunks
 
 
-async def _put_back(first: Chunk | None, others: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk]:
+async def _prepend(first: Chunk | None, others: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk]:
     if first is not None:
         yield first
     async for chunk in others:
@@ -447,19 +461,19 @@ async def _put_back(first: Chunk | None, others: AsyncIterator[Chunk]) -> AsyncG
 
 
 @asynccontextmanager
-async def _in_one(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+async def _one_chunk(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
     completions = await provider.complete(query)
     answer = completions.first
-    whole = Chunk(
-        answer.text,
-        answer.finish_reason,
-        answer.logprobs,
-        completions.usage,
-        answer.raw,
-        answer.calls,
-        answer.references,
+    chunk = Chunk(
+        text=answer.text,
+        finish_reason=answer.finish_reason,
+        logprobs=answer.logprobs,
+        usage=completions.usage,
+        raw=answer.raw,
+        calls=answer.calls,
+        references=answer.references,
     )
-    async with aclosing(_only(whole)) as chunks:
+    async with aclosing(_only(chunk)) as chunks:
         yield chunks
 
 
@@ -490,4 +504,4 @@ class Sources:
     @classmethod
     def all(cls, provider: Provider, via: Via = "native") -> Sources:
         """Use one provider for everything."""
-        return cls(provider, provider, provider, via)
+        return cls(main=provider, samples=provider, judge=provider, via=via)

@@ -8,8 +8,8 @@ from threading import Lock
 
 from resay.core.query import Query
 from resay.errors import ProviderRefusedError
-from resay.providers.base import Completions, Layer, Provider
-from resay.providers.caching.cache import source_of
+from resay.providers.base import Completion, Completions, Layer, Provider
+from resay.providers.caching.keys import source_of
 
 _LIMITS = frozenset(
     {"max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_new_tokens"}
@@ -19,11 +19,11 @@ _ABOUT_PARAMETERS = frozenset({400, 422})
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens"})
 # How much longer the answers of models that think before they write may be.
 _ROOM_TO_THINK = 8
-_MOST_REMEMBERED = 1_000
+_MAX_REMEMBERED = 1_000
 
 
-class _Remembered:
-    """What is known about the models that were asked, in this process.
+class _ModelTraits:
+    """What this process has learned about the models it called.
 
     Attributes:
         refusing: The models that refuse a limit.
@@ -38,11 +38,11 @@ class _Remembered:
     def add(self, names: OrderedDict[str, None], name: str) -> None:
         with self._lock:
             names[name] = None
-            if len(names) > _MOST_REMEMBERED:
+            if len(names) > _MAX_REMEMBERED:
                 names.popitem(last=False)
 
 
-_remembered = _Remembered()
+_traits = _ModelTraits()
 
 
 class Bounded(Layer):
@@ -63,10 +63,10 @@ class Bounded(Layer):
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request with a limit, and without one if it is refused."""
-        name = _name_of(self.inner, query)
-        if name in _remembered.refusing or not _LIMITS.isdisjoint(query.params):
+        name = _model_key(self.inner, query)
+        if name in _traits.refusing or not _LIMITS.isdisjoint(query.params):
             return await self.inner.complete(query, n=n)
-        thinks = name in _remembered.thinking
+        thinks = name in _traits.thinking
         limit = self._max_tokens * (_ROOM_TO_THINK if thinks else 1)
         try:
             answers = await self.inner.complete(_limited(query, limit), n=n)
@@ -75,26 +75,26 @@ class Bounded(Layer):
                 raise
             answers = await self.inner.complete(query, n=n)
             # Only now is it known that the parameter was to blame.
-            _remembered.add(_remembered.refusing, name)
+            _traits.add(_traits.refusing, name)
             return answers
-        if thinks or not all(_is_cut_off(item.text, item.finish_reason) for item in answers.items):
+        if thinks or not all(map(_is_cut_off, answers.items)):
             return answers
-        _remembered.add(_remembered.thinking, name)
+        _traits.add(_traits.thinking, name)
         longer = await self.inner.complete(_limited(query, limit * _ROOM_TO_THINK), n=n)
         return replace(longer, usage=answers.usage + longer.usage)
 
 
-def _is_cut_off(text: str, finish_reason: str | None) -> bool:
-    return not text.strip() and finish_reason in _CUT
+def _is_cut_off(answer: Completion) -> bool:
+    return not answer.text.strip() and answer.finish_reason in _CUT
 
 
 def _limited(query: Query, limit: int) -> Query:
     return replace(query, params={**query.params, "max_tokens": limit})
 
 
-def _name_of(provider: Provider, query: Query) -> str:
+def _model_key(provider: Provider, query: Query) -> str:
     """Return what identifies the model that answers a query."""
     while isinstance(provider, Layer):
         provider = provider.inner
-    place = query.params.get("api_base") or query.params.get("base_url") or ""
-    return f"{source_of(provider)} {query.model} {place}"
+    api_base = query.params.get("api_base") or query.params.get("base_url") or ""
+    return f"{source_of(provider)} {query.model} {api_base}"

@@ -109,12 +109,12 @@ class TimeLimited(Layer):
         with anyio.CancelScope(deadline=anyio.current_time() + self._seconds) as opening:
             async with open_stream(self.inner, query) as chunks:
                 if opening.cancel_called:
-                    raise self._silence()
+                    raise self._timeout()
                 opening.deadline = math.inf
                 async with aclosing(self._timed(chunks)) as timed:
                     yield timed
         if opening.cancelled_caught:
-            raise self._silence()
+            raise self._timeout()
 
     async def _timed(self, chunks: AsyncIterator[Chunk]) -> AsyncGenerator[Chunk]:
         while True:
@@ -122,14 +122,14 @@ class TimeLimited(Layer):
             with anyio.move_on_after(self._seconds) as waiting:
                 chunk = await anext(chunks, None)
             if waiting.cancelled_caught:
-                raise self._silence()
+                raise self._timeout()
             if chunk is None:
                 return
             yield chunk
 
-    def _silence(self) -> ProviderTimeoutError:
+    def _timeout(self) -> ProviderTimeoutError:
         return ProviderTimeoutError(
-            f"nothing came for {self._seconds:g} s; raise `limits.timeout_s`"
+            f"no data received for {self._seconds:g} s; raise `limits.timeout_s`"
         )
 
 
@@ -190,11 +190,11 @@ class Traced(Layer):
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request."""
-        asked = {"gen_ai.request.model": query.model, "gen_ai.request.choice.count": n}
-        with span(self._name, asked, parent=self._parent) as around:
+        attributes = {"gen_ai.request.model": query.model, "gen_ai.request.choice.count": n}
+        with span(self._name, attributes, parent=self._parent) as active_span:
             completions = await self.inner.complete(query, n=n)
             usage = completions.usage
-            around.set(
+            active_span.set(
                 {
                     "resay.samples": len(completions.items),
                     "gen_ai.usage.input_tokens": usage.prompt_tokens,
@@ -230,45 +230,44 @@ async def draw(
     Returns:
         The tokens and cost of the requests that succeeded.
     """
-    spent: list[Usage] = []
+    usages: list[Usage] = []
 
-    async def ask(first: int, n: int) -> Completions:
+    async def request(first: int, n: int) -> Completions:
         answers = await provider.complete(replace(query, index=query.index + first), n=n)
-        spent.append(answers.usage)
+        usages.append(answers.usage)
         for completion in answers.items[:n]:
             on_answer(completion)
         return answers
 
-    async def ask_for_one(place: int) -> None:
+    async def request_one(index: int) -> None:
         try:
-            await ask(place, 1)
+            await request(index, 1)
         # A provider's error, of any type, costs this answer only and never the user's own.
         except Exception as error:
             on_failure(error)
 
-    landed, refused = 0, False
-    together = 1 < count < _refused_count(provider, query)
-    if together and await provider.takes_n(query):
-        landed, failures = await _ask_together(ask, count)
+    arrived, is_refused = 0, False
+    if 1 < count < _refused_count(provider, query) and await provider.takes_n(query):
+        arrived, failures = await _request_together(request, count)
         lasting = [error for error in failures if not refuses_n(error)]
         for error in lasting:
             on_failure(error)
         if lasting:
-            return sum(spent, Usage())
-        refused = not landed
+            return sum(usages, Usage())
+        is_refused = not arrived
     async with anyio.create_task_group() as tasks:
-        for place in range(landed, count):
-            tasks.start_soon(ask_for_one, place)
+        for index in range(arrived, count):
+            tasks.start_soon(request_one, index)
     # If single requests fail as well, it was not about their number.
-    if refused and spent:
+    if is_refused and usages:
         _remember_refusal(provider, query, count)
-    return sum(spent, Usage())
+    return sum(usages, Usage())
 
 
 # The smallest number of answers at once that an endpoint has refused; the latest is last. A wrong
 # entry only costs a provider that would take `n` some requests.
 _refused_counts: OrderedDict[Hashable, int] = OrderedDict()
-_MOST_ENDPOINTS = 1024
+_MAX_ENDPOINTS = 1024
 # The providers that are endpoints themselves. An id is not reused while its provider is in here.
 _providers: WeakValueDictionary[int, Provider] = WeakValueDictionary()
 
@@ -293,7 +292,7 @@ def _remember_refusal(provider: Provider, query: Query, count: int) -> None:
             return
     _refused_counts[endpoint] = min(count, _refused_counts.get(endpoint, count))
     _refused_counts.move_to_end(endpoint)
-    if len(_refused_counts) > _MOST_ENDPOINTS:
+    if len(_refused_counts) > _MAX_ENDPOINTS:
         _refused_counts.popitem(last=False)
 
 
@@ -313,16 +312,16 @@ def _endpoint(innermost: Provider, query: Query) -> Hashable | None:
     return name, query.model, str(server)
 
 
-async def _ask_together(
-    ask: Callable[[int, int], Awaitable[Completions]], count: int
+async def _request_together(
+    request: Callable[[int, int], Awaitable[Completions]], count: int
 ) -> tuple[int, tuple[Exception, ...]]:
     """Request all answers at once; return how many arrived, and why the others did not."""
     try:
-        answers = await ask(0, count)
+        answers = await request(0, count)
     except Exception as error:
         return 0, (error,)
-    landed = len(answers.items)
-    return landed, answers.failures if landed < count else ()
+    arrived = len(answers.items)
+    return arrived, answers.failures if arrived < count else ()
 
 
 def refuses_n(error: Exception) -> bool:
@@ -352,8 +351,7 @@ class AnswersOnly(Layer):
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request, and reduce the answers to what they say."""
         completions = await self.inner.complete(query, n=n)
-        items = tuple([self._answer_in(completion) for completion in completions.items])
-        return replace(completions, items=items)
+        return replace(completions, items=tuple(map(self._answer_in, completions.items)))
 
     def _answer_in(self, completion: Completion) -> Completion:
         split = split_reasoning(completion.text)
@@ -425,11 +423,11 @@ class WithLogprobs(Layer):
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request with log-probabilities, and unchanged if they are refused."""
-        asked = self._asking(query)
-        if asked.params == query.params:
+        with_logprobs = self._with_logprobs(query)
+        if with_logprobs.params == query.params:
             return await self.inner.complete(query, n=n)
         try:
-            return await self.inner.complete(asked, n=n)
+            return await self.inner.complete(with_logprobs, n=n)
         except ProviderRefusedError as error:
             if error.status not in _ABOUT_PARAMETERS:
                 raise
@@ -439,26 +437,26 @@ class WithLogprobs(Layer):
     async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Forward like `complete`; falls back only if refused before the first chunk."""
         async with AsyncExitStack() as stack:
-            chunks = await self._try_asking(stack, query)
+            chunks = await self._try_stream(stack, query)
             if chunks is None:
                 chunks = await stack.enter_async_context(open_stream(self.inner, query))
             yield chunks
 
-    async def _try_asking(self, stack: AsyncExitStack, query: Query) -> AsyncIterator[Chunk] | None:
-        asked = self._asking(query)
-        if asked.params == query.params:
+    async def _try_stream(self, stack: AsyncExitStack, query: Query) -> AsyncIterator[Chunk] | None:
+        with_logprobs = self._with_logprobs(query)
+        if with_logprobs.params == query.params:
             return None
         try:
-            return await stack.enter_async_context(begin_stream(self.inner, asked))
+            return await stack.enter_async_context(begin_stream(self.inner, with_logprobs))
         except ProviderRefusedError as error:
             if error.status not in _ABOUT_PARAMETERS:
                 raise
         return None
 
-    def _asking(self, query: Query) -> Query:
+    def _with_logprobs(self, query: Query) -> Query:
         params = {**query.params, "logprobs": True}
         if self._top:
-            asked = query.params.get("top_logprobs")
+            top = query.params.get("top_logprobs")
             # The client's value may be of any type.
-            params["top_logprobs"] = max(self._top, asked if isinstance(asked, int) else 0)
+            params["top_logprobs"] = max(self._top, top if isinstance(top, int) else 0)
         return replace(query, params=params)

@@ -17,7 +17,7 @@ from contextlib import (
     suppress,
 )
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol
 
@@ -96,7 +96,7 @@ class Budget:
         self._calls = calls
         self._tokens = tokens
         self._cost_usd = cost_usd
-        self._what: dict[str, str] = {}
+        self._purposes: dict[str, str] = {}
         self._used = Usage()
         self._unpriced: str | None = None
         self._refused = 0
@@ -114,18 +114,18 @@ class Budget:
         self._sizes[check] = size
         return sum(self._sizes.values())
 
-    def allow(self, *, calls: int | None = None, tokens: int | None = None, what: str) -> None:
+    def allow(self, *, calls: int | None = None, tokens: int | None = None, purpose: str) -> None:
         """Raise limits. An absent limit stays absent, and a limit is never lowered.
 
         Args:
             calls: Total number of calls; None to leave it unchanged.
             tokens: Total number of tokens; None to leave it unchanged.
-            what: What they are for, for messages.
+            purpose: What they are for, for messages.
         """
         if calls is not None and self._calls is not None and calls > self._calls:
-            self._calls, self._what["calls"] = calls, what
+            self._calls, self._purposes["calls"] = calls, purpose
         if tokens is not None and self._tokens is not None and tokens > self._tokens:
-            self._tokens, self._what["tokens"] = tokens, what
+            self._tokens, self._purposes["tokens"] = tokens, purpose
 
     @property
     def used(self) -> Usage:
@@ -149,7 +149,9 @@ class Budget:
             return 0
         own = None if self._calls is None else self._calls - self._used.calls
         granted = None if self._ledger is None else self._ledger.calls_left()
-        return min((left for left in (own, granted) if left is not None), default=None)
+        if own is None or granted is None:
+            return granted if own is None else own
+        return min(own, granted)
 
     @property
     def exhausted(self) -> str | None:
@@ -165,20 +167,20 @@ class Budget:
             return None
         if self._unpriced is not None:
             return (
-                f"what {self._unpriced} costs is unknown, so `limits.cost_usd` cannot be kept;"
-                " set `limits.tokens` or `limits.calls` instead"
+                f"the price of {self._unpriced} is unknown, so `limits.cost_usd` cannot be"
+                " enforced; set `limits.tokens` or `limits.calls` instead"
             )
         if (used.cost_usd or 0.0) >= self._cost_usd:
             return f"the check has used its ${self._cost_usd:g}; raise `limits.cost_usd`"
         return None
 
     def _spent_message(self, name: str, limit: int) -> str:
-        what = self._what.get(name)
-        told = f"{limit} {name}" if what is None else f"{limit} {name} for {what}"
-        return f"the check has used its {told}; raise `limits.{name}`"
+        purpose = self._purposes.get(name)
+        limit_text = f"{limit} {name}" if purpose is None else f"{limit} {name} for {purpose}"
+        return f"the check has used its {limit_text}; raise `limits.{name}`"
 
     @contextmanager
-    def reserving(self) -> Generator[_Call]:
+    def reserve(self) -> Generator[_Reservation]:
         """Reserve a call, and release it if the context is left before the call was sent.
 
         Raises:
@@ -190,11 +192,11 @@ class Budget:
             self._refusal = self._refusal or reason
             raise BudgetExceededError(reason)
         self._count(Usage(calls=1))
-        call = _Call()
+        reservation = _Reservation()
         try:
-            yield call
+            yield reservation
         finally:
-            if not call.sent:
+            if not reservation.is_sent:
                 self._count(Usage(calls=-1))
 
     def spend(self, usage: Usage, model: str | None) -> None:
@@ -207,10 +209,10 @@ class Budget:
         """
         if usage.cost_usd is None and self._unpriced is None:
             self._unpriced = repr(model) if model else "the model"
-        more = max(usage.calls - 1, 0)
-        self._used += replace(usage, calls=more, cost_usd=usage.cost_usd or 0.0)
+        extra_calls = max(usage.calls - 1, 0)
+        self._used += replace(usage, calls=extra_calls, cost_usd=usage.cost_usd or 0.0)
         if self._ledger is not None:
-            self._ledger.count(replace(usage, calls=more))
+            self._ledger.count(replace(usage, calls=extra_calls))
 
     def _count(self, usage: Usage) -> None:
         self._used += usage
@@ -219,8 +221,8 @@ class Budget:
 
 
 @dataclass(slots=True)
-class _Call:
-    sent: bool = False
+class _Reservation:
+    is_sent: bool = False
 
 
 class Budgeted(Layer):
@@ -253,9 +255,9 @@ class Budgeted(Layer):
         Raises:
             BudgetExceededError: The budget is used up; nothing was sent.
         """
-        with self._budget.reserving() as call:
+        with self._budget.reserve() as reservation:
             async with self._slots:
-                call.sent = True
+                reservation.is_sent = True
                 completions = await self.inner.complete(query, n=n)
         self._budget.spend(completions.usage, query.model)
         return completions
@@ -267,9 +269,9 @@ class Budgeted(Layer):
         Raises:
             BudgetExceededError: The budget is used up; nothing was sent.
         """
-        with self._budget.reserving() as call:
+        with self._budget.reserve() as reservation:
             async with self._slots:
-                call.sent = True
+                reservation.is_sent = True
                 async with (
                     open_stream(self.inner, query) as chunks,
                     aclosing(self._counted(chunks, query.model)) as counted,
@@ -279,13 +281,13 @@ class Budgeted(Layer):
     async def _counted(
         self, chunks: AsyncIterator[Chunk], model: str | None
     ) -> AsyncGenerator[Chunk]:
-        told = False
+        is_reported = False
         async for chunk in chunks:
             if chunk.usage is not None:
-                told = True
+                is_reported = True
                 self._budget.spend(chunk.usage, model)
             yield chunk
-        if not told:
+        if not is_reported:
             self._budget.spend(Usage(cost_usd=None), model)
 
 
@@ -301,7 +303,7 @@ class _Waiter:
 
     loop: asyncio.AbstractEventLoop
     woken: asyncio.Future[None]
-    served: bool = field(default=False)
+    served: bool = False
 
     def wake(self) -> None:
         # The task may have been cancelled in the meantime.
@@ -441,7 +443,7 @@ class ProcessLimits:
         return self._begun[0] + _MINUTE_S - self._clock()
 
 
-_SHARED: dict[tuple[int, int | None, int | None], ProcessLimits] = {}
+_limits: dict[tuple[int, int | None, int | None], ProcessLimits] = {}
 
 
 def process_limiter(
@@ -460,4 +462,4 @@ def process_limiter(
     """
     key = (os.getpid(), concurrency, calls_per_minute)
     # Atomic, so that two threads get the same object without a lock that a fork could leave held.
-    return _SHARED.setdefault(key, ProcessLimits(concurrency, calls_per_minute))
+    return _limits.setdefault(key, ProcessLimits(concurrency, calls_per_minute))

@@ -49,8 +49,6 @@ _PER_CALL: Mapping[str, Any] = {
     "stream": False,
 }
 
-_COUNTED = {"include_usage": True}
-
 _HINTS = {
     400: "check the model's name and parameters",
     401: "check the API key",
@@ -93,14 +91,14 @@ class LiteLLMProvider:
         """Return whether litellm forwards `n` to the query's model."""
         litellm = await _import_litellm()
         try:
-            known = litellm.get_supported_openai_params(
+            supported = litellm.get_supported_openai_params(
                 model=query.model,
                 custom_llm_provider=query.params.get("custom_llm_provider"),
             )
         # litellm raises bare exceptions for unknown models; the request's error will be clearer.
         except Exception:
             return False
-        return "n" in (known or ())
+        return "n" in (supported or ())
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Send one request.
@@ -152,14 +150,14 @@ class LiteLLMProvider:
 
     async def _open(self, query: Query, model: str) -> tuple[Any, int]:
         """Open the stream; return its chunks and the number of requests that took."""
-        asked = query.params.get("stream_options")
+        options: Mapping[str, Any] | None = query.params.get("stream_options")
         kwargs = {**self._kwargs(query), "stream": True}
+        with_usage = {**kwargs, "stream_options": {"include_usage": True, **(options or {})}}
         try:
-            counted: dict[str, Any] = {**kwargs, "stream_options": {**_COUNTED, **(asked or {})}}
-            return await _send(model, counted), 1
+            return await _send(model, with_usage), 1
         except ProviderRefusedError as error:
             # Older OpenAI-compatible servers do not support the parameter.
-            if asked is not None or error.status not in (400, 422):
+            if options is not None or error.status not in (400, 422):
                 raise
         return await _send(model, kwargs), 2
 
@@ -229,17 +227,22 @@ class LiteLLMEmbedder:
             raise MissingDependencyError("litellm", "litellm", "calling an embedding model")
         if batch < 1:
             raise ConfigurationError(f"`batch` is {batch!r}; give 1 or more")
-        given = {"api_base": api_base, "api_key": api_key, "dimensions": dimensions}
-        self._kwargs: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
-        self._kwargs |= {**_PER_EMBEDDING, "timeout": timeout_s}
-        # litellm would not send it to other models behind OpenAI's API.
-        self._kwargs["allowed_openai_params"] = ["dimensions"]
+        self._kwargs: dict[str, Any] = {
+            **_PER_EMBEDDING,
+            "timeout": timeout_s,
+            # litellm would not send it to other models behind OpenAI's API.
+            "allowed_openai_params": ["dimensions"],
+        }
+        options = {"api_base": api_base, "api_key": api_key, "dimensions": dimensions}
+        for name, value in options.items():
+            if value is not None:
+                self._kwargs[name] = value
         self.model = model
         self._dimensions = dimensions
         self._batch = batch
         self._timeout_s = timeout_s
         self._attempts = partial(retrier, retries, 0.5)
-        self._turns = ProcessLimits(concurrency)
+        self._slots = ProcessLimits(concurrency)
         self._usage = Usage()
         self._lock = threading.Lock()
 
@@ -267,22 +270,22 @@ class LiteLLMEmbedder:
             ProviderError: Anything else that went wrong, such as an answer with too few embeddings.
         """
         # Lone surrogates cannot be encoded, and empty texts are refused.
-        sound = [text.encode(errors="replace").decode() or " " for text in texts]
-        rows: list[list[float]] = []
-        for start in range(0, len(sound), self._batch):
-            part = sound[start : start + self._batch]
-            found: list[list[float]] = await self._attempts()(self._ask, part)
-            rows += found
-        if len({len(row) for row in rows}) > 1:
-            raise ProviderError(f"{self.model!r} gave embeddings of different lengths")
-        return rows
+        encodable = [text.encode(errors="replace").decode() or " " for text in texts]
+        embeddings: list[list[float]] = []
+        for start in range(0, len(encodable), self._batch):
+            batch = encodable[start : start + self._batch]
+            batch_embeddings: list[list[float]] = await self._attempts()(self._request, batch)
+            embeddings += batch_embeddings
+        if len(set(map(len, embeddings))) > 1:
+            raise ProviderError(f"{self.model!r} returned embeddings of different lengths")
+        return embeddings
 
-    async def _ask(self, texts: Sequence[str]) -> list[list[float]]:
+    async def _request(self, texts: Sequence[str]) -> list[list[float]]:
         litellm = await _import_litellm()
         await _clients.get()  # so that they are closed with the loop
-        asked = {"gen_ai.request.model": self.model, "resay.texts": len(texts)}
-        async with self._turns:
-            with span("resay.embed", asked) as around:
+        attributes = {"gen_ai.request.model": self.model, "resay.texts": len(texts)}
+        async with self._slots:
+            with span("resay.embed", attributes) as active_span:
                 try:
                     with marked(), anyio.fail_after(self._timeout_s):
                         answer = await litellm.aembedding(
@@ -291,20 +294,20 @@ class LiteLLMEmbedder:
                 except Exception as error:
                     failure = _translate(error, self.model, "see the provider's log")
                 else:
-                    self._count(answer, around)
-                    return self._rows(answer, len(texts))
+                    self._count(answer, active_span)
+                    return self._read(answer, len(texts))
                 # Raised without its cause, which may repeat the texts.
                 raise failure
 
-    def _count(self, answer: Any, around: Span) -> None:
-        spent = _usage(answer, answer._hidden_params.get("response_cost"))  # noqa: SLF001 - documented
+    def _count(self, answer: Any, active_span: Span) -> None:
+        usage = _usage(answer, answer._hidden_params.get("response_cost"))  # noqa: SLF001 - documented
         with self._lock:
-            self._usage += spent
-        around.set(
-            {"gen_ai.usage.input_tokens": spent.prompt_tokens, "resay.cost_usd": spent.cost_usd}
+            self._usage += usage
+        active_span.set(
+            {"gen_ai.usage.input_tokens": usage.prompt_tokens, "resay.cost_usd": usage.cost_usd}
         )
 
-    def _rows(self, answer: Any, wanted: int) -> list[list[float]]:
+    def _read(self, answer: Any, count: int) -> list[list[float]]:
         try:
             numbered = sorted(map(_embedding, answer.data))
         except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -313,21 +316,23 @@ class LiteLLMEmbedder:
                 f"{self.model!r} answered in a form that cannot be read ({name}); check that it is"
                 " an embedding model"
             ) from None
-        places = [place for place, _ in numbered]
-        rows = [row for _, row in numbered]
-        if places != list(range(wanted)):
+        indices = [index for index, _ in numbered]
+        embeddings = [embedding for _, embedding in numbered]
+        if indices != list(range(count)):
             raise ProviderError(
-                f"{self.model!r} gave {len(places)} embeddings for {wanted} texts, not one for each"
+                f"{self.model!r} returned {len(indices)} embeddings for {count} texts, not one for"
+                " each"
             )
-        sizes = {len(row) for row in rows}
+        sizes = set(map(len, embeddings))
         if self._dimensions is not None and sizes != {self._dimensions}:
             raise ProviderError(
-                f"{self.model!r} gave embeddings of {max(sizes)} numbers, and `dimensions` asks for"
-                f" {self._dimensions}; leave it out, or name a model that takes it"
+                f"{self.model!r} returned embeddings of {max(sizes)} numbers, but `dimensions` is"
+                f" {self._dimensions}; leave it out, or name a model that supports it"
             )
-        if not all(math.isfinite(number) for row in rows for number in row):
-            raise ProviderError(f"{self.model!r} gave embeddings with what is no number")
-        return rows
+        for embedding in embeddings:
+            if not all(map(math.isfinite, embedding)):
+                raise ProviderError(f"{self.model!r} returned non-numeric embeddings")
+        return embeddings
 
 
 def _embedding(item: Any) -> tuple[int, list[float]]:
@@ -401,35 +406,36 @@ class _Clients:
         # What litellm appends to the keys of a loop's clients. Before 1.110 that is its address,
         # which an earlier loop may have had. Open clients are left alone: the application may have
         # created them in this loop.
-        self._mark: str = self._cache.update_cache_key_with_event_loop("")
-        self._take(_is_closed)
+        self._key_suffix: str = self._cache.update_cache_key_with_event_loop("")
+        self._remove(_is_closed)
 
     @property
     def _cache(self) -> Any:
         return self._litellm.in_memory_llm_clients_cache
 
-    def _take(self, wanted: Callable[[Any], bool] = lambda _: True) -> list[Any]:
-        """Return the matching clients, and remove them from litellm's cache."""
+    def _remove(self, matches: Callable[[Any], bool] = lambda _: True) -> list[Any]:
+        """Remove the matching clients from litellm's cache, and return them."""
         cache = self._cache
-        found = {k: v for k, v in tuple(cache.cache_dict.items()) if k.endswith(self._mark)}
-        taken = {key: client for key, client in found.items() if wanted(client)}
-        for key in taken:
-            cache.delete_cache(key)
-        return list(taken.values())
+        removed: list[Any] = []
+        for key, client in tuple(cache.cache_dict.items()):
+            if key.endswith(self._key_suffix) and matches(client):
+                cache.delete_cache(key)
+                removed.append(client)
+        return removed
 
     async def aclose(self) -> None:
         shared = (self._litellm.aclient_session, self._litellm.client_session)
-        for client in self._take():
+        for client in self._remove():
             inner = getattr(client, "_client", client)
             close = getattr(client, "aclose", None) or getattr(client, "close", None)
             # The application may use its shared session in other loops too.
-            if close is None or any(inner is one for one in shared):
+            if close is None or any(inner is session for session in shared):
                 continue
             # A client that fails to close must not keep the others open.
             with suppress(Exception):
-                closing = close()
-                if inspect.isawaitable(closing):
-                    await closing
+                result = close()
+                if inspect.isawaitable(result):
+                    await result
         # A connection releases its socket in the loop's next iteration.
         await anyio.lowlevel.checkpoint()
 
@@ -444,13 +450,13 @@ _clients: PerLoop[_Clients] = PerLoop(_Clients, _Clients.aclose)
 
 
 def _translate(error: Exception, model: str, otherwise: str = SEE_CAUSE) -> ProviderError:
-    silent = _fell_silent(error)
+    has_timed_out = _has_timed_out(error)
     # An error that breaks a stream comes wrapped for litellm's own router.
     error = getattr(error, "original_exception", None) or error
     name = type(error).__name__
     status = getattr(error, "status_code", None)
     # The provider's message may repeat the prompt or the key; it stays in `__cause__`.
-    if name == "Timeout" or isinstance(error, TimeoutError) or silent:
+    if name == "Timeout" or isinstance(error, TimeoutError) or has_timed_out:
         return ProviderTimeoutError(f"{model!r} did not answer in time ({name})", status=status)
     if _NO_KEY.search(str(error)):
         return ProviderRefusedError(
@@ -459,7 +465,7 @@ def _translate(error: Exception, model: str, otherwise: str = SEE_CAUSE) -> Prov
             unusable=True,
         )
     if "LLM Provider NOT provided" in str(error):
-        return ProviderRefusedError(_unplaced(model), status=status, unusable=True)
+        return ProviderRefusedError(_no_provider_message(model), status=status, unusable=True)
     unreachable = unreachable_by(error)
     if unreachable is not None:
         return ProviderError(
@@ -475,84 +481,85 @@ def _translate(error: Exception, model: str, otherwise: str = SEE_CAUSE) -> Prov
     return ProviderError(message, status=status, retry_after_s=after, retryable=status is not None)
 
 
-def _unplaced(model: str) -> str:
+def _no_provider_message(model: str) -> str:
     provider, slash, _ = model.partition("/")
-    what = f"{provider!r} is not a provider that litellm knows" if slash else "it names no provider"
+    reason = (
+        f"{provider!r} is not a provider that litellm knows" if slash else "it names no provider"
+    )
     return (
-        f"the model {model!r} cannot be asked because {what}; write 'openai/{model}' for OpenAI"
+        f"the model {model!r} cannot be called because {reason}; write 'openai/{model}' for OpenAI"
         f" and servers with its API, 'ollama/{model}' for Ollama, or the prefix of another provider"
     )
 
 
-def _fell_silent(error: Exception) -> bool:
+def _has_timed_out(error: Exception) -> bool:
     # Mid-stream, litellm reports a timeout as a lost connection; the original is in the context.
-    behind = error.__context__ if hasattr(error, "original_exception") else None
-    while behind is not None:
+    cause = error.__context__ if hasattr(error, "original_exception") else None
+    while cause is not None:
         # The same class since Python 3.11.
-        if isinstance(behind, (TimeoutError, asyncio.TimeoutError)):
+        if isinstance(cause, (TimeoutError, asyncio.TimeoutError)):
             return True
-        behind = behind.__cause__
+        cause = cause.__cause__
     return False
 
 
 def _read(response: Any, model: str) -> Completions:
-    items = tuple(
-        Completion(
-            _text(choice.message),
-            choice.finish_reason,
-            read_logprobs(getattr(choice, "logprobs", None)),
-            response,
-            _calls(choice.message),
+    items: list[Completion] = []
+    for choice in response.choices:
+        completion = Completion(
+            text=_text(choice.message),
+            finish_reason=choice.finish_reason,
+            logprobs=read_logprobs(getattr(choice, "logprobs", None)),
+            raw=response,
+            calls=_calls(choice.message),
         )
-        for choice in response.choices
-    )
+        items.append(completion)
     if not items:
         raise ProviderError(f"{model!r} answered without a choice", retryable=True)
     # Documented by litellm.
     usage = _usage(response, response._hidden_params.get("response_cost"))  # noqa: SLF001
-    return Completions(items, with_counted_tokens(items, usage))
+    return Completions(tuple(items), with_counted_tokens(items, usage))
 
 
 def _chunk(pieces: Any, piece: Any) -> Chunk:
     choice: Any = next((choice for choice in piece.choices if choice.index == 0), None)
     usage = getattr(piece, "usage", None)
     # If the provider counts no tokens, litellm does, with a tokenizer that may not be the model's.
-    counted = usage is not None and any(getattr(p, "usage", None) for p in pieces.chunks)
-    spent = _usage(piece, getattr(usage, "cost", None)) if counted else None
+    is_counted = usage is not None and any(getattr(p, "usage", None) for p in pieces.chunks)
+    reported = _usage(piece, getattr(usage, "cost", None)) if is_counted else None
     if choice is None:
-        return Chunk(usage=spent, raw=piece)
+        return Chunk(usage=reported, raw=piece)
     return Chunk(
-        _text(choice.delta),
-        choice.finish_reason,
-        read_logprobs(getattr(choice, "logprobs", None)),
-        spent,
-        piece,
-        _calls(choice.delta),
+        text=_text(choice.delta),
+        finish_reason=choice.finish_reason,
+        logprobs=read_logprobs(getattr(choice, "logprobs", None)),
+        usage=reported,
+        raw=piece,
+        calls=_calls(choice.delta),
     )
 
 
-def _text(said: Any) -> str:
+def _text(message: Any) -> str:
     """Return the text of a message or delta. A refusal is an answer too."""
-    fields: Any = getattr(said, "provider_specific_fields", None) or {}
-    refusal: object = getattr(said, "refusal", None) or fields.get("refusal")
-    return (said.content or "") + (refusal if isinstance(refusal, str) else "")
+    fields: Any = getattr(message, "provider_specific_fields", None) or {}
+    refusal: object = getattr(message, "refusal", None) or fields.get("refusal")
+    return (message.content or "") + (refusal if isinstance(refusal, str) else "")
 
 
-def _calls(said: Any) -> tuple[ToolCall, ...]:
+def _calls(message: Any) -> tuple[ToolCall, ...]:
     """Return the tool calls in a message, or the pieces of them in a delta."""
     calls: list[ToolCall] = []
-    for place, call in enumerate(getattr(said, "tool_calls", None) or ()):
-        if getattr(call, "function", None) is None:
+    for position, tool_call in enumerate(getattr(message, "tool_calls", None) or ()):
+        if getattr(tool_call, "function", None) is None:
             continue
-        index = getattr(call, "index", None)
-        calls.append(
-            ToolCall(
-                call.function.name or "",
-                call.function.arguments or "",
-                place if index is None else index,
-                getattr(call, "id", None) or "",
-            )
+        index = getattr(tool_call, "index", None)
+        call = ToolCall(
+            name=tool_call.function.name or "",
+            arguments=tool_call.function.arguments or "",
+            index=position if index is None else index,
+            id=getattr(tool_call, "id", None) or "",
         )
+        calls.append(call)
     return tuple(calls)
 
 

@@ -27,7 +27,7 @@ _MILLION = 1_000_000
 # The copy of the price list bundled with a litellm release.
 _FILE = "model_prices_and_context_window_backup.json"
 _INPUT, _OUTPUT = "input_cost_per_token", "output_cost_per_token"
-_LONG = re.compile(rf"{_INPUT}_above_(\d+)k_tokens")
+_LONG_PROMPT = re.compile(rf"{_INPUT}_above_(\d+)k_tokens")
 _DATED = re.compile(r"(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8})")
 
 
@@ -106,10 +106,11 @@ class Prices(Mapping[str, Price]):
         return usage if cost is None else replace(usage, cost_usd=cost)
 
     def _listed_cost(self, model: str | None, usage: Usage) -> float | None:
-        price = next((self._listed[n] for n in _names(model) if n in self._listed), None)
-        if price is None:
-            return None
-        return _Rate(price.input / _MILLION, price.output / _MILLION).cost(usage)
+        for name in _names(model):
+            price = self._listed.get(name)
+            if price is not None:
+                return _Rate(price.input / _MILLION, price.output / _MILLION).cost(usage)
+        return None
 
 
 def _plain(prices: Prices) -> dict[str, dict[str, float]]:
@@ -125,9 +126,9 @@ class _Rate:
     above: int = 0
 
     def cost(self, usage: Usage) -> float | None:
-        free = not (self.read or self.written)
+        is_free = not (self.read or self.written)
         # The provider did not count tokens.
-        if usage.calls and not usage.tokens and not free:
+        if usage.calls and not usage.tokens and not is_free:
             return None
         return usage.prompt_tokens * self.read + usage.completion_tokens * self.written
 
@@ -141,15 +142,23 @@ def _names(model: str | None) -> list[str]:
 
 
 def _litellm_cost(model: str | None, usage: Usage) -> float | None:
-    rates = next((_litellm_rates()[n] for n in _names(model) if n in _litellm_rates()), ())
-    fitting = [rate for rate in rates if rate.above == 0 or usage.prompt_tokens > rate.above]
-    return fitting[-1].cost(usage) if fitting else None
+    for name in _names(model):
+        rates = _litellm_rates().get(name)
+        if rates is not None:
+            applicable = [r for r in rates if r.above == 0 or usage.prompt_tokens > r.above]
+            return applicable[-1].cost(usage)
+    return None
 
 
 @cache
 def _litellm_rates() -> Mapping[str, tuple[_Rate, ...]]:
-    read = {name: _rates(entry) for name, entry in _litellm_entries().items()}
-    return {name: rates for name, rates in read.items() if rates}
+    """Return the rates of each model in litellm's list; the first is for short prompts."""
+    all_rates: dict[str, tuple[_Rate, ...]] = {}
+    for name, entry in _litellm_entries().items():
+        rates = _rates(entry)
+        if rates:
+            all_rates[name] = rates
+    return all_rates
 
 
 def _litellm_entries() -> Mapping[str, object]:
@@ -174,17 +183,22 @@ def _rates(entry: object) -> tuple[_Rate, ...]:
     """Return the rates in an entry of litellm's list; a price of zero counts as unknown."""
     if not isinstance(entry, Mapping):
         return ()
-    known = cast("Mapping[str, object]", entry)
-    usual = _rate(known, "", 0)
-    if usual is None or not (usual.read or usual.written):
+    fields = cast("Mapping[str, object]", entry)
+    base_rate = _rate(fields, "", 0)
+    if base_rate is None or not (base_rate.read or base_rate.written):
         return ()
-    bounds = sorted(int(long[1]) for name in known if (long := _LONG.fullmatch(name)))
-    dearer = [_rate(known, f"_above_{bound}k_tokens", bound * 1000) for bound in bounds]
-    return (usual, *(rate for rate in dearer if rate is not None))
+    rates = [base_rate]
+    long_prompts = [match for match in map(_LONG_PROMPT.fullmatch, fields) if match]
+    for thousands in sorted(int(match[1]) for match in long_prompts):
+        rate = _rate(fields, f"_above_{thousands}k_tokens", thousands * 1000)
+        if rate is not None:
+            rates.append(rate)
+    return tuple(rates)
 
 
-def _rate(known: Mapping[str, object], suffix: str, above: int) -> _Rate | None:
-    read, written = (_price(known.get(f"{name}{suffix}")) for name in (_INPUT, _OUTPUT))
+def _rate(fields: Mapping[str, object], suffix: str, above: int) -> _Rate | None:
+    read = _price(fields.get(f"{_INPUT}{suffix}"))
+    written = _price(fields.get(f"{_OUTPUT}{suffix}"))
     return None if read is None or written is None else _Rate(read, written, above)
 
 
@@ -222,12 +236,11 @@ class Metered(Layer):
         Calls in flight count as cancelled, which they are once nobody waits for their answers. The
         cost of such a call is not reported; it is taken to be the average of the answered calls.
         """
-        lost = self._cancelled + self._in_flight
+        cancelled = self._cancelled + self._in_flight
         cost = self._usage.cost_usd
-        if lost and cost is not None:
-            cost = cost * (1 + lost / self._answered) if self._answered else None
-        known = self._usage
-        return Usage(known.calls, known.prompt_tokens, known.completion_tokens, cost, lost)
+        if cancelled and cost is not None:
+            cost = cost * (1 + cancelled / self._answered) if self._answered else None
+        return replace(self._usage, cost_usd=cost, cancelled=cancelled)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward the request and count it."""
@@ -279,10 +292,9 @@ class Metered(Layer):
                 reports.append(chunk.usage)
             yield chunk
 
-    def _add(self, spent: Usage) -> None:
+    def _add(self, usage: Usage) -> None:
         # One of our requests may be several to the provider: a chain with two models in it.
-        more = max(spent.calls - 1, 0)
-        self._usage += Usage(more, spent.prompt_tokens, spent.completion_tokens, spent.cost_usd)
+        self._usage += replace(usage, calls=max(usage.calls - 1, 0), cancelled=0)
 
 
 class Priced(Layer):
@@ -335,6 +347,6 @@ class Priced(Layer):
         cost = self._prices.cost_usd(model, usage)
         if cost is None and model is not None:
             # litellm lists the models of these providers without the prefix.
-            bare = model.removeprefix("openai/").removeprefix("anthropic/")
-            cost = self._prices.cost_usd(bare, usage)
+            name = model.removeprefix("openai/").removeprefix("anthropic/")
+            cost = self._prices.cost_usd(name, usage)
         return replace(usage, cost_usd=None if cost is None else self._share * cost)

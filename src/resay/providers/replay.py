@@ -50,27 +50,30 @@ class ReplayProvider:
         """Return the next n recorded answers to the query's last message, fewer if fewer are left.
 
         Raises:
-            ProviderError: Nothing (more) was recorded for it, or the recorded call failed.
+            ProviderError: No recording is left for it, or the recorded call failed.
         """
         await anyio.lowlevel.checkpoint()
         answers = self._answers.get(str(query.messages[-1].get("content")))
         if not answers:
-            raise ProviderError("nothing (more) was recorded for this prompt; record it first")
-        taken = [self._take(answers) for _ in range(min(n, len(answers)))]
-        texts = [text for text in taken if text is not None]
-        if not texts:
+            raise ProviderError("no recording left for this prompt; record it first")
+        items: list[Completion] = []
+        for _ in range(min(n, len(answers))):
+            text = self._next(answers)
+            if text is not None:
+                items.append(Completion(text))
+        if not items:
             raise ProviderError("the recorded call failed")
-        return Completions(tuple(Completion(text) for text in texts), Usage(calls=1, cost_usd=None))
+        return Completions(tuple(items), Usage(calls=1, cost_usd=None))
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
         """Stream the next recorded answer word by word.
 
         Raises:
-            ProviderError: Nothing (more) was recorded for it, or the recorded call failed.
+            ProviderError: No recording is left for it, or the recorded call failed.
         """
-        return _word_by_word(self, query)
+        return _stream_words(self, query)
 
-    def _take(self, answers: deque[str | None]) -> str | None:
+    def _next(self, answers: deque[str | None]) -> str | None:
         if self._repeat and len(answers) == 1:
             return answers[0]
         return answers.popleft()
@@ -103,7 +106,7 @@ class ScriptedProvider:
         """
         await anyio.lowlevel.checkpoint()
         if not self._answers:
-            raise ProviderError("the script has no answer left; write more of it")
+            raise ProviderError("the script ran out of answers; add more")
         return Completions((Completion(self._answers.popleft()),), Usage(calls=1, cost_usd=None))
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
@@ -112,11 +115,11 @@ class ScriptedProvider:
         Raises:
             ProviderError: No answer is left.
         """
-        return _word_by_word(self, query)
+        return _stream_words(self, query)
 
 
 @asynccontextmanager
-async def _word_by_word(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
+async def _stream_words(provider: Provider, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
     completions = await provider.complete(query)
     async with aclosing(_words(completions)) as chunks:
         yield chunks

@@ -26,19 +26,19 @@ from pydantic import Field
 
 from resay._internal.event_loops import PerLoop
 from resay._internal.importing import load_optional, require_optional
-from resay.providers.caching.cache import RedisAddress
+from resay.providers.caching.config import RedisAddress
 from resay.providers.limits import ProcessLimits, Slots
 
 logger = logging.getLogger("resay.shared_limits")
 
 _MINUTE_S = 60.0
 # Redis calls delay the answer.
-_PATIENCE_S = 0.1
-# The patience is spent in turns of the event loop. A loop that was busy for longer finds the answer
+_TIMEOUT_S = 0.1
+# The timeout is spent in turns of the event loop. A loop that was busy for longer finds the answer
 # that arrived meanwhile, and does not mistake its own delay for a failure of Redis.
 _TURNS = 5
 _RETRY_S = 1.0
-_BEAT_S = 2.0
+_HEARTBEAT_S = 2.0
 # Leases of a killed process expire after this.
 _LEASE_S = 6.0
 _FIRST_POLL_S, _LAST_POLL_S = 0.01, 0.1
@@ -73,7 +73,7 @@ return 0
 
 # KEYS: members, notes, then one set of leases each. ARGV: the member's name, its note, the lifetime
 # in ms, then for each set the number of leases and their names. Returns the live members' notes.
-_BEAT = """
+_HEARTBEAT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local life = tonumber(ARGV[3])
@@ -188,12 +188,12 @@ class SharedState:
         """Record the notes of the members that are alive."""
         self._last_notes = Counter(note.decode(errors="replace") for note in notes)
 
-    def record_reachable(self, reached: bool, error: str = "") -> None:
+    def record_reachable(self, is_reachable: bool, error: str = "") -> None:
         """Record whether Redis answers, and log changes."""
-        if reached != self._unreachable:
+        if is_reachable != self._unreachable:
             return
-        self._unreachable = not reached
-        if reached:
+        self._unreachable = not is_reachable
+        if is_reachable:
             logger.warning("Redis answers again: limits are shared")
         else:
             logger.warning(
@@ -201,10 +201,10 @@ class SharedState:
             )
 
 
-def _forget(asking: asyncio.Future[Any]) -> None:
+def _retrieve_error(task: asyncio.Future[Any]) -> None:
     """Retrieve a task's error, so that asyncio does not report it."""
-    if not asking.cancelled():
-        asking.exception()
+    if not task.cancelled():
+        task.exception()
 
 
 async def _close(member: Member) -> None:
@@ -229,13 +229,15 @@ class Member:
         asynchronous = _load("redis.asyncio")
         self._client = asynchronous.Redis.from_url(
             state.config.url,
-            # `ask` cancels much earlier, and is not misled by a busy event loop.
-            socket_timeout=10 * _PATIENCE_S,
-            socket_connect_timeout=10 * _PATIENCE_S,
+            # `send` cancels much earlier, and is not misled by a busy event loop.
+            socket_timeout=10 * _TIMEOUT_S,
+            socket_connect_timeout=10 * _TIMEOUT_S,
             # Retry once immediately, because the server may have closed a pooled connection.
             retry=_load("redis.asyncio.retry").Retry(_load("redis.backoff").NoBackoff(), 1),
         )
-        self._scripts = {text: self._client.register_script(text) for text in (_ENTER, _BEAT, _ADD)}
+        self._scripts = {
+            text: self._client.register_script(text) for text in (_ENTER, _HEARTBEAT, _ADD)
+        }
         self._heartbeats = asyncio.get_running_loop().create_task(self._send_heartbeats())
 
     def new_lease(self) -> str:
@@ -249,22 +251,22 @@ class Member:
 
     async def drop(self, key: str) -> None:
         """Release one of the leases under a key; they are interchangeable."""
-        held = self._leases.get(key)
-        if held:
-            lease = held.pop()
+        leases = self._leases.get(key)
+        if leases:
+            lease = leases.pop()
             # A lease that cannot be released expires.
             with anyio.CancelScope(shield=True):
-                await self.ask(lambda client: client.zrem(key, lease))
+                await self.send(lambda client: client.zrem(key, lease))
 
     async def script(self, text: str, keys: Sequence[str], args: Sequence[object]) -> Any:
         """Run a script; return None if Redis does not answer."""
-        return await self.ask(lambda _: self._scripts[text](keys=keys, args=args))
+        return await self.send(lambda _: self._scripts[text](keys=keys, args=args))
 
-    async def ask(self, what: Callable[[Any], Any]) -> Any:
+    async def send(self, command: Callable[[Any], Any]) -> Any:
         """Send a command to Redis. After a failure, further calls return at once for a while.
 
         Args:
-            what: Takes a client, and returns an awaitable.
+            command: Takes a client, and returns an awaitable.
 
         Returns:
             The answer; None if there is none.
@@ -272,15 +274,15 @@ class Member:
         if time.monotonic() < self._retry_at:
             return None
         # In its own task: redis-py mistakes a cancellation while connecting for an answer.
-        asking = asyncio.ensure_future(what(self._client))
-        asking.add_done_callback(_forget)
+        task = asyncio.ensure_future(command(self._client))
+        task.add_done_callback(_retrieve_error)
         try:
             for _ in range(_TURNS):
-                if (await asyncio.wait({asking}, timeout=_PATIENCE_S / _TURNS))[0]:
+                if (await asyncio.wait({task}, timeout=_TIMEOUT_S / _TURNS))[0]:
                     break
         finally:
-            asking.cancel()
-        error = TimeoutError() if not asking.done() else asking.exception()
+            task.cancel()
+        error = TimeoutError() if not task.done() else task.exception()
         if isinstance(error, (TimeoutError, OSError, _load("redis").RedisError)):
             self._retry_at = time.monotonic() + _RETRY_S
             self._has_missed = True
@@ -290,7 +292,7 @@ class Member:
                 await self._client.connection_pool.disconnect(inuse_connections=False)
             return None
         self._state.record_reachable(True)
-        return asking.result()
+        return task.result()
 
     async def is_settling(self) -> bool:
         """Return whether Redis may not know all leases yet, since it answers again.
@@ -305,38 +307,39 @@ class Member:
 
     async def send_heartbeat(self) -> None:
         """Report that this member is alive, and renew its leases."""
-        leases = {key: tuple(held) for key, held in self._leases.items() if held}
         state = self._state
-        keys = [state.key("members"), state.key("notes"), *leases]
-        held = [part for names in leases.values() for part in (len(names), *names)]
-        notes = await self.script(
-            _BEAT, keys, [self._name, state.note, round(_LEASE_S * 1000), *held]
-        )
+        keys = [state.key("members"), state.key("notes")]
+        args: list[object] = [self._name, state.note, round(_LEASE_S * 1000)]
+        for key, leases in self._leases.items():
+            if leases:
+                keys.append(key)
+                args += [len(leases), *leases]
+        notes = await self.script(_HEARTBEAT, keys, args)
         if notes is not None:
             if self._has_missed:
                 self._has_missed = False
                 # The others try again within this time, and then send a heartbeat.
-                self._settles_at = time.monotonic() + _RETRY_S + _BEAT_S + _PATIENCE_S
+                self._settles_at = time.monotonic() + _RETRY_S + _HEARTBEAT_S + _TIMEOUT_S
             if time.monotonic() >= self._settles_at:
                 state.record_notes(notes)
 
     async def _send_heartbeats(self) -> None:
         while True:
             await self.send_heartbeat()
-            await asyncio.sleep(_BEAT_S)
+            await asyncio.sleep(_HEARTBEAT_S)
 
     async def aclose(self) -> None:
         """Leave, and release all leases."""
         self._heartbeats.cancel()
         with suppress(asyncio.CancelledError):
             await self._heartbeats
-        for key, held in self._leases.items():
-            if held:
-                names = tuple(held)
-                await self.ask(lambda client, key=key, names=names: client.zrem(key, *names))
+        for key, leases in self._leases.items():
+            if leases:
+                names = tuple(leases)
+                await self.send(lambda client, key=key, names=names: client.zrem(key, *names))
         members, notes = self._state.key("members"), self._state.key("notes")
-        await self.ask(lambda client: client.zrem(members, self._name))
-        await self.ask(lambda client: client.hdel(notes, self._name))
+        await self.send(lambda client: client.zrem(members, self._name))
+        await self.send(lambda client: client.hdel(notes, self._name))
         await self._client.aclose()
 
 
@@ -364,13 +367,14 @@ class SharedLimits:
         inner: ProcessLimits | None = None,
     ) -> None:
         self._state = state
-        self._most, self._rate = concurrency, per_minute
+        self._concurrency = concurrency
+        self._per_minute = per_minute
         self._inner = inner
         self._turn = Slots(1)
         self._lock = threading.Lock()
-        self._inside = 0
+        self._in_flight = 0
         self._reserved = 0
-        self._begun: deque[float] = deque()
+        self._started_at: deque[float] = deque()
         if state is not None:
             self._leases, self._window = state.key("leases", name), state.key("window", name)
 
@@ -378,7 +382,7 @@ class SharedLimits:
         if self._inner is not None:
             await self._inner.__aenter__()
         try:
-            # Only this process's first waiter asks Redis: the others would ask in vain.
+            # Only this process's first waiter asks Redis; the others would ask pointlessly.
             async with self._turn:
                 poll_s = _FIRST_POLL_S
                 while wait_s := await self.try_enter():
@@ -408,17 +412,17 @@ class SharedLimits:
             0 if entered; otherwise the seconds until the next attempt, or infinity if that depends
             on others leaving.
         """
-        if self._most is None and self._rate is None:
+        if self._concurrency is None and self._per_minute is None:
             return 0.0
         if self._state is None:
             return self._enter_alone(1)
         member = await self._state.member()
-        settling = await member.is_settling()
-        if not self._reserve(self._state.members if settling else 1):
+        is_settling = await member.is_settling()
+        if not self._reserve(self._state.members if is_settling else 1):
             return math.inf
         lease = member.new_lease()
         life_ms = round(_LEASE_S * 1000)
-        args = (self._most or 0, self._rate or 0, lease, life_ms)
+        args = (self._concurrency or 0, self._per_minute or 0, lease, life_ms)
         try:
             answer = await member.script(_ENTER, (self._leases, self._window), args)
         finally:
@@ -432,7 +436,7 @@ class SharedLimits:
                 with self._lock:
                     self._enter()
         # A lease taken without Redis counts for the other members once Redis is back.
-        if not wait_s and self._most is not None:
+        if not wait_s and self._concurrency is not None:
             member.hold(self._leases, lease)
         return wait_s
 
@@ -440,46 +444,46 @@ class SharedLimits:
     def idle(self) -> bool:
         """Whether nothing of this process is in flight or has begun within the last 60 s."""
         with self._lock:
-            begun = self._begun[-1] if self._begun else -math.inf
-            return not self._inside and begun <= time.monotonic() - _MINUTE_S
+            started_at = self._started_at[-1] if self._started_at else -math.inf
+            return not self._in_flight and started_at <= time.monotonic() - _MINUTE_S
 
     async def leave(self) -> None:
         """Release a slot that was entered."""
-        if self._most is None and self._rate is None:
+        if self._concurrency is None and self._per_minute is None:
             return
         with self._lock:
-            self._inside -= 1
-        if self._state is not None and self._most is not None:
+            self._in_flight -= 1
+        if self._state is not None and self._concurrency is not None:
             await (await self._state.member()).drop(self._leases)
 
     def _reserve(self, members: int) -> bool:
         """Count an attempt, unless all that are under way would exceed a member's share."""
         with self._lock:
-            has_room = self._has_room(self._inside + self._reserved, members)
+            has_room = self._has_room(self._in_flight + self._reserved, members)
             self._reserved += has_room
             return has_room
 
     def _has_room(self, count: int, members: int) -> bool:
-        return self._most is None or count < max(1, self._most // members)
+        return self._concurrency is None or count < max(1, self._concurrency // members)
 
     def _enter(self) -> None:
-        self._inside += 1
-        if self._rate is not None:
-            self._begun.append(time.monotonic())
-            while self._begun[0] < self._begun[-1] - _MINUTE_S:
-                self._begun.popleft()
+        self._in_flight += 1
+        if self._per_minute is not None:
+            self._started_at.append(time.monotonic())
+            while self._started_at[0] < self._started_at[-1] - _MINUTE_S:
+                self._started_at.popleft()
 
     def _enter_alone(self, members: int) -> float:
         """Enter within this process's share of the limit."""
         with self._lock:
-            if not self._has_room(self._inside, members):
+            if not self._has_room(self._in_flight, members):
                 return math.inf
-            if self._rate is not None:
-                now, share = time.monotonic(), max(1, self._rate // members)
-                while self._begun and self._begun[0] <= now - _MINUTE_S:
-                    self._begun.popleft()
-                if len(self._begun) >= share:
-                    return self._begun[-share] + _MINUTE_S - now
+            if self._per_minute is not None:
+                now, share = time.monotonic(), max(1, self._per_minute // members)
+                while self._started_at and self._started_at[0] <= now - _MINUTE_S:
+                    self._started_at.popleft()
+                if len(self._started_at) >= share:
+                    return self._started_at[-share] + _MINUTE_S - now
             self._enter()
         return 0.0
 
@@ -507,7 +511,7 @@ class SharedTotals:
         self._clock = clock
         self._lock = threading.Lock()
         self._day = ""
-        self._known = dict.fromkeys(self._fields, 0.0)
+        self._totals = dict.fromkeys(self._fields, 0.0)
         self._pending = dict.fromkeys(self._fields, 0.0)
 
     async def add(self, amounts: Mapping[str, float]) -> None:
@@ -526,10 +530,13 @@ class SharedTotals:
         """
         with self._lock:
             self._reset_daily()
-        reached = await self._exchange()
-        members = 1 if self._state is None or reached else self._state.members
+        is_reached = await self._exchange()
+        members = 1 if self._state is None or is_reached else self._state.members
         with self._lock:
-            return {f: self._known[f] + members * self._pending[f] for f in self._fields}
+            totals: dict[str, float] = {}
+            for field in self._fields:
+                totals[field] = self._totals[field] + members * self._pending[field]
+            return totals
 
     @property
     def idle(self) -> bool:
@@ -547,7 +554,7 @@ class SharedTotals:
         day = time.strftime("%Y-%m-%d", time.gmtime(self._clock()))
         if day != self._day:
             self._day = day
-            self._known = dict.fromkeys(self._fields, 0.0)
+            self._totals = dict.fromkeys(self._fields, 0.0)
             self._pending = dict.fromkeys(self._fields, 0.0)
 
     async def _exchange(self) -> bool:
@@ -555,10 +562,12 @@ class SharedTotals:
             return False
         member = await self._state.member()
         with self._lock:
-            day, sent = self._day, self._pending
+            day, amounts = self._day, self._pending
             # Amounts added meanwhile go with the next exchange.
             self._pending = dict.fromkeys(self._fields, 0.0)
-        args = [part for f in self._fields for part in (f, repr(sent[f]))]
+        args: list[object] = []
+        for field, amount in amounts.items():
+            args += [field, repr(amount)]
         key = self._state.key("day", day, self._name)
         totals = None
         try:
@@ -566,9 +575,10 @@ class SharedTotals:
         finally:
             with self._lock:
                 if day == self._day and totals is None:
-                    self._pending = {f: self._pending[f] + sent[f] for f in self._fields}
+                    for field, amount in amounts.items():
+                        self._pending[field] += amount
                 elif day == self._day:
-                    self._known = dict(zip(self._fields, map(float, totals or ()), strict=True))
+                    self._totals = dict(zip(self._fields, map(float, totals or ()), strict=True))
         return totals is not None
 
 
@@ -600,8 +610,9 @@ def shared_limiter(config: SharedLimitsConfig, inner: ProcessLimits) -> SharedLi
     Raises:
         MissingDependencyError: The extra `redis` is not installed.
     """
-    shared = SharedStateConfig(url=config.url, prefix=config.prefix, members=config.members)
-    state = open_state(shared)
+    state = open_state(
+        SharedStateConfig(url=config.url, prefix=config.prefix, members=config.members)
+    )
     key = (os.getpid(), config, id(inner))
     with _lock:
         if key not in _limits:

@@ -19,20 +19,21 @@ def unreachable_by(error: BaseException) -> str | None:
         The reason, such as "nothing listens at 127.0.0.1:11434"; None if a connection was made, or
         if that is unknown.
     """
-    chain = list(_chain(error))
-    failed = next((e for e in chain if type(e).__name__ in _CONNECTING), None)
-    # litellm uses the same name when an established connection breaks.
-    if failed is None or any(getattr(e, "errno", None) in _BROKEN for e in chain):
+    causes = list(_causes(error))
+    if not any(type(cause).__name__ in _CONNECTING for cause in causes):
         return None
-    host, port = next(filter(None, map(_address, chain)), ("the host", None))
-    where = host if port is None else f"{host}:{port}"
-    if any(isinstance(e, socket.gaierror) for e in chain):
+    # litellm uses the same name when an established connection breaks.
+    if any(getattr(cause, "errno", None) in _BROKEN for cause in causes):
+        return None
+    host, port = next(filter(None, map(_address, causes)), ("the host", None))
+    address = host if port is None else f"{host}:{port}"
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
         return f"there is no host {host!r}"
-    if any(isinstance(e, ConnectionRefusedError) for e in chain):
-        return f"nothing listens at {where}"
-    if any(isinstance(e, ssl.SSLError) for e in chain):
-        return f"no secure connection to {where} could be made"
-    return f"{where} cannot be connected to"
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return f"nothing listens at {address}"
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return f"no secure connection to {address} could be made"
+    return f"{address} cannot be connected to"
 
 
 UNUSABLE_STATUSES = frozenset({401, 403, 404})
@@ -53,13 +54,14 @@ _CONNECTING = frozenset(
 )
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    at: BaseException | None = error
-    while at is not None and id(at) not in seen:
-        seen.add(id(at))
-        yield at
-        at = at.__cause__ or at.__context__
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, and those that caused it."""
+    ids: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in ids:
+        ids.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def _address(error: Any) -> tuple[str, int | None] | None:

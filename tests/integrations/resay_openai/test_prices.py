@@ -70,7 +70,7 @@ async def test_a_price_that_is_not_known_is_not_made_up(make, done, provider) ->
     assert verdict_of(await done(chat(make(JUDGED | {}), model="fast"))).usage.cost_usd is None
     limited = JUDGED | PRICES | {"limits": {"cost_usd": 0.01}}
     verdict = verdict_of(await done(chat(make(limited), model="fast")))
-    assert "is unknown, so `limits.cost_usd` cannot be kept" in verdict.reason
+    assert "is unknown, so `limits.cost_usd` cannot be enforced" in verdict.reason
 
 
 @pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed")

@@ -281,7 +281,7 @@ async def test_what_is_too_much_at_once_waits_for_those_before_it(
 
     class Heard(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if "is too much for the provider now" in record.getMessage():
+            if "exceeds what the provider accepts now" in record.getMessage():
                 go_on.set()
 
     caplog.set_level(logging.INFO, "resay")
@@ -346,7 +346,7 @@ async def test_a_batch_that_is_gone_is_sent_again(
     with BatchServer(faults=[Fault("GET", "/batch_0", 404)]) as server:
         assert await answers(tmp_path, server, model, "Kea") == ["About: Kea"]
     assert server.created() == 2
-    assert "'batch_0' is not known to the provider any more" in caplog.text
+    assert "'batch_0' no longer exists at the provider" in caplog.text
 
 
 @both

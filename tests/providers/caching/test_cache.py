@@ -86,7 +86,7 @@ async def test_a_store_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -
             await anyio.sleep_forever()
             raise AssertionError
 
-    monkeypatch.setattr("resay.providers.caching.cache._PATIENCE_S", 0.01)
+    monkeypatch.setattr("resay.providers.caching.cache._TIMEOUT_S", 0.01)
     assert await Cache(Hanging()).get(["a"]) == {}
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from resay import Query
 from resay.providers import ScriptedProvider
 from resay.providers.caching import source_of
-from resay.providers.caching.cache import keys_of
+from resay.providers.caching.keys import keys_of
 
 QUERY = Query.of("Who?", model="m")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.providers import Completion
-from resay.providers.caching.cache import read_record, record_of
+from resay.providers.caching.records import read_record, record_of
 
 numbers = st.floats(allow_nan=False)
 tokens = st.builds(

@@ -135,7 +135,7 @@ async def test_a_server_that_goes_away_is_a_miss_with_one_warning(
 
 
 async def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("resay.providers.caching.stores._PATIENCE_S", 0.05)
+    monkeypatch.setattr("resay.providers.caching.stores._TIMEOUT_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         store = RedisStore(f"redis://127.0.0.1:{silent.getsockname()[1]}")
         assert await Cache(store).get(["a"]) == {}

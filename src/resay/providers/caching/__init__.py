@@ -1,9 +1,8 @@
 """Cached answers, so that the same question about the same text is paid for once."""
 
-from resay.providers.caching.cache import (
-    Cache,
+from resay.providers.caching.cache import Cache
+from resay.providers.caching.config import (
     CacheConfig,
-    Caching,
     MemoryCacheConfig,
     NoCacheConfig,
     RedisCacheConfig,
@@ -11,8 +10,9 @@ from resay.providers.caching.cache import (
     cache_configs,
     close_caches,
     open_cache,
-    source_of,
 )
+from resay.providers.caching.keys import source_of
+from resay.providers.caching.layer import Caching
 from resay.providers.caching.stores import MemoryStore, Store, StoreError
 
 __all__ = [

@@ -26,9 +26,9 @@ _Job = Callable[[], None] | None
 
 _MB = 1_000_000
 # How long a statement waits for other processes that write.
-_PATIENCE_S = 0.5
+_BUSY_TIMEOUT_S = 0.5
 # How long pending writes may delay the end of the process.
-_LAST_CHANCE_S = 5.0
+_EXIT_TIMEOUT_S = 5.0
 
 _SET_UP = (
     "PRAGMA synchronous = NORMAL",
@@ -38,13 +38,13 @@ _SET_UP = (
     " (key TEXT PRIMARY KEY, data BLOB NOT NULL, expires REAL NOT NULL)",
     "CREATE INDEX IF NOT EXISTS resay_answers_expires ON resay_answers (expires)",
 )
-_GET = (
+_SELECT = (
     "SELECT key, data FROM resay_answers"
     " WHERE key IN (SELECT value FROM json_each(?)) AND expires > ?"
 )
-_SET = "INSERT OR REPLACE INTO resay_answers (key, data, expires) VALUES (?, ?, ?)"
-_DROP_EXPIRED = "DELETE FROM resay_answers WHERE expires <= ?"
-_DROP_OLDEST = (
+_INSERT = "INSERT OR REPLACE INTO resay_answers (key, data, expires) VALUES (?, ?, ?)"
+_DELETE_EXPIRED = "DELETE FROM resay_answers WHERE expires <= ?"
+_DELETE_OLDEST = (
     "DELETE FROM resay_answers WHERE key IN (SELECT key FROM resay_answers ORDER BY expires LIMIT"
     " (SELECT 1 + count(*) / 10 FROM resay_answers))"
 )
@@ -53,7 +53,7 @@ _SIZE = (
     " FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 )
 # Deleted answers stay in the file until a checkpoint overwrites them from the write-ahead log.
-_FORGET = "PRAGMA wal_checkpoint(TRUNCATE)"
+_CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
 class SqliteStore:
@@ -113,14 +113,15 @@ class SqliteStore:
         self._raise_pending_error()
         now = self._clock()
         with self._lock:
-            waiting = {key: self._unwritten[key] for key in keys if key in self._unwritten}
-        fresh = {key: data for key, (data, expires) in waiting.items() if expires > now}
-        rest = [key for key in keys if key not in waiting]
-        if not rest:
-            return fresh
-        given = (json.dumps(rest), now)
-        rows = await self._reading.do(lambda c: c.execute(_GET, given).fetchall())
-        return fresh | {key: bytes(data) for key, data in rows}
+            pending = {key: self._unwritten[key] for key in keys if key in self._unwritten}
+        entries = {key: data for key, (data, expires) in pending.items() if expires > now}
+        written = [key for key in keys if key not in pending]
+        if written:
+            parameters = (json.dumps(written), now)
+            rows = await self._reading.run(lambda c: c.execute(_SELECT, parameters).fetchall())
+            for key, data in rows:
+                entries[key] = bytes(data)
+        return entries
 
     async def set_many(self, entries: Mapping[str, bytes]) -> None:
         """Store entries, replacing those with the same keys.
@@ -132,15 +133,16 @@ class SqliteStore:
         expires = self._clock() + self._ttl_s
         if not self._deferred:
             rows = [(key, data, expires) for key, data in entries.items()]
-            await self._writing.do(lambda connection: self._write(connection, rows))
+            await self._writing.run(lambda connection: self._write(connection, rows))
             return
         self._raise_pending_error()
         with self._lock:
-            idle = not self._unwritten
-            self._unwritten.update({key: (data, expires) for key, data in entries.items()})
-        # If answers are waiting already, the drain that writes them takes these too.
-        if idle:
-            self._writing.submit(self._drain).add_done_callback(self._drained)
+            is_idle = not self._unwritten
+            for key, data in entries.items():
+                self._unwritten[key] = data, expires
+        # If answers are waiting already, the job that writes them takes these too.
+        if is_idle:
+            self._writing.submit(self._write_pending).add_done_callback(self._record_error)
 
     async def aclose(self) -> None:
         """Write pending answers, and close the file if no other event loop uses it."""
@@ -150,11 +152,11 @@ class SqliteStore:
         with self._lock:
             self._loops += 1
 
-    async def _leave(self, _made: None) -> None:
+    async def _leave(self, _: None) -> None:
         with self._lock:
             self._loops -= 1
-            last = not self._loops
-        if last:
+            is_last = not self._loops
+        if is_last:
             for worker in self._workers:
                 await asyncio.wrap_future(worker.close())
 
@@ -173,7 +175,7 @@ class SqliteStore:
         """Write pending answers and close the file when the process ends."""
         for worker in self._workers:
             with suppress(Exception):
-                worker.close().result(_LAST_CHANCE_S)
+                worker.close().result(_EXIT_TIMEOUT_S)
 
     def _raise_pending_error(self) -> None:
         """Raise the error of a deferred write since the last call, once."""
@@ -181,21 +183,21 @@ class SqliteStore:
         if error is not None:
             raise error
 
-    def _drain(self, connection: sqlite3.Connection) -> None:
+    def _write_pending(self, connection: sqlite3.Connection) -> None:
         while True:
             with self._lock:
                 batch = dict(self._unwritten)
             if not batch:
                 return
-            self._write(connection, [(key, *kept) for key, kept in batch.items()])
+            self._write(connection, [(key, *entry) for key, entry in batch.items()])
             with self._lock:
-                for key, kept in batch.items():
+                for key, entry in batch.items():
                     # Newer data may have been set in the meantime.
-                    if self._unwritten[key] is kept:
+                    if self._unwritten[key] is entry:
                         del self._unwritten[key]
 
-    def _drained(self, drain: Future[None]) -> None:
-        error = drain.exception()
+    def _record_error(self, job: Future[None]) -> None:
+        error = job.exception()
         if error is None:
             return
         # Answers that could not be written are dropped and requested again.
@@ -207,18 +209,18 @@ class SqliteStore:
         self, connection: sqlite3.Connection, rows: Sequence[tuple[str, bytes, float]]
     ) -> None:
         with transaction(connection):
-            dropped = connection.execute(_DROP_EXPIRED, (self._clock(),)).rowcount
-            connection.executemany(_SET, rows)
-            dropped += self._make_room(connection)
-        if dropped:
+            deleted = connection.execute(_DELETE_EXPIRED, (self._clock(),)).rowcount
+            connection.executemany(_INSERT, rows)
+            deleted += self._delete_oldest(connection)
+        if deleted:
             with suppress(sqlite3.OperationalError):
-                connection.execute(_FORGET).fetchall()
+                connection.execute(_CHECKPOINT).fetchall()
 
-    def _make_room(self, connection: sqlite3.Connection) -> int:
-        total, dropped = 0, 1
-        while dropped and _size(connection) > self._max_bytes:
-            dropped = connection.execute(_DROP_OLDEST).rowcount
-            total += dropped
+    def _delete_oldest(self, connection: sqlite3.Connection) -> int:
+        total, deleted = 0, 1
+        while deleted and connection.execute(_SIZE).fetchone()[0] > self._max_bytes:
+            deleted = connection.execute(_DELETE_OLDEST).rowcount
+            total += deleted
         return total
 
 
@@ -235,7 +237,7 @@ class _Worker:
         self._jobs: SimpleQueue[_Job] | None = None
         self._connection: sqlite3.Connection | None = None
 
-    async def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run work with the connection.
 
         Raises:
@@ -259,7 +261,7 @@ class _Worker:
             if not future.set_running_or_notify_cancel():
                 return
             try:
-                self._connection = self._connection or _opened(self._path)
+                self._connection = self._connection or _open(self._path)
                 result = work(self._connection)
             except BaseException as error:
                 # A new connection also copes with a file that was moved or restored.
@@ -329,20 +331,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_again)
 
 
-def _size(connection: sqlite3.Connection) -> int:
-    return connection.execute(_SIZE).fetchone()[0]
-
-
-def _opened(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     if path.exists() and not path.is_file():
         raise StoreError("not a file that can be read")
-    # A reopened desk has another thread.
-    return open_database(path, _SET_UP, busy_timeout_s=_PATIENCE_S)
+    return open_database(path, _SET_UP, busy_timeout_s=_BUSY_TIMEOUT_S)
 
 
 def _reason(error: BaseException) -> str:
     # SQLite's messages name files and tables; those of the system name the path in the repr.
     if isinstance(error, (sqlite3.Error, StoreError)):
         return str(error)
-    said = error.strerror if isinstance(error, OSError) else None
-    return said or type(error).__name__
+    message = error.strerror if isinstance(error, OSError) else None
+    return message or type(error).__name__

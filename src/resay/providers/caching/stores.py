@@ -89,8 +89,8 @@ class MemoryStore:
     async def get_many(self, keys: Sequence[str]) -> Mapping[str, bytes]:
         """Return the unexpired entries with these keys."""
         with self._lock:
-            found = {key: self._get(key) for key in keys}
-        return {key: data for key, data in found.items() if data is not None}
+            entries = {key: self._get(key) for key in keys}
+        return {key: data for key, data in entries.items() if data is not None}
 
     async def set_many(self, entries: Mapping[str, bytes]) -> None:
         """Store entries, evicting the least recently used."""
@@ -126,7 +126,7 @@ class MemoryStore:
 
 
 # Answers take seconds; a cache that takes as long is of no use.
-_PATIENCE_S = 1.0
+_TIMEOUT_S = 1.0
 
 
 class RedisStore:
@@ -188,8 +188,8 @@ class RedisStore:
         retry = retries.Retry(backoff.NoBackoff(), 1)
         return _load("redis.asyncio").Redis.from_url(
             self._url,
-            socket_timeout=_PATIENCE_S,
-            socket_connect_timeout=_PATIENCE_S,
+            socket_timeout=_TIMEOUT_S,
+            socket_connect_timeout=_TIMEOUT_S,
             retry=retry,
         )
 

@@ -1,0 +1,149 @@
+"""The `cache` section of a policy."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, Field, field_validator
+
+from resay._internal.importing import require_optional
+from resay._internal.strict import Strict
+from resay.providers.caching.cache import Cache
+from resay.providers.caching.stores import MemoryStore, RedisStore, Store
+
+# A year; older answers come from another model under the same name.
+_Ttl = Annotated[float, Field(gt=0, le=31_536_000)]
+
+
+class MemoryCacheConfig(Strict):
+    """Keep answers in this process."""
+
+    store: Literal["memory"] = Field(default="memory", description="Cache answers in this process.")
+    max_entries: int = Field(
+        default=10_000, ge=1, description="The maximum number of answers to keep."
+    )
+    max_mb: float = Field(default=64.0, gt=0, description="Megabytes (10^6 bytes) for all answers.")
+    ttl_s: _Ttl = Field(default=3600.0, description="Seconds to keep an answer.")
+
+
+class SqliteCacheConfig(Strict):
+    """Keep answers in a file."""
+
+    store: Literal["sqlite"] = Field(default="sqlite", description="Cache answers in a file.")
+    path: str = Field(
+        min_length=1,
+        description="The file, on a local disk; created if missing, readable only by its owner."
+        " Several processes may share it.",
+    )
+    max_mb: float = Field(
+        default=256.0, ge=1, description="Megabytes (10^6 bytes) for all answers."
+    )
+    ttl_s: _Ttl = Field(default=86_400.0, description="Seconds to keep an answer.")
+
+
+class RedisAddress(Strict):
+    """The address of a Redis server, and the prefix of the keys."""
+
+    url: str = Field(
+        repr=False,  # it may hold a password
+        description="The server: redis://…, rediss://… (with TLS) or unix://….",
+    )
+    prefix: str = Field(
+        default="resay",
+        pattern=r"^[\w.:-]{1,100}$",
+        description="A prefix for all keys, so that other applications can use the same database.",
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _require_address(cls, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            has_server = bool(parts.path) if parts.scheme == "unix" else bool(parts.hostname)
+            is_valid = parts.scheme in {"redis", "rediss", "unix"} and parts.port != 0
+        except ValueError:
+            has_server = is_valid = False
+        if not (has_server and is_valid):
+            # Without the value, which may contain a password.
+            raise ValueError("must be an address such as redis://localhost:6379/0")
+        return url
+
+
+class RedisCacheConfig(RedisAddress):
+    """Keep answers in Redis."""
+
+    store: Literal["redis"] = Field(
+        default="redis", description="Cache answers in Redis; needs resay[redis]."
+    )
+    ttl_s: _Ttl = Field(default=86_400.0, description="Seconds to keep an answer.")
+
+
+class NoCacheConfig(Strict):
+    """Keep nothing."""
+
+    store: Literal["none"] = Field(default="none", description="Do not cache.")
+
+
+CacheConfig = MemoryCacheConfig | SqliteCacheConfig | RedisCacheConfig | NoCacheConfig
+_lock = threading.Lock()
+_caches: dict[CacheConfig, Cache] = {}
+
+
+def cache_configs() -> Mapping[str, type[BaseModel]]:
+    """Return the classes of a policy's `cache`, by the name of the store."""
+    return {
+        "memory": MemoryCacheConfig,
+        "sqlite": SqliteCacheConfig,
+        "redis": RedisCacheConfig,
+        "none": NoCacheConfig,
+    }
+
+
+def open_cache(config: CacheConfig) -> Cache | None:
+    """Return the cache that a policy describes.
+
+    There is one per process for equal descriptions, so that all callers share their answers.
+    Nothing is opened or connected to before it is used.
+
+    Args:
+        config: The description.
+
+    Returns:
+        The cache; None if nothing is to be cached.
+
+    Raises:
+        MissingDependencyError: A package that the store needs is not installed.
+    """
+    if isinstance(config, NoCacheConfig):
+        return None
+    with _lock:
+        if config not in _caches:
+            _caches[config] = Cache(_store(config))
+        return _caches[config]
+
+
+async def close_caches() -> None:
+    """Close what the caches of this process opened in the running event loop.
+
+    Answers in memory are lost, those in a file or in Redis are retained. Guards that use a cache
+    continue to work, and reopen what they need.
+    """
+    with _lock:
+        caches = list(_caches.values())
+    for cache in caches:
+        await cache.aclose()
+
+
+def _store(config: MemoryCacheConfig | SqliteCacheConfig | RedisCacheConfig) -> Store:
+    if isinstance(config, MemoryCacheConfig):
+        return MemoryStore(max_entries=config.max_entries, max_mb=config.max_mb, ttl_s=config.ttl_s)
+    if isinstance(config, SqliteCacheConfig):
+        # Imported on demand: some Pythons lack SQLite.
+        from resay.providers.caching.sqlite import SqliteStore
+
+        return SqliteStore(config.path, ttl_s=config.ttl_s, max_mb=config.max_mb, deferred=True)
+    require_optional("redis", package="redis", extra="redis", purpose="the cache store 'redis'")
+    return RedisStore(config.url, ttl_s=config.ttl_s, prefix=config.prefix)
