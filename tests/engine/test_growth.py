@@ -20,6 +20,7 @@ import pytest
 
 from resay import Guard, Query, Verdict
 from resay._internal.event_loops import stop_if_abandoned
+from resay.core.passage import _LazyPassage  # pyright: ignore[reportPrivateUsage]
 from resay.providers import Chunk, Completion, Completions
 
 pytestmark = pytest.mark.anyio
@@ -129,6 +130,34 @@ def test_a_response_three_times_as_long_is_held_with_about_three_times_the_work(
         lines.append(work.lines)
     # Nearly five times, if the samples were counted for each sentence.
     assert lines[1] < 4 * lines[0]
+
+
+@pytest.mark.parametrize("method", ["ngram", "facts"])
+def test_the_text_of_a_stream_is_not_assembled_for_each_sentence(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assembled: list[int] = []
+    original = _LazyPassage.__getattr__
+
+    def assemble(self: _LazyPassage, name: str) -> Any:
+        value = original(self, name)
+        assembled.append(len(value) if name == "text" else 0)
+        return value
+
+    monkeypatch.setattr(_LazyPassage, "__getattr__", assemble)
+    response = sentences(100)
+    writer = Written(response, [sentences(100, j) for j in range(1, 4)])
+    policy = {**POLICY, "chain": [{"method": method}], "sampling": {"max": 3, "confidence": None}}
+    guard = Guard(policy, provider=writer)
+
+    async def hold() -> None:
+        async with guard.astream("When?", mode="hold") as stream:
+            async for _ in stream:
+                pass
+
+    anyio.run(hold)
+    assert assembled
+    assert sum(assembled) <= 2 * len(response)
 
 
 def code(number: int, other: int = 0) -> str:

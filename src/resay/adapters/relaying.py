@@ -241,6 +241,8 @@ T = TypeVar("T")
 OWN_FIELD = "resay"
 """The field of a request's body that is for the guard, and is not forwarded."""
 
+# The most events that are sent without a pause.
+_MOST_TOGETHER = 256
 # The most answers of one response that serve as samples for each other.
 _MOST_OTHERS = 32
 _MOST_REFERENCES, _MOST_CHARS = 200, 200_000
@@ -634,7 +636,10 @@ class Relay:
         try:
             async with aclosing(given):
                 async for group in given:
-                    yield group
+                    for start in range(0, len(group), _MOST_TOGETHER):
+                        yield group[start : start + _MOST_TOGETHER]
+                        # Sending may not wait for anything, and other requests get a turn.
+                        await asyncio.sleep(0)
         except BrokenAnswerError as error:
             event = self._passed_error(error)
             if self._can_withhold and self._mode(request.query) != "after":
@@ -706,7 +711,11 @@ class Relay:
     ) -> list[Event]:
         """Return the events for a part; at the end, also those of answers nobody requested."""
         outcome = await self.outcome(part) if isinstance(part, Answer) else None
-        given = [first.with_index(event) for event in shaping.of(part, outcome)]
+
+        def shape() -> list[Event]:
+            return [first.with_index(event) for event in shaping.of(part, outcome)]
+
+        given = await compute(shape, chars=shaping.cost(part))
         # Answers that come after a withheld one are not sent either.
         if isinstance(part, Answer) and first.others and not part.blocked:
             places = sorted(first.others)

@@ -16,6 +16,9 @@ from resay.engine.stream import Part
 from resay.providers.apis import Api, Body, Event, Outcome
 from resay.providers.base import Chunk, Completion, Gathered
 
+# Cost for `compute` of an event, in characters, and the characters that most events have.
+_EVENT_COST, _CHARS_OF_EVENT = 250, 4
+
 
 def outcome_of(
     answer: Answer,
@@ -117,6 +120,14 @@ class Shaping:
         numbered = [self._api.numbered(event, self._given + i) for i, event in enumerate(events)]
         self._given += len(numbered)
         return numbered
+
+    def cost(self, item: Part | Answer) -> int:
+        """Return what `of` costs, in characters for `compute`."""
+        events = len(self._all) - self._position
+        if isinstance(item, Part) and self._sent:
+            # The rest waits for later parts.
+            events = min(events, len(item.text) // _CHARS_OF_EVENT)
+        return _EVENT_COST * events
 
     @property
     def text(self) -> str:

@@ -143,6 +143,8 @@ _RAISED: Final = re.compile(
     r"(?<=[.,;:!?)\"'])[⁰¹²³⁴-⁹]{1,3}|(?<=[^\W\d_]{4})[⁰¹²³⁴-⁹]{1,3}(?!\w)"
     r"|(?:(?<=(?<!\d)1[5-9]\d\d)|(?<=(?<!\d)20\d\d))[⁰¹²³⁴-⁹]{1,2}(?!\w)"
 )
+# Most texts have none, and looking for one is much faster than for a mark.
+_RAISED_CHARACTER: Final = re.compile(r"[⁰¹²³⁴-⁹\^†‡]")
 # The same in brackets, or behind a space after a word, a year or the end of a sentence.
 _RAISED_ALONE: Final = re.compile(
     r"(?:(?<=[^\W\d_]{4}\s)|(?<=\d{4}\s)|(?<=[.,;:!?)]\s))[⁰¹²³⁴-⁹]{1,3}(?!\w)"
@@ -308,6 +310,11 @@ def _tagged(text: str) -> Iterator[CitationMark]:
         if raised and (not _LABELS.fullmatch(inner) or _is_power(text, match.start())):
             continue
         yield CitationMark(match.start(), match.end(), "label", _names(inner, "label"))
+    if _RAISED_CHARACTER.search(text):
+        yield from _raised(text)
+
+
+def _raised(text: str) -> Iterator[CitationMark]:
     for match in _RAISED.finditer(text):
         yield CitationMark(match.start(), match.end(), "label", (match[0].translate(_LOWERED),))
     for match in _MARKED.finditer(text):

@@ -7,8 +7,8 @@ import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import accumulate, islice, pairwise
+from functools import cached_property
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any, Literal
 
 from resay._internal.event_loops import compute
@@ -177,6 +177,15 @@ class Passage:
             pieces.append(Piece(beside, end, end + len(beside), "prose"))
             text = f"{text}{SEPARATOR}{beside}"
         return cls(text, tuple(_sentence(text, span) for span in spans), tuple(pieces))
+
+    def excerpt(self, start: int, end: int) -> str:
+        """Return the text between two offsets, without reading the rest of it.
+
+        Args:
+            start: The first offset, in code points.
+            end: The last offset (exclusive); what is beyond the end of the text is left out.
+        """
+        return self.text[start:end]
 
     def only(self, indices: Iterable[int]) -> Passage:
         """Return the passage with only some of its sentences.
@@ -568,16 +577,10 @@ class GrowingPassage:
         self._released = self._base + end
         self._sentences += self._between(passage.sentences, before, self._released)
         clipped = (_clipped(piece, end) for piece in passage.pieces if piece.start < end)
-        pieces = tuple(_moved(piece, self._base) for piece in clipped)
+        pieces = _PiecesSoFar(self._pieces, [_moved(piece, self._base) for piece in clipped])
         new = tuple(range(count, len(self._sentences)))
         text = self._window[before - self._base : end]
-        known = len(self._pieces)
-
-        @cache
-        def whole() -> tuple[Piece, ...]:
-            return (*islice(self._pieces, known), *pieces)
-
-        passage = _LazyPassage.create(self._sentences, len(self._sentences), pieces, whole)
+        passage = _LazyPassage.create(self._sentences, len(self._sentences), pieces)
         return FinalText(passage, new, text, start=before)
 
     def _between(self, sentences: Sequence[Sentence], start: int, end: int) -> Iterator[Sentence]:
@@ -598,40 +601,64 @@ class GrowingPassage:
         self._base += start
 
 
+class _PiecesSoFar:
+    """The pieces of a growing text up to some position.
+
+    Args:
+        earlier: The pieces before the window; more may be appended later.
+        last: The pieces of the window.
+
+    Attributes:
+        last: The pieces of the window.
+    """
+
+    def __init__(self, earlier: Sequence[Piece], last: Sequence[Piece]) -> None:
+        self._earlier = earlier
+        self._count = len(earlier)
+        self.last = last
+
+    @cached_property
+    def all(self) -> tuple[Piece, ...]:
+        """All pieces."""
+        return (*islice(self._earlier, self._count), *self.last)
+
+    def excerpt(self, start: int, end: int) -> str:
+        """Return the text between two offsets."""
+        first = bisect_right(self._earlier, start, hi=self._count, key=lambda piece: piece.end)
+        nearby = (
+            piece.text[max(start - piece.start, 0) : end - piece.start]
+            for piece in chain(self._earlier[first : self._count], self.last)
+            if start < piece.end and piece.start < end
+        )
+        return "".join(nearby)
+
+
 class _LazyPassage(Passage):
     """A passage that is assembled only when more than its end is needed.
 
     Otherwise the work and memory of a stream would grow with the square of its length.
     """
 
-    __slots__ = ("_all_pieces", "_count", "_sentences", "_tail")
+    __slots__ = ("_count", "_pieces", "_sentences")
     _sentences: Sequence[Sentence]
     _count: int
-    _tail: Sequence[Piece]
-    _all_pieces: Callable[[], tuple[Piece, ...]]
+    _pieces: _PiecesSoFar
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a plain passage: `dataclasses.replace` has read all the fields."""
         return Passage(*args, **kwargs)
 
     @classmethod
-    def create(
-        cls,
-        sentences: Sequence[Sentence],
-        count: int,
-        tail: Sequence[Piece],
-        all_pieces: Callable[[], tuple[Piece, ...]],
-    ) -> Passage:
+    def create(cls, sentences: Sequence[Sentence], count: int, pieces: _PiecesSoFar) -> Passage:
         """Return a passage.
 
         Args:
             sentences: Its sentences; more may be appended later.
             count: The number of its own sentences.
-            tail: Its last pieces.
-            all_pieces: Returns all its pieces.
+            pieces: Its pieces.
         """
         passage = object.__new__(cls)
-        for name, value in zip(cls.__slots__, (all_pieces, count, sentences, tail), strict=True):
+        for name, value in zip(cls.__slots__, (count, pieces, sentences), strict=True):
             object.__setattr__(passage, name, value)
         return passage
 
@@ -640,7 +667,7 @@ class _LazyPassage(Passage):
         if name == "sentences":
             value: object = tuple(islice(self._sentences, self._count))
         elif name == "pieces":
-            value = self._all_pieces()
+            value = self._pieces.all
         elif name == "text":
             value = "".join(piece.text for piece in self.pieces)
         else:
@@ -664,24 +691,23 @@ class _LazyPassage(Passage):
         chosen = sorted(set(indices))
         if not all(0 <= i < self._count for i in chosen):
             return super().only(chosen)
-        return self.create(
-            [self._sentences[i] for i in chosen],
-            len(chosen),
-            self._tail,
-            self._all_pieces,
-        )
+        return self.create([self._sentences[i] for i in chosen], len(chosen), self._pieces)
 
     def with_sentences(self, sentences: Iterable[Sentence]) -> Passage:
         found = tuple(sentences)
-        return self.create(found, len(found), self._tail, self._all_pieces)
+        return self.create(found, len(found), self._pieces)
+
+    def excerpt(self, start: int, end: int) -> str:
+        return self._pieces.excerpt(start, end)
 
     def unscored(self, start: int = 0) -> tuple[Piece, ...]:
-        if not self._tail or start < self._tail[0].start:
+        last = self._pieces.last
+        if not last or start < last[0].start:
             return super().unscored(start)
-        first = bisect_right(self._tail, start, key=lambda piece: piece.end)
+        first = bisect_right(last, start, key=lambda piece: piece.end)
         sentence = bisect_right(self._sentences, start, hi=self._count, key=lambda s: s.end)
         sentences = self._sentences[sentence : self._count]
-        return tuple(outside(islice(self._tail, first, None), sentences, start))
+        return tuple(outside(islice(last, first, None), sentences, start))
 
 
 def _clipped(piece: Piece, end: int) -> Piece:

@@ -400,9 +400,14 @@ class StreamGate:
         self._waiting.clear()
 
     async def _score(self, settled: FinalText, *, is_end: bool = False) -> _HeldText:
-        alone = [settled.passage.only([i]) for i in settled.sentences]
         is_all = is_end and not self._states and is_single_sentence(settled.passage)
-        states = [RunState.of(p, self._rules.read(p.sentences[0], 0, alone=is_all)) for p in alone]
+        states: list[RunState] = []
+        for index in settled.sentences:
+            alone = settled.passage.only([index])
+            claims = self._rules.read(alone.sentences[0], 0, alone=is_all)
+            states.append(RunState.of(alone, claims))
+            if len(states) % _BATCH_SIZE == 0:
+                await anyio.lowlevel.checkpoint()
         before = tuple(self._names)
         names = self._names_in(settled, is_end=is_end)
         held = _HeldText(settled, states, len(states) + bool(names), self._restarts)
@@ -536,8 +541,7 @@ class StreamGate:
             return Part(settled.text, tuple(sentences), unscored=unscored)
         start = self._reader.start
         # The text itself, which may have more reasoning where the answer has none.
-        first = start + settled.start
-        text = self._reader.text[first : first + len(settled.text)]
+        text = self._reader.since(start + settled.start)[: len(settled.text)]
         moved = tuple(sentence.moved(start) for sentence in sentences)
         return Part(text, moved, unscored=tuple(stretch.moved(start) for stretch in unscored))
 

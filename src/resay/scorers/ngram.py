@@ -45,7 +45,7 @@ from resay.core.passage import Passage
 from resay.core.tokens import CachedTokenizer
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig
-from resay.scorers.common.uncited import uncited_sentences
+from resay.scorers.common.uncited import nearby_text, uncited_sentences
 from resay.scorers.evidence import Evidence, Sample
 
 _START = "\x02"
@@ -203,8 +203,8 @@ class Ngram:
             chars = len(passage.text) + evidence.samples.chars
             model = await compute(partial(counting, (passage, *samples)), chars=chars)
         sentences = sum(len(sentence.text) for sentence in passage.sentences)
-        # Citation marks are looked for in all of the text.
-        chars = max(sentences, len(passage.text))
+        _, nearby = nearby_text(passage)
+        chars = max(sentences, len(nearby))
         return await compute(partial(self._score, passage, model, len(samples), runs), chars=chars)
 
     def _score(

@@ -44,7 +44,7 @@ from resay.scorers.common.sample_index import (
     ungrouped,
     without_noise,
 )
-from resay.scorers.common.uncited import uncited_sentences
+from resay.scorers.common.uncited import nearby_text, uncited_sentences
 from resay.scorers.common.words import (
     STOP,
     Stems,
@@ -146,9 +146,9 @@ async def index_texts(evidence: Evidence) -> SampleIndex:
 
 def comparison_cost(passage: Passage, index: SampleIndex) -> float:
     """Return what comparing a passage costs, in characters for `compute`."""
-    chars = sum(len(sentence.text) for sentence in passage.sentences)
-    # Citation marks are looked for in all of the text.
-    chars = max(chars, len(passage.text))
+    sentences = sum(len(sentence.text) for sentence in passage.sentences)
+    _, nearby = nearby_text(passage)
+    chars = max(sentences, len(nearby))
     # A sample is read when it is first compared, however long it is.
     longest = max(map(len, index.texts), default=0)
     return _READING * (chars * (1 + index.count / 5) + longest)

@@ -19,19 +19,24 @@ def uncited_sentences(passage: Passage) -> list[str | None]:
     Args:
         passage: The answer; marks may go on from one sentence to the next, like a list of sources.
     """
-    if not passage.sentences:
-        return []
-    first = max(passage.sentences[0].start - _NEARBY, 0)
-    last = passage.sentences[-1].end + _NEARBY
-    marks = citation_marks(passage.text[first:last])
+    offset, nearby = nearby_text(passage)
+    marks = citation_marks(nearby)
     texts: list[str | None] = []
     for sentence in passage.sentences:
-        start, end = sentence.start, sentence.end
-        own = marks_within(marks, start - first, end - first)
+        start, end = sentence.start - offset, sentence.end - offset
+        own = marks_within(marks, start, end)
         is_source = any(mark.kind == "source" for mark in own)
-        if passage.text[start:end] != sentence.text and not is_source:
+        if nearby[start:end] != sentence.text and not is_source:
             # Written out from its context.
             own = citation_marks(sentence.text)
         text = "" if is_source else without_marks(sentence.text, own)
         texts.append(text if not own or _ALPHANUMERIC.search(text) else None)
     return texts
+
+
+def nearby_text(passage: Passage) -> tuple[int, str]:
+    """Return the text in which the citation marks of the sentences are, with its offset."""
+    if not passage.sentences:
+        return 0, ""
+    start = max(passage.sentences[0].start - _NEARBY, 0)
+    return start, passage.excerpt(start, passage.sentences[-1].end + _NEARBY)
