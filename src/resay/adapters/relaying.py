@@ -370,7 +370,8 @@ class Relay:
             return True
         if request.brings_references and guard.compares_documents:
             return True
-        return guard.decides_by_references(query, query.references)
+        # Those that the request brings are among the query's, if the policy takes them.
+        return guard.decides_by_references(query, ())
 
     def _sources(self, request: Request, main: Provider, upstream: Upstream) -> Sources:
         judge = JudgeProvider(self.api, request.body, upstream)

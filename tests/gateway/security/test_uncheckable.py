@@ -231,6 +231,32 @@ def test_references_check_the_answer(
     assert len(upstream.received) == 1
 
 
+@pytest.mark.parametrize(
+    ("place", "field"),
+    [
+        ("given", {"resay": {"references": [f"{SECRET} It carries a road."]}}),
+        ("documents", {"documents": [{"text": f"{SECRET} It carries a road."}]}),
+    ],
+)
+def test_the_policy_decides_whether_clients_bring_references(
+    starter: Gateways, upstream: Upstream, place: str, field: dict[str, Any]
+) -> None:
+    words = "by: words, unmentioned: flag"
+    open_ = starter.start(STRICT + f"references: {{from: [{place}], {words}}}\n")
+    answer = asked(open_, upstream, *chat(**field))
+    assert answer.header("x-resay-action") == "allow"
+    assert json.loads(answer.body)["hallucination"]["references"]
+    closed = starter.start(STRICT + f"references: {{from: [tools, retriever], {words}}}\n")
+    asked(closed, upstream, *chat(**field))
+    # It is compared with samples, which it has to ask for.
+    assert len(upstream.received) > 1
+    (observation,) = closed.seen(1)
+    assert observation.verdict is not None
+    assert not observation.verdict.references
+    refused = asked(closed, upstream, *chat(container="c", **field))
+    assert (refused.status, refused.error["param"]) == (400, "container")
+
+
 def test_a_missing_question_does_not_turn_the_check_off(
     starter: Gateways, upstream: Upstream
 ) -> None:
