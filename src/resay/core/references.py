@@ -731,7 +731,7 @@ class Document:
 
 # "X100-S" does not name an X100, and an X110 is something else.
 _NUMBER_OF_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
-_LONGER = re.compile(r"[ \u00a0](?:[^\W\d_a-zß-ÿ]|\d)")
+_LONGER = re.compile(r"[ \u00a0]([^\W_])")
 
 
 _NAME_WORD = re.compile(r"[^\W_]+")
@@ -774,7 +774,8 @@ class MentionIndex:
         end = self._matches[last].end()
         if _PART_OF_ANOTHER.match(self._text, end):
             return 0.0
-        return 0.5 if _LONGER.match(self._text, end) else 1.0
+        longer = _LONGER.match(self._text, end)
+        return 0.5 if longer and not longer[1].islower() else 1.0
 
 
 def mention_score(name: str, text: str) -> float:

@@ -48,22 +48,17 @@ from resay.core.quotes import Span, find_quote, quoted_pieces
 from resay.core.quoting import quotable
 from resay.core.references import (
     Citation,
-    MentionIndex,
     Reference,
-    mentions_similar,
     newness,
 )
 from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores, UnsupportedSpan
 from resay.providers.base import Completion
 from resay.scorers.base import Need, Unit
+from resay.scorers.common.document_subjects import DocumentSubjects, Stretch
 from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
-from resay.scorers.common.fact_comparison import (
-    compare_sentences,
-    comparison_cost,
-    index_texts,
-    scores_by_text,
-)
+from resay.scorers.common.documents_by_words import DocumentComparison, WordComparison
+from resay.scorers.common.fact_comparison import compare_sentences, comparison_cost, index_texts
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.common.words import stance
 from resay.scorers.evidence import Evidence, Samples
@@ -103,13 +98,6 @@ _AGAIN = (
     ' document: [{"claim": 1, "supported_by": [2], "contradicted_by": [], "unsupported_words": "",'
     ' "quotes": []}]'
 )
-_NAME = re.compile(r"[^\W\d_][\w’'-]*")
-# Runs of capitalised words, possibly with numbers.
-_RUN = re.compile(r"(?<!\w)[^\W\d_a-z][\w’-]*(?:[ \u00a0](?:[^\W\d_a-z][\w’-]*|\d[\w’-]*))*")
-_ARTICLE = re.compile(
-    r"(?:The|An?|Der|Die|Das|Dem|Den|Des|Le|La|Les|Un|Une|El|Los|Las|Il|Lo|Gli|O|Os|As|De|Het|Een"
-    r"|When|What|Who|Which|Where|How|Is|Are|Was|Does|Did|Do|In|On|It|Its|This|That)(?:\s+|$)"
-)
 _DIGITS = re.compile(r"\d+")
 _DIGITS_AT_END = re.compile(r"(?<![\d:.])\d{1,6}$")
 _CHUNK = 1_200
@@ -118,7 +106,6 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHORT = 1_500
 _STEM = 4
 _K1, _B = 1.2, 0.75
-_SUPPORTED = 0.5
 # Cost of looking for links in a character of a reference, in characters; see `compute`.
 _LINK_COST = 4
 # An object with the numbers of documents and a quote.
@@ -304,79 +291,86 @@ class References:
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
         query = evidence.user_query or evidence.query
+        question = query.question if query else ""
         chars = sum(len(reference.text) for reference in references)
-        find_subjects = partial(_Subjects, references, query.question if query else "")
-        subjects = await compute(find_subjects, chars=chars)
-        about = [subjects.of(normalized(_without_citations(c))) for c in passage.sentences]
+        claims = [normalized(_without_citations(claim)) for claim in passage.sentences]
+
+        def find_subjects() -> tuple[DocumentSubjects, list[list[int]], list[list[Stretch]]]:
+            subjects = DocumentSubjects(references, question)
+            return subjects, list(map(subjects.of, claims)), list(map(subjects.stretches, claims))
+
+        subjects, about, stretches = await compute(find_subjects, chars=chars)
         # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.
-        wanted = sorted({place for places in about for place in places})
-        wanted_text = " ".join(
-            [*map(_without_citations, passage.sentences), query.question if query else ""]
+        wanted = sorted(
+            {place for places in about for place in places}.union(
+                *(stretch.documents | stretch.related for each in stretches for stretch in each)
+            )
         )
+        wanted_text = " ".join([*map(_without_citations, passage.sentences), question])
         shorten = partial(
             _relevant_sentences, wanted_text, [references[place].text for place in wanted]
         )
         pool = Samples(await compute(shorten, chars=chars))
         index = await index_texts(replace(evidence, samples=pool))
-        columns: list[list[float | None]] = [[None] * len(about) for _ in references]
-        # The indexes of the supporting documents, the nearest first.
-        saying: list[list[int]] = []
-        denied: list[dict[int, str]] = []
 
-        def compare() -> None:
+        def compare() -> list[WordComparison | None]:
+            documents = DocumentComparison(index, wanted)
+            compared: list[WordComparison | None] = []
             comparisons = compare_sentences(passage, index, with_answers=False)
-            for i, (comparison, places) in enumerate(zip(comparisons, about, strict=True)):
-                nearness: dict[int, float] = {}
-                denials: dict[int, str] = {}
-                if comparison is not None and index.count:
-                    facts = comparison.facts()
-                    scores = scores_by_text(facts, index.count, comparison.undoubted)
-                    nearness = {place: scores[wanted.index(place)] for place in places}
-                for place, score in nearness.items():
-                    columns[place][i] = score
-                supporting = [k for k, score in nearness.items() if score <= _SUPPORTED]
-                supporting.sort(key=lambda k, by_document=nearness: (by_document[k], k))
-                others = [k for k in places if k not in supporting]
+            for i, comparison in enumerate(comparisons):
+                if comparison is None or not index.count:
+                    compared.append(None)
+                    continue
+                texts = [
+                    (claims[i][stretch.start : stretch.end], stretch) for stretch in stretches[i]
+                ]
+                is_one = partial(subjects.are_of_one, claims[i])
+                result = documents.compare(comparison, about[i], texts, is_one)
+                others = [place for place in about[i] if place not in result.supports]
                 # A supported claim may be out of date.
-                is_open = not supporting or _is_newer(others, supporting, references)
-                if comparison is not None and is_open:
-                    denials = comparison.denials()
-                saying.append(supporting)
-                denied.append(denials)
+                if not result.supports or _is_newer(others, result.decides, references):
+                    denials = documents.denials(comparison, others)
+                    result = replace(result, denials=denials)
+                compared.append(result)
+            return compared
 
-        await compute(compare, chars=comparison_cost(passage, index))
+        compared = await compute(compare, chars=comparison_cost(passage, index))
         scores: list[float | None] = []
         why: list[str | None] = []
         grounds: list[tuple[Grounds, ...]] = []
-        for i, places in enumerate(about):
-            against = {k: text for k in places if (text := denied[i].get(wanted.index(k)))}
-            denying = tuple(
-                Grounds(k, False, *_place_of(text, references[k].text))
-                for k, text in against.items()
-            )
-            supporting = tuple(Grounds(k, supports=True) for k in sorted(saying[i]))
-            if supporting and not _is_newer([*against], saying[i], references):
-                scores.append(columns[saying[i][0]][i])
-                why.append(_supporting(saying[i][:1]))
-                grounds.append((*supporting, *denying))
+        for result in compared:
+            if result is None:
+                scores.append(None)
+                why.append("it only names sources")
+                grounds.append(())
                 continue
-            if supporting:
+            against = result.denials
+            denying = tuple(
+                Grounds(place, False, *_place_of(text, references[place].text))
+                for place, text in against.items()
+            )
+            supporting = tuple(Grounds(place, supports=True) for place in result.supports)
+            grounds.append((*supporting, *denying))
+            if not supporting:
+                scores.append(None if self.config.unmentioned is None else result.score)
+                why.append(_contradicting([*against]) if against else "no reference has its facts")
+            elif _is_newer([*against], result.decides, references):
                 scores.append(1.0)
                 newer = _contradicting([*against], newer=True)
-                why.append(f"{newer}; {_supporting(saying[i])}")
-                grounds.append((*supporting, *denying))
-                continue
-            best = min(places, key=lambda place: columns[place][i] or 0.0, default=None)
-            found = 1.0 if best is None else columns[best][i]
-            scores.append(None if self.config.unmentioned is None else found)
-            why.append(_contradicting([*against]) if against else "no reference has its facts")
-            grounds.append(denying)
+                why.append(f"{newer}; {_supporting(result.decides)}")
+            else:
+                scores.append(result.score)
+                why.append(_supporting(result.decides))
         _score_bare_answers(passage, scores, why, grounds)
         check = partial(_check_citations, passage, references, evidence, scores, why, grounds)
         await compute(check, chars=_LINK_COST * chars)
+        columns = (
+            tuple(result and result.by_document.get(k) for result in compared)
+            for k in range(len(references))
+        )
         return Scores(
             sentences=tuple(scores),
-            columns=tuple(map(tuple, columns)),
+            columns=tuple(columns),
             why=tuple(why),
             grounds=tuple(grounds),
             denied=_denied(grounds),
@@ -746,61 +740,3 @@ def _cited_claims(passage: Passage, citation: Citation) -> list[int]:
         return spanned
     last = max((s.end for s in passage.sentences if s.start < max(start, 1)), default=None)
     return [i for i, s in enumerate(passage.sentences) if s.end == last]
-
-
-class _Subjects:
-    """Finds the references about the subject of a claim, by the names in it.
-
-    Args:
-        references: All references.
-        question: The question, for claims without a name.
-    """
-
-    def __init__(self, references: Sequence[Reference], question: str) -> None:
-        self._texts = [normalized(reference.text) for reference in references]
-        self._words = [frozenset(map(str.casefold, _NAME.findall(text))) for text in self._texts]
-        self._mentions = list(map(MentionIndex, self._texts))
-        self._asked = _names_in(normalized(question))
-        self._similar: dict[tuple[str, int], bool] = {}
-
-    def of(self, claim: str) -> list[int]:
-        """Return the indexes of the references to compare a claim with.
-
-        Names with different numbers are different: if all references are about an X110, none is
-        about the X100.
-        """
-        claimed = _names_in(claim)
-        mentions = MentionIndex(claim)
-        asked = [name for name in self._asked if mentions.score(name)] or self._asked
-        for names in (asked, claimed):
-            sure = [
-                max((mentions.score(name) for name in names), default=0.0)
-                for mentions in self._mentions
-            ]
-            surest = max(sure, default=0.0)
-            if surest:
-                return [k for k, score in enumerate(sure) if score == surest]
-        about = [
-            k
-            for k in range(len(self._texts))
-            if not any(self._has_similar(name, k) for name in asked)
-        ]
-        for names in (asked, claimed):
-            words = {word.casefold() for name in names for word in _NAME.findall(name)}
-            # A word that all of them have does not discriminate; one that none has is invented.
-            telling = {w for w in words if 0 < sum(w in self._words[k] for k in about) < len(about)}
-            if places := [k for k in about if telling & self._words[k]]:
-                return places
-        return about
-
-    def _has_similar(self, name: str, index: int) -> bool:
-        """Whether a reference names something similar to a name of the question."""
-        key = name, index
-        if key not in self._similar:
-            self._similar[key] = mentions_similar(name, self._texts[index])
-        return self._similar[key]
-
-
-def _names_in(text: str) -> list[str]:
-    runs = [(match.start(), _ARTICLE.sub("", match[0])) for match in _RUN.finditer(text)]
-    return [name for start, name in runs if name and (start > 0 or " " in name)]

@@ -17,7 +17,7 @@ from itertools import islice
 from math import sqrt
 from operator import mul
 from statistics import fmean
-from typing import Final
+from typing import Final, Literal
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.citations import without_marks
@@ -106,6 +106,9 @@ _HOST_OR_FILE = re.compile(r"\w\.[a-z]{2,}$")
 _DOTTED = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
 
 
+FactKind = Literal["quantity", "name", "code", "word", "relation"]
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One fact that a sentence states.
@@ -113,6 +116,8 @@ class Fact:
     Attributes:
         text: Its words.
         weight: Its weight.
+        kind: What it is; a code is any text that is compared verbatim, a relation what the
+            sentence says as a whole.
         support: By sample, how much of it the sample says, in [0, 1].
         said: By sample, whether it says it, whatever else counts as support.
         quantity: The quantity, if it is one.
@@ -120,10 +125,12 @@ class Fact:
         instead: What samples say in its place, and how many do.
         why: The reason to give if it is doubted, if there is a better one than how many say it.
         partly: How many samples say only a part of it.
+        name: The name that the word belongs to, if it belongs to one.
     """
 
     text: str
     weight: float
+    kind: FactKind
     support: list[float]
     said: Sequence[bool] = ()
     quantity: Quantity | None = None
@@ -131,6 +138,7 @@ class Fact:
     instead: tuple[str, int] | None = None
     why: str | None = None
     partly: int = 0
+    name: str = ""
 
 
 async def index_texts(evidence: Evidence) -> SampleIndex:
@@ -315,9 +323,10 @@ class FactComparison:
         self._names, self._words = self._sort_words()
         self._own = frozenset(self._names) | frozenset(self._words)
 
-    def _sort_words(self) -> tuple[dict[str, tuple[str, int]], dict[str, str]]:
-        """Return the words of names, each with the size of its name, and the other words."""
-        text, names, words = self._text, dict[str, tuple[str, int]](), dict[str, str]()
+    def _sort_words(self) -> tuple[dict[str, tuple[str, tuple[str, ...]]], dict[str, str]]:
+        """Return the words of names, each with the stems of its name, and the other words."""
+        text, words = self._text, dict[str, str]()
+        names: dict[str, tuple[str, tuple[str, ...]]] = {}
         spans = [(q.start, q.end) for q in self._found]
         spans += self._long
         spans += [match.span() for pattern in (_CODE, _DOTTED) for match in pattern.finditer(text)]
@@ -349,37 +358,44 @@ class FactComparison:
                     goes_on = i == last + 1 and len(run) < _LONGEST_NAME
                     run = [*run, part] if goes_on else [part]
                     last = i
-                    names |= {p: (names.get(p, (shown,))[0], len(run)) for p in run}
+                    names |= {p: (names.get(p, (shown,))[0], tuple(run)) for p in run}
         return names, words
 
     def facts(self) -> list[Fact]:
         """Return the facts that the sentence states, with the support of each sample."""
         found = [self._quantity(q) for q in self._quantities]
-        found += [_fact(code, _QUANTITY_WEIGHT, self._quoting(code)) for code in self._codes]
+        found += [
+            _fact(code, _QUANTITY_WEIGHT, "code", self._quoting(code)) for code in self._codes
+        ]
         for start, end in self._long:
             support = self._numbering(self._text[start:end])
             written = self._original.as_written(start, end)
-            found.append(_fact(written, _QUANTITY_WEIGHT, support, decides=True))
-        for stem, (word, size) in self._names.items():
-            found.append(self._name(stem, word, _NAME_WEIGHT / size))
+            found.append(_fact(written, _QUANTITY_WEIGHT, "code", support, decides=True))
+        for stem, (word, name) in self._names.items():
+            found.append(self._name(stem, word, " ".join(name), _NAME_WEIGHT / len(name)))
         sizes = {stem: _word_weight(word) for stem, word in self._words.items()}
         scale = min(1.0, _WORDS_AT_MOST / sum(sizes.values())) if sizes else 1.0
         scale *= self._telling
-        found += [_fact(w, sizes[s] * scale, self._holding(s)) for s, w in self._words.items()]
+        found += [
+            _fact(w, sizes[s] * scale, "word", self._holding(s)) for s, w in self._words.items()
+        ]
         found += [self._link(link) for link in self._links]
         if any(self._index.links):
             cited = [link for link in self._cited_links if link not in self._links]
             found += [self._cited_link(link) for link in cited]
-        found += [_fact(letter, _NAME_WEIGHT, self._lettered(letter)) for letter in self._letters]
+        found += [
+            _fact(letter, _NAME_WEIGHT, "code", self._lettered(letter)) for letter in self._letters
+        ]
         polarity, contradiction = self._polarity(), self._contradiction()
         found += [fact for fact in (polarity, contradiction) if fact]
         if not found:
             found = self._restated()
-        answer = self._answer(found) if polarity is None else None
+        answer = self._answer(found) if polarity is None and self._with_answers else None
         found += [answer] if answer else []
         supported = [i.quantity for i in found if i.quantity and max(i.support) >= ELSEWHERE]
         found += self._substituted([*self._long, *((q.start, q.end) for q in supported)])
-        silent = self._silent()
+        # A document that is silent on the matter says nothing for it.
+        silent = self._silent() if self._with_answers else []
         for fact in found if silent else ():
             for k in silent:
                 fact.support[k] = max(fact.support[k], _SILENT)
@@ -394,10 +410,12 @@ class FactComparison:
             for stem in stems[match[0].lower()]:
                 words.setdefault(stem, match[0])
         weight = _WORDS_AT_MOST / max(len(words), 1)
-        return found + [_fact(word, weight, self._holding(stem)) for stem, word in words.items()]
+        return found + [
+            _fact(word, weight, "word", self._holding(stem)) for stem, word in words.items()
+        ]
 
     def _answer(self, facts: Sequence[Fact]) -> Fact | None:
-        """Return the sentence as an fact that a short sample supports if they share a word.
+        """Return the sentence as a fact that a short sample supports if they share a word.
 
         A quantity or a synonym counts too, and words of the question if the sentence has no others.
         """
@@ -418,7 +436,7 @@ class FactComparison:
         self._excuse(support, [sample for sample, words in enumerate(theirs) if not words])
         weight = _ANSWER_WEIGHT * (1 - fmean(support))
         why = f"{sum(said)} of {index.count} texts compared have a word of it, or a synonym"
-        return Fact(self._shown, weight, support, said, why=why)
+        return Fact(self._shown, weight, "relation", support, said, why=why)
 
     def _has_a_synonym(self, sample: int) -> bool:
         """Whether a short sample has a word of the same meaning, or the opposite and a "not"."""
@@ -430,12 +448,12 @@ class FactComparison:
         return False
 
     def _link(self, link: str) -> Fact:
-        """Return a link as an fact: another address, or a part of one, does not support it."""
+        """Return a link as a fact: another address, or a part of one, does not support it."""
         support = [float(link in links) for links in self._index.links]
-        return _fact(link, _QUANTITY_WEIGHT, support, decides=True)
+        return _fact(link, _QUANTITY_WEIGHT, "code", support, decides=True)
 
     def _cited_link(self, link: str) -> Fact:
-        """Return the link of a citation as an fact: a sample that links nothing cites nothing."""
+        """Return the link of a citation as a fact: a sample that links nothing cites nothing."""
         fact = self._link(link)
         self._excuse(fact.support, [k for k, links in enumerate(self._index.links) if not links])
         return fact
@@ -502,8 +520,8 @@ class FactComparison:
                 speaks.add(self._index.sentences[place].sample)
         return [k for k in range(self._index.count) if k not in speaks] if self._own else []
 
-    def _name(self, stem: str, word: str, weight: float) -> Fact:
-        """Return a word of a name as an fact: supported in full, or partly in another form."""
+    def _name(self, stem: str, word: str, name: str, weight: float) -> Fact:
+        """Return a word of a name as a fact: supported in full, or partly in another form."""
         small, index = word.lower(), self._index
         support = [
             1.0 if small in written else _OTHER_FORM * (stem in words)
@@ -511,7 +529,7 @@ class FactComparison:
         ]
         said = list(map(bool, support))
         self._excuse(support, [k for k in self._terse if not support[k]])
-        return Fact(word, weight, support, said)
+        return Fact(word, weight, "name", support, said, name=name)
 
     @cached_property
     def _terse(self) -> list[int]:
@@ -569,6 +587,7 @@ class FactComparison:
                 yield Fact(
                     text=self._original.as_written(*match.span()),
                     weight=0.0,
+                    kind="relation",
                     support=support,
                     said=[False] * index.count,
                     decides=True,
@@ -605,10 +624,12 @@ class FactComparison:
             support, [k for k in silent if not any(map(quantity.comparable, index.rivals[k]))]
         )
         written = self._original.as_written(quantity.start, quantity.end)
-        return Fact(written, _QUANTITY_WEIGHT, support, said, quantity, partly=partly)
+        return Fact(written, _QUANTITY_WEIGHT, "quantity", support, said, quantity, partly=partly)
 
     def _excuse(self, support: list[float], silent: Sequence[int]) -> None:
-        """Let samples that do not mention an fact follow those that do."""
+        """Let answers that do not mention a fact follow those that do."""
+        if not self._with_answers:
+            return
         confirm = sum(support)
         deny = len(support) - len(silent) - confirm
         if confirm >= 1:
@@ -634,7 +655,7 @@ class FactComparison:
         return written[most], self._index.count_of(most)
 
     def explain(self, fact: Fact) -> str:
-        """Return in how many samples an fact is."""
+        """Return in how many samples a fact is."""
         index = self._index
         written = normalized(fact.text).lower()
         in_text = [index.has_literally(sample, written) for sample in range(index.count)]
@@ -684,7 +705,7 @@ class FactComparison:
         return self._index.shared.search(words)[0]
 
     def _polarity(self) -> Fact | None:
-        """Return the sentence's answer to a yes-or-no question as an fact, or None."""
+        """Return the sentence's answer to a yes-or-no question as a fact, or None."""
         question = self._index.question
         # "No" in a table cell does not answer a question.
         mine = None if self._standalone not in ("", self._text) else stance(self._text)
@@ -703,7 +724,7 @@ class FactComparison:
             if not other_way:
                 evasive = sum(value < 1 for value in support)
                 why = f"{evasive} of {len(support)} texts compared do not answer the same way"
-            return Fact(self._shown, _STANCE_WEIGHT, support, why=why)
+            return Fact(self._shown, _STANCE_WEIGHT, "relation", support, why=why)
         return None
 
     def _answers(self, k: int, *, negative: bool, limited: bool) -> float:
@@ -727,7 +748,7 @@ class FactComparison:
         return _EVASIVE if limited and not restricts(nearest.text) else 1.0
 
     def _contradiction(self) -> Fact | None:
-        """Return the sentence as an fact if samples say the opposite, or None."""
+        """Return the sentence as a fact if samples say the opposite, or None."""
         index = self._index
         verdicts: list[bool | None] = [None] * index.count
         against = None
@@ -760,7 +781,7 @@ class FactComparison:
         why = f"{oppose} of {index.count} texts compared say otherwise"
         if against is not None:
             why = f"{why}, such as {against!r}"
-        return Fact(self._shown, 0.0, support, decides=True, why=why)
+        return Fact(self._shown, 0.0, "relation", support, decides=True, why=why)
 
     @property
     def _shown(self) -> str:
@@ -831,6 +852,15 @@ class FactComparison:
         if len(bound) == 1 and self._standalone:
             return [ClauseQuantities(plain_stems(self._standalone), bound[0].quantities)]
         return bound
+
+    def exchanges_values(self, texts: Sequence[int]) -> bool:
+        """Whether a text has a value of the sentence elsewhere, and one has another in its place.
+
+        Args:
+            texts: The positions of the texts.
+        """
+        theirs = [bound for k in texts for bound in self._index.bound(k)]
+        return self._exchanges(self._clauses(), theirs) is True
 
     def _exchanges(
         self,
@@ -943,6 +973,8 @@ def _differs(quantity: Quantity, others: Sequence[Quantity]) -> bool:
     return bool(comparable) and not any(quantity.agrees(other) for other in comparable)
 
 
-def _fact(text: str, weight: float, support: list[float], *, decides: bool = False) -> Fact:
-    """Return an fact that samples say or do not say."""
-    return Fact(text, weight, support, list(map(bool, support)), decides=decides)
+def _fact(
+    text: str, weight: float, kind: FactKind, support: list[float], *, decides: bool = False
+) -> Fact:
+    """Return a fact that samples say or do not say."""
+    return Fact(text, weight, kind, support, list(map(bool, support)), decides=decides)

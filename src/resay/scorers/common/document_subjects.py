@@ -1,0 +1,401 @@
+"""Finds the documents about the subject of a claim, and of each stretch of one that has several.
+
+A subject is known by its name. In "The bridge opened in 1932 and the tunnel in 1950", said of two
+names, the second stretch begins with the second name: a value of the one supports nothing about
+the other. A name that a document about the first subject mentions belongs to the same stretch: it
+is what the claim says of its subject. Scripts without capitals have no names to go by; there, what
+some documents have and others do not counts as one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from resay.core.normalization import normalized
+from resay.core.quantities import quantities
+from resay.core.references import MentionIndex, Reference, mentions_similar
+from resay.scorers.common.contrast import parts_of
+from resay.scorers.common.words import STOP
+
+_WORD = re.compile(r"[^\W\d_][\w’'-]*")
+# Words and numbers with one space between them.
+_RUN = re.compile(r"(?<!\w)[^\W\d_][\w’-]*(?:[ \u00a0][^\W_][\w’-]*)*")
+_RUN_WORD = re.compile(r"[^\W_][\w’-]*")
+_ARTICLE = re.compile(
+    r"(?:The|An?|Der|Die|Das|Dem|Den|Des|Le|La|Les|Un|Une|El|Los|Las|Il|Lo|Gli|O|Os|As|De|Het|Een"
+    r"|When|What|Who|Which|Where|How|Is|Are|Was|Does|Did|Do|In|On|It|Its|This|That)(?:\s+|$)"
+)
+_BEHIND_ARTICLE = re.compile(
+    r"(?:the|an?|der|die|das|dem|den|des|le|la|les|l'|du|un|une|el|los|las|del|il|lo|gli|o|os|as|do"
+    r"|da|de|het|een)\s*\Z",
+    re.IGNORECASE,
+)
+_BEHIND_INDEFINITE = re.compile(
+    r"(?<!\w)(?:an?|ein|eine[mnr]?|une?|una|uno|uma?|een)\s\Z", re.IGNORECASE
+)
+_NUMBER_BEHIND = re.compile(r"[ \u00a0]\d[\w’-]*\Z")
+_NOUN_BEFORE = re.compile(r"([^\W\d_]+)[ \u00a0]\Z")
+_NOUN_AFTER = re.compile(r"[ \u00a0]([^\W\d_]+)")
+_QUALIFIER = re.compile(
+    r"\s*(?:\(([^\W\d_][^()\n]{0,40})\)|,\s+([A-ZÀ-ÖØ-Þ][\w’-]*),"
+    r"|,\s+(?:the|an?|der|die|das|ein|eine|le|la|une?|el|una?|il|lo|o|uma?|de|het|een)\s+(\w+))"
+)
+# The shortest name in a script without capitals, and the longest text searched for names.
+_SHORTEST = 2
+_LONGEST_TEXT = 400
+_STEM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of a claim with one subject, or with several that it says the same of.
+
+    Attributes:
+        start: Its offset in the claim.
+        end: The offset of its end.
+        subjects: For each subject, the indexes of the documents about it.
+        related: The indexes of the documents about other names in it that one of these mentions.
+    """
+
+    start: int
+    end: int
+    subjects: tuple[frozenset[int], ...]
+    related: frozenset[int]
+
+    @property
+    def documents(self) -> frozenset[int]:
+        """The indexes of the documents about any of its subjects."""
+        return frozenset[int]().union(*self.subjects)
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    text: str
+    start: int
+    end: int
+    documents: frozenset[int]
+    is_name: bool = True
+
+
+class DocumentSubjects:
+    """Finds the documents about the subject of a claim, by the names in it.
+
+    Args:
+        references: All documents.
+        question: The question, for claims without a name.
+    """
+
+    def __init__(self, references: Sequence[Reference], question: str) -> None:
+        self._texts = [normalized(reference.text) for reference in references]
+        self._words = [frozenset(map(str.casefold, _WORD.findall(text))) for text in self._texts]
+        self._small = [{w for w in _WORD.findall(text) if w.islower()} for text in self._texts]
+        self._mentions = list(map(MentionIndex, self._texts))
+        self._asked = _names_in(normalized(question))
+        self._similar: dict[tuple[str, int], bool] = {}
+
+    def of(self, claim: str) -> list[int]:
+        """Return the indexes of the documents to compare a claim with.
+
+        Names with different numbers are different: if all documents are about an X110, none is
+        about the X100.
+        """
+        claimed = _names_in(claim)
+        asked = self._asked_in(claim)
+        for names in (asked, claimed):
+            about = self._mentioning(names)
+            if about:
+                return about
+        about = [
+            k
+            for k in range(len(self._texts))
+            if not any(self._has_similar(name, k) for name in asked)
+        ]
+        for names in (asked, claimed):
+            words = {word.casefold() for name in names for word in _WORD.findall(name)}
+            # A word that all of them have does not discriminate; one that none has is invented.
+            telling = {w for w in words if 0 < sum(w in self._words[k] for k in about) < len(about)}
+            if places := [k for k in about if telling & self._words[k]]:
+                return places
+        return about
+
+    def _asked_in(self, claim: str) -> list[str]:
+        """Return the names of the question that a claim mentions; all of them if it does none."""
+        mentions = MentionIndex(claim)
+        return [name for name in self._asked if mentions.score(name)] or self._asked
+
+    def _mentioning(self, names: Sequence[str]) -> list[int]:
+        """Return the indexes of the documents that most surely mention one of several names."""
+        sure = [
+            max((mentions.score(name) for name in names), default=0.0)
+            for mentions in self._mentions
+        ]
+        surest = max(sure, default=0.0)
+        return [k for k, score in enumerate(sure) if score and score == surest]
+
+    def _has_similar(self, name: str, index: int) -> bool:
+        """Whether a document names something similar to a name of the question."""
+        key = name, index
+        if key not in self._similar:
+            self._similar[key] = mentions_similar(name, self._texts[index])
+        return self._similar[key]
+
+    def are_of_one(self, claim: str, documents: Sequence[int]) -> bool:
+        """Whether documents are about the same where they and a claim have a name in common.
+
+        They are not if they tell it from others of the name: Springfield, Ohio, and Springfield,
+        Illinois, or Mercury (planet) and Mercury (element).
+        """
+        names = {*self._asked, *(claim[start:end] for start, end in self._name_spans(claim))}
+        for name in names:
+            qualified = [self._qualifiers(name, k) for k in documents]
+            for first, second in combinations(filter(None, qualified), 2):
+                if first.isdisjoint(second):
+                    return False
+        return True
+
+    def _qualifiers(self, name: str, index: int) -> set[str]:
+        """Return the words by which a document tells a name from others of the same name."""
+        text = self._texts[index]
+        ends = (match.end() for match in re.finditer(re.escape(name), text))
+        return {word.casefold() for end in ends if (word := _qualifier_at(text, end))}
+
+    def stretches(self, claim: str) -> list[Stretch]:
+        """Return the stretches of a claim in order, each with the documents about its subjects."""
+        asked = self._asked_in(claim)
+        has_subject = bool(asked) and bool(self._mentioning(asked))
+        about = frozenset(self.of(claim))
+        has_capitals = claim.lower() != claim.upper()
+        names = self._discriminating_names(claim, with_words=not has_subject)
+        cuts = [start for start, _ in parts_of(claim)]
+        stretches: list[Stretch] = []
+        opened = False
+        current = Stretch(0, len(claim), (about,), self._related(asked))
+        for i, name in enumerate(names):
+            before = names[i - 1] if i else None
+            begins = max(cut for cut in cuts if cut <= name.start)
+            after_name = max(begins, before.end if before else 0)
+            opens = self._is_first(claim, after_name, name)
+            is_listed = opened and name.is_name and not _says_anything(claim[begins : name.start])
+            is_own = (has_subject or not has_capitals) and bool(name.documents & about)
+            if i == 0 and not (has_subject and (not opens or _content_words(claim[:begins]))):
+                first = name.documents & about if is_own else name.documents
+                related = name.documents | self._related([name.text, *asked])
+                current = Stretch(0, len(claim), (first,), related - first)
+                opened = opens
+            elif not name.documents.isdisjoint(current.documents | current.related):
+                related = current.related | (name.documents - current.documents)
+                current = Stretch(current.start, len(claim), current.subjects, related)
+            elif opens and begins > 0:
+                is_silent = before and not self._says_something(claim[before.end : begins], before)
+                if is_silent and is_listed:
+                    subjects = (*current.subjects, name.documents)
+                    current = Stretch(current.start, len(claim), subjects, current.related)
+                elif _says_anything(claim[begins : name.start] + claim[name.end :]):
+                    stretches.append(
+                        Stretch(current.start, begins, current.subjects, current.related)
+                    )
+                    related = self._related([name.text])
+                    current = Stretch(begins, len(claim), (name.documents,), related)
+                    opened = True
+        return [*stretches, current]
+
+    def _related(self, names: Sequence[str]) -> frozenset[int]:
+        """Return the indexes of the documents that give only the last word of a name: Moor."""
+        related: set[int] = set()
+        for name in names:
+            first, _, last = name.rpartition(" ")
+            if not first or not last.istitle():
+                continue
+            alone = re.compile(rf"(?:(\w[\w’-]*)[ \u00a0])?(?<!\w){re.escape(last)}(?![\w-])")
+            for k, text in enumerate(self._texts):
+                before = [match[1] for match in alone.finditer(text)]
+                if any(word is None or word[0].islower() for word in before):
+                    related.add(k)
+        return frozenset(related)
+
+    def _is_first(self, claim: str, start: int, name: _Name) -> bool:
+        """Whether nothing but values and a noun that belongs to it precede a name."""
+        text = claim[start : name.start]
+        if not name.is_name:
+            return not _says_anything(text)
+        for quantity in reversed(quantities(text)):
+            text = text[: quantity.start] + text[quantity.end :]
+        words = _content_words(text)
+        if not words:
+            return True
+        noun = _NOUN_BEFORE.search(text)
+        if noun is None or words != [noun[1]]:
+            return False
+        return any(self._mentions[k].score(f"{noun[1]} {name.text}") for k in name.documents)
+
+    def _says_something(self, text: str, name: _Name) -> bool:
+        """Whether the text between a name and the next says something of it.
+
+        A noun that belongs to the name does not: the Garmo bridge and the Silo tunnel.
+        """
+        if any(map(str.isdigit, text)):
+            return True
+        words = _content_words(text)
+        if not words or not text.lstrip().startswith(words[0]):
+            return bool(words)
+        phrase = f"{name.text} {words[0]}"
+        is_noun = any(self._mentions[k].score(phrase) for k in name.documents)
+        return len(words) > is_noun
+
+    def _discriminating_names(self, claim: str, *, with_words: bool) -> list[_Name]:
+        """Return the names in a claim that some documents mention and others do not, in order.
+
+        Args:
+            claim: The claim.
+            with_words: Whether its other words stand for names if there are none.
+        """
+        has_capitals = claim.lower() != claim.upper()
+        found = self._name_spans(claim) if has_capitals else self._shared_text(claim)
+        names: list[_Name] = []
+        for start, end in found:
+            documents = self._about(claim, start, end)
+            names.append(_Name(claim[start:end], start, end, documents))
+        is_first_word = has_capitals and bool(names) and not claim[: names[0].start].strip()
+        if is_first_word and " " not in names[0].text:
+            others = frozenset[int]().union(*(name.documents for name in names[1:]))
+            # It has a capital in any case: it is no name if it stands beside one.
+            if not others.isdisjoint(names[0].documents):
+                names.pop(0)
+        telling = [name for name in names if 0 < len(name.documents) < len(self._texts)]
+        if telling or not with_words:
+            return telling
+        for match in _WORD.finditer(claim):
+            word = match[0].casefold()
+            holders = frozenset(k for k, words in enumerate(self._words) if word in words)
+            if 0 < len(holders) < len(self._texts) and word not in STOP:
+                telling.append(_Name(match[0], match.start(), match.end(), holders, is_name=False))
+        return telling
+
+    def _name_spans(self, claim: str) -> Iterator[tuple[int, int]]:
+        """Yield the spans of the names in a claim, without dates and the values behind them."""
+        values = [(quantity.start, quantity.end) for quantity in quantities(claim)]
+        for first, end in _capital_runs(claim):
+            name = _without_article(claim[first:end])
+            if first == 0:
+                name = self._without_noun(name)
+            start = end - len(name)
+            while name and not self._mentioning([name]) and _NUMBER_BEHIND.search(name):
+                name = _NUMBER_BEHIND.sub("", name)
+                end = start + len(name)
+            is_date = any(value <= start < last for value, last in values)
+            is_noun = _BEHIND_INDEFINITE.search(claim[max(start - 10, 0) : start])
+            if name[:1].isalpha() and name.lower() not in STOP and not is_date and not is_noun:
+                yield start, end
+
+    def _without_noun(self, name: str) -> str:
+        """Return a name at the beginning without a noun before it, which has a capital there."""
+        noun, _, rest = name.partition(" ")
+        beginning = noun.lower()[:_STEM]
+        is_noun = any(beginning == word[:_STEM] for words in self._small for word in words)
+        return rest if rest and is_noun else name
+
+    def _about(self, claim: str, start: int, end: int) -> frozenset[int]:
+        """Return the indexes of the documents about what a name in a claim stands for."""
+        name = claim[start:end]
+        if claim.lower() == claim.upper():
+            return frozenset(k for k, text in enumerate(self._texts) if name in text)
+        documents = self._mentioning([name])
+        noun = None if any(map(str.isdigit, name)) else _noun_of(claim, start, end)
+        if noun:
+            # The Garmo bridge is no Garmo tunnel.
+            same_kind = [k for k in documents if noun.casefold() in self._words[k]]
+            documents = same_kind or documents
+        qualifier = _qualifier_at(claim, end)
+        if qualifier:
+            others = [k for k in documents if self._is_qualified_otherwise(name, qualifier, k)]
+            documents = [k for k in documents if k not in others] or documents
+        return frozenset(documents)
+
+    def _is_qualified_otherwise(self, name: str, qualifier: str, index: int) -> bool:
+        """Whether a document names another of the same name: Springfield, Illinois, for Ohio."""
+        has_others = bool(self._qualifiers(name, index))
+        return has_others and qualifier.casefold() not in self._words[index]
+
+    def _shared_text(self, claim: str) -> Iterator[tuple[int, int]]:
+        """Yield the spans of a claim in a script without capitals that documents share."""
+        position, end = 0, min(len(claim), _LONGEST_TEXT)
+        while position < end:
+            longest = position
+            while (
+                longest < end
+                and claim[longest].isalpha()
+                and any(claim[position : longest + 1] in text for text in self._texts)
+            ):
+                longest += 1
+            # A few characters fewer may be in more documents: the name without what is said of it.
+            ends = range(longest, position + _SHORTEST - 1, -1)
+            best = max(ends, key=lambda end: self._holders(claim[position:end]), default=position)
+            if best > position and claim[position:best].strip() not in STOP:
+                yield position, best
+                position = best
+            else:
+                position += 1
+
+    def _holders(self, text: str) -> int:
+        """Return how many documents have a text; none if all have it."""
+        count = sum(text in document for document in self._texts)
+        return count % len(self._texts)
+
+
+def _names_in(text: str) -> list[str]:
+    """Return the names in a text; a first word alone may be any word."""
+    runs = [(start, _without_article(text[start:end])) for start, end in _capital_runs(text)]
+    return [name for start, name in runs if name and (start > 0 or " " in name)]
+
+
+def _without_article(name: str) -> str:
+    article = _ARTICLE.match(name)
+    return name[article.end() :] if article else name
+
+
+def _says_anything(text: str) -> bool:
+    return any(map(str.isdigit, text)) or bool(_content_words(text))
+
+
+def _capital_runs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of runs of capitalised words, possibly with numbers.
+
+    In scripts without capitals any word may belong to a name.
+    """
+    for run in _RUN.finditer(text):
+        start = end = -1
+        for word in _RUN_WORD.finditer(text, run.start(), run.end()):
+            is_capital = not word[0][0].islower()
+            if start < 0 and is_capital and not word[0][0].isdigit():
+                start = word.start()
+            elif start >= 0 and not is_capital:
+                yield start, end
+                start = -1
+            end = word.end()
+        if start >= 0:
+            yield start, end
+
+
+def _noun_of(text: str, start: int, end: int) -> str | None:
+    """Return the noun that says what a name with an article names: the Garmo bridge."""
+    before = text[max(start - 40, 0) : start]
+    if _BEHIND_ARTICLE.search(before):
+        after = _NOUN_AFTER.match(text, end)
+        return after[1] if after and after[1].lower() not in STOP else None
+    noun = _NOUN_BEFORE.search(before)
+    if noun and noun[1].lower() not in STOP and _BEHIND_ARTICLE.search(before, 0, noun.start()):
+        return noun[1]
+    return None
+
+
+def _qualifier_at(text: str, end: int) -> str | None:
+    """Return the word behind a name that tells it from others of the same name."""
+    match = _QUALIFIER.match(text, end)
+    return next((group for group in match.groups() if group), None) if match else None
+
+
+def _content_words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text) if word.lower() not in STOP]

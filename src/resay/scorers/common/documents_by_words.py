@@ -1,0 +1,308 @@
+"""Compares claims with documents by their numbers, names and words.
+
+A claim is supported if one document about its subject says all of it, or if several say it
+together, fact by fact. Then more is asked for, because what each says may be of something else:
+
+- Each number, date, name and code is in a document about the subject of its stretch of the claim
+  (see `document_subjects`), or of a name that one of these documents mentions, in a sentence that
+  shares a word with the claim there.
+- No two documents have its values in each other's place, and no two of its stretches their words.
+- If it speaks of several subjects, a word with an opposite, such as "before", is in a document.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from resay.core.normalization import normalized
+from resay.core.passage import Sentence
+from resay.core.quantities import Quantity
+from resay.scorers.common.contrast import Wording, parts_of, swapped
+from resay.scorers.common.document_subjects import Stretch
+from resay.scorers.common.fact_comparison import (
+    ELSEWHERE,
+    Fact,
+    FactComparison,
+    pooled_score,
+    scores_by_text,
+)
+from resay.scorers.common.sample_index import IndexedSentence, SampleIndex, plain_stems
+from resay.scorers.common.words import STOP, stems_of
+
+_SUPPORTED = 0.5
+# Longer documents are not searched for words in each other's place.
+_MOST_SENTENCES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class WordComparison:
+    """How a claim compares with documents by words.
+
+    Attributes:
+        score: Its score: that of all documents that support it together, or else of the nearest.
+        by_document: By index of a document about its subject, the score it gives alone.
+        supports: The indexes of the documents that support it, alone or together.
+        decides: Those of them that suffice; the nearest if one does.
+        denials: By index of a document that says otherwise, its sentence.
+    """
+
+    score: float
+    by_document: dict[int, float] = field(default_factory=dict[int, float])
+    supports: tuple[int, ...] = ()
+    decides: tuple[int, ...] = ()
+    denials: dict[int, str] = field(default_factory=dict[int, str])
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether documents support the claim."""
+        return bool(self.supports)
+
+
+class DocumentComparison:
+    """Compares claims with indexed documents.
+
+    Args:
+        index: The index of the documents.
+        documents: By position in it, their indexes among all documents.
+    """
+
+    def __init__(self, index: SampleIndex, documents: Sequence[int]) -> None:
+        self._index = index
+        self._positions = {document: position for position, document in enumerate(documents)}
+
+    def compare(
+        self,
+        comparison: FactComparison,
+        about: Collection[int],
+        stretches: Sequence[tuple[str, Stretch]],
+        is_one: Callable[[Sequence[int]], bool],
+    ) -> WordComparison:
+        """Compare a claim with the documents about its subjects.
+
+        Args:
+            comparison: The claim, compared with all indexed documents.
+            about: The documents about its subject, one of which may say all of it.
+            stretches: Its stretches with their texts, and the documents about each.
+            is_one: Whether documents are about the same.
+        """
+        facts = comparison.facts()
+        scores = scores_by_text(facts, self._index.count, comparison.undoubted)
+        by_document = {document: scores[self._positions[document]] for document in about}
+        nearest = sorted(by_document, key=lambda document: (by_document[document], document))
+        alone = [
+            document
+            for document in nearest
+            if by_document[document] <= _SUPPORTED
+            and self._says_what_others_say(document, facts)
+            and _is_about_all(document, stretches)
+        ]
+        if alone:
+            score = by_document[alone[0]]
+            return WordComparison(score, by_document, tuple(sorted(alone)), (alone[0],))
+        together = self._together(stretches, comparison.undoubted)
+        if together is not None and is_one(together[2]):
+            score, supports, decides = together
+            return WordComparison(score, by_document, supports, decides)
+        # A document that says all but of one subject alone does not say it of the others.
+        by_document = {k: score for k, score in by_document.items() if score > _SUPPORTED}
+        return WordComparison(min(by_document.values(), default=1.0), by_document)
+
+    def denials(self, comparison: FactComparison, about: Collection[int]) -> dict[int, str]:
+        """Return, by index of a document about a claim's subject, its sentence to the contrary."""
+        by_position = comparison.denials()
+        denials: dict[int, str] = {}
+        for document in about:
+            text = by_position.get(self._positions[document])
+            if text is not None:
+                denials[document] = text
+        return denials
+
+    def _says_what_others_say(self, document: int, facts: Sequence[Fact]) -> bool:
+        """Whether a document has all values and names that any document has."""
+        position = self._positions[document]
+        return all(
+            fact.support[position] >= ELSEWHERE or max(fact.support) < ELSEWHERE
+            for fact in facts
+            if fact.kind in ("quantity", "code", "name")
+        )
+
+    def _together(
+        self, stretches: Sequence[tuple[str, Stretch]], undoubted: float
+    ) -> tuple[float, tuple[int, ...], tuple[int, ...]] | None:
+        """Return the score of a claim that documents support together, and which; None if not."""
+        facts: list[Fact] = []
+        doubts: list[float] = []
+        sayers: list[frozenset[int]] = []
+        for text, stretch in stretches:
+            compared = self._compare_stretch(text, stretch)
+            if compared is None:
+                return None
+            for fact, doubt, documents in compared:
+                facts.append(fact)
+                doubts.append(doubt)
+                if documents:
+                    sayers.append(documents)
+        score = pooled_score(facts, doubts, undoubted)
+        if score > _SUPPORTED or not sayers or not self._relates(stretches):
+            return None
+        supports = frozenset[int]().union(*sayers)
+        return score, tuple(sorted(supports)), _covering(sayers)
+
+    def _compare_stretch(
+        self, text: str, stretch: Stretch
+    ) -> list[tuple[Fact, float, frozenset[int]]] | None:
+        """Compare a stretch of a claim with the documents about its subjects.
+
+        Returns:
+            For each fact how doubtful it is, and which documents say it if it is more than a word;
+            None if they do not support the stretch.
+        """
+        sentence = Sentence(text, 0, len(text))
+        comparison = FactComparison(sentence, text, self._index, with_answers=False)
+        facts = [fact for fact in comparison.facts() if fact.kind != "relation"]
+        # A document about one clause may say the opposite of another by chance.
+        for start, end in parts_of(text):
+            clause = text[start:end]
+            of_clause = FactComparison(
+                Sentence(clause, 0, len(clause)), clause, self._index, with_answers=False
+            )
+            facts += (fact for fact in of_clause.facts() if fact.kind == "relation")
+        documents = stretch.documents | stretch.related
+        positions = [self._positions[document] for document in sorted(documents)]
+        if len(stretch.subjects) == 1 and comparison.exchanges_values(positions):
+            return None
+        subjects_of = _subjects_by_fact(facts, stretch)
+        compared: list[tuple[Fact, float, frozenset[int]]] = []
+        for i, fact in enumerate(facts):
+            values = [self._support(fact, subject) for subject in subjects_of[i]]
+            value = min(values, default=0.0)
+            said_by = self._saying(fact, frozenset[int]().union(*subjects_of[i]))
+            if value < ELSEWHERE and fact.kind != "relation":
+                related = self._saying(fact, stretch.related)
+                if fact.quantity is not None:
+                    related = self._in_context(fact.quantity, text, stretch, related)
+                if related:
+                    value, said_by = self._support(fact, related), related
+            if value < ELSEWHERE and fact.kind in ("quantity", "code"):
+                return None
+            compared.append((fact, 1 - value, said_by if fact.kind != "word" else frozenset()))
+        if _is_name_missing(compared):
+            return None
+        return compared
+
+    def _support(self, fact: Fact, documents: Collection[int]) -> float:
+        return max((fact.support[self._positions[document]] for document in documents), default=0.0)
+
+    def _saying(self, fact: Fact, documents: Collection[int]) -> frozenset[int]:
+        return frozenset(
+            document
+            for document in documents
+            if fact.kind != "relation" and fact.support[self._positions[document]] >= ELSEWHERE
+        )
+
+    def _in_context(
+        self, quantity: Quantity, text: str, stretch: Stretch, documents: Collection[int]
+    ) -> frozenset[int]:
+        """Return the documents that have a quantity in a sentence about the same.
+
+        They are about something that the subject's own documents mention. If one of these has
+        another value in a sentence that has as much in common with the claim, theirs is of
+        something else.
+        """
+        words = _words_around(quantity, text)
+        best: dict[int, int] = {}
+        for document in documents:
+            for sentence in self._sentences([document]):
+                if any(map(quantity.agrees, sentence.quantities)):
+                    shared = len(words & sentence.words)
+                    best[document] = max(best.get(document, 0), shared)
+        rival = 0
+        for sentence in self._sentences(stretch.documents):
+            comparable = [other for other in sentence.quantities if quantity.comparable(other)]
+            if comparable and not any(map(quantity.agrees, comparable)):
+                rival = max(rival, len(words & sentence.words))
+        return frozenset(document for document, shared in best.items() if shared > rival)
+
+    def _sentences(self, documents: Collection[int]) -> Iterator[IndexedSentence]:
+        for document in documents:
+            for place in self._index.places[self._positions[document]]:
+                yield self._index.sentences[place]
+
+    def _relates(self, stretches: Sequence[tuple[str, Stretch]]) -> bool:
+        """Whether documents relate several subjects of a claim as it does."""
+        documents = frozenset[int]().union(
+            *(stretch.documents | stretch.related for _, stretch in stretches)
+        )
+        sentences = list(self._sentences(sorted(documents)))[:_MOST_SENTENCES]
+        parts = [
+            frozenset(stems_of(text[start:end])) - STOP
+            for text, _ in stretches
+            for start, end in parts_of(text)
+        ]
+        if swapped(parts, [sentence.words for sentence in sentences]):
+            return False
+        if sum(len(stretch.subjects) for _, stretch in stretches) < 2:
+            return True
+        wordings = [Wording(sentence.text, self._index.language) for sentence in sentences]
+        for text, _ in stretches:
+            for group, sides in Wording(text, self._index.language).sides.items():
+                if not any(sides & wording.sides.get(group, set()) for wording in wordings):
+                    return False
+        return True
+
+
+def _is_about_all(document: int, stretches: Sequence[tuple[str, Stretch]]) -> bool:
+    """Whether a document is about all subjects, if there are several."""
+    subjects = [(stretch, subject) for _, stretch in stretches for subject in stretch.subjects]
+    if len(subjects) == 1:
+        return True
+    return all(document in subject | stretch.related for stretch, subject in subjects)
+
+
+def _subjects_by_fact(facts: Sequence[Fact], stretch: Stretch) -> list[Sequence[frozenset[int]]]:
+    """Return for each fact the subjects that it is said of.
+
+    As many values as subjects are said of one each: "A and B opened in 1932 and 1950".
+    """
+    subjects = stretch.subjects
+    values = [(fact.quantity.start, i) for i, fact in enumerate(facts) if fact.quantity is not None]
+    quantities = [i for _, i in sorted(values)]
+    by_fact: list[Sequence[frozenset[int]]] = [subjects for _ in facts]
+    if len(subjects) > 1 and len(quantities) == len(subjects):
+        for i, subject in zip(quantities, subjects, strict=True):
+            by_fact[i] = (subject,)
+    return by_fact
+
+
+def _is_name_missing(compared: Sequence[tuple[Fact, float, frozenset[int]]]) -> bool:
+    """Whether documents have no word of a name."""
+    by_name: dict[str, bool] = {}
+    for fact, doubt, _ in compared:
+        if fact.kind == "name":
+            by_name[fact.name] = by_name.get(fact.name, False) or 1 - doubt >= ELSEWHERE
+    return not all(by_name.values())
+
+
+def _words_around(quantity: Quantity, text: str) -> frozenset[str]:
+    """Return the words of a quantity's clause in a text, without those of names."""
+    comparable = normalized(text)
+    clause = comparable
+    for start, end in parts_of(comparable):
+        if start <= quantity.start < end:
+            clause = comparable[start:end]
+    names = {stem for word in clause.split() if word[:1].isupper() for stem in stems_of(word)}
+    return plain_stems(clause) - names - STOP
+
+
+def _covering(sayers: Sequence[frozenset[int]]) -> tuple[int, ...]:
+    """Return few documents that say all facts, each of which has those that say it."""
+    chosen: list[int] = []
+    unsaid: list[frozenset[int]] = list(sayers)
+    while unsaid:
+        counts = Counter(document for documents in unsaid for document in documents)
+        best = min(counts, key=lambda document: (-counts[document], document))
+        chosen.append(best)
+        unsaid = [documents for documents in unsaid if best not in documents]
+    return tuple(sorted(chosen))
