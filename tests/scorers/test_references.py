@@ -14,7 +14,7 @@ from resay import Guard, Passage, Query
 from resay.core.query import Message
 from resay.core.references import Reference
 from resay.core.verdict import Grounds, Scores, UnsupportedSpan
-from resay.providers import Completion, Completions
+from resay.providers import Completion, Completions, ScriptedProvider
 from resay.scorers.evidence import Evidence
 from resay.scorers.references import References, excerpts, render
 
@@ -570,9 +570,8 @@ async def test_a_policy_may_leave_references_alone(policy: dict[str, Any]) -> No
 async def test_streams_are_held_against_references_too(mode: str) -> None:
     class Streaming(Model):
         def stream(self, query: Query) -> Any:
-            from resay.providers.replay import _word_by_word
-
-            return _word_by_word(self, query)
+            self.drawn += 1
+            return ScriptedProvider(self.texts).stream(query)
 
     text = "The Garmo bridge opened in 1932. Ada Moor built the Garmo bridge."
     whole = [[said(1, (1,)), said(2)]]
