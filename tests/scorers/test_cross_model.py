@@ -111,14 +111,14 @@ async def test_agreement_leaves_a_consistent_answer_as_it_is() -> None:
     assert "1. The Old Mill was built in 1801 by monks." in prompt
 
 
-async def test_it_reads_the_end_of_a_long_conversation() -> None:
+async def test_it_reads_both_ends_of_a_long_conversation() -> None:
     provider = Two("1: right\n2: right")
     long = "x" * 3_994  # with its role 4,000 characters
     for question in (long, f"{long}y"):
         await guarded(provider).aask(question)
     whole, cut = [query.question for query in provider.asked]
     assert f"\nuser: {long}\n" in whole
-    assert f"\n[…] ser: {long}y\n" in cut
+    assert f"\nuser: {'x' * 994}\n[…] {'x' * 2_999}y\n" in cut
 
 
 async def test_its_answer_about_a_single_claim_needs_no_number() -> None:

@@ -73,14 +73,14 @@ async def test_up_to_forty_texts_are_compared_at_once(texts: int, calls: int) ->
     assert len([prompt for prompt in judge.asked if "<claims-" in prompt]) == calls
 
 
-async def test_the_judge_reads_the_end_of_a_long_conversation() -> None:
+async def test_the_judge_reads_both_ends_of_a_long_conversation() -> None:
     judge = Judge("1: supported")
     long = "x" * 3_994  # with its role 4,000 characters
     for question in (long, f"{long}y"):
         await found(judge, [("A.", "B.")], Query.of(question))
     whole, cut = judge.asked
     assert f"\nuser: {long}\n" in whole
-    assert f"\n[…] ser: {long}y\n" in cut
+    assert f"\nuser: {'x' * 994}\n[…] {'x' * 2_999}y\n" in cut
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,9 @@ CONNECTION_PARAMS = frozenset(
 """Parameters that determine a request's destination and account."""
 
 # Of a turn that is cut, this many times what is shown of it is searched for reasoning.
-_ENDS_READ = 4
+_READ_PER_CHAR = 4
+# A limit below which only the end of a conversation is shown.
+_FEWEST_CHARS_OF_BOTH = 400
 # The only parameters that are also sent to another model, which may be at another provider. Any
 # other parameter may be a key, a client or an address.
 _FOLLOWING = frozenset(
@@ -207,25 +209,45 @@ class Query:
         return text_of(asked[-1].get("content")) if asked else ""
 
     def conversation(self, chars: int) -> str:
-        """Return the end of the conversation as text, one turn per line with its role.
+        """Return the conversation as text, one turn per line with its role.
+
+        Of a long one, the beginning, which says what it is about, and the end.
 
         Args:
-            chars: The maximum length; a turn that does not fit keeps its end.
+            chars: The maximum length. Up to a quarter of it is for the beginning, unless that would
+                be a few words.
         """
+        end, is_whole = self._end(chars)
+        opening = chars // 4 if chars >= _FEWEST_CHARS_OF_BOTH else 0
+        if is_whole or not opening:
+            return end
+        return f"{self._beginning(opening)}\n{self._end(chars - opening)[0]}"
+
+    def _end(self, chars: int) -> tuple[str, bool]:
+        """Return the last characters of the conversation, and whether that is all of it."""
         turns: list[str] = []
         for message in reversed(self.messages):
-            role, said = message.get("role"), text_of(message.get("content")).strip()
-            if role == "assistant":
-                # Reasoning comes first, and of a long turn only the end is shown.
-                said = without_reasoning(said[-_ENDS_READ * max(chars, 1) :]).strip()
-            if role not in ("user", "assistant") or not said:
+            turn = _turn_of(message, slice(-_READ_PER_CHAR * max(chars, 1), None))
+            if not turn:
                 continue
-            turn = f"{role}: {said}"
             if chars <= 0:
-                break
+                return "\n".join(reversed(turns)), False
             turns.append(turn if len(turn) <= chars else f"[…] {turn[-chars:]}")
             chars -= len(turn)
-        return "\n".join(reversed(turns))
+        return "\n".join(reversed(turns)), chars >= 0
+
+    def _beginning(self, chars: int) -> str:
+        """Return the first characters of the conversation."""
+        turns: list[str] = []
+        for message in self.messages:
+            turn = _turn_of(message, slice(_READ_PER_CHAR * chars))
+            if not turn:
+                continue
+            turns.append(turn[:chars])
+            chars -= len(turn)
+            if chars <= 0:
+                break
+        return "\n".join(turns)
 
     @property
     def instructions(self) -> str:
@@ -323,6 +345,19 @@ def _tool_name(tool: Any) -> str | None:
     except (KeyError, TypeError):
         return None
     return name if isinstance(name, str) else None
+
+
+def _turn_of(message: Message, read: slice) -> str:
+    """Return a turn of the conversation with its role; empty if it is none.
+
+    Args:
+        message: The message.
+        read: The part of an assistant's turn to look for reasoning in, and to return.
+    """
+    role, text = message.get("role"), text_of(message.get("content")).strip()
+    if role == "assistant":
+        text = without_reasoning(text[read]).strip()
+    return f"{role}: {text}" if role in ("user", "assistant") and text else ""
 
 
 def _is_message(value: object) -> bool:

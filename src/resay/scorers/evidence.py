@@ -562,7 +562,7 @@ class Evidence:
     entailments: Entailments = field(default_factory=Entailments)
 
     def conversation(self, chars: int) -> str:
-        """Return the end of the user's conversation as text; see `Query.conversation`.
+        """Return the user's conversation as text, or its ends; see `Query.conversation`.
 
         It begins with the application's instructions, which say what an answer is about.
 

@@ -248,14 +248,14 @@ async def test_a_chain_of_verification_asks_without_the_answer_in_sight() -> Non
     assert told.attempts[0].note == "1 of 1 have no evidence; nothing could be written"
 
 
-async def test_questions_are_asked_with_the_end_of_the_conversation() -> None:
+async def test_questions_are_asked_with_both_ends_of_the_conversation() -> None:
     before = "".join(f"{i}," for i in range(2000))
     turns = ({"role": "user", "content": before}, {"role": "user", "content": QUESTION})
     model = Model()
     answer = await repaired(model, "verify", question=Query(turns))
     assert answer.text == f"{RIGHT} {WHEEL}"
-    end = before[len(f"user: {QUESTION}") - 4000 :]
-    assert f"\n[…] {end}\nuser: {QUESTION}\n" in model.prompts[0]
+    beginning, end = before[: 1000 - len("user: ")], before[len(f"user: {QUESTION}") - 3000 :]
+    assert f"user: {beginning}\n[…] {end}\nuser: {QUESTION}\n" in model.prompts[0]
 
 
 async def test_consistent_claims_are_kept_and_contradicted_ones_dropped_without_a_call() -> None:
