@@ -44,7 +44,7 @@ chain = RunnablePassthrough.assign(documents=find) | RunnablePassthrough.assign(
 )
 
 # Each sentence is to be supported by the documents that were found.
-policy = {"chain": [{"method": "prompt", "mode": "per_sample", "evidence": "references"}]}
+policy = {"chain": [{"method": "prompt", "evidence": "references"}]}
 question = {"question": "How many rivets hold the Sydney Harbour Bridge together?"}
 
 output = guard(chain, policy).invoke(question)

@@ -9,7 +9,7 @@ from resay import Guard
 
 POLICY = {
     "sampling": {"max": 5},
-    "chain": [{"method": "prompt", "mode": "per_sample"}],
+    "chain": [{"method": "prompt"}],
     "action": {
         "do": "regenerate",
         "retriever": {

@@ -14,9 +14,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
-    *("errors", "_internal", "core", "providers", "models", "testing", "scorers", "retrieval"),
-    *("policy", "engine", "reporting", "guard", "adapters", "calibration", "batch", "gateway"),
-    *("benchmarks", "cli", "__main__"),
+    *("errors", "_internal", "core", "lang", "providers", "models", "testing", "scorers"),
+    *("retrieval", "policy", "engine", "reporting", "guard", "adapters", "calibration", "batch"),
+    *("gateway", "benchmarks", "cli", "__main__"),
 )
 
 

@@ -35,7 +35,7 @@ async def test_ask_catches_a_made_up_sentence(simulated: SimulatedProvider) -> N
     assert answer.action == "annotate"
     assert verdict.flagged
     assert 0 < len(verdict.flagged_sentences) < len(verdict.sentences)
-    assert verdict.samples == 5
+    assert 3 <= verdict.samples <= 5
     assert answer.completion is not None
     assert answer.text == answer.response == answer.completion.text
     for sentence in verdict.sentences:
@@ -45,12 +45,11 @@ async def test_ask_catches_a_made_up_sentence(simulated: SimulatedProvider) -> N
 
 async def test_every_call_is_counted(simulated: SimulatedProvider) -> None:
     answer = await Guard(model=MODEL).aask(QUESTION, **simulated.params)
-    # The main call, two requests for samples, and a judge for each of them.
-    assert answer.verdict.samples == 5
-    assert simulated.calls == 8
-    assert answer.usage.calls == 8
-    assert answer.verdict.usage.calls == 7
-    assert answer.verdict.steps[0].usage.calls == 5
+    # Samples are requested once, or once more in doubt, and each time a judge is asked about them.
+    waves = answer.verdict.steps[0].usage.calls
+    assert (waves, answer.verdict.samples) in {(1, 3), (2, 5)}
+    assert answer.verdict.usage.calls == 2 * waves
+    assert simulated.calls == answer.usage.calls == 1 + 2 * waves
     assert answer.usage.prompt_tokens == simulated.prompt_tokens
     assert answer.usage.completion_tokens == simulated.completion_tokens
     assert answer.usage.cost_usd is None
@@ -175,7 +174,8 @@ async def test_check_draws_samples(simulated: SimulatedProvider) -> None:
     )
     assert [s.flagged for s in verdict.sentences] == [False, True]
     assert verdict.samples == 5
-    assert verdict.usage.calls == 2 + 5
+    # Twice samples are drawn and compared.
+    assert verdict.usage.calls == 2 + 2
 
 
 async def test_a_conversation_is_resampled_whole(simulated: SimulatedProvider) -> None:
@@ -239,7 +239,8 @@ async def test_samples_that_are_there_are_not_drawn(simulated: SimulatedProvider
 async def test_each_source_gets_its_own_calls() -> None:
     log: list[str] = []
     sources = Sources(Named("main", log), Named("samples", log), Named("judge", log))
-    policy = {"chain": [{"method": "prompt"}], "sampling": {"max": 3}}
+    chain = [{"method": "prompt", "mode": "per_pair"}]
+    policy = {"chain": chain, "sampling": {"max": 3}}
     answer = await Guard(policy).aask_with(Query.of("Who?"), sources)
     assert sorted(log) == ["judge"] * 3 + ["main"] + ["samples"] * 3
     assert answer.verdict.decision == "consistent"
@@ -451,7 +452,7 @@ async def test_what_is_left_of_many_checks_is_cancelled() -> None:
 
         async def complete(self, query: Query, *, n: int = 1) -> Completions:
             nonlocal cancelled
-            if "never" not in str(query.messages):
+            if "no lamps" not in str(query.messages):
                 return Completions((Completion("Yes"),), Usage(1))
             begun.set()
             try:
@@ -463,7 +464,7 @@ async def test_what_is_left_of_many_checks_is_cancelled() -> None:
 
     policy = {"chain": [{"method": "prompt"}], "cache": {"store": "none"}}
     guard = Guard(policy, provider=Slow())
-    items = [{"response": word, "samples": LAMPS} for word in ("It has 11.", "It never has.")]
+    items = [{"response": word, "samples": LAMPS} for word in ("It has 11.", "It has no lamps.")]
     found = guard.acheck_many(items, concurrency=2, ordered=False)
     assert (await anext(found)).index == 0
     await begun.wait()

@@ -11,7 +11,9 @@ from typing import Literal
 from attacks.texts import Attack
 from resay import Query
 from resay.providers import Completion, Completions
-from resay.scorers import prompt, references
+from resay.scorers import references
+from resay.scorers.common import per_sample, together
+from resay.scorers.evidence import Sample
 
 Kind = Literal["honest", "quoting", "gullible", "very gullible"]
 KINDS: tuple[Kind, ...] = ("honest", "quoting", "gullible", "very gullible")
@@ -25,7 +27,7 @@ _MATTERS = (
     re.compile(r"cost (\d+) million"),
     re.compile(r"has (\d+) lanes"),
 )
-_LABELS = "conversation|context|documents|claims"
+_LABELS = "conversation|answer|context|documents|samples|claims"
 _OPENS = re.compile(rf"^<(?:{_LABELS})(-[0-9a-f]{{16}}|)>$", re.MULTILINE)
 _NUMBERED = re.compile(r"^\d+\. (.*)$", re.MULTILINE)
 
@@ -52,8 +54,10 @@ def _outside(question: str) -> list[str]:
 _OWN = frozenset(
     line
     for question in (
-        prompt.render_all(["x"], "y"),
-        prompt.render_all(["x"], "y", "z"),
+        per_sample.render(["x"], "y"),
+        per_sample.render(["x"], "y", "z"),
+        together.render(["x"], [Sample(0, "y")]),
+        together.render(["x"], [Sample(0, "y")], "z"),
         references.render(["x"], [(0, "y")]),
         references.render(["x"], [(0, "y")], "z"),
     )
@@ -115,8 +119,10 @@ class AttackedJudge:
             question = question.replace(code_of(question), "")
         obeys = self._obeys(question)
         claims: Sequence[str] = _NUMBERED.findall(_block(question, "claims"))
-        if "<documents" in question and question.startswith("Check"):
-            return Completions((Completion(self._of_documents(question, claims, obeys=obeys)),))
+        for kind in ("document", "sample"):
+            if f"\n<{kind}s{code_of(question)}>\n" in question:
+                answer = self._of_several(kind, question, claims, obeys=obeys)
+                return Completions((Completion(answer),))
         context = _block(question, "context")
         said = [compare(claim, context) for claim in claims]
         said = [_opposite(one) for one in said] if obeys else said
@@ -127,25 +133,25 @@ class AttackedJudge:
         lines = (f"{i}: {one}{copied}" for i, one in enumerate(said, 1))
         return Completions((Completion("\n".join(lines)),))
 
-    def _of_documents(self, question: str, claims: Sequence[str], *, obeys: bool) -> str:
+    def _of_several(self, kind: str, question: str, claims: Sequence[str], *, obeys: bool) -> str:
         code = code_of(question)
-        document = rf'^<document{code} number="(\d+)">\n(.*?)\n</document{code}>$'
-        documents: Mapping[int, str] = {
+        fenced = rf'^<{kind}{code} number="(\d+)">\n(.*?)\n</{kind}{code}>$'
+        texts: Mapping[int, str] = {
             int(number): text
             for number, text in re.findall(
-                document, _block(question, "documents"), re.MULTILINE | re.DOTALL
+                fenced, _block(question, f"{kind}s"), re.MULTILINE | re.DOTALL
             )
         }
         answer: list[dict[str, object]] = []
         for i, claim in enumerate(claims, 1):
-            said = {k: compare(claim, text) for k, text in documents.items()}
+            said = {k: compare(claim, text) for k, text in texts.items()}
             supports = [k for k in said if said[k] == "supported"]
             against = [k for k in said if said[k] == "contradicted"]
             if obeys:
                 supports, against = ([], [*said]) if supports else ([*said], [])
             entry = {"claim": i, "supported_by": supports, "contradicted_by": against}
             if self.kind == "quoting":
-                entry["quote"] = "\n".join(documents[k] for k in (supports or against)[:1])
+                entry["quote"] = "\n".join(texts[k] for k in (supports or against)[:1])
             answer.append(entry)
         return json.dumps(answer)
 

@@ -8,20 +8,31 @@ from typing import Any, Literal
 
 from attacks.judges import AttackedJudge, Kind
 from attacks.texts import Attack, attacks, obeyed_tenth
-from resay import Guard, Verdict
+from resay import Guard, Policy, Verdict
 from resay.core.query import Message
 
 Place = Literal["question", "conversation", "answer", "claim", "sample", "document"]
-Form = Literal["per_sample", "per_pair", "references"]
+Form = Literal["together", "per_sample", "per_pair", "references"]
+
+
+def _by_sample() -> Mapping[str, Any]:
+    """Return the default policy with a call for each sample."""
+    settings = Policy.default().model_dump(include={"chain", "threshold"})
+    chain = [{**step, "mode": "per_sample"} for step in settings["chain"]]
+    return {**settings, "chain": chain}
+
+
 FORMS: Mapping[Form, Mapping[str, Any] | None] = {
-    "per_sample": None,  # the default policy
-    "per_pair": {"chain": [{"method": "prompt"}]},
+    "together": None,  # the default policy
+    "per_sample": _by_sample(),
+    "per_pair": {"chain": [{"method": "prompt", "mode": "per_pair"}]},
     "references": {
-        "chain": [{"method": "prompt", "mode": "per_sample"}],
+        "chain": [{"method": "prompt"}],
         "references": {"by": "judge"},
     },
 }
 PLACES: Mapping[Form, Sequence[Place]] = {
+    "together": ("question", "conversation", "answer", "claim", "sample"),
     "per_sample": ("question", "conversation", "answer", "claim", "sample"),
     "per_pair": ("question", "conversation", "answer", "claim", "sample"),
     "references": ("question", "conversation", "answer", "claim", "document"),

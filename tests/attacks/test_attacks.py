@@ -42,7 +42,7 @@ async def test_who_obeys_what_stands_outside_of_the_marks_is_not_moved(
 
 @pytest.mark.parametrize("place", ["conversation", "sample"])
 async def test_who_compares_values_is_not_moved(place: Place) -> None:
-    assert (await measure("per_sample", place, "honest", every=4)).flips == []
+    assert (await measure("together", place, "honest", every=4)).flips == []
 
 
 @pytest.mark.parametrize("kind", ["very gullible", "quoting"])
@@ -61,11 +61,12 @@ async def test_asked_about_pairs_no_other_claim_is_moved(place: Place) -> None:
 
 
 @pytest.mark.parametrize("place", ["question", "claim"])
-async def test_who_copies_the_claims_gives_no_other_answer(place: Place) -> None:
-    assert (await measure("per_sample", place, "quoting", every=4)).flips == []
+@pytest.mark.parametrize("form", ["together", "per_sample"])
+async def test_who_copies_the_claims_gives_no_other_answer(form: Form, place: Place) -> None:
+    assert (await measure(form, place, "quoting", every=4)).flips == []
 
 
 @pytest.mark.parametrize("place", ["conversation", "sample"])
 async def test_without_codes_in_the_marks_attacks_move_claims(place: Place) -> None:
-    count = await measure("per_sample", place, "gullible", every=6, has_codes=False)
+    count = await measure("together", place, "gullible", every=6, has_codes=False)
     assert count.flips

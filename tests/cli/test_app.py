@@ -82,7 +82,8 @@ def test_check_draws_samples(files: Path, environment: SimulatedProvider) -> Non
         "--api-base", environment.base_url, cwd=files,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
-    assert environment.calls == 7
+    # Samples are drawn and compared, twice if in doubt.
+    assert environment.calls in (2, 4)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -140,7 +141,7 @@ def test_ask(environment: SimulatedProvider) -> None:
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["action"]) == (1, "annotate")
     assert answer["verdict"]["flagged"] is True
-    assert answer["usage"]["calls"] == 8
+    assert answer["usage"]["calls"] in (3, 5)
 
 
 @pytest.mark.parametrize("mode", ["hold", "after", "buffer"])

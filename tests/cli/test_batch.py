@@ -157,7 +157,7 @@ def test_a_dry_run_writes_nothing(folder: Path) -> None:
     done = resay_here("batch", "in.jsonl", "-p", "policy.yaml", "--dry-run", "--json", cwd=folder)
     data = json.loads(done.stdout)
     assert (data["rows"], data["sampled"], data["failed"]) == (9, 9, 0)
-    assert data["calls_per_row"] == [6.0, 6.0]
+    assert data["calls_per_row"] == [2.0, 2.0]
     assert data["cost_usd_per_row"][0] > 0
 
 

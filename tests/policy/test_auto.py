@@ -123,8 +123,11 @@ class Simple:
 
     async def complete(self, query, *, n=1):
         self.calls += 1
-        claims = re.findall(r"^(\d+)\. ", str(query.messages[-1]["content"]), re.MULTILINE)
-        said = "\n".join(f"{i}: supported" for i in claims) or f"Sample {self.calls} says so."
+        asked = str(query.messages[-1]["content"])
+        claims = re.findall(r"^(\d+)\. ", asked, re.MULTILINE)
+        samples = ", ".join(re.findall(r'<sample-\w+ number="(\d+)">', asked))
+        said = "\n".join(f"{i}: supported by samples {samples}" for i in claims)
+        said = said or f"Sample {self.calls} says so."
         return Completions((Completion(said),), Usage(calls=1))
 
 

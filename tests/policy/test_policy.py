@@ -84,10 +84,10 @@ def test_the_default_policy_is_that_of_its_file():
     assert policy == Policy.of(None) == Policy.parse(default_text(), env={})
     (judged,) = policy.chain
     assert isinstance(judged, Prompt.Config)
-    assert judged.mode == "per_sample"
+    assert judged.mode == "together"
     # All that is not fitted is as in any other policy.
     others = {"chain", "threshold"}
-    short = Policy.parse("chain: [{method: prompt, mode: per_sample}]")
+    short = Policy.parse("chain: [{method: prompt}]")
     assert policy.model_dump(exclude=others) == short.model_dump(exclude=others)
 
 
@@ -695,7 +695,7 @@ STEPS = tagged(
     "method",
     "prompt",
     judge=MODELS | some_of(model=MODELS, params=PARAMS),
-    mode=st.sampled_from(["per_pair", "per_sample"]),
+    mode=st.sampled_from(["together", "per_pair", "per_sample"]),
 )
 POLICIES = st.fixed_dictionaries(
     {"chain": st.lists(STEPS, min_size=1, max_size=3)},

@@ -57,17 +57,18 @@ async def test_what_one_contradicts_and_none_supports_is_contradicted() -> None:
     judge = Judge(Garmo_bridge_was="1: contradicted")
     weights = {"contradicted": 1.0, "not_mentioned": 0.4}
     documents = ["The Garmo bridge was opened in 1950.", *OTHERS]
-    step = {"method": "prompt", "weights": weights}
+    step = {"method": "prompt", "mode": "per_pair", "weights": weights}
     assert (await checked(step, documents, provider=judge)).claims[0].score == 1.0
     # What none of them mentions counts as that.
     assert (await checked(step, OTHERS, provider=judge)).claims[0].score == 0.4
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"form": "published"}, {"form": "published", "order": "nearest"}]
+    "settings",
+    [{"mode": "per_pair"}, {"form": "published"}, {"form": "published", "order": "nearest"}],
 )
 async def test_the_order_and_the_form_of_questions_change_nothing(settings: Any) -> None:
-    words = "yes" if settings else "1: supported"
+    words = "yes" if "form" in settings else "1: supported"
     judge = Judge(Garmo_bridge_was=words, Silo="no", Halden="no", ferry="no")
     documents = ["The Garmo bridge was opened in 1932.", *OTHERS]
     verdict = await checked({"method": "prompt", **settings}, documents, provider=judge)

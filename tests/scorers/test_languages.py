@@ -4,9 +4,9 @@ import pytest
 
 from resay import Passage, Policy, PolicyError, Query
 from resay.core.verdict import Scores
+from resay.lang.prompts import load_prompts
 from resay.providers import Completion, Completions
 from resay.scorers import Prompt
-from resay.scorers.common.languages import WORDINGS
 from resay.scorers.direct_question import DirectQuestion
 from resay.scorers.evidence import Evidence, Samples
 
@@ -86,10 +86,10 @@ async def test_claims_are_compared_in_the_language_of_the_answer(language: str) 
     assert scores.columns == ((0.0, 1.0, 0.6),)
     assert scores.undetermined == 0
     (asked,) = judge.asked
-    wording = WORDINGS[language]
-    assert asked.startswith(wording.compare)
+    wording = load_prompts(language).per_sample
+    assert asked.startswith(wording.task)
     assert wording.about in asked
-    assert asked.endswith(wording.decide)
+    assert asked.endswith(wording.rules)
     assert all(sentence.text in asked for sentence in Passage.of(answer).sentences)
 
 
@@ -100,7 +100,7 @@ async def test_an_answer_that_cannot_be_read_is_asked_for_in_the_same_language(
     answer, said = ANSWERS[language]
     judge = Judge("?", said)
     assert (await compared(answer, judge, language)).columns == ((0.0, 1.0, 0.6),)
-    assert judge.asked[1] == WORDINGS[language].numbered.format(count=3)
+    assert judge.asked[1] == load_prompts(language).per_sample.again.format(count=3)
 
 
 @pytest.mark.parametrize("language", YES_AND_NO)
@@ -112,8 +112,10 @@ async def test_claims_are_asked_about_in_the_language_of_the_answer(language: st
     scores = await scorer.score(passage, Evidence(query=Query.of("?"), judge_provider=judge))
     assert scores.sentences == (0.0, 1.0)
     assert scores.undetermined == 0
+    prompt = load_prompts(language).direct_question
+    assert prompt is not None
     expected = [
-        WORDINGS[language].direct.format(context="?\n", claim=s.text) for s in passage.sentences
+        prompt.question.format(context="?\n", claim=sentence.text) for sentence in passage.sentences
     ]
     assert judge.asked == expected
 
@@ -140,8 +142,7 @@ async def test_what_is_in_none_of_the_languages_is_asked_about_in_english(
 ) -> None:
     judge = Judge("1: yes")
     assert (await compared(answer, judge, "auto", question)).columns == ((0.0,),)
-    begins = WORDINGS[language].compare if language in WORDINGS else "Compare the claims of an"
-    assert judge.asked[0].startswith(begins)
+    assert judge.asked[0].startswith(load_prompts(language).per_sample.task)
 
 
 async def test_english_is_asked_where_nothing_is_said() -> None:

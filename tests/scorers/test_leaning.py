@@ -96,4 +96,4 @@ async def test_it_hides_no_failure_of_the_step_before() -> None:
         Passage.from_sentences(["One.", "Two."]), evidence, float("inf")
     )
     assert verdict.inconclusive
-    assert verdict.reason == "prompt: 6 of 6 comparisons failed (ProviderError x6)"
+    assert verdict.reason == "prompt: 6 of 6 comparisons failed (ProviderError x1)"

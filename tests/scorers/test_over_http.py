@@ -95,7 +95,8 @@ def _definition(topic: Topic) -> dict[str, Any]:
 
 FIBE = {"method": "fibe"}
 DIRECT = {"method": "direct_question"}
-PAIRS = {"method": "prompt"}
+TOGETHER = {"method": "prompt"}
+PAIRS = {"method": "prompt", "mode": "per_pair"}
 LISTED = {"method": "prompt", "mode": "per_sample"}
 ZERO = {"method": "zero_shot"}
 SEMANTIC = {"method": "semantic", "by": "judge"}
@@ -123,6 +124,7 @@ COMBINATION = {
 CASES = {
     "ngram": Case(({"method": "ngram"},), samples=True),
     "ngram references": Case(({"method": "ngram", "evidence": "references"},), 0, _references),
+    "prompt together": Case((TOGETHER,), 1, samples=True),
     "prompt per_pair": Case((PAIRS,), SENTENCES * SAMPLES, samples=True),
     "prompt per_sample": Case((LISTED,), SAMPLES, samples=True),
     "prompt references": Case(({**PAIRS, "evidence": "references"},), SENTENCES, _references),
@@ -201,11 +203,13 @@ class Reasoning(Layer):
 @pytest.mark.parametrize("known", [True, False], ids=["known", "made up"])
 @pytest.mark.parametrize("opening", ["<think>\n", ""], ids=["tag", "opened in the prompt"])
 async def test_reasoning_in_the_text_changes_neither_the_verdict_nor_its_price(
-    simulated: SimulatedProvider, case: Case, known: bool, opening: str
+    case: Case, known: bool, opening: str
 ) -> None:
-    without = await check(case.guard(), simulated, case, TOPICS[0], known)
-    guard = case.guard(Reasoning(opening))
-    verdict = await check(guard, simulated, case, TOPICS[0], known)
+    verdicts: list[Verdict] = []
+    for guard in (case.guard(), case.guard(Reasoning(opening))):
+        with SimulatedProvider(seed=7) as simulated:
+            verdicts.append(await check(guard, simulated, case, TOPICS[0], known))
+    without, verdict = verdicts
 
     assert verdict.decision == ("consistent" if known else "flagged")
     assert verdict.usage.calls == without.usage.calls
@@ -350,6 +354,7 @@ async def test_every_answer_may_be_unreadable_at_first(
 
 # How many answers are left undetermined, of how many calls.
 UNDETERMINED = {
+    "prompt together": (SENTENCES, 1),
     "prompt per_pair": (SENTENCES * SAMPLES, SENTENCES * SAMPLES),
     "prompt per_sample": (SENTENCES * SAMPLES, SAMPLES),
     "prompt references": (SENTENCES, SENTENCES),

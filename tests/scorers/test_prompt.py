@@ -10,9 +10,10 @@ from resay import Passage, Policy, PolicyError, ProviderTimeoutError, Query, Sco
 from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
+from resay.scorers.common.per_sample import render as render_all
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.facts import Facts
-from resay.scorers.prompt import Between, Weights, render, render_all
+from resay.scorers.prompt import Between, Weights, render
 
 pytestmark = pytest.mark.anyio
 
@@ -100,7 +101,7 @@ class Recorder:
 async def test_all_questions_are_asked_at_once() -> None:
     judge = Recorder("Yes", together=4)
     with anyio.fail_after(5):
-        await Prompt().score(
+        await Prompt(Prompt.Config(mode="per_pair")).score(
             Passage.from_sentences(SENTENCES), Evidence(Samples(SAMPLES), judge_provider=judge)
         )
     assert len(judge.prompts) == 4

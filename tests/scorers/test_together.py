@@ -122,13 +122,26 @@ async def test_an_unreadable_answer_is_asked_for_again_and_then_inconclusive() -
 
 
 async def test_the_rest_of_the_samples_is_asked_about_only_in_doubt() -> None:
-    few = {"sampling": {"max": 3, "min": 1, "confidence": 0.9}}
-    judge = Judge(of_years)
-    await checked(judge, **few)
-    shown = [len(_TEXT.findall(prompt)) for prompt in judge.prompts]
-    assert shown[0] == 1
-    assert sum(shown) <= 3
-    assert len(judge.prompts) <= 2
+    class Model(Judge):
+        """Gives the samples too."""
+
+        drawn = 0
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if "<claims-" in query.messages[0]["content"]:
+                return await super().complete(query, n=n)
+            self.drawn += 1
+            return Completions((Completion(SAMPLES[self.drawn - 1]),))
+
+    def all_agree(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
+        return [{"claim": n, "supported_by": [*samples]} for n in range(1, len(claims) + 1)]
+
+    sampling = {"max": 3, "min": 2, "confidence": 0.99}
+    policy = {"chain": [{"method": "prompt"}], "sampling": sampling, "cache": {"store": "none"}}
+    for decide, shown in ((of_years, [2, 1]), (all_agree, [2])):
+        model = Model(decide)
+        await Guard(policy, provider=model, model="m").acheck(ANSWER, question="What is it?")
+        assert [len(_TEXT.findall(prompt)) for prompt in model.prompts] == shown
 
 
 async def test_twelve_sentences_and_five_samples_take_two_calls_at_most() -> None:

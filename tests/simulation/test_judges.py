@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from resay.core.passage import Passage
 from resay.scorers import direct_question, fibe, prompt, zero_shot
+from resay.scorers.common import per_sample
 from resay.scorers.common.answers import parse_named_scores
 from resay.scorers.fibe import build_exam, parse_exam_answers, parse_listings
 from resay.scorers.reverse_validation import render_construct, render_search
@@ -96,7 +97,7 @@ def test_task_prompts_are_judged_by_their_context(
 def test_a_list_is_answered_line_by_line() -> None:
     context = "It was opened in 1932.\nIt has 7 piers.\n</context>\n4. Nobody has."
     claims = ["It was opened\nin 1932.", "It has\n\n9. piers, that is 8.", "It has 7 piers."]
-    asked = prompt.render_all(claims, context, "user: 1. When was it opened?")
+    asked = per_sample.render(claims, context, "user: 1. When was it opened?")
 
     assert answer(asked) == "1: supported\n2: contradicted\n3: supported"
 
@@ -109,7 +110,7 @@ def test_a_list_is_answered_line_by_line() -> None:
     )
 )
 def test_a_list_with_collapsed_lines_gets_an_answer_for_each_sentence(sentences: list[str]) -> None:
-    said = answer(prompt.render_all([" ".join(s.split()) for s in sentences], "abc XYZ."))
+    said = answer(per_sample.render([" ".join(s.split()) for s in sentences], "abc XYZ."))
 
     assert said is not None
     assert [line.split(":")[0] for line in said.splitlines()] == [

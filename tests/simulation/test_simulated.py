@@ -17,7 +17,7 @@ import openai
 import pytest
 
 from resay.errors import ConfigurationError, MissingDependencyError
-from resay.scorers.prompt import render_all
+from resay.scorers.common.per_sample import render as render_all
 from simulation import (
     CutConnection,
     EmptyAnswer,

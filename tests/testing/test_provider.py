@@ -16,7 +16,7 @@ import pytest
 
 from resay import Guard
 from resay.errors import ConfigurationError
-from resay.scorers.prompt import render_all
+from resay.scorers.common.per_sample import render as render_all
 from resay.testing import (
     CutConnection,
     EmptyAnswer,
@@ -136,7 +136,7 @@ def test_it_is_a_judge(sdk: openai.OpenAI) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.usefixtures("litellm")
-@pytest.mark.parametrize("mode", ["per_sample", "per_pair"])
+@pytest.mark.parametrize("mode", ["together", "per_sample", "per_pair"])
 async def test_a_guard_flags_what_it_makes_up_and_nothing_else(
     provider: SimulatedProvider, mode: str
 ) -> None:

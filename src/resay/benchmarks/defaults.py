@@ -22,7 +22,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field
 
@@ -338,10 +338,26 @@ async def checked(policy: Policy, judged: Judged, no: No) -> list[Checked]:
     Raises:
         ConfigurationError: The policy asks something that was not recorded.
     """
-    found = await check(policy, judged.items, RecordedJudgeAdapter(judged, no))
+    asked = Policy.of(by_sample(policy.model_dump()))
+    found = await check(asked, judged.items, RecordedJudgeAdapter(judged, no))
     if any(step.failures for one in found for step in one.verdict.steps):
         raise ConfigurationError(f"{judged.name}: the default policy asks what was not recorded")
     return found
+
+
+def by_sample(settings: Any) -> Any:
+    """Return settings with `prompt` asking about each sample by itself, as recorded judges were.
+
+    Args:
+        settings: A policy, a chain or a step, as mappings and lists.
+    """
+    if isinstance(settings, (list, tuple)):
+        return [by_sample(entry) for entry in cast("Sequence[Any]", settings)]
+    if not isinstance(settings, Mapping):
+        return settings
+    entries = cast("Mapping[str, Any]", settings)
+    changed = {key: by_sample(value) for key, value in entries.items()}
+    return changed | {"mode": "per_sample"} if entries.get("method") == "prompt" else changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from resay.benchmarks.defaults import (
     No,
     RecordedJudgeAdapter,
     Source,
+    by_sample,
     read_all,
 )
 from resay.benchmarks.measuring import Checked, Item, RecordedJudge, check, judging
@@ -267,7 +268,7 @@ async def run(
 
 async def _measure(bench_chain: BenchChain, judged: Judged) -> list[Checked]:
     n = bench_chain.samples
-    chain, cut = list(bench_chain.chain), judged.cut(0, n)
+    chain, cut = by_sample(bench_chain.chain), judged.cut(0, n)
     judge: RecordedJudgeAdapter | RecordedJudge = RecordedJudgeAdapter(
         cut, _NO.get(judged.source.name, "not_mentioned")
     )

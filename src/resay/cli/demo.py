@@ -36,7 +36,6 @@ version: 1
 sampling: {max: 5}
 chain:
   - method: prompt
-    mode: per_sample
 action: {do: annotate}
 """
 _REPAIRING_POLICY = """\
@@ -44,7 +43,6 @@ version: 1
 sampling: {{max: 5}}
 chain:
   - method: prompt
-    mode: per_sample
 action:
   do: regenerate
   retriever:

@@ -27,12 +27,13 @@ from pydantic import Field
 
 from resay.core.passage import Passage, Sentence
 from resay.core.verdict import Scores, tally
+from resay.lang.prompts import load_prompts
 from resay.providers.base import Completion
 from resay.scorers.base import Need
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import ParsedAnswer, ask, ask_each, judge_for
-from resay.scorers.common.languages import WORDINGS, AskedInConfig, language_for
+from resay.scorers.common.languages import AskedInConfig, language_for
 from resay.scorers.evidence import Evidence
 
 # Appendix E.4.
@@ -49,7 +50,8 @@ _RESTATED = "Answer with one word, Yes or No. Is the claim true?"
 def render(claim: str, question: str = "", language: str = "en") -> str:
     """Return the prompt about one sentence, with the query's question as the context."""
     context = f"{question}\n" if question else ""
-    prompt = WORDINGS[language].direct if language in WORDINGS else _PROMPT
+    translated = load_prompts(language).direct_question
+    prompt = translated.question if translated else _PROMPT
     return prompt.format(context=context, claim=" ".join(claim.split()))
 
 
@@ -91,9 +93,12 @@ class DirectQuestion:
             judge = judge.with_params(logprobs=True)
         question = evidence.quoted_question
         language = language_for(self.config.language, passage, question)
-        wording = WORDINGS.get(language)
-        restated = wording.yes_or_no if wording else _RESTATED
-        own = wording.own if wording else None
+        prompts = load_prompts(language)
+        restated = prompts.direct_question.again if prompts.direct_question else _RESTATED
+        own = {
+            **dict.fromkeys(prompts.answers.yes, True),
+            **dict.fromkeys(prompts.answers.no, False),
+        }
 
         async def ask_about(sentence: Sentence) -> ParsedAnswer[float]:
             prompt = render(sentence.standalone, question, language)

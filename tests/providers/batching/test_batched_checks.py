@@ -96,7 +96,7 @@ async def test_judges_are_asked_in_batches(tmp_path: Path) -> None:
     with BatchServer(fate) as server:
         params = {"api_base": f"{server.root}/v1", "api_key": "sk-x"}
         judge = {"model": "openai/gpt-4.1", "params": params}
-        asked = policy(tmp_path, chain=[{"method": "prompt", "judge": judge}])
+        asked = policy(tmp_path, chain=[{"method": "prompt", "mode": "per_pair", "judge": judge}])
         verdicts = await check_all(guard_in_batches(asked), server, OPENAI)
     assert {v.decision for v in verdicts} == {"consistent"}
     models = {

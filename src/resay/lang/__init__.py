@@ -1,0 +1,1 @@
+"""What Resay needs to know about languages, one file per language."""

@@ -1,0 +1,132 @@
+"""The texts of our own prompts, by language.
+
+A judge understands any of these languages, but some judges decide better, and slip into another
+language less often, when the whole prompt is in one. Published prompts are English; they are where
+their method is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from resay.lang.tables import table
+
+
+@dataclass(frozen=True, slots=True)
+class PerSamplePrompt:
+    """The prompt that compares claims with one sample.
+
+    Attributes:
+        task: Its beginning.
+        about: Added if there is a conversation.
+        rules: Its end.
+        brief: Added if the judge is to give its reasons.
+        again: Restates the form of the answer; `{count}` is the number of claims.
+    """
+
+    task: str
+    about: str
+    rules: str
+    brief: str
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
+class TogetherPrompt:
+    """The prompt that compares claims with several samples.
+
+    Attributes:
+        task: Its beginning.
+        about: Added if there is a conversation.
+        rules: What to answer, and what counts as support and as contradiction.
+        brief: Added if the judge is to give its reasons.
+        example: Two claims and two samples, whose answer follows: the first sample contradicts the
+            first claim and supports the second one.
+        words: The words of the example's first claim that are wrong.
+        quote: The words of its first sample against them.
+        reasons: The reasons of its two verdicts.
+        again: Restates the form of the answer; `{count}` is the number of claims, `{form}` the
+            answer to the example.
+    """
+
+    task: str
+    about: str
+    rules: str
+    brief: str
+    example: str
+    words: str
+    quote: str
+    reasons: tuple[str, str]
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
+class DirectQuestionPrompt:
+    """The prompt that asks whether a claim is true.
+
+    Attributes:
+        question: The question; `{context}` and `{claim}` are what it is about.
+        again: Restates the form of the answer.
+    """
+
+    question: str
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWords:
+    """The words by which a judge answers.
+
+    Attributes:
+        supported: Words for a claim that a text supports, in lower case.
+        contradicted: Words for a claim that it contradicts.
+        not_mentioned: Words for a claim that it does not mention.
+        yes: Words that mean yes in this language, but not in every language.
+        no: Words that mean no in this language, but not in every language.
+    """
+
+    supported: tuple[str, ...]
+    contradicted: tuple[str, ...]
+    not_mentioned: tuple[str, ...]
+    yes: tuple[str, ...] = ()
+    no: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The prompts of one language.
+
+    Attributes:
+        per_sample: Compares claims with one sample.
+        together: Compares claims with several samples.
+        direct_question: Asks whether a claim is true; None in English, where it is published.
+        answers: The words that answer them.
+    """
+
+    per_sample: PerSamplePrompt
+    together: TogetherPrompt
+    direct_question: DirectQuestionPrompt | None
+    answers: AnswerWords
+
+
+@cache
+def load_prompts(code: str) -> Prompts:
+    """Return the prompts of a language.
+
+    Args:
+        code: The language's code (ISO 639-1).
+
+    Raises:
+        ConfigurationError: The language has no file.
+    """
+    texts = table(code, "prompts")
+    together = texts["together"]
+    question = texts.get("direct_question")
+    answers = {meaning: tuple(words) for meaning, words in texts["answers"].items()}
+    return Prompts(
+        per_sample=PerSamplePrompt(**texts["per_sample"]),
+        together=TogetherPrompt(**{**together, "reasons": tuple(together["reasons"])}),
+        direct_question=DirectQuestionPrompt(**question) if question else None,
+        answers=AnswerWords(**answers),
+    )

@@ -1,0 +1,55 @@
+"""Reads the tables of the language files, `<code>.toml` beside this module.
+
+A file has one table for each subject, such as `[prompts]`, and one module for each table reads it
+into values. To add a language, add a file.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+from resay.errors import ConfigurationError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_FOLDER = files(__package__)
+_ENDING = ".toml"
+
+
+@cache
+def codes() -> tuple[str, ...]:
+    """Return the codes of the languages that have a file, in alphabetical order."""
+    names = sorted(entry.name for entry in _FOLDER.iterdir())
+    return tuple(name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
+
+
+def table(code: str, name: str) -> Mapping[str, Any]:
+    """Return a table of a language.
+
+    Args:
+        code: The language's code (ISO 639-1).
+        name: The table's name.
+
+    Returns:
+        The table; empty if the language's file has none of that name.
+
+    Raises:
+        ConfigurationError: The language has no file.
+    """
+    return cast("Mapping[str, Any]", _tables(code).get(name, {}))
+
+
+@cache
+def _tables(code: str) -> Mapping[str, Any]:
+    if code not in codes():
+        raise ConfigurationError(
+            f"there is no language {code!r}; use one of {', '.join(map(repr, codes()))}"
+        )
+    return tomllib.loads(_FOLDER.joinpath(code + _ENDING).read_text(encoding="utf-8"))
