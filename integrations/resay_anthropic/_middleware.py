@@ -31,16 +31,12 @@ from resay.adapters.http import (
     stream,
     with_body,
 )
-from resay.adapters.policies import (
-    VERDICT_KEY,
-    PolicyLike,
-    check_client_policy,
-    guard_of,
-    verdict_in,
-)
-from resay.adapters.relaying import OWN_FIELD, Relay
+from resay.adapters.own_field import OWN_FIELD
+from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
+from resay.adapters.relay import Relay
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, cancel_once, run_in_place
 from resay.adapters.upstream import StreamedError, Upstream
+from resay.adapters.verdicts import VERDICT_KEY, verdict_in
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.errors import ConfigurationError, ResayError
 from resay.guard import Guard

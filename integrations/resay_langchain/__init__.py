@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resay._internal.importing import require_optional
-from resay.adapters.policies import VERDICT_KEY
-from resay.adapters.policies import verdict_in as verdict_of
+from resay.adapters.verdicts import VERDICT_KEY
+from resay.adapters.verdicts import verdict_in as verdict_of
 
 require_optional(
     "langchain_core", package="langchain-core", extra="langchain", purpose="resay_langchain"

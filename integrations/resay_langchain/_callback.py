@@ -18,7 +18,8 @@ from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_me
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from resay._internal.event_loops import run_sync
-from resay.adapters.policies import VERDICT_KEY, PolicyLike, guard_of
+from resay.adapters.policies import PolicyLike, guard_of
+from resay.adapters.verdicts import VERDICT_KEY
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard

@@ -30,9 +30,9 @@ from langchain_core.runnables.configurable import RunnableConfigurableAlternativ
 from langchain_core.runnables.router import RouterRunnable
 from pydantic import model_validator
 
-from resay.adapters.policies import verdict_data
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import litellm_provider
+from resay.adapters.verdicts import verdict_data
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.errors import ConfigurationError

@@ -28,8 +28,9 @@ from langgraph.types import Command
 from typing_extensions import NotRequired
 
 from resay._internal.nesting import inside_guard
-from resay.adapters.policies import VERDICT_KEY, PolicyLike, verdict_data
+from resay.adapters.policies import PolicyLike
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
+from resay.adapters.verdicts import VERDICT_KEY, verdict_data
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.engine.actions import act
 from resay.errors import ConfigurationError

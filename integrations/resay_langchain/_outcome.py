@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
-from resay.adapters.policies import VERDICT_KEY, verdict_data
+from resay.adapters.verdicts import VERDICT_KEY, verdict_data
 from resay.core.logprobs import TokenLogprob, read_logprobs
 from resay.core.usage import Usage, last_reported
 from resay.engine.actions import Answer

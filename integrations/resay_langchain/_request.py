@@ -23,10 +23,10 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from resay.adapters.models import tool_name
-from resay.adapters.policies import VERDICT_KEY, verdict_data
-from resay.adapters.relaying import read_parts
+from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import CallStyle
 from resay.adapters.upstream import litellm_provider
+from resay.adapters.verdicts import VERDICT_KEY, verdict_data
 from resay.core.query import Message, Query
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer

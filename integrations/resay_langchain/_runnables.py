@@ -32,8 +32,9 @@ from pydantic import PrivateAttr, model_validator
 from resay._internal.event_loops import relay_stream, relay_verdicts
 from resay._internal.nesting import inside_guard
 from resay._internal.notify import arelay_stream, arelay_verdicts
-from resay.adapters.policies import VERDICT_KEY, PolicyLike
+from resay.adapters.policies import PolicyLike
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
+from resay.adapters.verdicts import VERDICT_KEY
 from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard

@@ -19,8 +19,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from resay._internal.importing import require_optional
-from resay.adapters.policies import VERDICT_KEY
-from resay.adapters.policies import verdict_in as verdict_of
+from resay.adapters.verdicts import VERDICT_KEY
+from resay.adapters.verdicts import verdict_in as verdict_of
 
 require_optional("litellm", package="litellm", extra="litellm", purpose="resay_litellm")
 

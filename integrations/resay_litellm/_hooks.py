@@ -23,10 +23,11 @@ from pydantic import ValidationError
 
 from resay._internal.importing import import_named
 from resay._internal.nesting import inside_guard, marked
-from resay.adapters.policies import VERDICT_KEY, PolicyLike, guard_of, verdict_data, verdict_in
-from resay.adapters.relaying import Events, Relay
-from resay.adapters.shaping import UnfinishedChoices
+from resay.adapters.choices import UnfinishedChoices
+from resay.adapters.policies import PolicyLike, guard_of
+from resay.adapters.relay import Events, Relay
 from resay.adapters.upstream import JudgeProvider, Upstream, litellm_provider
+from resay.adapters.verdicts import VERDICT_KEY, verdict_data, verdict_in
 from resay.core.logprobs import field_of
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
@@ -141,7 +142,7 @@ class _Chat(Format):
         async for event in pieces_in(pieces, mode="python"):
             unended.note(event.body["choices"], event.body)
             yield _counting(event)
-        for place, body in unended.rest():
+        for place, body in unended.unfinished():
             end: Body = {"index": place, "delta": {}, "finish_reason": "stop"}
             yield Event({**body, "choices": [end]})
 
@@ -662,7 +663,7 @@ class ResayGuardrail(CustomGuardrail):
     ) -> tuple[Relay, Request, Upstream]:
         target = Target.of(data, response)
         # LiteLLM computes the cost of a stream while it is read.
-        relay = Relay(self.resay_guard, form.api, to_the_end=True)
+        relay = Relay(self.resay_guard, form.api, drain=True)
         request = relay.read({**user_params(data), "model": target.model}, answered=True)
         return relay, request, upstream_of(form, target, request.body)
 

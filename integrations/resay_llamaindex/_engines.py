@@ -34,8 +34,8 @@ from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
 from resay._internal.nesting import inside_guard
-from resay.adapters.policies import VERDICT_KEY, PolicyLike, refuse_without_writer
-from resay.adapters.relaying import read_parts
+from resay.adapters.policies import PolicyLike, refuse_without_writer
+from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import (
     ASYNC,
     BLOCKING,
@@ -45,6 +45,7 @@ from resay.adapters.threads import (
     run_in_place,
 )
 from resay.adapters.upstream import OneAnswer
+from resay.adapters.verdicts import VERDICT_KEY
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import OnVerdict, Verdict

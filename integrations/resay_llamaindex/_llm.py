@@ -31,7 +31,7 @@ from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
 from resay._internal.nesting import inside_guard
 from resay.adapters.policies import PolicyLike
-from resay.adapters.relaying import read_parts
+from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked, OnVerdict

@@ -17,7 +17,7 @@ from llama_index.core.instrumentation.span import active_span_id
 from llama_index_instrumentation import get_dispatcher
 
 from resay._internal.telemetry import current_trace_context, use_trace_context
-from resay.adapters.policies import VERDICT_KEY, verdict_data
+from resay.adapters.verdicts import VERDICT_KEY, verdict_data
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer
 from resay.engine.stream import Part

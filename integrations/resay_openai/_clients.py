@@ -42,10 +42,12 @@ from resay.adapters.http import (
     with_body,
 )
 from resay.adapters.http import stream as streamed
-from resay.adapters.policies import VERDICT_KEY, PolicyLike, check_client_policy, guard_of
-from resay.adapters.relaying import OWN_FIELD, Relay
+from resay.adapters.own_field import OWN_FIELD
+from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
+from resay.adapters.relay import Relay
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters
+from resay.adapters.verdicts import VERDICT_KEY
 from resay.core.verdict import HallucinationBlocked, OnVerdict
 from resay.errors import ConfigurationError, ResayError, UncheckableError
 from resay.guard import Guard

@@ -11,7 +11,7 @@ import pytest
 
 from resay import ConfigurationError, Guard, Policy, PolicyError, Verdict
 from resay._internal.nesting import inside_guard, marked
-from resay.adapters.policies import check_client_policy, guard_of, verdict_data
+from resay.adapters.policies import check_client_policy, guard_of
 from resay.adapters.upstream import (
     LEFT_OUT,
     OPENAI_PARAMS,
@@ -21,6 +21,7 @@ from resay.adapters.upstream import (
     check_chat_completions,
     litellm_provider,
 )
+from resay.adapters.verdicts import verdict_data
 from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict
 from resay.errors import MissingDependencyError
 from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body

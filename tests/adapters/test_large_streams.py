@@ -12,8 +12,8 @@ import anyio.lowlevel
 import pytest
 
 from resay import Guard
-from resay.adapters.relaying import Relay
-from resay.adapters.shaping import Shaping
+from resay.adapters.relay import Relay
+from resay.adapters.stream_rewriter import StreamRewriter
 from resay.adapters.upstream import Upstream
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
@@ -55,15 +55,17 @@ def test_many_events_are_shaped_off_the_event_loop_and_sent_in_turns(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: dict[int, int] = {}
-    shape = Shaping.of
+    shape = StreamRewriter.of
 
-    def of(self: Shaping, item: Part | Answer, outcome: Outcome | None = None) -> list[Event]:
+    def of(
+        self: StreamRewriter, item: Part | Answer, outcome: Outcome | None = None
+    ) -> list[Event]:
         events = shape(self, item, outcome)
         thread = threading.get_ident()
         threads[thread] = max(threads.get(thread, 0), len(events))
         return events
 
-    monkeypatch.setattr(Shaping, "of", of)
+    monkeypatch.setattr(StreamRewriter, "of", of)
     turns = 0
     turns_before: list[int] = []
     sizes: list[int] = []

@@ -8,7 +8,7 @@ from resay import Policy
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError
-from resay.gateway.guarding import HarmlessParams
+from resay.gateway.guarded_request import HarmlessParams
 from resay.providers.base import Completion, Completions
 
 POLICY = Policy.of(

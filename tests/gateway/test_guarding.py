@@ -12,7 +12,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from openai import APIError, APIStatusError, AsyncOpenAI, OpenAI, UnprocessableEntityError
 
-from resay.adapters.policies import verdict_in
+from resay.adapters.verdicts import verdict_in
 from simulation import (
     CutConnection,
     Hang,

@@ -10,7 +10,7 @@ from openai import AuthenticationError, OpenAI
 
 from resay.errors import ConfigurationError
 from resay.gateway import ClientKey
-from resay.gateway.gateway import Keyring
+from resay.gateway.keys import Keyring
 from simulation.server import Exchange, LoopbackServer
 from support.gateway import CHAT, MESSAGES, Gateways, Served
 

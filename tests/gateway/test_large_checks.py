@@ -40,7 +40,7 @@ JSON = {"content-type": "application/json"}
         "resay.core.passage.parse_layout",
         "resay.core.tokens.CachedTokenizer.count",
         "resay.engine.decide.tokenize",
-        "resay.adapters.policies._size_of",
+        "resay.adapters.verdicts._size_of",
     ],
 )
 def test_others_are_answered_while_a_large_check_is_under_way(

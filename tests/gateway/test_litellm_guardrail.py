@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from resay.gateway import GatewayConfig
-from resay.gateway.checking import Marks
-from resay.gateway.stored import Conversations
+from resay.gateway.conversations import Conversations
+from resay.gateway.sample_tags import SampleTags
 from simulation import ServerError, SimulatedProvider
 from support.gateway import Gateways, Served
 from support.known_world import MADE_UP
@@ -236,18 +236,18 @@ def test_samples_that_come_back_are_not_checked(
     served = gateways.start(BLOCK)
     called(served)
     before = simulated.calls
-    marks = {request.headers["x-litellm-call-id"] for request in simulated.requests}
-    assert len(marks) == before
-    for mark in marks:
-        assert post(served, asking(litellm_call_id=mark)) == {"action": "NONE"}
-        assert post(served, answering(litellm_call_id=mark)) == {"action": "NONE"}
+    tags = {request.headers["x-litellm-call-id"] for request in simulated.requests}
+    assert len(tags) == before
+    for tag in tags:
+        assert post(served, asking(litellm_call_id=tag)) == {"action": "NONE"}
+        assert post(served, answering(litellm_call_id=tag)) == {"action": "NONE"}
     assert simulated.calls == before
 
 
-def test_a_mark_that_is_not_ours_opens_nothing(
+def test_a_tag_that_is_not_ours_opens_nothing(
     gateways: Gateways, simulated: SimulatedProvider
 ) -> None:
-    forged = Marks("some key").make()
+    forged = SampleTags("some key").create()
     served = gateways.start(NGRAM)
     for name in (forged, "resay.", "resay.9999999999.0000000000000000.0"):
         post(served, asking(litellm_call_id=name))
@@ -257,11 +257,11 @@ def test_a_mark_that_is_not_ours_opens_nothing(
     assert simulated.calls == 0
 
 
-def test_gateways_with_one_key_know_each_others_marks(gateways: Gateways) -> None:
+def test_gateways_with_one_key_know_each_others_tags(gateways: Gateways) -> None:
     keys = [{"name": "proxy", "sha256": hashlib.sha256(KEY.encode()).hexdigest()}]
     served = gateways.start(BLOCK, upstream={"api_key": "upstreams"}, keys=keys)
-    mark = Marks("upstreams").make()
-    assert post(served, answering(litellm_call_id=mark), x_api_key=KEY) == {"action": "NONE"}
+    tag = SampleTags("upstreams").create()
+    assert post(served, answering(litellm_call_id=tag), x_api_key=KEY) == {"action": "NONE"}
     assert served.post(PATH, json=answering()).status_code == 401
 
 
@@ -331,26 +331,26 @@ class Clock:
         return self.now
 
 
-def test_marks_are_known_for_an_hour_and_only_with_the_secret() -> None:
+def test_tags_are_known_for_an_hour_and_only_with_the_secret() -> None:
     clock = Clock()
-    marks, others = Marks("secret", clock), Marks("other", clock)
-    mark = marks.make()
-    assert marks.recognizes(mark)
-    assert Marks("secret", clock).recognizes(mark)
-    assert not others.recognizes(mark)
-    assert not Marks(None, clock).recognizes(mark)
-    assert marks.make() != mark
-    changed = mark.replace(mark.split(".")[1], "9999999999")
-    assert not marks.recognizes(changed)
+    tags, others = SampleTags("secret", clock), SampleTags("other", clock)
+    tag = tags.create()
+    assert tags.recognizes(tag)
+    assert SampleTags("secret", clock).recognizes(tag)
+    assert not others.recognizes(tag)
+    assert not SampleTags(None, clock).recognizes(tag)
+    assert tags.create() != tag
+    changed = tag.replace(tag.split(".")[1], "9999999999")
+    assert not tags.recognizes(changed)
     clock.now += 3_601
-    assert not marks.recognizes(mark)
-    assert Marks.looks_like_mark(mark)
-    assert not Marks.looks_like_mark("5ab1")
+    assert not tags.recognizes(tag)
+    assert SampleTags.has_tag_prefix(tag)
+    assert not SampleTags.has_tag_prefix("5ab1")
 
 
 def test_conversations_are_remembered_for_a_while() -> None:
     clock = Clock()
-    memory = Conversations(most=2, most_bytes=100, kept_s=10, clock=clock)
+    memory = Conversations(max_count=2, max_bytes=100, ttl_s=10, clock=clock)
     memory.remember("a", {"n": 1})
     assert memory.recall("a") == {"n": 1}
     memory.remember("a", {"n": 2})
@@ -363,7 +363,7 @@ def test_conversations_are_remembered_for_a_while() -> None:
 
 
 def test_conversations_are_forgotten_when_there_are_too_many_or_too_long_ones() -> None:
-    memory = Conversations(most=2, most_bytes=100)
+    memory = Conversations(max_count=2, max_bytes=100)
     for name in "abc":
         memory.remember(name, {"n": name})
     assert memory.recall("a") is None

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resay.gateway.errors import RefusedError
 from resay.gateway.litellm.upstream import litellm_params
-from resay.gateway.refusing import RefusedError
 
 EVIL = "http://169.254.169.254/latest"
 USER = [{"role": "user", "content": "Who?"}]

@@ -10,8 +10,8 @@ from resay._internal.nesting import inside_guard
 from resay.errors import ConfigurationError
 from resay.gateway.calls import Call, read_call
 from resay.gateway.config import ModelConfig
+from resay.gateway.errors import RefusedError
 from resay.gateway.litellm.upstream import LiteLLM, LiteLLMUpstream, refusal_of
-from resay.gateway.refusing import RefusedError
 from resay.gateway.upstream import UpstreamError
 from resay.providers.apis import Event, EventReader
 from simulation import (

@@ -19,8 +19,8 @@ from resay.errors import ConfigurationError, PolicyError
 from resay.gateway import Gateway, GatewayConfig, Observation, check_exposure, serving
 from resay.gateway.calls import read_call
 from resay.gateway.config import ModelConfig
+from resay.gateway.errors import RefusedError
 from resay.gateway.litellm.upstream import LiteLLMUpstream
-from resay.gateway.refusing import RefusedError
 from resay.gateway.routing import Routing
 from resay.providers.apis import CHAT_COMPLETIONS
 from simulation import RateLimited, Refused, SimulatedProvider

@@ -18,7 +18,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import resay.gateway
 from resay import Guard, Verdict
-from resay.adapters.policies import verdict_data
+from resay.adapters.verdicts import verdict_data
 from resay.gateway import GatewayConfig
 from resay.gateway.calls import OWN_ENDPOINTS, REQUEST_ID, TENANT, VERDICT_DETAIL
 from resay.gateway.calls import POLICY as POLICY_HEADER

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from resay.gateway import Gateway, GatewayConfig
-from resay.gateway.gateway import OperatorAuth
+from resay.gateway.operators import OperatorAuth
 
 KEY = "an-operators-key-of-its-own"
 CLIENT_KEYS = [{"name": "team", "sha256": "0" * 64}]

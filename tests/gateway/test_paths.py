@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from resay.gateway.errors import RefusedError
 from resay.gateway.paths import GUARDED, PassThrough, address_of, plain_path
-from resay.gateway.refusing import RefusedError
 
 PREFIXES = st.sampled_from(["", "/v1", "/v1/v1", "/openai", "/openai/v1", "/anthropic/v1"])
 APIS = st.sampled_from([api.path for api in GUARDED])

@@ -12,7 +12,7 @@ import pytest
 from anthropic import Anthropic
 from openai import OpenAI
 
-from resay.adapters.policies import verdict_in
+from resay.adapters.verdicts import verdict_in
 from support.attacks import Received, Upstream, http_response
 from support.gateway import ASKED, MESSAGES, POLICY, Gateways
 

@@ -10,7 +10,7 @@ import pytest
 from resay.core.usage import Usage
 from resay.errors import BudgetExceededError
 from resay.gateway import GatewayConfig
-from resay.gateway.refusing import RefusedError
+from resay.gateway.errors import RefusedError
 from resay.gateway.shared import Quotas
 from resay.providers.limits import Budget
 from simulation import SimulatedProvider

@@ -125,7 +125,9 @@ async def test_an_unknown_price_ends_a_limit_on_cost(way: Way) -> None:
     await way(Budgeted(provider, budget))
     # Paid for, so it is handed over.
     await way(Budgeted(provider, budget))
-    with pytest.raises(BudgetExceededError, match=r"the price of 'openai/m' is unknown, so `limits"):
+    with pytest.raises(
+        BudgetExceededError, match=r"the price of 'openai/m' is unknown, so `limits"
+    ):
         await way(Budgeted(provider, budget))
     assert provider.calls == 2
 

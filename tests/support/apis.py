@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from resay.adapters.shaping import Shaping
+from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.reasoning import notice_after
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.engine.actions import Answer
@@ -238,7 +238,7 @@ def hold(
 ) -> list[Event]:
     """Send the beginning of a text in pieces of these lengths, as soon as it came; then the end."""
     seen: list[Event] = []
-    shaping = Shaping(api, seen, can_change=can_change)
+    rewriter = StreamRewriter(api, seen, can_change=can_change)
     coming = iter(events)
     text = read(api, events).text
     released, given = 0, list[Event]()
@@ -247,14 +247,14 @@ def hold(
         released += len(piece)
         while len(read(api, seen).text) < released:
             seen.append(next(coming))
-        given += shaping.of(Part(piece))
+        given += rewriter.of(Part(piece))
     seen += coming
     verdict = Verdict("consistent", 0.1, "")
     if outcome.message is not None:
-        given += shaping.of(Part(outcome.message, notice=True))
+        given += rewriter.of(Part(outcome.message, notice=True))
     else:
-        given += shaping.of(Part(text[released:]))
-    return [*given, *shaping.of(Answer("", "", "allow", verdict), outcome)]
+        given += rewriter.of(Part(text[released:]))
+    return [*given, *rewriter.of(Answer("", "", "allow", verdict), outcome)]
 
 
 def buffer(api: Api, events: Sequence[Event], outcome: Outcome) -> list[Event]:
@@ -275,7 +275,7 @@ def regenerated(text: str, draft: str, action: Any = "regenerate") -> Answer:
 def rewrite(api: Api, events: Sequence[Event], shown: Sequence[str], answer: Answer) -> list[Event]:
     """Send part of an answer as it is written, and then another end, or another answer."""
     seen: list[Event] = []
-    shaping = Shaping(api, seen, can_change=True)
+    rewriter = StreamRewriter(api, seen, can_change=True)
     coming = iter(events)
     given: list[Event] = []
     written = ""
@@ -283,10 +283,10 @@ def rewrite(api: Api, events: Sequence[Event], shown: Sequence[str], answer: Ans
         while len(written) < len("".join(shown[: place + 1])):
             seen.append(next(coming))
             written += read(api, seen[-1:]).text
-        given += shaping.of(Part(text))
+        given += rewriter.of(Part(text))
     seen += coming
     rest = answer.text.removeprefix("".join(shown))
-    return [*given, *shaping.of(Part(rest, rewritten=True)), *shaping.of(answer)]
+    return [*given, *rewriter.of(Part(rest, rewritten=True)), *rewriter.of(answer)]
 
 
 def without_verdicts(events: Sequence[Event]) -> list[Event]:

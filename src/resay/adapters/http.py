@@ -24,7 +24,7 @@ from functools import cache, partial
 from typing import Any, cast
 from urllib.request import getproxies
 
-from resay.adapters.relaying import Relay
+from resay.adapters.relay import Relay
 from resay.adapters.threads import (
     ASYNC,
     BLOCKING,

@@ -14,7 +14,7 @@ from typing import Any
 from resay._internal.nesting import marked
 from resay._internal.retries import retry_after_s
 from resay._internal.telemetry import TraceContext
-from resay.adapters.policies import NO_ANSWER
+from resay.adapters.verdicts import NO_ANSWER
 from resay.core.query import CONNECTION_PARAMS, MAIN_CALL_ONLY, Query
 from resay.core.usage import Usage
 from resay.core.verdict import Via

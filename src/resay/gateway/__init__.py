@@ -11,9 +11,9 @@ for _module in ("aiohttp", "prometheus_client", "starlette", "uvicorn"):
     _package = _module.replace("_", "-")
     require_optional(_module, package=_package, extra="server", purpose="the gateway")
 
+from resay.gateway.app import Gateway  # noqa: E402
 from resay.gateway.config import ClientKey, GatewayConfig, GatewayLimits, UpstreamConfig  # noqa: E402
-from resay.gateway.gateway import Gateway  # noqa: E402
-from resay.gateway.observing import Observation, Observer  # noqa: E402
+from resay.gateway.observation import Observation, Observer  # noqa: E402
 from resay.gateway.server import (  # noqa: E402
     check_exposure,
     listener,

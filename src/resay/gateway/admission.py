@@ -16,7 +16,7 @@ import anyio
 
 from resay.gateway.calls import Call, has_body
 from resay.gateway.config import GatewayConfig, GatewayLimits
-from resay.gateway.refusing import RefusedError
+from resay.gateway.errors import RefusedError
 from resay.reporting.dashboard.query import is_trusted_host
 
 _SHOWN = 64

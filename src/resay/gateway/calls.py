@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
+from resay.gateway.errors import Dialect, RefusedError, error_body, error_event
 from resay.gateway.paths import GUARDED, PREFIX, Address, address_of, plain_path
-from resay.gateway.refusing import Dialect, RefusedError, error_body, error_event
 from resay.providers.apis import MESSAGES, Api, Event, encoded
 from resay.providers.apis.base import number
 

@@ -19,10 +19,10 @@ from pydantic import (
 )
 
 from resay._internal.strict import Strict
-from resay.adapters.policies import VerdictDetail
+from resay.adapters.verdicts import VerdictDetail
 from resay.errors import PolicyError
+from resay.gateway.errors import RefusedError
 from resay.gateway.paths import Pattern
-from resay.gateway.refusing import RefusedError
 from resay.policy.document import Document, copy_mapping, problems_of
 from resay.policy.reading import read_text, read_yaml
 from resay.providers.shared_limits import SharedStateConfig

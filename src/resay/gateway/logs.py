@@ -17,7 +17,7 @@ from typing import Literal, cast
 
 from resay._internal.telemetry import request_id as current_request_id
 from resay.errors import ConfigurationError
-from resay.gateway.observing import Observation
+from resay.gateway.observation import Observation
 
 Format = Literal["text", "json"]
 Level = Literal["debug", "info", "warning", "error"]

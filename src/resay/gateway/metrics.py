@@ -23,7 +23,7 @@ from resay._internal._version import __version__
 from resay.core.usage import Usage
 from resay.engine.actions import Answer
 from resay.gateway.logs import one_line
-from resay.gateway.observing import Observation
+from resay.gateway.observation import Observation
 
 _Metric = TypeVar("_Metric", bound="Counter | Histogram")
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from resay.gateway.refusing import RefusedError
+from resay.gateway.errors import RefusedError
 from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES
 
 PREFIX = "/v1"

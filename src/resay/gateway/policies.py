@@ -14,7 +14,7 @@ from pathlib import Path
 from resay.adapters.policies import check_client_policy, guard_of
 from resay.errors import ResayError
 from resay.gateway.config import DEFAULT_POLICY, GatewayConfig
-from resay.gateway.refusing import RefusedError
+from resay.gateway.errors import RefusedError
 from resay.guard import Guard
 
 logger = logging.getLogger("resay.gateway")

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, unquote
 
 from resay.gateway.calls import Call
 from resay.gateway.config import named_model, unknown_model
+from resay.gateway.errors import Dialect, RefusedError
 from resay.gateway.litellm.answers import LiteLLMResponse, headers_of, once
 from resay.gateway.litellm.upstream import LiteLLMUpstream
-from resay.gateway.refusing import Dialect, RefusedError
 from resay.gateway.upstream import UpstreamClient, UpstreamError, UpstreamResponse
 from resay.providers.apis import Body, json_bytes
 from resay.providers.apis.base import mappings, text

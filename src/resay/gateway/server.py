@@ -35,8 +35,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from resay.errors import ConfigurationError
 from resay.gateway.admission import is_loopback
+from resay.gateway.app import Gateway
 from resay.gateway.config import GatewayConfig, GatewayLimits
-from resay.gateway.gateway import Gateway
 from resay.gateway.metrics import SHARED_FOLDER
 
 logger = logging.getLogger("resay.gateway")

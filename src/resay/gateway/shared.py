@@ -17,9 +17,9 @@ from typing import Any, cast
 
 from resay.core.verdict import Usage
 from resay.gateway.config import GatewayConfig, Quota
-from resay.gateway.observing import Observation
-from resay.gateway.refusing import RefusedError
-from resay.gateway.stored import LONGEST_BYTES, REMEMBERED_S, Conversations
+from resay.gateway.conversations import LONGEST_BYTES, REMEMBERED_S, Conversations
+from resay.gateway.errors import RefusedError
+from resay.gateway.observation import Observation
 from resay.providers.apis import Body
 from resay.providers.limits import using_ledger
 from resay.providers.shared_limits import (

@@ -7,101 +7,20 @@ Released answers that were forgotten are not passed on either.
 
 from __future__ import annotations
 
-import json
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, cast
 
-from resay.gateway.refusing import RefusedError
+from resay.gateway.conversations import Conversations
+from resay.gateway.errors import RefusedError
 from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
 from resay.providers.apis.base import mapping, mappings, text
-
-REMEMBERED_S = 900.0
-_MOST = 4096
-_MOST_BYTES = 64 * 1024 * 1024
-LONGEST_BYTES = 4 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class _Remembered:
-    request: Body
-    size: int
-    until_s: float
-
-
-class Conversations:
-    """Remembers requests in this process's memory, limited by number, size and age.
-
-    Args:
-        most: The maximum number.
-        most_bytes: The maximum total length, as JSON.
-        kept_s: How long to keep them, in seconds.
-        clock: Returns the time, in seconds.
-    """
-
-    def __init__(
-        self,
-        most: int = _MOST,
-        most_bytes: int = _MOST_BYTES,
-        kept_s: float = REMEMBERED_S,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._most = most
-        self._most_bytes = most_bytes
-        self._kept_s = kept_s
-        self._clock = clock
-        self._bytes = 0
-        # Oldest first.
-        self._kept: OrderedDict[Hashable, _Remembered] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def remember(self, key: Hashable, request: Body) -> None:
-        """Remember a request, unless it is longer than 4 MiB.
-
-        Args:
-            key: The key to find it by.
-            request: The request.
-        """
-        self._forget(key)
-        size = len(json.dumps(request))
-        if size <= LONGEST_BYTES:
-            self._kept[key] = _Remembered(request, size, self._clock() + self._kept_s)
-            self._bytes += size
-        self._make_room()
-
-    def recall(self, key: Hashable) -> Body | None:
-        """Return a request; None if it is unknown or expired."""
-        self._make_room()
-        kept = self._kept.get(key)
-        return None if kept is None else kept.request
-
-    def take(self, key: Hashable) -> Body | None:
-        """Return a request and forget it; None if it is unknown or expired."""
-        request = self.recall(key)
-        self._forget(key)
-        return request
-
-    def _make_room(self) -> None:
-        while self._kept:
-            oldest, kept = next(iter(self._kept.items()))
-            full = len(self._kept) > self._most or self._bytes > self._most_bytes
-            if not full and kept.until_s > self._clock():
-                return
-            self._forget(oldest)
-
-    def _forget(self, key: Hashable) -> None:
-        kept = self._kept.pop(key, None)
-        self._bytes -= kept.size if kept else 0
-
 
 _MOST_RELEASED = 65_536
 _LONGEST_ID = 256
 # OpenAI keeps responses this long.
-_KEPT_S = 30 * 86_400.0
+_TTL_S = 30 * 86_400.0
 _MOST_CHANGED, _MOST_AWAITED = 16_384, 4_096
 # Content from clients, which no model wrote.
 _ROLES = frozenset({"developer", "system", "tool", "user"})
@@ -166,15 +85,15 @@ def ids_of(data: Body) -> list[str]:
     """
     response = data.get("response")
     holders = (data,) if response is None else (data, mapping(response))
-    named: list[object] = []
+    ids: list[object] = []
     for holder in holders:
-        named.append(holder.get("id"))
+        ids.append(holder.get("id"))
         if "output" in holder:
-            named += (item.get("id") for item in mappings(holder["output"]))
+            ids += (item.get("id") for item in mappings(holder["output"]))
     if "item" in data:
-        named.append(mapping(data["item"]).get("id"))
-    named.append(data.get("item_id"))
-    return [name for name in named if isinstance(name, str) and name]
+        ids.append(mapping(data["item"]).get("id"))
+    ids.append(data.get("item_id"))
+    return [name for name in ids if isinstance(name, str) and name]
 
 
 def is_unfinished(response: Body) -> bool:
@@ -184,7 +103,8 @@ def is_unfinished(response: Body) -> bool:
 
 def without_output(response: Body) -> dict[str, Any]:
     """Return a response without the model's output."""
-    return {**{name: response[name] for name in _FRAME if name in response}, "output": []}
+    frame = {name: response[name] for name in _FRAME if name in response}
+    return {**frame, "output": []}
 
 
 class StoredAnswers:
@@ -193,8 +113,8 @@ class StoredAnswers:
     def __init__(self) -> None:
         # Oldest first.
         self._released: OrderedDict[str, str | None] = OrderedDict()
-        self._changed = Conversations(_MOST_CHANGED, kept_s=_KEPT_S)
-        self._awaited = Conversations(_MOST_AWAITED, kept_s=_KEPT_S)
+        self._changed = Conversations(_MOST_CHANGED, ttl_s=_TTL_S)
+        self._awaited = Conversations(_MOST_AWAITED, ttl_s=_TTL_S)
 
     def record_outcomes(
         self, ids: Iterable[str], outcomes: Sequence[Outcome], client: str | None = None
@@ -206,17 +126,17 @@ class StoredAnswers:
             outcomes: Its outcome, or those of several answers under its id.
             client: The owner of the key with which it was asked for.
         """
-        known = [name for name in dict.fromkeys(ids) if 0 < len(name) <= _LONGEST_ID]
+        names = [name for name in dict.fromkeys(ids) if 0 < len(name) <= _LONGEST_ID]
         if any(outcome.message is not None for outcome in outcomes):
-            for name in known:
+            for name in names:
                 self._released.pop(name, None)
-            if known:
+            if names:
                 saved = [asdict(outcome) for outcome in outcomes]
-                self._changed.remember(known[0], {"outcomes": saved, "client": client})
+                self._changed.remember(names[0], {"outcomes": saved, "client": client})
             return
         # Some upstreams let clients choose ids. An answer withheld under one stays withheld.
-        if known and self._changed.recall(known[0]) is None:
-            self._release(known, client)
+        if names and self._changed.recall(names[0]) is None:
+            self._release(names, client)
 
     def _release(self, names: Iterable[str], client: str | None) -> None:
         for name in names:
@@ -237,8 +157,8 @@ class StoredAnswers:
             client: The owner of the key with which it was asked for.
         """
         if 0 < len(name) <= _LONGEST_ID:
-            known = {"policy": policy, "asked": request, "client": client}
-            self._awaited.remember(name, known)
+            record = {"policy": policy, "request": request, "client": client}
+            self._awaited.remember(name, record)
 
     def remember_conversation(self, body: Body, client: str | None) -> None:
         """Remember whose a new conversation is.
@@ -275,12 +195,12 @@ class StoredAnswers:
             RefusedError: It does.
         """
         conversation = request.get("conversation")
-        named = (
+        ids = (
             request.get("previous_response_id"),
             conversation,
             mapping(conversation).get("id"),
         )
-        for name in map(text, named):
+        for name in map(text, ids):
             if self._owners(name) and not self._is_own(name, client):
                 raise _refusal()
 
@@ -295,7 +215,8 @@ class StoredAnswers:
         own = [entry for entry in entries if self._is_own(text(entry.get("id")), client)]
         ids = [entry["id"] for entry in own] or [None]
         ends = {"first_id": ids[0], "last_id": ids[-1]}
-        return {**body, "data": own, **{name: ends[name] for name in ends if name in body}}
+        changed_ends = {name: value for name, value in ends.items() if name in body}
+        return {**body, "data": own, **changed_ends}
 
     def _owners(self, name: str) -> list[str | None]:
         """Return the clients who own what has this id; none if it is unknown."""
@@ -314,10 +235,10 @@ class StoredAnswers:
             body: The upstream's response.
         """
         name = text(body.get("id"))
-        known = self._awaited.recall(name) if self.awaits(name) else None
-        if known is None or is_unfinished(body) or not RESPONSES.completions(body):
+        record = self._awaited.recall(name) if self.awaits(name) else None
+        if record is None or is_unfinished(body) or not RESPONSES.completions(body):
             return None
-        return known["policy"], known["asked"]
+        return record["policy"], record["request"]
 
     def awaits(self, name: str) -> bool:
         """Return whether an answer is created in the background and was not checked yet.
@@ -336,14 +257,14 @@ class StoredAnswers:
         Raises:
             RefusedError: It is a single answer that was not released.
         """
-        listed = body.get("data")
-        if isinstance(listed, list):
-            shown = (self._filtered(one) for one in mappings(cast("list[Any]", listed)))
-            return {**body, "data": [one for one in shown if one is not None]}
-        given = self._filtered(body)
-        if given is None:
+        entries = body.get("data")
+        if isinstance(entries, list):
+            filtered = map(self._filtered, mappings(cast("list[Any]", entries)))
+            return {**body, "data": [entry for entry in filtered if entry is not None]}
+        response = self._filtered(body)
+        if response is None:
             raise _refusal()
-        return given
+        return response
 
     def check_event(self, event: Event) -> None:
         """Check whether an event of a stored answer may be sent.
@@ -365,8 +286,8 @@ class StoredAnswers:
 
     def _response(self, body: Body) -> Body | None:
         items = mappings(body.get("output"))
-        known = self._is_released(body)
-        if known and all(self._is_allowed(item) or not item.get("id") for item in items):
+        is_released = self._is_released(body)
+        if is_released and all(self._is_allowed(item) or not item.get("id") for item in items):
             return body
         answer = self._answer(RESPONSES, body, whole=False)
         if answer is not None:
@@ -374,8 +295,9 @@ class StoredAnswers:
         if is_unfinished(body) or not items:
             return without_output(body)
         # For example, a compacted conversation.
-        passing = all(self._is_allowed(item) for item in items)
-        return {**without_output(body), "output": items} if passing else None
+        if all(self._is_allowed(item) for item in items):
+            return {**without_output(body), "output": items}
+        return None
 
     def _answer(self, api: Api, body: Body, *, whole: bool) -> Body | None:
         if whole:

@@ -22,7 +22,7 @@ from yarl import URL
 
 from resay.gateway.calls import Call, ClientDisconnectedError, Headers
 from resay.gateway.config import GatewayConfig, UpstreamConfig
-from resay.gateway.refusing import RefusedError
+from resay.gateway.errors import RefusedError
 from resay.providers.apis import Body, Event, EventReader, json_bytes
 
 

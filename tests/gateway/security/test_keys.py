@@ -171,7 +171,7 @@ def test_what_breaks_inside_says_where_and_no_more(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError(f"{OWN} {THEIRS} {ASKED}")
 
-    monkeypatch.setattr("resay.adapters.relaying.Relay.read", broken)
+    monkeypatch.setattr("resay.adapters.relay.Relay.read", broken)
     answer: Answered = ask(locked, BODY, KEY, target=CHAT + QUERY)
     assert answer.status == 500
     assert answer.error["code"] == "internal_error"

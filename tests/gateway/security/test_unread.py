@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from resay.adapters.policies import verdict_in
+from resay.adapters.verdicts import verdict_in
 from support.attacks import ANSWER, Received, Upstream, ask, http_response, stream_of
 from support.gateway import ASKED, Served
 

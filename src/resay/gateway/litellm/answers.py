@@ -6,9 +6,9 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import Any, cast
 
-from resay.adapters.shaping import UnfinishedChoices
+from resay.adapters.choices import UnfinishedChoices
 from resay.gateway.calls import Call, Headers
-from resay.gateway.refusing import RefusedError
+from resay.gateway.errors import RefusedError
 from resay.gateway.upstream import UpstreamError, UpstreamResponse
 from resay.providers.apis import (
     CHAT_COMPLETIONS,
@@ -357,7 +357,7 @@ async def _completions(
         unended.note(choices)
         if choices:
             yield Event({**frame, "choices": choices, **({"usage": None} if counts else {})})
-    for place, begun in unended.rest():
+    for place, begun in unended.unfinished():
         said: dict[str, Any] = {"delta": {}} if "delta" in begun else {"text": ""}
         choice = {"index": place, **said, "logprobs": None, "finish_reason": "stop"}
         yield Event({**frame, "choices": [choice], **({"usage": None} if counts else {})})

@@ -15,16 +15,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from resay._internal.strict import Strict
-from resay.adapters.policies import averdict_data, failed_check
-from resay.adapters.relaying import Relay
+from resay.adapters.relay import Relay
 from resay.adapters.upstream import KnownProvider
+from resay.adapters.verdicts import averdict_data, failed_check
 from resay.core.usage import Usage
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.actions import Answer
 from resay.errors import UncheckableError
-from resay.gateway.checking import Reply, Shared, read_as, sources_of
-from resay.gateway.guarding import RequestContext
-from resay.gateway.refusing import RefusedError
+from resay.gateway.endpoints import EndpointState, Reply, read_as, sources_of
+from resay.gateway.errors import RefusedError
+from resay.gateway.guarded_request import RequestContext
 from resay.gateway.routing import Routing
 from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
@@ -36,8 +36,8 @@ _UNKNOWN_QUESTION = (
     "the gateway does not know the question; configure LiteLLM to call it before the call too"
     " (`mode: [pre_call, post_call]`), and to call the same process or one with the same `state`"
 )
-_FOREIGN_MARK = (
-    "the call is marked as a sample, but not by this gateway; gateways behind the same address"
+_FOREIGN_TAG = (
+    "the call is tagged as a sample, but not by this gateway; gateways behind the same address"
     " must have the same upstream key"
 )
 
@@ -115,7 +115,7 @@ class GuardrailResponse(BaseModel):
 
 
 async def check_for_litellm(
-    context: RequestContext, body: Body, routing: Routing, shared: Shared
+    context: RequestContext, body: Body, routing: Routing, shared: EndpointState
 ) -> Reply:
     """Answer a LiteLLM proxy.
 
@@ -133,19 +133,24 @@ async def check_for_litellm(
     """
     guardrail_request = read_as(GuardrailRequest, body)
     name = guardrail_request.litellm_call_id or ""
-    if shared.marks.recognizes(name):
+    if shared.sample_tags.recognizes(name):
         return _no_action()
     key = (context.tenant, context.client, guardrail_request.payer, name)
     if guardrail_request.input_type == "request":
         conversation = _conversation(guardrail_request)
-        if conversation is not None and name and not shared.marks.looks_like_mark(name):
+        if conversation is not None and name and not shared.sample_tags.has_tag_prefix(name):
             await shared.conversations.remember(key, conversation)
         guard = _with_policy(context, guardrail_request.params, shared).guard
         return _refusal(guard, conversation) or _no_action()
     context = _with_policy(context, guardrail_request.params, shared)
-    known = await shared.conversations.recall(key)
-    work = _AnswerCheck(context, guardrail_request, known, routing, shared)
-    return await work.reply()
+    check = _AnswerCheck(
+        context=context,
+        guardrail_request=guardrail_request,
+        conversation=await shared.conversations.recall(key),
+        routing=routing,
+        shared=shared,
+    )
+    return await check.reply()
 
 
 def _refusal(guard: Guard, conversation: Body | None) -> Reply | None:
@@ -173,16 +178,16 @@ def _conversation(guardrail_request: GuardrailRequest) -> Body | None:
         messages = [{"role": "user", "content": texts[0]}]
     if not messages:
         return None
-    known = {
+    conversation = {
         "model": guardrail_request.model,
         "messages": messages,
         "tools": guardrail_request.tools,
     }
-    return {name: value for name, value in known.items() if value}
+    return {name: value for name, value in conversation.items() if value}
 
 
 def _with_policy(
-    context: RequestContext, params: GuardrailParams, shared: Shared
+    context: RequestContext, params: GuardrailParams, shared: EndpointState
 ) -> RequestContext:
     """Apply the policy that the proxy's configuration names.
 
@@ -195,16 +200,16 @@ def _with_policy(
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
+class _TextOutcome:
     """The outcome of one text.
 
     Attributes:
         answer: The answer to return in its place.
-        blocked: Why it is blocked; None if it is not.
+        blocked_reason: Why it is blocked; None if it is not.
     """
 
     answer: Answer
-    blocked: str | None = None
+    blocked_reason: str | None = None
 
 
 class _AnswerCheck:
@@ -216,20 +221,20 @@ class _AnswerCheck:
         guardrail_request: GuardrailRequest,
         conversation: Body | None,
         routing: Routing,
-        shared: Shared,
+        shared: EndpointState,
     ) -> None:
         self._context = context
         self._guardrail_request = guardrail_request
         self._routing = routing
         self._shared = shared
         self._knows_question = conversation is not None
-        known: dict[str, Any] = dict(conversation or {"messages": list[Any]()})
+        body: dict[str, Any] = dict(conversation or {"messages": list[Any]()})
         self._model: str | None = (
-            guardrail_request.params.model or known.get("model") or guardrail_request.model
+            guardrail_request.params.model or body.get("model") or guardrail_request.model
         )
-        known |= {} if self._model is None else {"model": self._model}
-        relay = Relay(context.guard, CHAT_COMPLETIONS)
-        request = relay.read(known, answered=True)
+        if self._model is not None:
+            body["model"] = self._model
+        request = Relay(context.guard, CHAT_COMPLETIONS).read(body, answered=True)
         query = replace(request.query, tenant=context.tenant)
         self._request: Request = replace(request, query=query)
 
@@ -239,29 +244,30 @@ class _AnswerCheck:
         if len(texts) > _MOST_ANSWERS:
             message = f"the request is not valid: texts: more than {_MOST_ANSWERS} answers"
             raise RefusedError(400, "invalid_request", message)
-        checked = await asyncio.gather(*map(self._checked, texts))
-        body = _guardrail_response(texts, checked).model_dump(exclude_none=True)
+        outcomes = await asyncio.gather(*map(self._outcome, texts))
+        answers = tuple(outcome.answer for outcome in outcomes)
+        body = _guardrail_response(texts, outcomes).model_dump(exclude_none=True)
         detail = self._context.detail
         if detail != "none":
             # pydantic would copy it on the event loop.
             body["hallucination"] = [
-                await averdict_data(one.answer.verdict, one.answer.action, detail=detail)
-                for one in checked
+                await averdict_data(answer.verdict, answer.action, detail=detail)
+                for answer in answers
             ]
         return Reply(
-            body,
-            tuple(one.answer for one in checked),
-            self._model,
-            self._request.query.question or None,
-            self._context.policy,
+            body=body,
+            answers=answers,
+            model=self._model,
+            question=self._request.query.question or None,
+            policy=self._context.policy,
         )
 
-    async def _checked(self, text: str) -> _Checked:
+    async def _outcome(self, text: str) -> _TextOutcome:
         try:
-            return _Checked(await self._answer(text))
+            return _TextOutcome(await self._answer(text))
         except HallucinationBlocked as error:
-            gone = Answer("", "", "block", error.verdict, error.verdict.usage)
-            return _Checked(gone, str(error))
+            withheld = Answer("", "", "block", error.verdict, error.verdict.usage)
+            return _TextOutcome(withheld, blocked_reason=str(error))
 
     async def _answer(self, text: str) -> Answer:
         guard, query = self._context.guard, self._request.query
@@ -281,11 +287,11 @@ class _AnswerCheck:
     def _obstacle(self) -> str | None:
         """Return why LiteLLM's request does not allow a check, or None."""
         guard = self._context.guard
-        if self._shared.marks.looks_like_mark(self._guardrail_request.litellm_call_id or ""):
+        if self._shared.sample_tags.has_tag_prefix(self._guardrail_request.litellm_call_id or ""):
             # Samples of samples would never end.
-            return _FOREIGN_MARK
-        none = ", and LiteLLM gives none"
-        if problem := guard.missing({"references": none, "logprobs": none}):
+            return _FOREIGN_TAG
+        remedy = ", and LiteLLM gives none"
+        if problem := guard.missing({"references": remedy, "logprobs": remedy}):
             return problem
         if self._knows_question:
             return None if self._model or not _asks_model(guard) else "LiteLLM names no model"
@@ -298,7 +304,7 @@ class _AnswerCheck:
             self._context,
             self._request,
             self._routing,
-            self._shared.marks,
+            self._shared.sample_tags,
             main=KnownProvider(Completion(text), Usage()),
             payer=self._guardrail_request.payer,
         )
@@ -310,11 +316,13 @@ def _asks_model(guard: Guard) -> bool:
     return draws or guard.asking_response_model is not None
 
 
-def _guardrail_response(texts: Sequence[str], checked: Sequence[_Checked]) -> GuardrailResponse:
-    blocked = next((one.blocked for one in checked if one.blocked is not None), None)
-    if blocked is not None:
-        return GuardrailResponse(action="BLOCKED", blocked_reason=blocked)
-    given = [one.answer.text for one in checked]
-    if given != list(texts):
-        return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=given)
+def _guardrail_response(
+    texts: Sequence[str], outcomes: Sequence[_TextOutcome]
+) -> GuardrailResponse:
+    for outcome in outcomes:
+        if outcome.blocked_reason is not None:
+            return GuardrailResponse(action="BLOCKED", blocked_reason=outcome.blocked_reason)
+    answers = [outcome.answer.text for outcome in outcomes]
+    if answers != list(texts):
+        return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=answers)
     return GuardrailResponse(action="NONE")

@@ -26,6 +26,7 @@ from resay.core.query import Query
 from resay.errors import ConfigurationError
 from resay.gateway.calls import Call, contains_address
 from resay.gateway.config import ModelConfig, named_model, unknown_model
+from resay.gateway.errors import RefusedError, error_body
 from resay.gateway.litellm.answers import (
     LiteLLMResponse,
     Priced,
@@ -39,7 +40,6 @@ from resay.gateway.litellm.answers import (
     plain,
     response_body,
 )
-from resay.gateway.refusing import RefusedError, error_body
 from resay.providers.apis import Body, Event, encoded, json_bytes
 from resay.providers.apis.base import is_yes, listed, mapping, mappings, number, text
 

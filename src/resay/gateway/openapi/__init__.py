@@ -12,16 +12,12 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from resay._internal._version import __version__
-from resay.adapters.policies import VERDICT_KEY
+from resay.adapters.verdicts import VERDICT_KEY
 from resay.core.verdict import Decision, Verdict
 from resay.engine.actions import Action
-from resay.gateway.checking import (
-    CheckRequest,
-    CheckResponse,
-    FeedbackRequest,
-    FeedbackResponse,
-)
+from resay.gateway.check import CheckRequest, CheckResponse
 from resay.gateway.config import GatewayConfig
+from resay.gateway.feedback import FeedbackRequest, FeedbackResponse
 from resay.gateway.litellm.guardrail import GuardrailRequest, GuardrailResponse
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Guard the requests and responses of an API, independent of the client that sends them."""
+"""Guards the requests and responses of an API, independent of the client that sends them."""
 
 from __future__ import annotations
 
@@ -12,26 +12,21 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
 from resay._internal.event_loops import compute, run_sync
-from resay._internal.notify import VerdictRelay, arelay_stream, arelay_verdicts
+from resay._internal.notify import arelay_stream, arelay_verdicts
 from resay._internal.telemetry import current_trace_context, use_trace_context
-from resay.adapters.policies import VerdictDetail, failed_check, verdict_cost
-from resay.adapters.shaping import (
-    FirstOfStream,
-    OneOfSeveral,
-    PassedOn,
-    Shaping,
-    is_unread,
-    outcome_of,
-    unchecked_answer,
-    unchecked_outcome,
-    words_of,
-)
+from resay.adapters.buffered_stream import BufferedStream
+from resay.adapters.choices import ChoiceStream, FirstOfStream
+from resay.adapters.events import is_unread, words_of
+from resay.adapters.outcomes import outcome_of, unchecked_answer, unchecked_outcome
+from resay.adapters.own_field import references_in, without_own_field
+from resay.adapters.stream_parts import aparts_of
+from resay.adapters.stream_rewriter import StreamRewriter
 from resay.adapters.threads import (
     ASYNC,
     BLOCKING,
@@ -41,6 +36,7 @@ from resay.adapters.threads import (
     iterate_in_place,
     read_in_threads,
 )
+from resay.adapters.unchecked_stream import UncheckedStream
 from resay.adapters.upstream import (
     BrokenAnswerError,
     JudgeProvider,
@@ -54,14 +50,15 @@ from resay.adapters.upstream import (
     is_about_parameters,
     sample_of,
 )
+from resay.adapters.verdicts import VerdictDetail, failed_check, verdict_cost
 from resay.core.decoding import is_greedy
 from resay.core.query import Query
 from resay.core.reasoning import notice_after
 from resay.core.usage import Usage, last_reported
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
-from resay.engine.stream import AnswerStream, Part, SyncAnswerStream
-from resay.errors import ConfigurationError, UncheckableError
+from resay.engine.stream import Part
+from resay.errors import UncheckableError
 from resay.guard import Guard
 from resay.policy import StreamMode
 from resay.providers.apis import (
@@ -79,204 +76,18 @@ from resay.providers.apis import (
 from resay.providers.base import Completion, Provider, Sources, with_counted_tokens
 from resay.scorers.logprobs import alternatives_wanted
 
-Around = AbstractContextManager[None]
 Events = Sequence[Event]
 """Events of a stream that arrived together, or are sent together."""
-_Item = Part | Answer | BaseException
-
-
-def parts_of(
-    stream: AnswerStream, around: Around | None = None
-) -> Generator[Part | Answer, None, None]:
-    """Iterate over a guarded stream for synchronous callers.
-
-    Args:
-        stream: The stream.
-        around: A context in which the stream is entered.
-
-    Yields:
-        Its parts, and finally the answer.
-    """
-    with ExitStack() as stack:
-        # A generator may be closed in another context than it was started in.
-        with around or nullcontext():
-            entered = stack.enter_context(SyncAnswerStream(stream))
-        yield from entered
-    yield stream.answer
-
-
-async def aparts_of(
-    stream: AnswerStream, around: Around | None = None
-) -> AsyncGenerator[Part | Answer, None]:
-    """Iterate over a guarded stream.
-
-    Tasks started by a generator must not outlive it, and it may be read in several tasks and closed
-    anywhere, so the stream is read in a task of its own.
-
-    Args:
-        stream: The stream.
-        around: A context in which the stream is entered and read.
-
-    Yields:
-        Its parts, and finally the answer.
-    """
-    queue: asyncio.Queue[_Item] = asyncio.Queue()
-    relay = VerdictRelay()
-    with relay.capture():
-        task = asyncio.create_task(_fill(stream, queue, around or nullcontext()))
-    try:
-        while isinstance(item := await queue.get(), Part):
-            yield item
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-        await relay.adeliver(last=True)
-    if isinstance(item, BaseException):
-        raise item
-    yield item
-
-
-def read_parts(
-    style: CallStyle, stream: AnswerStream, around: Around | None = None
-) -> AsyncGenerator[Part | Answer]:
-    """Iterate over a guarded stream in either call style; see `aparts_of`."""
-    return style.iterate((parts_of if style.blocking else aparts_of)(stream, around))
-
-
-async def _fill(stream: AnswerStream, queue: asyncio.Queue[_Item], around: Around) -> None:
-    try:
-        with around:
-            async with stream:
-                async for part in stream:
-                    queue.put_nowait(part)
-            queue.put_nowait(stream.answer)
-    except BaseException as error:
-        queue.put_nowait(error)
-        if not isinstance(error, Exception):
-            raise
-
-
-class Incoming:
-    """Read a stream in a task of its own.
-
-    A consumer may be cancelled, for example at a deadline, while the stream continues: an answer in
-    progress is not lost with its check.
-
-    Args:
-        stream: The stream. It is closed at the end.
-
-    Attributes:
-        seen: Its events so far.
-        failure: The error that broke it, if any.
-    """
-
-    def __init__(self, stream: AsyncGenerator[Event]) -> None:
-        self.seen: list[Event] = []
-        self.failure: Exception | None = None
-        self._stream = stream
-        self._task: asyncio.Task[None] | None = None
-        self._changed = asyncio.Event()
-        self._done = False
-
-    async def __aenter__(self) -> Incoming:
-        self._task = asyncio.create_task(self._read())
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-        await self._stream.aclose()
-
-    async def _read(self) -> None:
-        try:
-            async with aclosing(self._stream):
-                async for event in self._stream:
-                    self.seen.append(event)
-                    self._notify()
-        except Exception as error:
-            self.failure = error
-        finally:
-            self._done = True
-            self._notify()
-
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
-
-    async def events(self) -> AsyncGenerator[Event]:
-        """Yield the events from the first on, until the stream ends.
-
-        Raises:
-            Exception: The stream's own error.
-        """
-        position = 0
-        while True:
-            changed = self._changed
-            while position < len(self.seen):
-                yield self.seen[position]
-                position += 1
-            # More events arrived while the consumer was busy.
-            if changed.is_set():
-                continue
-            if self.failure is not None:
-                raise self.failure
-            if self._done:
-                return
-            await changed.wait()
-
-    async def drain(self) -> None:
-        """Wait for the end of the stream.
-
-        Raises:
-            Exception: The stream's own error.
-        """
-        async for _ in self.events():
-            pass
 
 
 T = TypeVar("T")
 
-
-OWN_FIELD = "resay"
-"""The field of a request's body that is for the guard, and is not forwarded."""
-
 # The most events that are sent without a pause.
-_MOST_TOGETHER = 256
+_MAX_GROUP = 256
 # The most answers of one response that serve as samples for each other.
-_MOST_OTHERS = 32
-_MOST_REFERENCES, _MOST_CHARS = 200, 200_000
+_MAX_OTHERS = 32
 # Where the APIs have the question.
 _QUESTION_FIELDS = ("messages", "input", "prompt")
-
-
-def without_own_field(body: Body) -> Body:
-    """Return a request's body without the guard's own field."""
-    return {name: value for name, value in body.items() if name != OWN_FIELD}
-
-
-def _given_references(own: object) -> tuple[str, ...]:
-    held: Mapping[str, object] = {}
-    if isinstance(own, Mapping):
-        held = cast("Mapping[str, object]", own)
-    listed = held.get("references")
-    if set(held) != {"references"} or not isinstance(listed, list):
-        raise ConfigurationError(f"`{OWN_FIELD}` must be an object with a list of `references`")
-    texts = tuple(
-        cast("Mapping[str, object]", one).get("text") if isinstance(one, Mapping) else one
-        for one in cast("list[object]", listed)
-    )
-    known = tuple(text for text in texts if isinstance(text, str) and text.strip())
-    if len(known) < len(texts):
-        raise ConfigurationError(
-            f"each of `{OWN_FIELD}.references` must be a string, or an object with a `text`"
-        )
-    if len(known) > _MOST_REFERENCES or any(len(text) > _MOST_CHARS for text in known):
-        raise ConfigurationError(
-            f"`{OWN_FIELD}.references` may contain at most {_MOST_REFERENCES} texts of"
-            f" {_MOST_CHARS:,} characters each"
-        )
-    return known
 
 
 def _ignore(answer: Answer) -> None:
@@ -294,7 +105,7 @@ class Relay:
     Attributes:
         guard: The guard.
         api: The API.
-        to_the_end: Whether streams are read to their end even if their answer is withheld or the
+        drain: Whether streams are read to their end even if their answer is withheld or the
             check fails, for clients that count a stream's cost as it is read. An answer whose check
             is cut short by the deadline or a bug then passes unchecked, unless the policy says
             `on_error: block`.
@@ -307,7 +118,7 @@ class Relay:
 
     guard: Guard
     api: Api
-    to_the_end: bool = field(default=False, kw_only=True)
+    drain: bool = field(default=False, kw_only=True)
     shows_draft: bool = field(default=True, kw_only=True)
     detail: VerdictDetail = field(default="full", kw_only=True)
     on_answer: Callable[[Answer], None] = field(default=_ignore, kw_only=True)
@@ -325,7 +136,7 @@ class Relay:
             UncheckableError: Its answer could not be checked, and the policy refuses that.
             ConfigurationError: Its `resay` field is invalid.
         """
-        references = _given_references(body.get(OWN_FIELD)) if OWN_FIELD in body else ()
+        references = references_in(body)
         request = self.api.read(without_own_field(body))
         query = replace(
             request.query,
@@ -355,8 +166,8 @@ class Relay:
         if request.unrepeatable and not self._does_without_samples(request, query):
             return request.field, request.unrepeatable
         if guard.needing("query") and not query.question:
-            asks = next((name for name in _QUESTION_FIELDS if name in request.body), None)
-            return asks, "there is no question to compare with"
+            field = next((name for name in _QUESTION_FIELDS if name in request.body), None)
+            return field, "there is no question to compare with"
         if guard.needing("logprobs") and not self.api.gives_logprobs:
             return None, "the API returns no token probabilities"
         return None, None
@@ -377,25 +188,33 @@ class Relay:
         judge = JudgeProvider(self.api, request.body, upstream)
         samples = SampleProvider(self.api, request, upstream)
         via = "native" if self.guard.policy.sampling.model is None else "litellm"
-        return Sources(main, samples, judge, upstream.via or via, model=request.model)
+        return Sources(
+            main=main,
+            samples=samples,
+            judge=judge,
+            via=upstream.via or via,
+            model=request.model,
+        )
 
     def main_body(self, request: Request) -> Body:
         """Return the body to send if the main call is sent before the guard runs."""
-        asks = request.query.params.get("logprobs")
-        if asks or request.query.wants_object or not self.guard.needing("logprobs"):
+        query = request.query
+        if query.params.get("logprobs") or query.wants_object:
+            return request.body
+        if not self.guard.needing("logprobs"):
             return request.body
         return self.api.with_logprobs(request.body, alternatives_wanted(self.guard.policy.chain))
 
     def answer(self, request: Request, send: Callable[[Body], Body], upstream: Upstream) -> Body:
-        """Do the same as `aanswer`, for synchronous callers."""
+        """Like `aanswer`, but for synchronous callers."""
         reason = self.guard.skip_reason(request.query)
         if reason is not None:
             return self._skipped(request, send(request.body), reason)
 
-        async def in_another_thread(body: Body) -> Body:
+        async def send_in_thread(body: Body) -> Body:
             return await in_thread(partial(send, body))
 
-        return run_sync(self.aanswer, request, in_another_thread, upstream)
+        return run_sync(self.aanswer, request, send_in_thread, upstream)
 
     async def aanswer(
         self, request: Request, send: Send, upstream: Upstream, *, main_first: bool = False
@@ -531,18 +350,19 @@ class Relay:
             first: The index of the first one to check.
         """
         query = request.query
-        copies = is_greedy(query.params)
 
-        async def check(place: int) -> Answer:
-            spent = usage if place == 0 else Usage()
-            main = KnownProvider(items[place], spent)
-            others = [*items[:place], *items[place + 1 :]][:_MOST_OTHERS]
+        async def check(index: int) -> Answer:
+            main = KnownProvider(items[index], usage if index == 0 else Usage())
+            samples: list[str] = []
+            # By greedy decoding they are all the same.
+            if not is_greedy(query.params):
+                others = [*items[:index], *items[index + 1 :]]
+                samples = [sample_of(other, query) for other in others[:_MAX_OTHERS]]
             try:
                 return await self.guard.aask_with(
                     query,
                     self._sources(request, main, upstream),
-                    # By greedy decoding they are all the same.
-                    samples=[] if copies else [sample_of(other, query) for other in others],
+                    samples=samples,
                     budget=upstream.budget,
                 )
             except HallucinationBlocked:
@@ -550,9 +370,9 @@ class Relay:
             except Exception as error:
                 verdict = failed_check(error)
                 self.guard.listeners.notify(verdict, _query_with_model(request))
-                return self.guard.apply(items[place].text, verdict)
+                return self.guard.apply(items[index].text, verdict)
 
-        return await _gather([check(place) for place in range(first, len(items))])
+        return await _gather([check(index) for index in range(first, len(items))])
 
     async def send_main(self, request: Request, send: Callable[[Body], Awaitable[T]]) -> T:
         """Send the main call before the guard runs, and return the result of `send`.
@@ -588,13 +408,13 @@ class Relay:
         Raises:
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             DeadlineExceededError: There was no whole answer within `limits.deadline_s`; not raised
-                if `to_the_end` is set.
+                if `drain` is set.
             BrokenAnswerError: The stream ended before its last event.
             Exception: Any error of `events`.
         """
         reason = self.guard.skip_reason(request.query)
         if reason is not None:
-            return arelay_stream(self._passed_on(ASYNC, request, events, reason))
+            return arelay_stream(self._pass_on(ASYNC, request, events, reason))
         events = self._until_error(ASYNC, events)
         upstream = replace(
             upstream,
@@ -602,12 +422,12 @@ class Relay:
             budget=self.guard.new_budget(request.query),
         )
         if request.n > 1:
-            given = self._guard_several(request, events, upstream)
-        elif self.to_the_end:
-            given = self._guard_one_to_the_end(request, events, upstream)
+            guarded = self._guard_several(request, events, upstream)
+        elif self.drain:
+            guarded = self._guard_one_and_drain(request, events, upstream)
         else:
-            given = self._guard_one(request, events, upstream)
-        return arelay_stream(self._with_error_event(request, given))
+            guarded = self._guard_one(request, events, upstream)
+        return arelay_stream(self._with_error_event(request, guarded))
 
     async def _until_error(self, style: CallStyle, events: Any) -> AsyncGenerator[Events]:
         """Yield a stream's events up to the provider's report of an error.
@@ -631,21 +451,21 @@ class Relay:
             raise BrokenAnswerError
 
     async def _with_error_event(
-        self, request: Request, given: AsyncGenerator[Events]
+        self, request: Request, events: AsyncGenerator[Events]
     ) -> AsyncGenerator[Events]:
         """Yield events, and at their end the event of a provider's error."""
         try:
-            async with aclosing(given):
-                async for group in given:
-                    for start in range(0, len(group), _MOST_TOGETHER):
-                        yield group[start : start + _MOST_TOGETHER]
+            async with aclosing(events):
+                async for group in events:
+                    for start in range(0, len(group), _MAX_GROUP):
+                        yield group[start : start + _MAX_GROUP]
                         # Sending may not wait for anything, and other requests get a turn.
                         await asyncio.sleep(0)
         except BrokenAnswerError as error:
             event = self._passed_error(error)
             if self._can_withhold and self._mode(request.query) != "after":
-                without = partial(event_without_answer, event, error.answer)
-                event = await compute(without, chars=len(error.answer))
+                remove_answer = partial(event_without_answer, event, error.answer)
+                event = await compute(remove_answer, chars=len(error.answer))
             yield [event]
 
     def _passed_error(self, error: BrokenAnswerError) -> Event:
@@ -659,43 +479,50 @@ class Relay:
         self.on_failure()
         return error.error
 
-    async def _passed_on(
+    async def _pass_on(
         self, style: CallStyle, request: Request, events: Any, reason: str
     ) -> AsyncGenerator[Events]:
-        ending = PassedOn(self.api, reason, self.detail)
+        unchecked = UncheckedStream(self.api, reason, self.detail)
         try:
-            async with aclosing(self._until_error(style, events)) as passing:
-                async for group in passing:
-                    yield [given for event in group for given in ending.of(event)]
+            async with aclosing(self._until_error(style, events)) as groups:
+                async for group in groups:
+                    passed: list[Event] = []
+                    for event in group:
+                        passed += unchecked.of(event)
+                    yield passed
         except BrokenAnswerError as error:
             yield [self._passed_error(error)]
             return
-        self._report_unchecked(request, reason, ending.usage)
-        yield ending.last()
+        self._report_unchecked(request, reason, unchecked.usage)
+        yield unchecked.last()
 
     async def _guard_one(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         seen: list[Event] = []
-        shaping = self._shaping(seen)
+        rewriter = self._rewriter(seen)
         first = FirstOfStream(self.api, events)
         main = OpenedProvider(self.api, first.events(), seen)
         try:
             async with aclosing(self._parts(request, main, upstream)) as parts:
                 async for part in parts:
-                    yield await self._events_for(part, request, first, shaping, upstream)
+                    yield await self._events_for(part, request, first, rewriter, upstream)
         except BrokenAnswerError:
             if not self._can_withhold:
-                yield self._unsent_events(request, seen, shaping, first)
+                yield self._unsent_events(request, seen, rewriter, first)
             raise
 
     def _unsent_events(
-        self, request: Request, seen: Sequence[Event], shaping: Shaping, first: FirstOfStream
+        self,
+        request: Request,
+        seen: Sequence[Event],
+        rewriter: StreamRewriter,
+        first: FirstOfStream,
     ) -> list[Event]:
         """Return the rest of what arrived, checked or not, for a policy that withholds nothing."""
         unsent: list[Event] = []
         for event in seen:
-            unsent += shaping.unchecked_events(event)
+            unsent += rewriter.unchecked_events(event)
         return [self._stripped(request, first.with_index(event)) for event in unsent]
 
     @property
@@ -707,60 +534,62 @@ class Relay:
         part: Part | Answer,
         request: Request,
         first: FirstOfStream,
-        shaping: Shaping,
+        rewriter: StreamRewriter,
         upstream: Upstream,
     ) -> list[Event]:
         """Return the events for a part; at the end, also those of answers nobody requested."""
         outcome = await self.outcome(part) if isinstance(part, Answer) else None
 
-        def shape() -> list[Event]:
-            return [first.with_index(event) for event in shaping.of(part, outcome)]
+        def rewrite() -> list[Event]:
+            return [first.with_index(event) for event in rewriter.of(part, outcome)]
 
-        given = await compute(shape, chars=shaping.cost(part))
+        events = await compute(rewrite, chars=rewriter.cost(part))
         # Answers that come after a withheld one are not sent either.
         if isinstance(part, Answer) and first.others and not part.blocked:
-            places = sorted(first.others)
-            others = [first.others[place].completion for place in places]
+            indices = sorted(first.others)
+            others = [first.others[index].completion for index in indices]
             items = [Completion(part.response), *others]
             with use_trace_context(upstream.parent_span):
                 answers = await self._check_each(request, items, Usage(), upstream, first=1)
-            between = await self._last_events(first.others, dict(zip(places, answers, strict=True)))
+            checked = dict(zip(indices, answers, strict=True))
             # Common events, and the end of the stream, come last.
-            own = [place for place, event in enumerate(given, 1) if self.api.split(event)]
-            cut = max(own, default=0)
-            given[cut:cut] = between
-        return [self._stripped(request, event) for event in given]
+            cut = 0
+            for position, event in enumerate(events, start=1):
+                if self.api.split(event):
+                    cut = position
+            events[cut:cut] = await self._last_events(first.others, checked)
+        return [self._stripped(request, event) for event in events]
 
     async def _last_events(
         self,
-        coming: Mapping[int, OneOfSeveral],
+        choices: Mapping[int, ChoiceStream],
         answers: Mapping[int, Answer],
         *,
         passed_on: bool = False,
     ) -> list[Event]:
         """Return the last events of several checked answers, each at its index."""
-        given: list[Event] = []
-        for place, answer in answers.items():
+        events: list[Event] = []
+        for index, answer in answers.items():
             self.on_answer(answer)
             outcome = await self.outcome(answer)
-            ended = coming[place].end(answer, outcome, passed_on=passed_on)
-            given += [self.api.with_index(event, place) for event in ended]
-        return given
+            last = choices[index].end(answer, outcome, passed_on=passed_on)
+            events += (self.api.with_index(event, index) for event in last)
+        return events
 
-    async def _guard_one_to_the_end(
+    async def _guard_one_and_drain(
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         first = FirstOfStream(self.api, events)
-        async with Incoming(first.events()) as incoming:
-            shaping = self._shaping(incoming.seen)
+        async with BufferedStream(first.events()) as incoming:
+            rewriter = self._rewriter(incoming.seen)
             main = OpenedProvider(self.api, incoming.events(), [])
-            broken: Exception
+            check_error: Exception
             try:
                 async with aclosing(self._parts(request, main, upstream)) as parts:
                     async for part in parts:
                         if isinstance(part, Answer) and (part.blocked or part.regenerated):
                             await incoming.drain()
-                        yield await self._events_for(part, request, first, shaping, upstream)
+                        yield await self._events_for(part, request, first, rewriter, upstream)
                 return
             except HallucinationBlocked:
                 await incoming.drain()
@@ -769,18 +598,23 @@ class Relay:
             except Exception as error:
                 if error is incoming.failure:
                     if isinstance(error, BrokenAnswerError) and not self._can_withhold:
-                        yield self._unsent_events(request, incoming.seen, shaping, first)
+                        yield self._unsent_events(request, incoming.seen, rewriter, first)
                     raise
-                broken = error
-            async with aclosing(self._unchecked_rest(request, incoming, shaping, broken)) as rest:
-                async for part in rest:
+                check_error = error
+            unchecked = self._unchecked_rest(request, incoming, rewriter, check_error)
+            async with aclosing(unchecked) as remaining:
+                async for part in remaining:
                     if isinstance(part, Event):
                         yield [self._stripped(request, first.with_index(part))]
                     else:
-                        yield await self._events_for(part, request, first, shaping, upstream)
+                        yield await self._events_for(part, request, first, rewriter, upstream)
 
     async def _unchecked_rest(
-        self, request: Request, incoming: Incoming, shaping: Shaping, broken: Exception
+        self,
+        request: Request,
+        incoming: BufferedStream,
+        rewriter: StreamRewriter,
+        check_error: Exception,
     ) -> AsyncGenerator[Event | Part | Answer]:
         """Send the rest of a stream whose check failed, as the policy says."""
         withheld = self.guard.policy.on_error == "block"
@@ -789,14 +623,14 @@ class Relay:
         else:
             async with aclosing(incoming.events()) as events:
                 async for event in events:
-                    for given in shaping.unchecked_events(event):
-                        yield given
-        verdict = failed_check(broken)
+                    for unchecked in rewriter.unchecked_events(event):
+                        yield unchecked
+        verdict = failed_check(check_error)
         self.guard.listeners.notify(verdict, _query_with_model(request))
         answer = self.guard.apply("", verdict)
         self.on_answer(answer)
         if answer.blocked:
-            yield Part(notice_after(shaping.text, answer.text), notice=True)
+            yield Part(notice_after(rewriter.text, answer.text), notice=True)
         yield answer
 
     async def _guard_several(
@@ -804,8 +638,8 @@ class Relay:
     ) -> AsyncGenerator[Events]:
         """Check several answers once all are complete; pass them on before if allowed."""
         passes_on = self.guard.policy.stream == "after"
-        coming: dict[int, OneOfSeveral] = {}
-        of_all: list[Event] = []
+        choices: dict[int, ChoiceStream] = {}
+        common: list[Event] = []
         reports: list[Usage | None] = []
         arrived: list[Event] = []
         try:
@@ -814,47 +648,48 @@ class Relay:
                     passed: list[Event] = []
                     arrived += group
                     for event in group:
-                        reports += [chunk.usage for _, chunk in self.api.chunks(event)]
+                        reports += (chunk.usage for _, chunk in self.api.chunks(event))
                         parts = self.api.split(event)
                         if not parts and is_unread(self.api, event):
                             # It may belong to any answer.
                             parts = [(0, event)]
-                        of_all += [] if parts else [event]
-                        for place, own in parts:
-                            one = coming.setdefault(place, OneOfSeveral(self.api))
-                            given = one.add(own, passes_on=passes_on)
-                            passed += [self.api.with_index(event, place) for event in given]
+                        if not parts:
+                            common.append(event)
+                        for index, part in parts:
+                            choice = choices.setdefault(index, ChoiceStream(self.api))
+                            own = choice.add(part, passes_on=passes_on)
+                            passed += (self.api.with_index(event, index) for event in own)
                     yield [self._stripped(request, event) for event in passed]
         except BrokenAnswerError:
             if not (passes_on or self._can_withhold):
                 yield [self._stripped(request, event) for event in arrived]
             raise
-        if not coming:
-            coming[0] = OneOfSeveral(self.api)
-            for event in of_all:
-                coming[0].add(event, passes_on=False)
-            passes_on, of_all = False, []
-        places = sorted(coming)
-        items = [coming[place].completion for place in places]
+        if not choices:
+            choices[0] = ChoiceStream(self.api)
+            for event in common:
+                choices[0].add(event, passes_on=False)
+            passes_on, common = False, []
+        indices = sorted(choices)
+        items = [choices[index].completion for index in indices]
         usage = with_counted_tokens(items, last_reported(reports) or Usage(1, cost_usd=None))
         with use_trace_context(upstream.parent_span):
             answers = await self._check_each(request, items, usage, upstream)
-        checked = dict(zip(places, answers, strict=True))
-        ended = await self._last_events(coming, checked, passed_on=passes_on)
-        # The last of these common events ends the stream.
-        yield [*(self._stripped(request, event) for event in ended), *of_all]
+        checked = dict(zip(indices, answers, strict=True))
+        last = await self._last_events(choices, checked, passed_on=passes_on)
+        # The last of the common events ends the stream.
+        yield [*(self._stripped(request, event) for event in last), *common]
 
     def events(
         self, request: Request, events: Generator[Events, None, None], upstream: Upstream
     ) -> Generator[Events, None, None]:
-        """Do the same as `aevents`, for synchronous callers."""
+        """Like `aevents`, but for synchronous callers."""
         reason = self.guard.skip_reason(request.query)
         if reason is None:
             return iterate_in_background(self.aevents(request, read_in_threads(events), upstream))
-        return iterate_in_place(self._passed_on(BLOCKING, request, events, reason))
+        return iterate_in_place(self._pass_on(BLOCKING, request, events, reason))
 
-    def _shaping(self, seen: list[Event]) -> Shaping:
-        return Shaping(self.api, seen, can_change=self._can_withhold)
+    def _rewriter(self, seen: list[Event]) -> StreamRewriter:
+        return StreamRewriter(self.api, seen, can_change=self._can_withhold)
 
     async def _parts(
         self, request: Request, main: OpenedProvider, upstream: Upstream

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resay.adapters.shaping import OneOfSeveral, Shaping, outcome_of, usage_of
+from resay.adapters.choices import ChoiceStream
+from resay.adapters.events import usage_of
+from resay.adapters.outcomes import outcome_of
+from resay.adapters.stream_rewriter import StreamRewriter
 from resay.core.verdict import Attempt, Regeneration, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
@@ -123,11 +126,11 @@ def test_a_draft_that_nothing_better_was_found_for_is_given(spoken: Spoken):
     tried = Regeneration("repair", (Attempt("passage 0.90 > 0.50"),), None, draft=DRAFT)
     verdict = Verdict("flagged", 0.9, "passage 0.90 > 0.50", regeneration=tried)
     events = spoken.stream([PIECES], "hm")
-    shaping = Shaping(spoken.api, events, can_change=True)
+    rewriter = StreamRewriter(spoken.api, events, can_change=True)
 
     given_events = [
-        *shaping.of(Part(DRAFT)),
-        *shaping.of(Answer(DRAFT, DRAFT, "annotate", verdict)),
+        *rewriter.of(Part(DRAFT)),
+        *rewriter.of(Answer(DRAFT, DRAFT, "annotate", verdict)),
     ]
 
     assert without_verdicts(given_events) == without_verdicts(events)
@@ -142,8 +145,8 @@ def test_another_answer_to_what_was_withheld_is_not_given(spoken: Spoken):
     assert (outcome.withheld, outcome.message) == (True, "Sorry.")
     assert "Zanzibar" not in str(outcome.data)
     events = spoken.stream([PIECES])
-    shaping = Shaping(spoken.api, events, can_change=True)
-    given_events = [*shaping.of(Part("Sorry.", notice=True)), *shaping.of(answer)]
+    rewriter = StreamRewriter(spoken.api, events, can_change=True)
+    given_events = [*rewriter.of(Part("Sorry.", notice=True)), *rewriter.of(answer)]
     assert read(spoken.api, given_events).finish_reason == spoken.filtered
     assert "Zanzibar" not in in_words(given_events)
 
@@ -182,7 +185,7 @@ def test_another_answer_is_complete_where_the_draft_was_cut_short(spoken: Spoken
 
 def test_one_of_several_answers_is_written_again():
     events = CHAT.stream([PIECES], "Zanzibar, surely")
-    one = OneOfSeveral(CHAT_COMPLETIONS)
+    one = ChoiceStream(CHAT_COMPLETIONS)
     given_events = [given for event in events[:-1] for given in one.add(event, passes_on=False)]
 
     given_events += one.end(regenerated(NEW, DRAFT), passed_on=False)

@@ -1,39 +1,26 @@
-"""The gateway as an ASGI application.
-
-It handles incoming requests, and reports them to the journal, the metrics and the log.
-"""
+"""Answers the requests of clients: guards them, or passes them on."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
-import hashlib
-import hmac
 import json
 import logging
-import os
 import re
 import time
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any, cast, get_args
+from functools import partial
+from typing import Any, get_args
 from urllib.parse import unquote
 
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import request_id, trace_context_from, use_trace_context
 from resay.adapters.http import is_event_stream
-from resay.adapters.policies import VerdictDetail, verdict_cost
-from resay.errors import ConfigurationError
-from resay.gateway.admission import Admission, HostRules, OverloadError, is_loopback, without_port
+from resay.adapters.verdicts import VerdictDetail
+from resay.gateway.admission import Admission, HostRules, OverloadError
 from resay.gateway.calls import (
     CHECK,
     FEEDBACK,
@@ -49,9 +36,12 @@ from resay.gateway.calls import (
     read_call,
     run_until_disconnect,
 )
-from resay.gateway.checking import Handler, Reply, Shared, check, rate
-from resay.gateway.config import ClientKey, GatewayConfig, GatewayLimits
-from resay.gateway.guarding import (
+from resay.gateway.check import check
+from resay.gateway.config import GatewayConfig
+from resay.gateway.endpoints import EndpointState, Handler, Reply
+from resay.gateway.errors import RefusedError
+from resay.gateway.feedback import rate
+from resay.gateway.guarded_request import (
     UNGUARDED,
     GuardedRequest,
     RequestContext,
@@ -59,12 +49,9 @@ from resay.gateway.guarding import (
     read_body,
     verdict_headers,
 )
+from resay.gateway.keys import Keyring
 from resay.gateway.litellm.guardrail import check_for_litellm
-from resay.gateway.litellm.upstream import LiteLLMUpstream
-from resay.gateway.logs import WithoutMessage, log_passed, log_request
-from resay.gateway.metrics import Metrics, Readings
-from resay.gateway.observing import Observation, Observer, notify
-from resay.gateway.openapi import document
+from resay.gateway.logs import WithoutMessage
 from resay.gateway.paths import (
     PREFIX,
     PassThrough,
@@ -74,152 +61,15 @@ from resay.gateway.paths import (
     plain_path,
 )
 from resay.gateway.policies import Policies
-from resay.gateway.refusing import RefusedError
+from resay.gateway.reporter import Reporter
 from resay.gateway.routing import Routing
-from resay.gateway.shared import Quotas, shared_state
+from resay.gateway.shared import Quotas
 from resay.gateway.stored import StoredAnswers
-from resay.gateway.upstream import UpstreamClient, UpstreamError, UpstreamResponse, client_headers
+from resay.gateway.upstream import UpstreamError, UpstreamResponse, client_headers
 from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Body, Event, json_bytes
 from resay.providers.shared_limits import SharedState
-from resay.reporting.dashboard import routes as dashboard
-from resay.reporting.journal import Entry, Journal, open_journal
-from resay.reporting.journal.entry import Api
 
-logger = logging.getLogger("resay.gateway")
-_UNNAMED = "unknown"
-
-
-class Reporter:
-    """Reports every request once, when it is over.
-
-    Args:
-        observers: Notified of guarded requests.
-        journal: Records their verdicts; None for no journal.
-        metrics: Counts the requests that were not guarded.
-        quotas: Counts usage.
-    """
-
-    def __init__(
-        self,
-        observers: Sequence[Observer],
-        journal: Journal | None,
-        metrics: Metrics,
-        quotas: Quotas,
-    ) -> None:
-        self._observers = observers
-        self.journal = journal
-        self._metrics = metrics
-        self._quotas = quotas
-
-    async def report(self, observation: Observation, outgoing: Outgoing) -> None:
-        """Report a guarded request. Failures are logged and do not affect the answer."""
-        outgoing.reported = True
-        await self._quotas.record_usage(observation)
-        for observer in self._observers:
-            notify(observer, observation)
-        if self.journal is None:
-            return
-        try:
-            answer = observation.answer
-            chars = 0 if answer is None else verdict_cost(answer.verdict)
-            entry = await compute(partial(journal_entry, observation), chars=chars)
-            if entry is not None:
-                await self.journal.append(entry)
-        # The answer is already sent, and the error may contain words of it.
-        except Exception as error:
-            logger.error(
-                "the journal failed with %s (request %s)",
-                type(error).__name__,
-                observation.request_id,
-            )
-
-    def finish(self, call: Call, outgoing: Outgoing, elapsed_s: float) -> None:
-        """Count a request of any kind, and log it unless it was reported.
-
-        Args:
-            call: The request.
-            outgoing: Its answer.
-            elapsed_s: Its duration in seconds.
-        """
-        if outgoing.refused is not None:
-            self._metrics.count_refused(outgoing.refused)
-        if outgoing.reported:
-            return
-        # nginx's status for a client that disconnected before the response.
-        status = outgoing.status or 499
-        route = call.own or (PREFIX + call.api.path if call.api else f"{PREFIX}/*")
-        log_passed(call.method, status, elapsed_s, route=route, request_id=call.request_id)
-        if call.own is None and call.api is None:
-            self._metrics.count_passed(call.method, status, elapsed_s)
-
-
-def journal_entry(observation: Observation) -> Entry | None:
-    """Return the journal entry for a request; None if there is no verdict."""
-    answer = observation.answer
-    if answer is None:
-        return None
-    entry = Entry.of(
-        answer.verdict,
-        model=observation.model or _UNNAMED,
-        policy=observation.policy,
-        action=answer.action,
-        api=cast("Api", observation.api),
-        request_id=observation.request_id,
-        tenant=observation.tenant,
-        usage=observation.usage,
-        latency_s=observation.elapsed_s,
-        question=observation.question,
-    )
-    return replace(entry, check_usage=observation.check_usage)
-
-
-class Keyring:
-    """Recognizes keys by their hashes.
-
-    Args:
-        keys: The keys.
-        env: The environment variables; None for the process's.
-
-    Raises:
-        ConfigurationError: A variable that should contain a key is not set.
-    """
-
-    def __init__(self, keys: Sequence[ClientKey], env: Mapping[str, str] | None = None) -> None:
-        known = os.environ if env is None else env
-        self._hashes = [(key.name, _hash_of(key, known)) for key in keys]
-
-    def __bool__(self) -> bool:
-        return bool(self._hashes)
-
-    def owner(self, presented: str | None) -> str | None:
-        """Return the owner of a key; None if it is unknown.
-
-        Its duration depends neither on the key nor on its similarity to known ones.
-        """
-        digest = _hex_of(presented or "")
-        owner = None
-        for name, known in self._hashes:
-            if hmac.compare_digest(digest, known) and presented:
-                owner = name
-        return owner
-
-
-def _hex_of(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _hash_of(key: ClientKey, env: Mapping[str, str]) -> str:
-    if key.sha256 is not None:
-        return key.sha256
-    value = env.get(key.env or "")
-    if not value:
-        raise ConfigurationError(
-            f"the key {key.name!r} must be in the environment variable {key.env!r}, which is not"
-            " set; set it, or give the key's `sha256`"
-        )
-    return _hex_of(value)
-
-
+_logger = logging.getLogger("resay.gateway")
 _HANDLERS: Mapping[str, Handler] = {CHECK: check, LITELLM_GUARDRAIL: check_for_litellm}
 _JSON_TYPE = (b"content-type", b"application/json")
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
@@ -228,7 +78,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 # Enough digits to show that a body is too long.
 _DIGITS = 18
 # How long requests may take to finish after the server has abandoned them.
-_ENDING_S = 5.0
+_SHUTDOWN_GRACE_S = 5.0
 _DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:$|[/\\])")
 
 
@@ -264,7 +114,7 @@ class RequestHandler:
         self._admission = admission
         self._long_bodies = Admission(config.limits)
         self._reporter = reporter
-        self._shared = Shared(config, policies, state, reporter.journal)
+        self._shared = EndpointState(config, policies, state, reporter.journal)
         self._quotas = quotas
         self._stored = StoredAnswers()
         self._tasks: set[asyncio.Task[object]] = set()
@@ -287,7 +137,7 @@ class RequestHandler:
         """Accept no more requests, and wait for abandoned ones to report."""
         self._routing = None
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_ENDING_S)
+            await asyncio.wait(self._tasks, timeout=_SHUTDOWN_GRACE_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -327,7 +177,7 @@ class RequestHandler:
             message = "the request, or the answer to it, is nested too deeply"
             await self._refuse(RefusedError(400, "nested_too_deeply", message), outgoing)
         except Exception as error:
-            logger.error(
+            _logger.error(
                 "request %s failed in the gateway", call.request_id, exc_info=WithoutMessage(error)
             )
             message = f"the gateway failed; see its log, at request {call.request_id!r}"
@@ -643,262 +493,3 @@ async def _check_asks_nothing(call: Call, incoming: Incoming, limit: int) -> Non
         raise RefusedError(
             403, "path_closed", f"the request asks a model something, and {apis} in `pass_through`"
         )
-
-
-# Headers naming a proxy's client: all proxied requests seem to come from this machine.
-_FORWARDED = frozenset({b"forwarded", b"via", b"x-forwarded-for", b"x-real-ip"})
-# The maximum age of other workers' values in the metrics.
-_REFRESH_S = 1.0
-_CHALLENGE = {"www-authenticate": 'Basic realm="resay", charset="UTF-8"'}
-
-
-class OperatorAuth:
-    """Restricts an application to operators.
-
-    They authenticate with the operator's key, as HTTP Basic's password or as a bearer token. If
-    there is none, access is limited to this machine, and only while clients have no keys.
-
-    Args:
-        app: The application.
-        config: The gateway's configuration.
-    """
-
-    def __init__(self, app: ASGIApp, config: GatewayConfig) -> None:
-        self._app = app
-        key = config.operator_key
-        self._key = None if key is None else _hash(key.get_secret_value().encode())
-        self._allows_local = not config.keys
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the application, or refuse access."""
-        headers: Headers = list(scope["headers"])
-        if self._key is None and not (self._allows_local and _from_here(scope, headers)):
-            app = _refusal(403, "access needs an `operator_key` in the gateway file", {})
-        elif self._key and not hmac.compare_digest(_hash(_presented_key(headers)), self._key):
-            app = _refusal(401, "the operator's key is needed", _CHALLENGE)
-        else:
-            app = self._app
-        await app(scope, receive, send)
-
-
-def _hash(key: bytes) -> bytes:
-    # Hashes make the comparison take the same time for keys of any length.
-    return hashlib.sha256(key).digest()
-
-
-def _presented_key(headers: Headers) -> bytes:
-    value = next((value for name, value in headers if name == b"authorization"), b"")
-    scheme, _, credentials = value.partition(b" ")
-    if scheme.lower() == b"bearer":
-        return credentials.strip()
-    if scheme.lower() != b"basic":
-        return b""
-    try:
-        return base64.b64decode(credentials.strip(), validate=True).partition(b":")[2]
-    except binascii.Error:
-        return b""
-
-
-def _from_here(scope: Scope, headers: Headers) -> bool:
-    """Return whether a request is from this machine, under a name that no remote page can use."""
-    client = scope.get("client")
-    names = {name for name, _ in headers}
-    hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
-    return (
-        client is not None
-        and is_loopback(client[0])
-        and not names & _FORWARDED
-        and len(hosts) == 1
-        and is_loopback(without_port(hosts[0]))
-    )
-
-
-def _refusal(status: int, message: str, headers: dict[str, str]) -> Response:
-    return PlainTextResponse(f"{message}\n", status, {**headers, "cache-control": "no-store"})
-
-
-class Gateway:
-    """Guards requests to one upstream, and to models called through litellm.
-
-    Args:
-        config: Its configuration.
-        on_verdict: Called once for each guarded request, when it is over.
-
-    Raises:
-        ConfigurationError: A variable that should contain a client's key is not set.
-        MissingDependencyError: The journal's extra is not installed.
-
-    Attributes:
-        policies: The policies, and their reloading.
-        admission: Admission control, with the numbers of guarded and queued requests.
-        draining: Whether it is shutting down, and should receive no new requests.
-    """
-
-    def __init__(self, config: GatewayConfig, *, on_verdict: Observer | None = None) -> None:
-        self._config = config
-        self.policies = Policies(config)
-        self.admission = Admission(config.limits)
-        self._models = _models(config)
-        self._journal = open_journal(config.journal) if config.journal else None
-        self._state = shared_state(config)
-        self._metrics = Metrics(self._readings())
-        observers = [log_request, self._metrics.observe, *([on_verdict] if on_verdict else [])]
-        quotas = Quotas(config, self._state)
-        reporter = Reporter(observers, self._journal, self._metrics, quotas)
-        self._handler = RequestHandler(
-            config, self.policies, self.admission, reporter, quotas, self._state
-        )
-        self.draining = False
-
-    def _readings(self) -> Readings:
-        admission, policies, journal = self.admission, self.policies, self._journal
-        state = self._state
-        return Readings(
-            guarded=lambda: admission.in_flight,
-            waiting=lambda: admission.queued,
-            journal_lost=None if journal is None else lambda: journal.lost,
-            reload_succeeded=lambda: policies.succeeded,
-            reloaded_at=lambda: policies.reloaded_at,
-            state_degraded=None if state is None else lambda: state.degraded,
-            state_members=None if state is None else lambda: state.members,
-            policy_versions=None if state is None else lambda: max(1, len(state.notes)),
-        )
-
-    @property
-    def limits(self) -> GatewayLimits:
-        """The limits of its configuration."""
-        return self._config.limits
-
-    @property
-    def ready(self) -> bool:
-        """Whether requests may be sent."""
-        return self._handler.open and not self.draining
-
-    def app(self, routes: Sequence[BaseRoute] = ()) -> Starlette:
-        """Return the application.
-
-        Args:
-            routes: Additional routes, matched before the gateway's own.
-        """
-        shown = [] if self._journal is None else dashboard(self._journal, hosts=None)
-        router = Router([*shown, Route("/metrics", self._metrics_response)])
-        operators = OperatorAuth(router, self._config)
-        own = [
-            Route("/healthz", _healthy),
-            Route("/readyz", self._readiness_response),
-            Route("/openapi.json", self._openapi_response),
-            *(Route(path, operators) for path in ("/metrics", "/ui", "/ui/{rest:path}")),
-            *([Route("/", _home)] if shown else []),
-            Route("/{path:path}", self._handler),
-        ]
-        return Starlette(routes=[*routes, *own], lifespan=self._lifespan)
-
-    async def _metrics_response(self, request: Request) -> Response:
-        accept = request.headers.get("accept")
-        content, kind = await asyncio.to_thread(self._metrics.render, accept)
-        return Response(content, headers={"content-type": kind, "cache-control": "no-store"})
-
-    @asynccontextmanager
-    async def _lifespan(self, app: object) -> AsyncGenerator[None]:
-        del app
-        await self.prepare()
-        upstream = self._config.upstream
-        known = None if upstream is None else UpstreamClient(self._config, upstream)
-        routing = Routing(known, self._models)
-        background = [asyncio.ensure_future(self.policies.watch_files(self._config.reload_s))]
-        if self._state is not None:
-            background.append(asyncio.ensure_future(self._share(self._state)))
-        if self._metrics.shared:
-            background.append(asyncio.ensure_future(self._refresh()))
-        if self._config.pass_through:
-            opened = ", ".join(self._config.pass_through)
-            logger.warning("passed through unguarded, with the upstream's key: %s", opened)
-        self._handler.start(routing)
-        try:
-            yield
-        finally:
-            for task in background:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-            await self._handler.stop()
-            await routing.aclose()
-            if self._journal is not None:
-                await self._journal.aclose()
-            if self._state is not None:
-                await self._state.aclose()
-
-    async def _share(self, state: SharedState) -> None:
-        """Publish the version of the policies in use to the other gateways."""
-        while True:
-            member = await state.member()
-            if state.note != self.policies.version:
-                state.note = self.policies.version
-                await member.send_heartbeat()
-            await asyncio.sleep(_REFRESH_S)
-
-    async def _refresh(self) -> None:
-        while True:
-            self._metrics.refresh()
-            await asyncio.sleep(_REFRESH_S)
-
-    async def prepare(self) -> None:
-        """Load the policies and litellm, and check that the journal is readable.
-
-        Raises:
-            ConfigurationError: A policy is not valid or cannot be used here, or litellm does not
-                know one of the `models`.
-            MissingDependencyError: litellm is not installed, and there are `models`.
-            ScorerError: A model's server does not respond.
-            JournalError: The journal cannot be read.
-        """
-        if self.policies.loaded:
-            return
-        await self.policies.load()
-        if self._models is not None:
-            await self._models.prepare()
-        if self._journal is not None:
-            await self._journal.recent(1)
-
-    @cached_property
-    def _openapi_bytes(self) -> bytes:
-        return json.dumps(document(self._config)).encode()
-
-    async def _openapi_response(self, request: Request) -> Response:
-        return _json(200, self._openapi_bytes)
-
-    async def _readiness_response(self, request: Request) -> Response:
-        ready = self.ready
-        body: dict[str, object] = {"status": "ready" if ready else "not ready"}
-        if self._journal is not None:
-            body["journal"] = {"lost": self._journal.lost}
-        body["policies"] = self.policies.version
-        if self._state is not None:
-            state = self._state
-            body["state"] = "degraded" if state.degraded else "ok"
-            body["members"] = state.members
-            # Several versions: some gateways have not loaded the new files yet.
-            body["policy_versions"] = state.notes
-        return _json(200 if ready else 503, json.dumps(body).encode())
-
-
-def _models(config: GatewayConfig) -> LiteLLMUpstream | None:
-    if not config.models:
-        return None
-    timeout = {} if config.upstream is None else {"timeout_s": config.upstream.timeout_s}
-    return LiteLLMUpstream(config.models, answer_bytes=config.limits.answer_bytes, **timeout)
-
-
-_OK = json.dumps({"status": "ok"}).encode()
-
-
-async def _home(request: Request) -> Response:
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/ui")
-
-
-async def _healthy(request: Request) -> Response:
-    return _json(200, _OK)
-
-
-def _json(status: int, content: bytes) -> Response:
-    return Response(content, status, media_type="application/json")

@@ -14,9 +14,9 @@ from typing import Any, cast
 
 from resay._internal.event_loops import compute
 from resay.adapters.http import is_event_stream
-from resay.adapters.policies import VerdictDetail, verdict_cost, withheld_data
-from resay.adapters.relaying import Events, Relay, without_own_field
-from resay.adapters.shaping import outcome_of
+from resay.adapters.outcomes import outcome_of
+from resay.adapters.own_field import without_own_field
+from resay.adapters.relay import Events, Relay
 from resay.adapters.threads import cancel_once
 from resay.adapters.upstream import (
     OPENAI_PARAMS,
@@ -25,6 +25,7 @@ from resay.adapters.upstream import (
     is_about_parameters,
     litellm_provider,
 )
+from resay.adapters.verdicts import VerdictDetail, verdict_cost, withheld_data
 from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
@@ -36,10 +37,11 @@ from resay.errors import (
     UncheckableError,
 )
 from resay.gateway.calls import Call, Headers, Outgoing, contains_address
-from resay.gateway.observing import Observation, worst_answer
-from resay.gateway.refusing import RefusedError
+from resay.gateway.conversations import Conversations
+from resay.gateway.errors import RefusedError
+from resay.gateway.observation import Observation, worst_answer
 from resay.gateway.routing import Routing
-from resay.gateway.stored import Conversations, StoredAnswers, ids_of, is_unfinished, without_output
+from resay.gateway.stored import StoredAnswers, ids_of, is_unfinished, without_output
 from resay.gateway.upstream import UpstreamError, UpstreamResponse, client_headers
 from resay.guard import Guard
 from resay.policy import Policy

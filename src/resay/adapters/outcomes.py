@@ -1,0 +1,50 @@
+"""The outcomes of checks, in the form that the APIs accept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from resay.adapters.verdicts import VerdictDetail, verdict_data
+from resay.core.usage import Usage
+from resay.core.verdict import Verdict
+from resay.engine.actions import Answer
+from resay.providers.apis import Outcome
+
+
+def outcome_of(
+    answer: Answer,
+    *,
+    stops: bool = False,
+    shows_draft: bool = True,
+    detail: VerdictDetail = "full",
+) -> Outcome:
+    """Return the outcome of an answer in the form that the APIs accept.
+
+    Args:
+        answer: The answer.
+        stops: Whether a withheld answer ends like a completed one.
+        shows_draft: Whether the verdict on a regenerated answer contains the text that it replaces.
+        detail: How much of the verdict to tell.
+    """
+    verdict = answer.verdict
+    if verdict.regeneration is not None and answer.regenerated and not shows_draft:
+        verdict = replace(verdict, regeneration=verdict.regeneration.without_draft())
+    data = verdict_data(verdict, answer.action, detail=detail)
+    replaced = answer.blocked or answer.regenerated
+    text = answer.text if replaced else None
+    return Outcome(data, text, complete=answer.regenerated, stops=stops)
+
+
+def unchecked_outcome(reason: str, detail: VerdictDetail = "full") -> Outcome:
+    """Return the outcome of an answer that is not checked."""
+    return Outcome(verdict_data(Verdict("skipped", None, reason), "allow", detail=detail))
+
+
+def unchecked_answer(reason: str, usage: Usage) -> Answer:
+    """Return the report of an answer that is not checked, without its words.
+
+    Args:
+        reason: Why it is not checked.
+        usage: Its tokens and cost.
+    """
+    return Answer("", "", "allow", Verdict("skipped", None, reason), usage)

@@ -1,0 +1,51 @@
+"""The field of a request's body that is for the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from resay.errors import ConfigurationError
+from resay.providers.apis import Body
+
+OWN_FIELD = "resay"
+"""The field of a request's body that is for the guard, and is not forwarded."""
+_MAX_REFERENCES, _MAX_CHARS = 200, 200_000
+
+
+def without_own_field(body: Body) -> Body:
+    """Return a request's body without the guard's own field."""
+    return {name: value for name, value in body.items() if name != OWN_FIELD}
+
+
+def references_in(body: Body) -> tuple[str, ...]:
+    """Return the references in the guard's own field of a request.
+
+    Raises:
+        ConfigurationError: The field is not valid.
+    """
+    if OWN_FIELD not in body:
+        return ()
+    own: object = body[OWN_FIELD]
+    fields: Mapping[str, object] = {}
+    if isinstance(own, Mapping):
+        fields = cast("Mapping[str, object]", own)
+    entries = fields.get("references")
+    if set(fields) != {"references"} or not isinstance(entries, list):
+        raise ConfigurationError(f"`{OWN_FIELD}` must be an object with a list of `references`")
+    texts: list[str] = []
+    for entry in cast("list[object]", entries):
+        text = (
+            cast("Mapping[str, object]", entry).get("text") if isinstance(entry, Mapping) else entry
+        )
+        if not isinstance(text, str) or not text.strip():
+            raise ConfigurationError(
+                f"each of `{OWN_FIELD}.references` must be a string, or an object with a `text`"
+            )
+        texts.append(text)
+    if len(texts) > _MAX_REFERENCES or any(len(text) > _MAX_CHARS for text in texts):
+        raise ConfigurationError(
+            f"`{OWN_FIELD}.references` may contain at most {_MAX_REFERENCES} texts of"
+            f" {_MAX_CHARS:,} characters each"
+        )
+    return tuple(texts)
