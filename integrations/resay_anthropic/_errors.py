@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from anthropic import AnthropicError, APIConnectionError, APIError
 
-from resay.adapters.sdk_errors import as_kind
+from resay.adapters.sdk_errors import as_sdk_error
 from resay.adapters.upstream import BrokenAnswerError
 from resay.errors import DeadlineExceededError, ResayError, UncheckableError
 
@@ -24,6 +25,13 @@ class AnthropicUncheckableError(UncheckableError, AnthropicError):
     """The answer to a request could not be checked, and the policy refuses such requests."""
 
 
+_KINDS: Mapping[type[ResayError], type[ResayError]] = {
+    BrokenAnswerError: AnthropicBrokenAnswerError,
+    DeadlineExceededError: AnthropicDeadlineExceededError,
+    UncheckableError: AnthropicUncheckableError,
+}
+
+
 def sdk_error(error: ResayError, request: Any) -> ResayError:
     """Return an error as one of the SDK's too, if it is no outcome that the policy asks for.
 
@@ -31,13 +39,4 @@ def sdk_error(error: ResayError, request: Any) -> ResayError:
         error: The error.
         request: The HTTP request that it is about.
     """
-    if isinstance(error, UncheckableError):
-        return as_kind(AnthropicUncheckableError, error)
-    kind: type[AnthropicBrokenAnswerError | AnthropicDeadlineExceededError]
-    if isinstance(error, BrokenAnswerError):
-        kind = AnthropicBrokenAnswerError
-    elif isinstance(error, DeadlineExceededError):
-        kind = AnthropicDeadlineExceededError
-    else:
-        return error
-    return as_kind(kind, error, message=str(error), request=request, body=None)
+    return as_sdk_error(error, _KINDS, message=str(error), request=request, body=None)

@@ -27,11 +27,7 @@ from resay_langchain._callback import (  # noqa: E402 - after the check above
     VerdictCollector,
 )
 from resay_langchain._policies import as_retriever  # noqa: E402 - see above
-from resay_langchain._runnables import (  # noqa: E402 - see above
-    GuardedChatModel,
-    GuardedRunnable,
-    guard,
-)
+from resay_langchain._runnables import GuardedChatModel, GuardedRunnable, guard  # noqa: E402 - see above
 from resay_langchain._runs import VERDICT_EVENT  # noqa: E402 - see above
 
 if TYPE_CHECKING:

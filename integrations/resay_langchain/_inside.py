@@ -35,11 +35,12 @@ from resay.adapters.models import (
     with_sampling_on,
 )
 from resay.adapters.policies import refuse_without_writer
+from resay.adapters.upstream import UnmappedError
 from resay.core.query import Query
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Sampling
-from resay_langchain._litellm import UnmappedError, connection_of
+from resay_langchain._litellm.requests import connection_of
 
 if TYPE_CHECKING:
     from langchain_core.utils.pydantic import TypeBaseModel

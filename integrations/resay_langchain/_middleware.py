@@ -36,7 +36,7 @@ from resay.engine.actions import act
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Block, Policy, Regenerate
-from resay_langchain._grafting import with_guard_inserted
+from resay_langchain._insertion import with_guard_inserted
 from resay_langchain._inside import check_runnable
 from resay_langchain._outcome import in_place_of
 from resay_langchain._policies import guarding, withholding

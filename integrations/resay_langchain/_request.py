@@ -25,7 +25,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from resay.adapters.models import tool_name
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import CallStyle
-from resay.adapters.upstream import litellm_provider
+from resay.adapters.upstream import UnmappedError, litellm_provider
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data
 from resay.core.query import Message, Query
 from resay.core.verdict import HallucinationBlocked
@@ -37,7 +37,7 @@ from resay.policy import Block
 from resay.providers.base import Provider, Sources
 from resay.providers.caching import source_of
 from resay_langchain._inside import for_sampling, judges_of, sampling_kwargs
-from resay_langchain._litellm import UnmappedError, request_of
+from resay_langchain._litellm.requests import request_of
 from resay_langchain._outcome import in_place_of, outcome_of, without_text
 from resay_langchain._policies import withholding
 from resay_langchain._providers import ModelProvider, RunnableProvider, own_judge

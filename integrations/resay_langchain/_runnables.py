@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Callable,
-    Generator,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -25,7 +17,6 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig, patch_config
-from langchain_core.runnables.utils import AddableDict
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr, model_validator
 
@@ -34,14 +25,14 @@ from resay._internal.nesting import inside_guard
 from resay._internal.notify import arelay_stream, arelay_verdicts
 from resay.adapters.policies import PolicyLike
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
-from resay.adapters.verdicts import VERDICT_KEY
 from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
-from resay_langchain._grafting import Rerun, with_guard_inserted
+from resay_langchain._guarded_run import GuardedRun
+from resay_langchain._insertion import Rerun, with_guard_inserted
 from resay_langchain._inside import Wrapper, check_rerun, check_runnable
-from resay_langchain._policies import guarding, withholding
+from resay_langchain._policies import guarding
 from resay_langchain._request import OutputFormat, Request, asked_for, with_standard
 from resay_langchain._runs import RunManager, Runs, Watch, watch_among
 
@@ -544,7 +535,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        run = _Watched(self.guard, run_manager, config)
+        run = GuardedRun(self.guard, run_manager, config)
         with run.explaining():
             output = self._guarded.invoke(value, run.config, **kwargs)
         return run.finished(output)
@@ -563,7 +554,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        run = _Watched(self.guard, run_manager, config)
+        run = GuardedRun(self.guard, run_manager, config)
         with run.explaining():
             output = await self._guarded.ainvoke(value, run.config, **kwargs)
         return run.finished(output)
@@ -589,7 +580,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Iterator[Any]:
-        run = _Watched(self.guard, run_manager, config)
+        run = GuardedRun(self.guard, run_manager, config)
         yield from iterate_in_place(
             run.shown(BLOCKING, self._guarded.transform(inputs, run.config, **kwargs))
         )
@@ -626,7 +617,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        run = _Watched(self.guard, run_manager, config)
+        run = GuardedRun(self.guard, run_manager, config)
         chunks = self._guarded.atransform(inputs, run.config, **kwargs)
         async with aclosing(run.shown(ASYNC, chunks)) as shown:
             async for chunk in shown:
@@ -641,70 +632,3 @@ class GuardedRunnable(Wrapper):
         """Async version of `stream`."""
         async for chunk in self.atransform(_only(input), config, **kwargs):
             yield chunk
-
-
-class _Watched:
-    """One run of a guarded runnable, and its verdict."""
-
-    def __init__(
-        self,
-        guard: Guard,
-        run_manager: CallbackManagerForChainRun | AsyncCallbackManagerForChainRun,
-        config: RunnableConfig,
-    ) -> None:
-        self._policy = guard.policy
-        self._watch = Watch(collects=guard.takes_references)
-        manager = run_manager.get_child()
-        manager.add_handler(self._watch)
-        self.config = patch_config(config, callbacks=manager)
-
-    def finished(self, output: Any) -> Any:
-        """Return the output with its verdict, if it has a place for one."""
-        keyed = cast("dict[Any, Any] | None", output if isinstance(output, dict) else None)
-        if self._watch.structured and keyed is not None and "parsing_error" in keyed:
-            return self._with_error(keyed)
-        self._raise_withheld()
-        if keyed is None or self._watch.structured or not self._watch.verdict:
-            return cast("Any", output)
-        return {**keyed, VERDICT_KEY: self._watch.verdict}
-
-    def _with_error(self, output: dict[Any, Any]) -> dict[Any, Any]:
-        blocked = self._watch.blocked
-        if blocked is not None and self._raises:
-            raise blocked
-        return {**output, "parsed": None, "parsing_error": blocked} if blocked else output
-
-    async def shown(self, style: CallStyle, chunks: Any) -> AsyncGenerator[Any]:
-        """Yield the pieces of a streamed output, and its verdict at the end."""
-        has_keys = False
-        with self.explaining():
-            async with aclosing(style.iterate(chunks)) as output:
-                async for chunk in output:
-                    # Runnables that compose mappings stream `AddableDict`s; parsers stream their
-                    # own objects.
-                    has_keys = has_keys or isinstance(chunk, AddableDict)
-                    yield chunk
-        self._raise_withheld()
-        if has_keys and self._watch.verdict and not self._watch.structured:
-            yield AddableDict({VERDICT_KEY: self._watch.verdict})
-
-    @contextmanager
-    def explaining(self) -> Generator[None]:
-        """Replace an error that a withheld answer caused, such as a parser's."""
-        try:
-            yield
-        except Exception as error:
-            blocked = self._watch.blocked
-            if blocked is not None and error is not blocked:
-                raise blocked from None
-            raise
-
-    @property
-    def _raises(self) -> bool:
-        block = withholding(self._policy)
-        return block is not None and block.exit == "raise"
-
-    def _raise_withheld(self) -> None:
-        blocked = self._watch.blocked
-        if blocked is not None and (self._raises or self._watch.structured):
-            raise blocked

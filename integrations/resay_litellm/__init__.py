@@ -45,6 +45,7 @@ def _with_own_prices() -> Generator[None]:
 _PRICES = "LITELLM_LOCAL_MODEL_COST_MAP"
 
 with _with_own_prices():
-    from resay_litellm._hooks import HallucinationCallback, ResayGuardrail
+    from resay_litellm._callback import HallucinationCallback
+    from resay_litellm._guardrail import ResayGuardrail
 
 __all__ = ["VERDICT_KEY", "HallucinationCallback", "ResayGuardrail", "verdict_of"]

@@ -26,8 +26,8 @@ from resay_openai._clients import (  # noqa: E402 - after the check above
     GuardedAzureOpenAI,
     GuardedOpenAI,
     guard_client,
-    guard_http_client,
 )
+from resay_openai._http_clients import guard_http_client  # noqa: E402 - after the check above
 
 __all__ = [
     "VERDICT_KEY",

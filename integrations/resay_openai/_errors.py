@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from openai import APIConnectionError, APITimeoutError, OpenAIError
 
-from resay.adapters.sdk_errors import as_kind
+from resay.adapters.sdk_errors import as_sdk_error
 from resay.adapters.upstream import BrokenAnswerError
 from resay.errors import DeadlineExceededError, ResayError, UncheckableError
 
@@ -23,6 +24,13 @@ class OpenAIUncheckableError(UncheckableError, OpenAIError):
     """The answer to a request could not be checked, and the policy refuses such requests."""
 
 
+_KINDS: Mapping[type[ResayError], type[ResayError]] = {
+    BrokenAnswerError: OpenAIBrokenAnswerError,
+    DeadlineExceededError: OpenAIDeadlineExceededError,
+    UncheckableError: OpenAIUncheckableError,
+}
+
+
 def sdk_error(error: ResayError, request: Any) -> ResayError:
     """Return an error as one of the SDK's too, if it is no outcome that the policy asks for.
 
@@ -30,18 +38,9 @@ def sdk_error(error: ResayError, request: Any) -> ResayError:
         error: The error.
         request: The HTTP request that it is about.
     """
-    if isinstance(error, UncheckableError):
-        return as_kind(OpenAIUncheckableError, error)
-    kind: type[OpenAIBrokenAnswerError | OpenAIDeadlineExceededError]
-    if isinstance(error, BrokenAnswerError):
-        kind = OpenAIBrokenAnswerError
-    elif isinstance(error, DeadlineExceededError):
-        kind = OpenAIDeadlineExceededError
-    else:
-        return error
-    return as_kind(
-        kind,
+    return as_sdk_error(
         error,
+        _KINDS,
         message=str(error),
         request=request,
         body=None,

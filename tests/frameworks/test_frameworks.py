@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from resay.gateway import Gateway, GatewayConfig, serving
-from resay.gateway.openapi import document
+from resay.gateway.openapi.document import document
 from simulation import SimulatedProvider
 
 HERE = Path(__file__).resolve().parent

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from resay.gateway.openapi import document
+from resay.gateway.openapi.document import document
 from resay.reporting.journal import Feedback, JournalConfig, open_journal
 from support.gateway import Gateways, Served
 

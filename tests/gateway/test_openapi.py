@@ -22,7 +22,7 @@ from resay.adapters.verdicts import verdict_data
 from resay.gateway import GatewayConfig
 from resay.gateway.calls import OWN_ENDPOINTS, REQUEST_ID, TENANT, VERDICT_DETAIL
 from resay.gateway.calls import POLICY as POLICY_HEADER
-from resay.gateway.openapi import document
+from resay.gateway.openapi.document import document
 from support.gateway import ASKED, CHAT, POLICY, Gateways
 from support.journal import found, repaired
 from support.regenerating import QUESTION, Model, Shelf

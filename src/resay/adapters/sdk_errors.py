@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from resay.errors import ResayError
 
-E = TypeVar("E", bound=ResayError)
 
-
-def as_kind(kind: type[E], error: ResayError, **attributes: Any) -> E:
-    """Return an error as one of a class that derives from its own class and from an SDK's.
+def as_sdk_error(
+    error: ResayError, kinds: Mapping[type[ResayError], type[ResayError]], **attributes: Any
+) -> ResayError:
+    """Return an error as one of an SDK's too, if it is no outcome that the policy asks for.
 
     Args:
-        kind: The class. Its constructor is not called, because the two bases take other arguments.
         error: The error.
+        kinds: For each class of ours, one that derives from it and from a class of the SDK. Its
+            constructor is not called, because the two bases take other arguments.
         **attributes: What the SDK's class would have set.
     """
-    both = kind.__new__(kind, *error.args)
-    vars(both).update(vars(error))
-    vars(both).update(attributes)
-    return both
+    for kind, sdk_kind in kinds.items():
+        if isinstance(error, kind):
+            converted = sdk_kind.__new__(sdk_kind, *error.args)
+            vars(converted).update(vars(error))
+            vars(converted).update(attributes)
+            return converted
+    return error

@@ -21,7 +21,7 @@ from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.logs import log_request
 from resay.gateway.metrics import Metrics, Readings
 from resay.gateway.observation import Observer
-from resay.gateway.openapi import document
+from resay.gateway.openapi.document import document
 from resay.gateway.operators import OperatorAuth
 from resay.gateway.policies import Policies
 from resay.gateway.reporter import Reporter

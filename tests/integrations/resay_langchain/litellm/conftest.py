@@ -23,7 +23,7 @@ from langchain_core.messages import (
 from langchain_core.tools import BaseTool, tool
 
 from resay.providers.litellm import LiteLLMProvider
-from resay_langchain._litellm import request_of
+from resay_langchain._litellm.requests import request_of
 
 TEXT = '{"name": "Ada"}'
 PIXEL = (

@@ -13,7 +13,8 @@ from langchain_core.messages import (
 )
 from pydantic import BaseModel
 
-from resay_langchain._litellm import UnmappedError, connection_of, request_of
+from resay.adapters.upstream import UnmappedError
+from resay_langchain._litellm.requests import connection_of, request_of
 
 anthropic = pytest.importorskip("langchain_anthropic")
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
+from resay.adapters.upstream import UnmappedError
 from resay.providers.litellm import LiteLLMProvider
-from resay_langchain._litellm import UnmappedError, connection_of, request_of
+from resay_langchain._litellm.requests import connection_of, request_of
 
 aws = pytest.importorskip("langchain_aws")
 

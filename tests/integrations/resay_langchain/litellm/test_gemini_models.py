@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from resay_langchain._litellm import UnmappedError, connection_of, request_of
+from resay.adapters.upstream import UnmappedError
+from resay_langchain._litellm.requests import connection_of, request_of
 
 genai = pytest.importorskip("langchain_google_genai")
 

@@ -7,7 +7,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel
 
-from resay_langchain._litellm import UnmappedError, connection_of, request_of
+from resay.adapters.upstream import UnmappedError
+from resay_langchain._litellm.requests import connection_of, request_of
 
 pytest.importorskip("litellm")
 langchain_litellm = pytest.importorskip("langchain_litellm")

@@ -13,7 +13,8 @@ from langchain_core.rate_limiters import InMemoryRateLimiter
 from pydantic import create_model
 
 from resay import ResayError
-from resay_langchain._litellm import UnmappedError, connection_of
+from resay.adapters.upstream import UnmappedError
+from resay_langchain._litellm.requests import connection_of
 
 pytestmark = pytest.mark.anyio
 
@@ -117,7 +118,7 @@ def test_an_unknown_class_is_unmapped() -> None:
 
 def test_no_providers_package_is_imported() -> None:
     code = (
-        "import sys, resay_langchain._litellm\n"
+        "import sys, resay_langchain._litellm.requests\n"
         "packages = {'litellm', 'openai', 'anthropic', 'ollama', 'boto3', 'google', *"
         "('langchain_' + n for n in ('openai', 'anthropic', 'ollama', 'google_genai', 'aws'))}\n"
         "print(sorted(packages & set(sys.modules)))"

@@ -8,7 +8,8 @@ from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMe
 from langchain_core.rate_limiters import InMemoryRateLimiter
 from pydantic import BaseModel, Field, SecretStr
 
-from resay_langchain._litellm import UnmappedError, connection_of, request_of
+from resay.adapters.upstream import UnmappedError
+from resay_langchain._litellm.requests import connection_of, request_of
 
 openai = pytest.importorskip("langchain_openai")
 

@@ -1,0 +1,124 @@
+"""`ChatBedrockConverse` for litellm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from resay.adapters.models import check_defaults
+from resay.adapters.upstream import UnmappedError
+from resay.core.query import Query
+from resay_langchain._litellm.messages import (
+    NOT_SENT,
+    OF_ALL,
+    check_openai_tools,
+    headers_of,
+    name_of,
+    openai_messages,
+    require_plain_turns,
+    require_single_turns,
+    require_tools,
+    secret,
+    sent_of,
+)
+
+_BEDROCK_FIELDS = frozenset(
+    {
+        "aws_access_key_id",
+        "aws_secret_access_key",
+        "aws_session_token",
+        "bedrock_api_key",
+        "client",
+        "default_headers",
+        "endpoint_url",
+        "max_tokens",
+        "model_id",
+        "region_name",
+        "stop_sequences",
+        "temperature",
+        "top_p",
+        # Without effect on the request, or set by Resay itself.
+        "base_model_id",
+        "bedrock_client",
+        "provider",
+        "supports_tool_choice_values",  # only affects binding tools, which came earlier
+        "timeout",
+    }
+)
+_BEDROCK_CALL = frozenset(
+    {"max_tokens", "stop", "stop_sequences", "temperature", "tool_choice", "tools", "top_p"}
+)
+
+
+def bedrock_request(
+    model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[str, Any]
+) -> Query:
+    """Translate a complete request.
+
+    Raises:
+        UnmappedError: It cannot be translated faithfully.
+    """
+    check_defaults(model, OF_ALL | _BEDROCK_FIELDS)
+    who = name_of(model)
+    require_plain_turns(messages, who)
+    require_single_turns(messages, who)
+    call = sent_of(kwargs, _BEDROCK_CALL, who, NOT_SENT)
+    stop = call.pop("stop", None) or call.pop("stop_sequences", None) or model.stop_sequences
+    own = {name: getattr(model, name) for name in ("max_tokens", "temperature", "top_p")}
+    asked = {**own, "stop": stop, **call}
+    # Parameters that the profile marks as unsupported are not sent to the model.
+    profile: Mapping[str, Any] = model.profile or {}
+    silent = profile.get("temperature") is False
+    if silent and not (asked["temperature"] is None and asked["top_p"] is None):
+        raise UnmappedError(f"{who} leaves parameters out for this model")
+    check_openai_tools(asked.get("tools"), who)
+    require_tools(messages, asked.get("tools"), who)
+    if choice := asked.pop("tool_choice", None):
+        asked["tool_choice"] = _choice(choice, who)
+    params = {k: v for k, v in asked.items() if v not in (None, [])}
+    named, connection = _bedrock_connection(model)
+    return Query(openai_messages(messages, who), named, {**connection, **params})
+
+
+def _choice(choice: object, who: str) -> Any:
+    if choice == {"auto": {}}:
+        return "auto"
+    if choice == {"any": {}}:
+        return "required"
+    match choice:
+        case {"tool": {"name": str(name)}}:
+            return {"type": "function", "function": {"name": name}}
+        case _:
+            raise UnmappedError(f"{who} has a tool choice of an unknown shape")
+
+
+def _bedrock_connection(model: Any) -> tuple[str, dict[str, Any]]:
+    if "arn:" in model.model_id:
+        raise UnmappedError(f"{name_of(model)} names its model by an ARN")
+    meta = getattr(model.client, "meta", None)
+    if meta is None or meta.config.proxies:
+        raise UnmappedError(f"{name_of(model)} has a client of its own")
+    headers = headers_of(model, "default_headers")
+    connection = {
+        **_paid(model),
+        "aws_region_name": meta.region_name,
+        "aws_bedrock_runtime_endpoint": meta.endpoint_url,
+        **({"extra_headers": headers} if headers else {}),
+    }
+    return f"bedrock/converse/{model.model_id}", connection
+
+
+def _paid(model: Any) -> dict[str, Any]:
+    if model.bedrock_api_key:
+        return {"api_key": secret(model, "bedrock_api_key")}
+    # Each library resolves roles and profiles in its own way.
+    keys = {name: secret(model, name) for name in ("aws_access_key_id", "aws_secret_access_key")}
+    signer = getattr(model.client, "_request_signer", None)
+    signing = getattr(getattr(signer, "_credentials", None), "access_key", None)
+    if signing != keys["aws_access_key_id"]:
+        raise UnmappedError(f"{name_of(model)} has a client of its own")
+    if model.aws_session_token:
+        keys["aws_session_token"] = secret(model, "aws_session_token")
+    return keys

@@ -1,0 +1,102 @@
+"""The guard's own requests, through LiteLLM."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+from resay._internal.nesting import marked
+from resay.adapters.upstream import JudgeProvider, Upstream, litellm_provider
+from resay.core.logprobs import field_of
+from resay.core.query import Query
+from resay.errors import ProviderRefusedError
+from resay.providers.apis import Body
+from resay.providers.base import Completions
+from resay_litellm._formats import CHAT, HIDDEN, Format
+from resay_litellm._requests import Target
+
+# A cached answer is no sample, and the guard does the retries.
+_FRESH = {"no-cache": True, "no-store": True}
+_PER_CALL: dict[str, Any] = {"cache": _FRESH, "caching": False, "num_retries": 0, "stream": False}
+
+
+def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
+    """Return how to send the guard's own requests for a request.
+
+    The result has no `source`: a deployment can be reconfigured while the proxy runs, so its
+    answers are never cached for other requests.
+
+    Args:
+        form: The format of the request.
+        target: The deployment that answered it.
+        asked: The request, with the endpoint and credentials that it may name.
+    """
+    way = Query((), None, asked).connection
+
+    async def ask(body: Body) -> Body:
+        return await _ask(form, target, {**way, **body})
+
+    async def takes_n() -> bool:
+        query = Query((), target.litellm_model, way)
+        return query.model is not None and await litellm_provider().takes_n(query)
+
+    return Upstream(
+        ask,
+        named_provider=lambda: _Named(target),
+        via="litellm",
+        takes_n=takes_n,
+        cost_usd=_cost_usd,
+        endpoint=None if target.model is None else f"litellm {target.model}",
+    )
+
+
+class _Named:
+    """Answers queries for a model by name, from the proxy's model of that name or else litellm."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    async def takes_n(self, query: Query) -> bool:
+        """Return whether litellm forwards `n`; the proxy's own models give one answer at a time."""
+        known = query.model is not None and self._target.knows(query.model)
+        return not known and await litellm_provider().takes_n(query)
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Send one request.
+
+        Raises:
+            ProviderError: The request failed.
+        """
+        if query.model is None or not self._target.knows(query.model):
+            with marked():
+                return await litellm_provider().complete(query, n=n)
+        upstream = upstream_of(CHAT, self._target, {})
+        judge = JudgeProvider(CHAT.api, {"model": query.model}, upstream)
+        return await judge.complete(replace(query, model=None))
+
+
+async def _ask(form: Format, target: Target, body: Body) -> Body:
+    import litellm
+
+    model: Any = body.get("model")
+    if not model:
+        raise ProviderRefusedError("LiteLLM does not say which model answered")
+    known = target.knows(model)
+    call: Any = getattr(target.router, form.method) if known else getattr(litellm, form.function)
+    kwargs = {**body, **_PER_CALL}
+    if known:
+        # Another model's answer is no sample either.
+        kwargs["disable_fallbacks"] = True
+    elif form is CHAT:
+        kwargs["max_retries"] = 0
+    if body.get("tools") and find_spec("mcp") is None:
+        # litellm 1.106 checks every tool for MCP, with a package that it does not install.
+        kwargs["_skip_mcp_handler"] = True
+    response = await call(**kwargs)
+    return {**form.body(response), HIDDEN: field_of(response, HIDDEN)}
+
+
+def _cost_usd(body: Body) -> float | None:
+    cost = field_of(body.get(HIDDEN), "response_cost")
+    return cost if isinstance(cost, (int, float)) else None

@@ -1,0 +1,129 @@
+"""Requests of OpenAI's SDK."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import FunctionType, MethodType
+from typing import Any, cast
+
+import openai
+from openai._models import FinalRequestOptions
+from openai._types import NotGiven, Omit
+
+from resay.adapters.verdicts import VERDICT_KEY
+from resay.providers.apis import Body
+from resay.providers.apis.base import listed, mapping
+
+# The headers by which the SDK's methods tell each other what to return.
+_INTERNAL = "x-stainless-"
+_HELPER = "x-stainless-helper-method"
+
+
+def body_of(options: FinalRequestOptions) -> Body | None:
+    """Return the body of a request, or None if it is not a POST of a JSON object."""
+    data: object = options.json_data
+    if options.method.lower() != "post" or not isinstance(data, Mapping) or options.files:
+        return None
+    sent = {**cast("Body", data), **(options.extra_json or {})}
+    return {k: v for k, v in sent.items() if not isinstance(v, (NotGiven, Omit))}
+
+
+def without_verdicts(options: FinalRequestOptions) -> FinalRequestOptions:
+    """Return a request without the verdicts that its messages carry.
+
+    A message that the SDK assembled from a stream has a verdict, which providers would not accept.
+    """
+    data = mapping(options.json_data)
+    messages = listed(data.get("messages"))
+    if not any(VERDICT_KEY in mapping(message) for message in messages):
+        return options
+    cleaned = [_without_verdict(message) for message in messages]
+    return options.model_copy(update={"json_data": {**data, "messages": cleaned}})
+
+
+def _without_verdict(message: Any) -> Any:
+    known = mapping(message)
+    return {k: v for k, v in known.items() if k != VERDICT_KEY} if known else message
+
+
+def assembles_stream(options: FinalRequestOptions) -> bool:
+    """Return whether the SDK assembles the streamed answer for the user.
+
+    The assembled message keeps only the fields of the chunks' deltas.
+    """
+    helper = [value for name, value in _headers(options).items() if name.lower() == _HELPER]
+    return any("chat.completions.stream" in str(value) for value in helper)
+
+
+def _headers(options: FinalRequestOptions) -> Mapping[str, Any]:
+    given = None if isinstance(options.headers, NotGiven) else options.headers
+    return cast("Mapping[str, Any]", given or {})
+
+
+_SDK = str(Path(openai.__file__).parent) + os.sep
+
+
+def is_plain(method: Any) -> bool:
+    """Return whether a method is the SDK's own, and not wrapped, by a tracer for example."""
+    # A wrapper may expose the attributes of the wrapped method as its own.
+    if type(method) is not MethodType or type(method.__func__) is not FunctionType:
+        return False
+    return method.__func__.__code__.co_filename.startswith(_SDK)
+
+
+def auxiliary_request(options: FinalRequestOptions, body: Body) -> FinalRequestOptions:
+    """Return an auxiliary request, to be sent without retries.
+
+    Args:
+        options: The main request, whose headers, query and timeout are kept.
+        body: The body of the auxiliary request.
+    """
+    changed: dict[str, Any] = {"json_data": body, "extra_json": None, "max_retries": 0}
+    return options.model_copy(
+        update={**changed, "headers": _kept_headers(options), "idempotency_key": None}
+    )
+
+
+def _kept_headers(options: FinalRequestOptions) -> dict[str, Any]:
+    return {
+        k: v
+        for k, v in _headers(options).items()
+        if not k.lower().startswith(_INTERNAL) and k.lower() != "idempotency-key"
+    }
+
+
+def arguments(
+    create: Callable[..., Any], body: Body, options: FinalRequestOptions
+) -> dict[str, Any]:
+    """Return the keyword arguments that make a method send an auxiliary request.
+
+    Args:
+        create: The method.
+        body: The body to send.
+        options: The main request, whose headers, query and timeout are kept.
+    """
+    known = _parameters(getattr(create, "__func__", create))
+    call = {name: value for name, value in body.items() if name in known}
+    further = {name: value for name, value in body.items() if name not in known}
+    kept = _kept_headers(options)
+    call |= {"extra_body": further} if further else {}
+    call |= {"extra_headers": kept} if kept else {}
+    call |= {"extra_query": options.params} if options.params else {}
+    return call | ({} if isinstance(options.timeout, NotGiven) else {"timeout": options.timeout})
+
+
+@lru_cache(maxsize=16)
+def _parameters(create: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(create).parameters)
+
+
+def source_of(client: Any) -> str:
+    """Return a key that identifies the client's endpoint and credentials, for caching."""
+    who = (client.api_key, client.organization, client.project)
+    payer = hashlib.sha256(repr(who).encode()).hexdigest()
+    return f"openai {client.base_url} {payer}"
