@@ -13,7 +13,7 @@ from resay.adapters.verdicts import VERDICT_KEY, verdict_data
 from resay.core.logprobs import TokenLogprob, read_logprobs
 from resay.core.usage import Usage, last_reported
 from resay.engine.actions import Answer
-from resay.providers.apis.base import named
+from resay.providers.apis.values import named
 from resay.providers.base import Chunk, Completion, ToolCall
 
 # Metadata about the origin of an answer. All other keys may hold its text, as `logprobs` does.

@@ -32,7 +32,7 @@ from resay.core.verdict import OnVerdict
 from resay.errors import ResayError
 from resay.guard import Guard
 from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Body, Request
-from resay.providers.apis.base import mapping
+from resay.providers.apis.values import mapping
 from resay_openai._errors import sdk_error
 from resay_openai._requests import (
     arguments,

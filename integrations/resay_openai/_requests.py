@@ -17,7 +17,7 @@ from openai._types import NotGiven, Omit
 
 from resay.adapters.verdicts import VERDICT_KEY
 from resay.providers.apis import Body
-from resay.providers.apis.base import listed, mapping
+from resay.providers.apis.values import listed, mapping
 
 # The headers by which the SDK's methods tell each other what to return.
 _INTERNAL = "x-stainless-"

@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 from resay.adapters.upstream import UnmappedError
 from resay.core.decoding import is_greedy, with_sampling
 from resay.core.logprobs import field_of
-from resay.providers.apis.base import mapping
+from resay.providers.apis.values import mapping
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -26,7 +26,7 @@ from resay.errors import (
     ResayError,
 )
 from resay.providers.apis import Api, Body, Event, Request, is_error
-from resay.providers.apis.base import number
+from resay.providers.apis.values import number
 from resay.providers.base import (
     Chunk,
     Completion,

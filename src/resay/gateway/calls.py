@@ -16,7 +16,7 @@ import anyio
 from resay.gateway.errors import Dialect, RefusedError, error_body, error_event
 from resay.gateway.paths import GUARDED, PREFIX, Address, address_of, plain_path
 from resay.providers.apis import MESSAGES, Api, Event, encoded
-from resay.providers.apis.base import number
+from resay.providers.apis.values import number
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send

@@ -56,7 +56,7 @@ from resay.providers.apis import (
     json_bytes,
     refusal_without_answer,
 )
-from resay.providers.apis.base import is_yes
+from resay.providers.apis.values import is_yes
 from resay.providers.base import Completions, Layer, Provider
 
 # Parameters that control the answer, and never the address or the payer.

@@ -15,7 +15,7 @@ from resay.gateway.litellm.answers import LiteLLMResponse, headers_of, once
 from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.upstream import UpstreamClient, UpstreamError, UpstreamResponse
 from resay.providers.apis import Body, json_bytes
-from resay.providers.apis.base import mappings, text
+from resay.providers.apis.values import mappings, text
 
 _PATH = "/models"
 _OWNER = "resay"

@@ -15,7 +15,7 @@ from typing import Any, cast
 from resay.gateway.conversations import Conversations
 from resay.gateway.errors import RefusedError
 from resay.providers.apis import CHAT_COMPLETIONS, RESPONSES, Api, Body, Event, Outcome
-from resay.providers.apis.base import mapping, mappings, text
+from resay.providers.apis.values import mapping, mappings, text
 
 _MOST_RELEASED = 65_536
 _LONGEST_ID = 256

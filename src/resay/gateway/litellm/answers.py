@@ -19,7 +19,7 @@ from resay.providers.apis import (
     EventReader,
     StreamEnd,
 )
-from resay.providers.apis.base import as_json, mapping, mappings, number, text
+from resay.providers.apis.values import as_json, mapping, mappings, number, text
 
 
 class LiteLLMResponse(UpstreamResponse):

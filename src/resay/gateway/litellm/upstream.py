@@ -41,7 +41,7 @@ from resay.gateway.litellm.answers import (
     response_body,
 )
 from resay.providers.apis import Body, Event, encoded, json_bytes
-from resay.providers.apis.base import is_yes, listed, mapping, mappings, number, text
+from resay.providers.apis.values import is_yes, listed, mapping, mappings, number, text
 
 _SECONDS = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})?")
 _CLIENT, _SERVER, _END = 400, 500, 600

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from resay.providers.apis.base import (
-    Api,
-    Body,
-    Event,
-    EventReader,
-    Outcome,
-    Request,
-    encoded,
-    json_bytes,
-)
-from resay.providers.apis.completions import CHAT_COMPLETIONS, COMPLETIONS
+from resay.providers.apis.base import Api, Outcome, Request
+from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
+from resay.providers.apis.completions import COMPLETIONS
 from resay.providers.apis.endings import (
     StreamEnd,
     event_without_answer,
@@ -21,8 +13,10 @@ from resay.providers.apis.endings import (
     refusal_without_answer,
     without_answer,
 )
+from resay.providers.apis.events import Event, EventReader, encoded
 from resay.providers.apis.messages import MESSAGES
 from resay.providers.apis.responses import RESPONSES
+from resay.providers.apis.values import Body, json_bytes
 
 __all__ = [
     "CHAT_COMPLETIONS",

@@ -6,7 +6,9 @@ import json
 import re
 from typing import Any
 
-from resay.providers.apis.base import Api, Body, Event, listed, mapping, mappings, text
+from resay.providers.apis.base import Api
+from resay.providers.apis.events import Event
+from resay.providers.apis.values import Body, listed, mapping, mappings, text
 
 _DONE = "[DONE]"
 _FAILED = frozenset({"cancelled", "failed"})
@@ -16,7 +18,7 @@ _MESSAGES = ("detail", "error_message", "error_msg", "errorMessage", "message", 
 _CODES = ("__type", "code", "error_code", "errorCode", "error_type", "status", "status_code")
 _ANSWERS = frozenset({"candidates", "choices", "content", "output"})
 # Fields of an error that contain no words of the answer it ended.
-_KEPT = frozenset(
+_WORDLESS_FIELDS = frozenset(
     {
         "created",
         "error",
@@ -55,8 +57,8 @@ _QUOTING = frozenset(
 _QUOTED_WORDS = 4
 _WORDS = re.compile(r"\w+")
 _QUOTES = "the provider's message is left out, because it quotes an answer that was not checked"
-_KEPT_OF_CHOICE = ("index", "error", "finish_reason", "native_finish_reason")
-_KEPT_OF_RESPONSE = (
+_CHOICE_FIELDS = ("index", "error", "finish_reason", "native_finish_reason")
+_RESPONSE_FIELDS = (
     "id",
     "object",
     "created_at",
@@ -89,8 +91,8 @@ def is_error(body: Body) -> bool:
     # Amazon's streams name the exception.
     if any(name.endswith("Exception") and mapping(value) for name, value in body.items()):
         return True
-    says_what = any(isinstance(body.get(name), str) for name in _MESSAGES)
-    return says_what and any(body.get(name) is not None for name in _CODES)
+    has_message = any(isinstance(body.get(name), str) for name in _MESSAGES)
+    return has_message and any(body.get(name) is not None for name in _CODES)
 
 
 def is_error_event(event: Event) -> bool:
@@ -120,20 +122,20 @@ def without_answer(body: Body, answer: str = "") -> Body:
         answer: The text of the answer, as far as it arrived before. What quotes it is left out.
     """
     runs = _runs(answer)
-    kept: dict[str, Any] = {}
+    error: dict[str, Any] = {}
     for name, value in body.items():
-        if _is_kept(name, value):
-            kept[name] = _without_quotes(value, runs)
+        if _is_wordless(name, value):
+            error[name] = _without_quotes(value, runs)
     if "choices" in body:
-        kept["choices"] = [_choice_alone(choice, runs) for choice in listed(body["choices"])]
+        error["choices"] = [_failed_choice(choice, runs) for choice in listed(body["choices"])]
     if mapping(body.get("response")):
         response = mapping(body["response"])
-        known = {name: response[name] for name in _KEPT_OF_RESPONSE if name in response}
-        kept["response"] = {**_without_quotes(known, runs), "output": list[Any]()}
+        fields = {name: response[name] for name in _RESPONSE_FIELDS if name in response}
+        error["response"] = {**_without_quotes(fields, runs), "output": list[Any]()}
     for name in ("content", "output"):
         if name in body:
-            kept[name] = list[Any]()
-    return kept
+            error[name] = list[Any]()
+    return error
 
 
 def refusal_without_answer(body: Body) -> Body:
@@ -149,11 +151,11 @@ def _without_quotes(value: object, runs: frozenset[str]) -> Any:
         return [_without_quotes(item, runs) for item in listed(value)]
     if not mapping(value):
         return value
-    kept: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, item in mapping(value).items():
         if name not in _QUOTING:
-            kept[name] = _without_quotes(item, runs)
-    return kept
+            fields[name] = _without_quotes(item, runs)
+    return fields
 
 
 def _runs(text: str) -> frozenset[str]:
@@ -163,20 +165,20 @@ def _runs(text: str) -> frozenset[str]:
     return frozenset(" ".join(words[start : start + _QUOTED_WORDS]) for start in range(count))
 
 
-def _is_kept(name: str, value: object) -> bool:
+def _is_wordless(name: str, value: object) -> bool:
     # In a stream of Anthropic's, `message` may be the answer itself.
     if name == "message":
         return isinstance(value, str)
-    return name in _KEPT or name.endswith("Exception")
+    return name in _WORDLESS_FIELDS or name.endswith("Exception")
 
 
-def _choice_alone(choice: object, runs: frozenset[str]) -> dict[str, Any]:
-    known = mapping(choice)
-    kept: dict[str, Any] = {}
-    for name in _KEPT_OF_CHOICE:
-        if name in known:
-            kept[name] = _without_quotes(known[name], runs)
-    return {"index": 0, "delta": dict[str, Any](), **kept} if "delta" in known else kept
+def _failed_choice(choice: object, runs: frozenset[str]) -> dict[str, Any]:
+    fields = mapping(choice)
+    error: dict[str, Any] = {}
+    for name in _CHOICE_FIELDS:
+        if name in fields:
+            error[name] = _without_quotes(fields[name], runs)
+    return {"index": 0, "delta": dict[str, Any](), **error} if "delta" in fields else error
 
 
 def event_without_answer(event: Event, answer: str = "") -> Event:
@@ -187,10 +189,10 @@ def event_without_answer(event: Event, answer: str = "") -> Event:
         answer: The text of the answer, as far as it arrived before.
     """
     if isinstance(event.data, str):
-        alone = _without_quotes(event.data, _runs(answer))
+        error = _without_quotes(event.data, _runs(answer))
     else:
-        alone = without_answer(event.data, answer)
-    return event if alone == event.data else Event(alone, event.name)
+        error = without_answer(event.data, answer)
+    return event if error == event.data else Event(error, event.name)
 
 
 class StreamEnd:
@@ -205,21 +207,21 @@ class StreamEnd:
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._begun: set[int] = set()
+        self._started: set[int] = set()
         self._ended: set[int] = set()
         self._is_over = False
 
     def note(self, event: Event) -> None:
         """Record the next event."""
-        self._begun.update(place for place, _ in self._api.split(event))
+        self._started.update(index for index, _ in self._api.split(event))
         # Servers of other APIs than chat completions send it as well.
         self._is_over = self._is_over or event.data == _DONE
         if not self._api.ends(event):
             return
         self._is_over = self._is_over or self._api.is_last(event)
-        for place, chunk in self._api.chunks(event):
+        for index, chunk in self._api.chunks(event):
             if chunk.finish_reason:
-                self._ended.add(place)
+                self._ended.add(index)
 
     @property
     def is_over(self) -> bool:
@@ -229,4 +231,4 @@ class StreamEnd:
     @property
     def is_complete(self) -> bool:
         """Whether all of its answers have ended."""
-        return self._is_over or bool(self._ended and self._ended >= self._begun)
+        return self._is_over or bool(self._ended and self._ended >= self._started)

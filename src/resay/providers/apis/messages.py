@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from resay.core.decoding import with_sampling
@@ -11,27 +11,7 @@ from resay.core.query import Message, Query
 from resay.core.references import Citation
 from resay.core.usage import Usage
 from resay.providers.apis import messages_stream
-from resay.providers.apis.base import (
-    HOSTED,
-    Api,
-    Body,
-    Names,
-    OneAnswerApi,
-    Outcome,
-    Request,
-    as_json,
-    changes,
-    count,
-    is_yes,
-    listed,
-    mapping,
-    mappings,
-    number,
-    object_tools,
-    text,
-    tools_for_continuation,
-    unrepeatable_tools,
-)
+from resay.providers.apis.base import Api, OneAnswerApi, Outcome, Request
 from resay.providers.apis.messages_stream import (
     KEY,
     elsewhere_in,
@@ -40,51 +20,70 @@ from resay.providers.apis.messages_stream import (
     stopped,
     unread_in,
 )
+from resay.providers.apis.params import (
+    HOSTED,
+    Names,
+    changes,
+    object_tools,
+    tools_for_continuation,
+    unrepeatable_tools,
+)
+from resay.providers.apis.values import (
+    Body,
+    as_json,
+    count,
+    is_yes,
+    listed,
+    mapping,
+    mappings,
+    number,
+    text,
+)
 from resay.providers.base import Completion, ToolCall
 
-_TOLD = ("developer", "system")
+_SYSTEM_ROLES = ("developer", "system")
 _IMAGE = "data:"
 
 
 def nested_messages(body: Body) -> tuple[Message, ...]:
     """Return the messages of a request as chat messages, the system prompt first."""
-    said: list[Message] = []
+    messages: list[Message] = []
     if body.get("system"):
-        said.append({"role": "system", "content": _content(body["system"])})
+        messages.append({"role": "system", "content": _content(body["system"])})
     for message in mappings(body.get("messages")):
-        said += _said(message)
-    return tuple(said)
+        messages += _chat_messages(message)
+    return tuple(messages)
 
 
 def _content(content: Any) -> Any:
     return [_part(block) for block in mappings(content)] if listed(content) else content
 
 
-def _said(message: Mapping[str, Any]) -> list[Message]:
+def _chat_messages(message: Mapping[str, Any]) -> list[Message]:
     """Return a message as chat messages, with tool results as messages of their own."""
     role, content = message.get("role"), message.get("content")
     if not role:
         return []
     if not listed(content):
         return [{"role": role, "content": content}]
-    blocks = mappings(content)
-    told = [_result(block) for block in blocks if block.get("type") == "tool_result"]
-    calls = [_call_in_chat(block) for block in blocks if block.get("type") == "tool_use"]
-    parts = [_part(block) for block in blocks if block.get("type") not in _NO_PARTS]
+    results: list[Message] = []
+    calls: list[dict[str, Any]] = []
+    parts: list[Mapping[str, Any]] = []
+    for block in mappings(content):
+        kind = block.get("type")
+        if kind == "tool_result":
+            call_id, result = block.get("tool_use_id"), _content(block.get("content"))
+            results.append({"role": "tool", "tool_call_id": call_id, "content": result})
+        elif kind == "tool_use":
+            calls.append(_chat_call(block))
+        elif kind not in ("redacted_thinking", "thinking"):
+            parts.append(_part(block))
     if calls:
-        return [*told, {"role": role, "content": parts or None, "tool_calls": calls}]
-    return [*told, {"role": role, "content": parts}] if parts or not told else told
+        return [*results, {"role": role, "content": parts or None, "tool_calls": calls}]
+    return [*results, {"role": role, "content": parts}] if parts or not results else results
 
 
-_NO_PARTS = ("redacted_thinking", "thinking", "tool_result", "tool_use")
-
-
-def _result(block: Mapping[str, Any]) -> Message:
-    told = {"tool_call_id": block.get("tool_use_id"), "content": _content(block.get("content"))}
-    return {"role": "tool", **told}
-
-
-def _call_in_chat(block: Mapping[str, Any]) -> dict[str, Any]:
+def _chat_call(block: Mapping[str, Any]) -> dict[str, Any]:
     function = {"name": text(block.get("name")), "arguments": as_json(block.get("input"))}
     return {"id": block.get("id"), "type": "function", "function": function}
 
@@ -105,39 +104,46 @@ def _url(source: Mapping[str, Any]) -> str:
 
 def own_messages(messages: Sequence[Message]) -> dict[str, Any]:
     """Convert chat completions messages to the fields of a request."""
-    told = [message for message in messages if message.get("role") in _TOLD]
-    system = "\n\n".join(filter(None, (_words(message) for message in told)))
-    said: list[dict[str, Any]] = []
+    instructions: list[str] = []
+    turns: list[dict[str, Any]] = []
     for message in messages:
-        if message.get("role") not in _TOLD:
-            _add(said, _own_message(message))
-    return {**({"system": system} if system else {}), "messages": said}
+        if message.get("role") not in _SYSTEM_ROLES:
+            _add(turns, _own_message(message))
+        elif instruction := _text_of(message):
+            instructions.append(instruction)
+    if instructions:
+        return {"system": "\n\n".join(instructions), "messages": turns}
+    return {"messages": turns}
 
 
-def _words(message: Message) -> str:
+def _text_of(message: Message) -> str:
     content = message.get("content")
     parts = [text(part.get("text")) for part in mappings(content)]
     return text(content) or "\n".join(parts)
 
 
-def _add(said: list[dict[str, Any]], message: dict[str, Any]) -> None:
+def _add(messages: list[dict[str, Any]], message: dict[str, Any]) -> None:
     """Append a message; tool results are merged with the user message that follows them."""
-    before: dict[str, Any] = said[-1] if said else {}
-    if before.get("role") != message["role"] or not _tells_results(before):
-        said.append(message)
+    previous: dict[str, Any] = messages[-1] if messages else {}
+    if previous.get("role") != message["role"] or not _has_tool_results(previous):
+        messages.append(message)
         return
-    said[-1] = {**before, "content": [*before["content"], *_blocks(message["content"])]}
+    messages[-1] = {**previous, "content": [*previous["content"], *_blocks(message["content"])]}
 
 
-def _tells_results(message: Message) -> bool:
+def _has_tool_results(message: Message) -> bool:
     return any(block.get("type") == "tool_result" for block in mappings(message.get("content")))
 
 
 def _own_message(message: Message) -> dict[str, Any]:
     role, content = message.get("role"), message.get("content")
     if role == "tool":
-        told = {"tool_use_id": message.get("tool_call_id"), "content": _own_content(content)}
-        return {"role": "user", "content": [{"type": "tool_result", **told}]}
+        result = {
+            "type": "tool_result",
+            "tool_use_id": message.get("tool_call_id"),
+            "content": _own_content(content),
+        }
+        return {"role": "user", "content": [result]}
     calls = [_own_call(call) for call in mappings(message.get("tool_calls"))]
     if calls:
         return {"role": role, "content": [*_blocks(_own_content(content)), *calls]}
@@ -169,30 +175,31 @@ def _source(url: str) -> dict[str, Any]:
 
 def _own_call(call: Mapping[str, Any]) -> dict[str, Any]:
     function = mapping(call.get("function"))
-    given = _read(text(function.get("arguments")))
-    return {"type": "tool_use", "id": call.get("id"), "name": function.get("name"), "input": given}
-
-
-def _read(arguments: str) -> Any:
     try:
-        return json.loads(arguments)
+        arguments = json.loads(text(function.get("arguments")))
     # Deep nesting is refused with a RecursionError.
     except (ValueError, RecursionError):
-        return {}
+        arguments = {}
+    return {
+        "type": "tool_use",
+        "id": call.get("id"),
+        "name": function.get("name"),
+        "input": arguments,
+    }
 
 
 _JSON = "json_schema"
 # Parameters that chat completions call the same, and those that do more than ask a question.
-_SAME = ("container", "max_tokens", "mcp_servers", "temperature", "top_p")
+_SAME_NAMES = ("container", "max_tokens", "mcp_servers", "temperature", "top_p")
 # Parameters whose effects are of no use in a sample.
 _MAIN_CALL_ONLY = frozenset({"diagnostics", "metadata", "stream"})
 # Anthropic's tools that the application runs once it has the answer; their names are versioned.
 _CLIENT_RUN = ("bash_", "browser_toolset_", "computer_", "memory_", "text_editor_")
 # Parameters that make the provider run tools.
-_RUNNING = frozenset({"container", "mcp_servers"})
+_TOOL_RUNNING = frozenset({"container", "mcp_servers"})
 _CONTAINER = "every sample would work in the container that the provider keeps"
 _THREAD = "every sample would be added to the thread that the provider keeps"
-_THINKS = frozenset({"adaptive", "enabled"})
+_THINKING_TYPES = frozenset({"adaptive", "enabled"})
 _MAX_TOKENS = 1024
 
 
@@ -201,8 +208,13 @@ def read_request(body: Body) -> Request:
     messages = nested_messages(body)
     query = Query(messages, None, _params(body), object_tools=_object_tools(body))
     field, reason = _unrepeatable(body)
-    streams = is_yes(body.get("stream"))
-    return Request(body, query, 1, streams, unrepeatable=reason, field=field)
+    return Request(
+        body=body,
+        query=query,
+        streams=is_yes(body.get("stream")),
+        unrepeatable=reason,
+        field=field,
+    )
 
 
 def sample_request(request: Request, query: Query) -> Body:
@@ -211,12 +223,11 @@ def sample_request(request: Request, query: Query) -> Body:
     A temperature is sent only if the caller or the policy sets one, because many models refuse it.
     A thinking model gets only the caller's own, because any value but 1 is refused.
     """
-    kept = {k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY}
-    kept = with_sampling(kept)
-    changed = changes(request.query.params, query.params)
-    if changed.get("temperature") is not None and _thinks(kept):
-        del changed["temperature"]
-    return _NAMES.applied(kept, changed)
+    sample = with_sampling({k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY})
+    changed_params = changes(request.query.params, query.params)
+    if changed_params.get("temperature") is not None and _thinks(sample):
+        del changed_params["temperature"]
+    return _NAMES.apply(sample, changed_params)
 
 
 def fresh_request(body: Body, query: Query) -> Body:
@@ -225,18 +236,18 @@ def fresh_request(body: Body, query: Query) -> Body:
     The API requires `max_tokens`. A query without it gets the main call's, at least 1024, because a
     rewritten answer may be as long as the first.
     """
-    made = {
+    request = {
         "model": body.get("model"),
         "max_tokens": max(number(body.get("max_tokens")), _MAX_TOKENS),
         **tools_for_continuation(body, query, {"type": "none"}),
         **own_messages(query.messages),
     }
-    params = {k: v for k, v in query.params.items() if k not in _RUNNING}
-    return _NAMES.applied(made, params)
+    params = {k: v for k, v in query.params.items() if k not in _TOOL_RUNNING}
+    return _NAMES.apply(request, params)
 
 
 def _thinks(body: Body) -> bool:
-    return text(mapping(body.get("thinking")).get("type")) in _THINKS
+    return text(mapping(body.get("thinking")).get("type")) in _THINKING_TYPES
 
 
 def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
@@ -270,7 +281,7 @@ def _params(body: Body) -> dict[str, Any]:
     form = mapping(body.get("output_config")).get("format") or body.get("output_format")
     choice = mapping(body.get("tool_choice"))
     params = {
-        **{name: body.get(name) for name in _SAME},
+        **{name: body.get(name) for name in _SAME_NAMES},
         "stop": body.get("stop_sequences"),
         "response_format": _nested_format(form),
         "tools": [_nested_tool(tool) for tool in mappings(body.get("tools"))] or None,
@@ -294,8 +305,8 @@ def _flat_format(form: Any) -> Any:
 def _nested_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     if not _is_own(tool):
         return tool
-    known = {name: tool[name] for name in ("name", "description", "strict") if name in tool}
-    return {"type": "function", "function": {**known, "parameters": tool.get("input_schema")}}
+    function = {name: tool[name] for name in ("name", "description", "strict") if name in tool}
+    return {"type": "function", "function": {**function, "parameters": tool.get("input_schema")}}
 
 
 def _flat_tools(tools: Any) -> Any:
@@ -306,8 +317,8 @@ def _flat_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     function = mapping(tool.get("function"))
     if not function:
         return tool
-    known = {k: v for k, v in function.items() if k != "parameters"}
-    return {**known, "input_schema": function.get("parameters") or {"type": "object"}}
+    fields = {k: v for k, v in function.items() if k != "parameters"}
+    return {**fields, "input_schema": function.get("parameters") or {"type": "object"}}
 
 
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
@@ -324,7 +335,10 @@ def _flat_choice(choice: Any) -> Any:
     name = mapping(mapping(choice).get("function")).get("name")
     if name:
         return {"type": "tool", "name": name}
-    return next(({"type": own} for own, theirs in _CHOICES.items() if theirs == choice), choice)
+    for own, theirs in _CHOICES.items():
+        if theirs == choice:
+            return {"type": own}
+    return choice
 
 
 def _listed_stop(stop: Any) -> Any:
@@ -364,7 +378,7 @@ _NAMES = Names(
     },
 )
 # Fields of a message that contain no words of the answer.
-_KEPT = ("id", "type", "role", "model", "container", "usage")
+_WORDLESS_FIELDS = ("id", "type", "role", "model", "container", "usage")
 
 
 class _Messages(OneAnswerApi):
@@ -393,16 +407,27 @@ class _Messages(OneAnswerApi):
     def completions(self, response: Body) -> tuple[Completion, ...]:
         if not isinstance(response.get("content"), list):
             return ()
-        blocks = mappings(response["content"])
-        said = "".join(text(b.get("text")) for b in blocks if b.get("type") == "text")
-        calls = tuple(_call(b, i) for i, b in enumerate(blocks) if b.get("type") == "tool_use")
-        reason = text(response.get("stop_reason")) or None
+        answer = ""
+        calls: list[ToolCall] = []
+        citations: list[Citation] = []
+        for index, block in enumerate(mappings(response["content"])):
+            if block.get("type") == "text":
+                start = len(answer)
+                answer += text(block.get("text"))
+                citations += _citations(block, start, len(answer))
+            elif block.get("type") == "tool_use":
+                arguments = as_json(block.get("input"))
+                calls.append(ToolCall(text(block.get("name")), arguments, index))
         unread = unread_in(listed(response["content"]))
-        if not (unread or calls or said.strip()):
+        if not (unread or calls or answer.strip()):
             unread = elsewhere_in(response)
-        cited = _citations(blocks)
         completion = Completion(
-            said, reason, raw=response, calls=calls, unread=unread, citations=cited
+            text=answer,
+            finish_reason=text(response.get("stop_reason")) or None,
+            raw=response,
+            calls=tuple(calls),
+            unread=unread,
+            citations=tuple(citations),
         )
         return (completion,)
 
@@ -414,7 +439,7 @@ class _Messages(OneAnswerApi):
         # Built from scratch, as words can be anywhere in the old content: in calls, in thinking.
         return {
             **empty_message(),
-            **{name: response[name] for name in _KEPT if name in response},
+            **{name: response[name] for name in _WORDLESS_FIELDS if name in response},
             "content": [{"type": "text", "text": message}],
             **stopped(outcome),
             **outcome.fields,
@@ -425,25 +450,15 @@ MESSAGES: Api = _Messages()
 """`POST /messages`."""
 
 
-def _citations(blocks: Sequence[Mapping[str, Any]]) -> tuple[Citation, ...]:
-    """Return the citations of text blocks, each of which applies to its whole block."""
-    found: list[Citation] = []
-    before = 0
-    for block in blocks:
-        said = text(block.get("text")) if block.get("type") == "text" else ""
-        found += [
-            Citation(
-                before,
-                before + len(said),
-                title=text(one.get("document_title")) or text(one.get("title")) or None,
-                url=text(one.get("url")) or text(one.get("source")) or None,
-                quote=text(one.get("cited_text")) or None,
-            )
-            for one in mappings(block.get("citations") if said else None)
-        ]
-        before += len(said)
-    return tuple(found)
-
-
-def _call(block: Mapping[str, Any], place: int) -> ToolCall:
-    return ToolCall(text(block.get("name")), as_json(block.get("input")), place)
+def _citations(block: Mapping[str, Any], start: int, end: int) -> Iterator[Citation]:
+    """Yield the citations of a text block, each of which applies to the whole block."""
+    if start == end:
+        return
+    for citation in mappings(block.get("citations")):
+        yield Citation(
+            start=start,
+            end=end,
+            title=text(citation.get("document_title")) or text(citation.get("title")) or None,
+            url=text(citation.get("url")) or text(citation.get("source")) or None,
+            quote=text(citation.get("cited_text")) or None,
+        )

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from resay.core.usage import Usage
-from resay.providers.apis.base import (
+from resay.providers.apis.base import Outcome
+from resay.providers.apis.events import Event
+from resay.providers.apis.values import (
     Body,
-    Event,
-    Outcome,
     count,
     is_garbled,
     mapping,
@@ -33,7 +33,7 @@ _END = "message_delta"
 _OVER = "message_stop"
 _LAST = frozenset({_END, _OVER, "error"})
 # Blocks and deltas that are not text of the answer.
-_BLOCKS = frozenset(
+_OTHER_BLOCKS = frozenset(
     {
         "compaction",
         "container_upload",
@@ -44,13 +44,13 @@ _BLOCKS = frozenset(
         "tool_use",
     }
 )
-_PIECES = frozenset(
+_OTHER_DELTAS = frozenset(
     {"citations_delta", "compaction_delta", "input_json_delta", "signature_delta", "thinking_delta"}
 )
 # Citations say where the text is from, which is no word of the answer.
-_QUIET_PIECES = ("citations_delta", "signature_delta", "text_delta")
+_WORDLESS_DELTAS = ("citations_delta", "signature_delta", "text_delta")
 # Fields of a message, and of events, without words of the answer apart from its content.
-_OF_MESSAGE = frozenset(
+_MESSAGE_FIELDS = frozenset(
     {
         "container",
         "content",
@@ -70,13 +70,13 @@ _OF_MESSAGE = frozenset(
         "usage",
     }
 )
-_OF_EVENT = _OF_MESSAGE | {"content_block", "delta", "index", "message"}
-_PROMPT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_EVENT_FIELDS = _MESSAGE_FIELDS | {"content_block", "delta", "index", "message"}
+_PROMPT_TOKEN_FIELDS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 def prompt_tokens(usage: Mapping[str, Any]) -> int:
     """Return the number of input tokens, including those of cached prompts."""
-    return sum(count(usage.get(name)) for name in _PROMPT)
+    return sum(count(usage.get(name)) for name in _PROMPT_TOKEN_FIELDS)
 
 
 def empty_message() -> dict[str, Any]:
@@ -95,19 +95,22 @@ def empty_message() -> dict[str, Any]:
 
 def unread_in(blocks: Sequence[object]) -> str | None:
     """Return which of a message's blocks cannot be parsed; None if none."""
-    return next((named(mapping(b).get("type")) for b in blocks if not _is_known(mapping(b))), None)
+    for block in map(mapping, blocks):
+        if not _is_known(block):
+            return named(block.get("type"))
+    return None
 
 
 def elsewhere_in(message: Body) -> str | None:
     """Return a message about words of a message outside of its content; None if there are none."""
-    return words_elsewhere(message, _OF_MESSAGE)
+    return words_elsewhere(message, _MESSAGE_FIELDS)
 
 
 def _is_known(block: Mapping[str, Any]) -> bool:
     kind = text(block.get("type"))
     if kind == "text":
         return isinstance(block.get("text"), str)
-    return kind in _BLOCKS or kind.endswith(("_tool_result", "_tool_use"))
+    return kind in _OTHER_BLOCKS or kind.endswith(("_tool_result", "_tool_use"))
 
 
 def stopped(outcome: Outcome) -> dict[str, Any]:
@@ -119,8 +122,8 @@ def chunk_of(event: Event) -> Chunk:
     """Return what an event adds to the answer."""
     reason = mapping(event.body.get("delta")).get("stop_reason") if _kind(event) == _END else None
     return Chunk(
-        _text_in(event),
-        text(reason) or None,
+        text=_text_in(event),
+        finish_reason=text(reason) or None,
         usage=_usage_in(event),
         raw=event,
         calls=_calls_in(event),
@@ -148,7 +151,7 @@ def has_other_words(event: Event) -> bool:
     """Return whether an event has words outside the answer's text."""
     delta, block = mapping(event.body.get("delta")), mapping(event.body.get("content_block"))
     if _kind(event) == _DELTA:
-        return delta.get("type") not in _QUIET_PIECES
+        return delta.get("type") not in _WORDLESS_DELTAS
     if _kind(event) == "message_start":
         return bool(mapping(event.body.get("message")).get("content"))
     if block.get("type") in ("redacted_thinking", "thinking"):
@@ -160,12 +163,12 @@ def released_event(event: Event, start: int, stop: int) -> Event:
     """Return an event with a part of the text it adds, and no other words."""
     if not _text_in(event):
         return event
-    index, said = number(event.body.get("index")), _text_in(event)[start:stop]
+    index, released = number(event.body.get("index")), _text_in(event)[start:stop]
     if _kind(event) == _DELTA or start:
-        return _delta(index, said)
+        return _delta(index, released)
     block = mapping(event.body.get("content_block"))
     cited = {"citations": None} if "citations" in block else {}
-    return _made(_START, index=index, content_block={"type": "text", "text": said, **cited})
+    return _event(_START, index=index, content_block={"type": "text", "text": released, **cited})
 
 
 def rest_of_event(event: Event, start: int) -> Event:
@@ -173,37 +176,38 @@ def rest_of_event(event: Event, start: int) -> Event:
     return _delta(number(event.body.get("index")), _text_in(event)[start:])
 
 
-def text_events(seen: Sequence[Event], said: str) -> list[Event]:
+def text_events(events: Sequence[Event], added: str) -> list[Event]:
     """Return events that add a text to the block that is open, or as a block."""
-    texts = [number(e.body.get("index")) for e in seen if _starts_text(e)]
-    still = [index for index in texts if index in _open_blocks(seen)]
-    if still:
-        return [_delta(still[-1], said)]
-    index = _next_index(seen)
-    return [*_opening(seen), _started(index), _delta(index, said)]
+    open_blocks = _open_blocks(events)
+    for event in reversed(events):
+        index = number(event.body.get("index"))
+        if _starts_text(event) and index in open_blocks:
+            return [_delta(index, added)]
+    index = _next_index(events)
+    return [*_opening(events), _block_start(index), _delta(index, added)]
 
 
-def notice_events(seen: Sequence[Event], said: str) -> list[Event]:
+def notice_events(events: Sequence[Event], notice: str) -> list[Event]:
     """Return events that add a message, as a block, if the client received everything so far."""
-    index = _next_index(seen)
-    return [*_opening(seen), _started(index), _delta(index, said), _stopped(index)]
+    index = _next_index(events)
+    return [*_opening(events), _block_start(index), _delta(index, notice), _block_stop(index)]
 
 
 def ending_events(held: Sequence[Event], outcome: Outcome | None) -> list[Event]:
     """Return the last events with the verdict."""
     if outcome is None:
         return [*held]
-    kinds = [_kind(event) for event in held]
-    last = next((kind for kind in (_END, _OVER) if kind in kinds), None)
-    return [_concluded(e, outcome) if _kind(e) == last else e for e in held]
+    kinds = set(map(_kind, held))
+    last = _END if _END in kinds else _OVER
+    return [_with_outcome(event, outcome) if _kind(event) == last else event for event in held]
 
 
 def closing_events(sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome) -> list[Event]:
     """Return the events that close a stream whose answer, or the end of it, is replaced."""
-    seen = [*sent, *ends]
-    stop = {**_container(seen), **stopped(outcome)}
-    end = _made(_END, delta=stop, usage=_last_usage(seen), **outcome.fields)
-    return [*_opening(sent), *map(_stopped, _open_blocks(sent)), end, _made(_OVER)]
+    events = [*sent, *ends]
+    delta = {**_container(events), **stopped(outcome)}
+    end = _event(_END, delta=delta, usage=_last_usage(events), **outcome.fields)
+    return [*_opening(sent), *map(_block_stop, _open_blocks(sent)), end, _event(_OVER)]
 
 
 def _kind(event: Event) -> str:
@@ -230,10 +234,10 @@ def _unread_in(event: Event) -> str | None:
         return named(kind) if mapping(event.body.get("message")).get("content") else None
     if kind == _START:
         return unread_in([event.body.get("content_block")])
-    known = text(delta.get("type")) in _PIECES
+    is_known = text(delta.get("type")) in _OTHER_DELTAS
     if _is_text(delta):
-        known = isinstance(delta.get("text"), str)
-    return named(delta.get("type")) if kind == _DELTA and not known else None
+        is_known = isinstance(delta.get("text"), str)
+    return named(delta.get("type")) if kind == _DELTA and not is_known else None
 
 
 def _elsewhere_in(event: Event) -> str | None:
@@ -242,8 +246,8 @@ def _elsewhere_in(event: Event) -> str | None:
     if kind == "message_start":
         return elsewhere_in(mapping(body.get("message")))
     if kind == _END:
-        return words_elsewhere(mapping(body.get("delta")), _OF_MESSAGE)
-    return None if kind in (_START, _DELTA) else words_elsewhere(body, _OF_EVENT)
+        return words_elsewhere(mapping(body.get("delta")), _MESSAGE_FIELDS)
+    return None if kind in (_START, _DELTA) else words_elsewhere(body, _EVENT_FIELDS)
 
 
 def _is_text(delta: Mapping[str, Any]) -> bool:
@@ -276,60 +280,61 @@ def _starts_text(event: Event) -> bool:
     return _kind(event) == _START and block.get("type") == "text"
 
 
-def _next_index(seen: Sequence[Event]) -> int:
-    used = [number(event.body.get("index")) for event in seen if _kind(event) == _START]
-    return max(used, default=-1) + 1
+def _next_index(events: Sequence[Event]) -> int:
+    indices = [number(event.body.get("index")) for event in events if _kind(event) == _START]
+    return max(indices, default=-1) + 1
 
 
-def _open_blocks(seen: Sequence[Event]) -> list[int]:
+def _open_blocks(events: Sequence[Event]) -> list[int]:
     """Return the blocks that were not closed."""
-    started = [number(event.body.get("index")) for event in seen if _kind(event) == _START]
-    ended = {number(event.body.get("index")) for event in seen if _kind(event) == _STOP}
+    started = [number(event.body.get("index")) for event in events if _kind(event) == _START]
+    ended = {number(event.body.get("index")) for event in events if _kind(event) == _STOP}
     return [index for index in started if index not in ended]
 
 
-def _last_usage(seen: Sequence[Event]) -> dict[str, Any]:
-    """Return the message's usage as far as it is known."""
-    told = [mapping(mapping(event.body.get("message")).get("usage")) for event in seen]
-    told += [mapping(event.body.get("usage")) for event in seen]
-    known = {k: v for usage in told for k, v in usage.items() if v is not None}
-    return {**known, "output_tokens": number(known.get("output_tokens"))}
+def _last_usage(events: Sequence[Event]) -> dict[str, Any]:
+    """Return the message's usage as far as it was reported."""
+    reports = [mapping(mapping(event.body.get("message")).get("usage")) for event in events]
+    reports += [mapping(event.body.get("usage")) for event in events]
+    usage: dict[str, Any] = {}
+    for report in reports:
+        usage |= {name: value for name, value in report.items() if value is not None}
+    return {**usage, "output_tokens": number(usage.get("output_tokens"))}
 
 
-def _container(seen: Sequence[Event]) -> dict[str, Any]:
+def _container(events: Sequence[Event]) -> dict[str, Any]:
     """Return the container that the provider retains for later requests, if there is one."""
-    told = [mapping(event.body.get("delta")).get("container") for event in seen]
-    return {"container": known[-1]} if (known := [kept for kept in told if kept]) else {}
+    for event in reversed(events):
+        container = mapping(event.body.get("delta")).get("container")
+        if container:
+            return {"container": container}
+    return {}
 
 
-def _opening(seen: Sequence[Event]) -> list[Event]:
-    begun = any(_kind(event) == "message_start" for event in seen)
-    return [] if begun else [_message_start()]
+def _opening(events: Sequence[Event]) -> list[Event]:
+    is_open = any(_kind(event) == "message_start" for event in events)
+    return [] if is_open else [_event("message_start", message=empty_message())]
 
 
-def _message_start() -> Event:
-    return _made("message_start", message=empty_message())
+def _block_start(index: int) -> Event:
+    return _event(_START, index=index, content_block={"type": "text", "text": ""})
 
 
-def _started(index: int) -> Event:
-    return _made(_START, index=index, content_block={"type": "text", "text": ""})
+def _delta(index: int, added: str) -> Event:
+    return _event(_DELTA, index=index, delta={"type": "text_delta", "text": added})
 
 
-def _delta(index: int, said: str) -> Event:
-    return _made(_DELTA, index=index, delta={"type": "text_delta", "text": said})
+def _block_stop(index: int) -> Event:
+    return _event(_STOP, index=index)
 
 
-def _stopped(index: int) -> Event:
-    return _made(_STOP, index=index)
-
-
-def _made(kind: str, **data: Any) -> Event:
+def _event(kind: str, **data: Any) -> Event:
     # The SDK ignores events without a name.
     return Event({"type": kind, **data}, kind)
 
 
-def _concluded(event: Event, outcome: Outcome) -> Event:
-    told = {**event.body, **outcome.fields}
+def _with_outcome(event: Event, outcome: Outcome) -> Event:
+    body = {**event.body, **outcome.fields}
     if outcome.withheld and _kind(event) == _END:
-        told["delta"] = {**mapping(event.body.get("delta")), **stopped(outcome)}
-    return Event(told, event.name)
+        body["delta"] = {**mapping(event.body.get("delta")), **stopped(outcome)}
+    return Event(body, event.name)

@@ -8,47 +8,37 @@ from typing import Any
 from resay.core.decoding import with_sampling
 from resay.core.query import Message, Query
 from resay.core.usage import Usage
-from resay.providers.apis import responses_answer
-from resay.providers.apis.base import (
+from resay.providers.apis import responses_stream
+from resay.providers.apis.base import Api, OneAnswerApi, Outcome, Request
+from resay.providers.apis.events import Event
+from resay.providers.apis.params import (
     HOSTED,
-    Api,
-    Body,
-    Event,
     Names,
-    OneAnswerApi,
-    Outcome,
-    Request,
     changes,
-    is_yes,
-    listed,
-    mapping,
-    mappings,
-    number,
     object_tools,
-    text,
     tools_for_continuation,
     unrepeatable_tools,
 )
-from resay.providers.apis.responses_answer import (
+from resay.providers.apis.responses_output import (
     KEY,
+    answer_logprobs,
+    answer_text,
     attached_citations,
     elsewhere_in,
-    event_without_logprobs,
-    found_by_provider,
     item_status,
     local_id,
     message_item,
-    numbered_event,
     replaced_response,
     response_without_logprobs,
-    said_calls,
-    said_logprobs,
-    said_text,
+    retrieved_by_provider,
     stopped_by,
     text_part,
+    tool_calls,
     unread_in_response,
     usage_in,
 )
+from resay.providers.apis.responses_stream import event_without_logprobs, numbered_event
+from resay.providers.apis.values import Body, is_yes, listed, mapping, mappings, number, text
 from resay.providers.base import Completion
 
 # The item type of each kind of tool's calls, and the field of its input.
@@ -57,44 +47,44 @@ _CALLS = {"custom": ("custom_tool_call", "input"), "function": ("function_call",
 
 def nested_messages(body: Body) -> tuple[Message, ...]:
     """Return the messages of a request as chat messages, the instructions first."""
-    said: list[Message] = []
+    messages: list[Message] = []
     if text(body.get("instructions")):
-        said.append({"role": "system", "content": body["instructions"]})
+        messages.append({"role": "system", "content": body["instructions"]})
     if text(body.get("input")):
-        said.append({"role": "user", "content": body["input"]})
+        messages.append({"role": "user", "content": body["input"]})
     for item in mappings(body.get("input")):
         message = _message(item)
         if message is not None:
-            _add(said, message)
-    return tuple(said)
+            _add(messages, message)
+    return tuple(messages)
 
 
-def _add(said: list[Message], message: Message) -> None:
+def _add(messages: list[Message], message: Message) -> None:
     """Append a message. Calls are merged into the assistant's message just before."""
-    if "tool_calls" not in message or not said or said[-1].get("role") != "assistant":
-        said.append(message)
+    if "tool_calls" not in message or not messages or messages[-1].get("role") != "assistant":
+        messages.append(message)
         return
-    calls = [*said[-1].get("tool_calls", ()), *message["tool_calls"]]
-    said[-1] = {**said[-1], "tool_calls": calls}
+    calls = [*messages[-1].get("tool_calls", ()), *message["tool_calls"]]
+    messages[-1] = {**messages[-1], "tool_calls": calls}
 
 
 def _message(item: Mapping[str, Any]) -> Message | None:
     kind = item.get("type")
     if kind == "function_call":
-        return _calling(item, "function", {"arguments": text(item.get("arguments"))})
+        return _call_message(item, "function", {"arguments": text(item.get("arguments"))})
     if kind == "custom_tool_call":
-        return _calling(item, "custom", {"input": text(item.get("input"))})
+        return _call_message(item, "custom", {"input": text(item.get("input"))})
     if kind in ("function_call_output", "custom_tool_call_output"):
-        told = {"tool_call_id": item.get("call_id"), "content": _content(item.get("output"))}
-        return {"role": "tool", **told}
+        output = _content(item.get("output"))
+        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
     if "role" in item and kind in (None, "message"):
         return {"role": item["role"], "content": _content(item.get("content"))}
     return None
 
 
-def _calling(item: Mapping[str, Any], kind: str, given: Mapping[str, str]) -> Message:
-    called = {"name": text(item.get("name")), **given}
-    call = {"id": item.get("call_id"), "type": kind, kind: called}
+def _call_message(item: Mapping[str, Any], kind: str, arguments: Mapping[str, str]) -> Message:
+    function = {"name": text(item.get("name")), **arguments}
+    call = {"id": item.get("call_id"), "type": kind, kind: function}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
@@ -114,36 +104,45 @@ def _part(part: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def own_items(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Convert chat completions messages to the items of a request."""
-    calls = [call for message in messages for call in mappings(message.get("tool_calls"))]
-    custom = [call.get("id") for call in calls if call.get("type") == "custom"]
-    return [item for message in messages for item in _items(message, custom)]
+    custom_ids: list[Any] = []
+    for message in messages:
+        calls = mappings(message.get("tool_calls"))
+        custom_ids += [call.get("id") for call in calls if call.get("type") == "custom"]
+    items: list[dict[str, Any]] = []
+    for message in messages:
+        items += _items(message, custom_ids)
+    return items
 
 
-def _items(message: Message, custom: Sequence[Any]) -> list[dict[str, Any]]:
+def _items(message: Message, custom_ids: Sequence[Any]) -> list[dict[str, Any]]:
     role, content = message.get("role"), message.get("content")
     if listed(content):
         content = [_own_part(part, role) for part in mappings(content)]
     if role == "tool":
         call_id = message.get("tool_call_id")
-        item, _ = _CALLS["custom" if call_id in custom else "function"]
+        item, _ = _CALLS["custom" if call_id in custom_ids else "function"]
         return [{"type": f"{item}_output", "call_id": call_id, "output": content or ""}]
-    called = [_own_call(call) for call in mappings(message.get("tool_calls"))]
-    return called if called and not content else [{"role": role, "content": content}, *called]
+    calls = [_own_call(call) for call in mappings(message.get("tool_calls"))]
+    return calls if calls and not content else [{"role": role, "content": content}, *calls]
 
 
 def _own_call(call: Mapping[str, Any]) -> dict[str, Any]:
     kind = "custom" if call.get("type") == "custom" else "function"
-    item, given = _CALLS[kind]
-    called = mapping(call.get(kind))
-    told = {"name": text(called.get("name")), given: text(called.get(given))}
-    return {"type": item, "call_id": call.get("id"), **told}
+    item, input_field = _CALLS[kind]
+    function = mapping(call.get(kind))
+    return {
+        "type": item,
+        "call_id": call.get("id"),
+        "name": text(function.get("name")),
+        input_field: text(function.get(input_field)),
+    }
 
 
 def _own_part(part: Mapping[str, Any], role: object) -> Mapping[str, Any]:
     kind = part.get("type")
     if kind == "text":
-        own = "output_text" if role == "assistant" else "input_text"
-        return {"type": own, "text": text(part.get("text"))}
+        own_kind = "output_text" if role == "assistant" else "input_text"
+        return {"type": own_kind, "text": text(part.get("text"))}
     if kind == "image_url":
         image = mapping(part.get("image_url"))
         detail = {"detail": image["detail"]} if image.get("detail") else {}
@@ -153,7 +152,7 @@ def _own_part(part: Mapping[str, Any], role: object) -> Mapping[str, Any]:
 
 _LOGPROBS = "message.output_text.logprobs"
 # Parameters that chat completions call the same. Those that only this API has are left out.
-_SAME = (
+_SAME_NAMES = (
     "background",
     "conversation",
     "metadata",
@@ -191,7 +190,7 @@ _CLIENT_RUN = frozenset(
 _RESULTS = "file_search_call.results"
 _CONVERSATION = "every sample would be added to the conversation that the provider keeps"
 _BACKGROUND = "the answer is made in the background"
-_FEWEST_TOKENS = 16  # the API refuses less
+_MIN_TOKENS = 16  # the API refuses less
 
 
 def read_request(body: Body) -> Request:
@@ -200,8 +199,8 @@ def read_request(body: Body) -> Request:
     query = Query(messages, None, _params(body), object_tools=_object_tools(body))
     field, reason = _unrepeatable(body)
     return Request(
-        body,
-        query,
+        body=body,
+        query=query,
         streams=is_yes(body.get("stream")),
         unrepeatable=reason,
         field=field,
@@ -211,10 +210,10 @@ def read_request(body: Body) -> Request:
 
 def with_logprobs(body: Body, top: int) -> dict[str, Any]:
     """Return the request with log-probabilities enabled."""
-    others = [wanted for wanted in listed(body.get("include")) if wanted != _LOGPROBS]
-    wanted = max(top, number(body.get("top_logprobs")))
-    alternatives = {"top_logprobs": wanted} if wanted else {}
-    return {**body, "include": [*others, _LOGPROBS], **alternatives}
+    included = [name for name in listed(body.get("include")) if name != _LOGPROBS]
+    top = max(top, number(body.get("top_logprobs")))
+    alternatives = {"top_logprobs": top} if top else {}
+    return {**body, "include": [*included, _LOGPROBS], **alternatives}
 
 
 def sample_request(request: Request, query: Query) -> Body:
@@ -223,13 +222,12 @@ def sample_request(request: Request, query: Query) -> Body:
     The user's id, the prompt cache key and the previous response are retained: a sample that is not
     stored is a branch that nobody else sees.
     """
-    kept = {k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY}
-    kept = with_sampling(kept)
-    reasoning = mapping(kept.get("reasoning"))
+    sample = with_sampling({k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY})
+    reasoning = mapping(sample.get("reasoning"))
     if reasoning:
-        kept["reasoning"] = {k: v for k, v in reasoning.items() if k not in _SUMMARIES}
-    changed = changes(request.query.params, query.params)
-    body = {**_NAMES.applied(kept, {**changed, "store": None}), "store": False}
+        sample["reasoning"] = {k: v for k, v in reasoning.items() if k not in _SUMMARIES}
+    changed_params = changes(request.query.params, query.params)
+    body = {**_NAMES.apply(sample, {**changed_params, "store": None}), "store": False}
     return _with_logprobs(body, query.params)
 
 
@@ -238,15 +236,16 @@ def fresh_request(body: Body, query: Query) -> Body:
 
     The previous response is retained, as in a sample: it is part of the question.
     """
-    asked = {"model": body.get("model"), "input": own_items(query.messages)}
+    request = {"model": body.get("model"), "input": own_items(query.messages)}
     params = {k: v for k, v in query.params.items() if k not in _LASTING}
-    made = _NAMES.applied({**asked, **tools_for_continuation(body, query, "none")}, params)
-    return _with_logprobs({**made, "store": False}, params)
+    converted = _NAMES.apply({**request, **tools_for_continuation(body, query, "none")}, params)
+    return _with_logprobs({**converted, "store": False}, params)
 
 
 def _with_logprobs(body: Body, params: Mapping[str, Any]) -> Body:
-    wanted = params.get("logprobs")
-    return with_logprobs(body, number(params.get("top_logprobs"))) if wanted else body
+    if not params.get("logprobs"):
+        return body
+    return with_logprobs(body, number(params.get("top_logprobs")))
 
 
 def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
@@ -262,8 +261,8 @@ def _unrepeatable(body: Body) -> tuple[str | None, str | None]:
         kinds.add(_kind(tool))
         # A namespace groups other tools.
         pending += mappings(tool.get("tools"))
-    others = kinds - _CLIENT_RUN
-    return ("tools", unrepeatable_tools(others)) if others else (None, None)
+    provider_run = kinds - _CLIENT_RUN
+    return ("tools", unrepeatable_tools(provider_run)) if provider_run else (None, None)
 
 
 def _includes_results(body: Body) -> bool:
@@ -280,39 +279,39 @@ def _object_tools(body: Body) -> tuple[str, ...]:
     tools = mappings(body.get("tools"))
     names = [text(t.get("name")) if _kind(t) == "function" else "" for t in tools]
     choice = body.get("tool_choice")
-    chosen = mapping(choice)
-    kind = chosen.get("mode") if chosen.get("type") == "allowed_tools" else chosen.get("type")
+    fields = mapping(choice)
+    kind = fields.get("mode") if fields.get("type") == "allowed_tools" else fields.get("type")
     return object_tools(names, text(choice) or text(kind), ("required", "function"))
 
 
 def _params(body: Body) -> dict[str, Any]:
-    form, reasoning = mapping(body.get("text")), mapping(body.get("reasoning"))
-    asks = _LOGPROBS in listed(body.get("include")) or bool(body.get("top_logprobs"))
+    text_fields, reasoning = mapping(body.get("text")), mapping(body.get("reasoning"))
+    has_logprobs = _LOGPROBS in listed(body.get("include")) or bool(body.get("top_logprobs"))
     params = {
-        **{name: body.get(name) for name in _SAME},
+        **{name: body.get(name) for name in _SAME_NAMES},
         "max_completion_tokens": body.get("max_output_tokens"),
-        "response_format": _nested_format(form.get("format")),
-        "verbosity": form.get("verbosity"),
+        "response_format": _nested_format(text_fields.get("format")),
+        "verbosity": text_fields.get("verbosity"),
         "reasoning_effort": reasoning.get("effort"),
         "tools": [_nested_tool(tool) for tool in mappings(body.get("tools"))] or None,
         "tool_choice": _nested_choice(body.get("tool_choice")),
-        "logprobs": asks or None,
+        "logprobs": has_logprobs or None,
     }
     return {name: value for name, value in params.items() if value is not None}
 
 
-def _nested_format(given: object) -> Mapping[str, Any] | None:
-    form = mapping(given)
-    if form.get("type") == "json_schema":
-        return {"type": "json_schema", "json_schema": _without_type(form)}
-    return form if form and form.get("type") != "text" else None
+def _nested_format(response_format: object) -> Mapping[str, Any] | None:
+    fields = mapping(response_format)
+    if fields.get("type") == "json_schema":
+        return {"type": "json_schema", "json_schema": _without_type(fields)}
+    return fields if fields and fields.get("type") != "text" else None
 
 
-def _flat_format(given: Any) -> Any:
-    form = mapping(given)
-    if form.get("type") == "json_schema":
-        return {"type": "json_schema", **mapping(form.get("json_schema"))}
-    return given
+def _flat_format(response_format: Any) -> Any:
+    fields = mapping(response_format)
+    if fields.get("type") == "json_schema":
+        return {"type": "json_schema", **mapping(fields.get("json_schema"))}
+    return response_format
 
 
 def _nested_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -332,35 +331,35 @@ def _flat_tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _nested_choice(choice: Any) -> Any:
-    chosen = mapping(choice)
-    kind = chosen.get("type")
+    fields = mapping(choice)
+    kind = fields.get("type")
     if kind in ("custom", "function"):
-        return {"type": kind, kind: {"name": chosen.get("name")}}
+        return {"type": kind, kind: {"name": fields.get("name")}}
     if kind == "allowed_tools":
-        tools = [_nested_choice(tool) for tool in mappings(chosen.get("tools"))]
-        return {"type": kind, kind: {"mode": chosen.get("mode"), "tools": tools}}
+        tools = [_nested_choice(tool) for tool in mappings(fields.get("tools"))]
+        return {"type": kind, kind: {"mode": fields.get("mode"), "tools": tools}}
     return choice
 
 
 def _flat_choice(choice: Any) -> Any:
-    chosen = mapping(choice)
-    kind = text(chosen.get("type"))
+    fields = mapping(choice)
+    kind = text(fields.get("type"))
     if kind == "allowed_tools":
-        allowed = mapping(chosen.get(kind))
+        allowed = mapping(fields.get(kind))
         return {
             "type": kind,
             **allowed,
             "tools": [*map(_flat_choice, listed(allowed.get("tools")))],
         }
-    return _flat_tool(chosen) if chosen else choice
+    return _flat_tool(fields) if fields else choice
 
 
-def _without_type(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in given.items() if k != "type"}
+def _without_type(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in fields.items() if k != "type"}
 
 
-def _enough_tokens(wanted: Any) -> Any:
-    return max(wanted, _FEWEST_TOKENS) if isinstance(wanted, int) else wanted
+def _enough_tokens(max_tokens: Any) -> Any:
+    return max(max_tokens, _MIN_TOKENS) if isinstance(max_tokens, int) else max_tokens
 
 
 _NAMES = Names(
@@ -399,7 +398,7 @@ _NO_ANSWER = frozenset({"cancelled", "failed", "in_progress", "queued"})
 
 
 class _Responses(OneAnswerApi):
-    _events = responses_answer
+    _events = responses_stream
     _key = KEY
     path = "/responses"
     gives_logprobs = True
@@ -423,20 +422,20 @@ class _Responses(OneAnswerApi):
     def completions(self, response: Body) -> tuple[Completion, ...]:
         if not isinstance(response.get("output"), list):
             return ()
-        said, unread = said_text(response), unread_in_response(response)
-        if text(response.get("status")) in _NO_ANSWER and not (said or unread):
+        answer, unread = answer_text(response), unread_in_response(response)
+        if text(response.get("status")) in _NO_ANSWER and not (answer or unread):
             return ()
-        calls = said_calls(response)
-        if not (unread or calls or said.strip()):
+        calls = tool_calls(response)
+        if not (unread or calls or answer.strip()):
             unread = elsewhere_in(response)
         completion = Completion(
-            said,
-            stopped_by(response),
-            said_logprobs(response),
-            response,
-            calls,
+            text=answer,
+            finish_reason=stopped_by(response),
+            logprobs=answer_logprobs(response),
+            raw=response,
+            calls=calls,
             unread=unread,
-            found=found_by_provider(response),
+            found=retrieved_by_provider(response),
             citations=attached_citations(response),
         )
         return (completion,)

@@ -12,8 +12,8 @@ from resay._internal.importing import load_optional
 from resay._internal.retries import retry_after_s
 from resay.core.query import Query
 from resay.errors import ProviderError
-from resay.providers.apis.base import mapping, text
 from resay.providers.apis.messages import MESSAGES
+from resay.providers.apis.values import mapping, text
 from resay.providers.base import Completions
 from resay.providers.batching.base import (
     MAX_LISTED,

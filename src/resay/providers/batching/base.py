@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from resay._internal.retries import retry_after_s
 from resay.core.query import Query
 from resay.errors import SEE_CAUSE, ProviderError, ProviderRefusedError, ProviderTimeoutError
-from resay.providers.apis.base import mapping, text
+from resay.providers.apis.values import mapping, text
 from resay.providers.base import Completions
 from resay.providers.unreachable import UNUSABLE_STATUSES, unreachable_by
 

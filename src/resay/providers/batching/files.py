@@ -11,8 +11,8 @@ from resay._internal.importing import load_optional
 from resay._internal.retries import retry_after_s
 from resay.core.query import Query
 from resay.errors import ProviderError
-from resay.providers.apis.base import mapping
-from resay.providers.apis.completions import CHAT_COMPLETIONS
+from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
+from resay.providers.apis.values import mapping
 from resay.providers.base import Completions
 from resay.providers.batching.base import (
     MAX_LISTED,

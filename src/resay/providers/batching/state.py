@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from resay._internal.sqlite import open_database, transaction
 from resay.errors import ConfigurationError
-from resay.providers.apis.base import mapping
+from resay.providers.apis.values import mapping
 from resay.providers.batching.base import LostBatch
 
 T = TypeVar("T")
