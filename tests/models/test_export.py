@@ -139,7 +139,7 @@ async def test_names_of_outputs_are_kept(tiny: Tiny, tmp_path: Path) -> None:
 async def test_weights_too_big_for_one_file_lie_beside_it(
     tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exporting, "_BIGGEST", 100_000)
+    monkeypatch.setattr(exporting, "_MAX_BYTES", 100_000)
     source = tiny(make_bert, pooling="cls_token")
     full, small = export(str(source), tmp_path / "a", int8=True)
     assert {"model.onnx", "model.onnx_data", "1_Pooling"} <= names_in(tmp_path / "a")

@@ -296,7 +296,7 @@ def test_a_file_made_elsewhere_is_judged_by_what_it_gives(copy: Path) -> None:
     onnx_network.load(ModelConfig(name=str(copy)), "classification")
     assert "returns 'scores' of shape ['batch', 3]" in refusal(copy, "embedding")
     forget(copy / "model.onnx", inputs={"attention_mask": "positions"})
-    assert "wants the input 'positions'" in refusal(copy)
+    assert "needs the input 'positions'" in refusal(copy)
 
 
 def forget(path: Path, **renamed: dict[str, str]) -> None:

@@ -138,7 +138,7 @@ async def test_failures_tell_nothing_of_the_texts(server: SimulatedInference, fa
 async def test_numbers_that_are_no_probabilities_are_refused(row: list[float]) -> None:
     with SimulatedInference(api="vllm", classify=lambda pairs: [row for _ in pairs]) as server:
         model = VllmClassifier(vllm(server))
-        with pytest.raises(ScorerError, match="are no probabilities"):
+        with pytest.raises(ScorerError, match="are not probabilities"):
             await model.classify([SAME])
 
 

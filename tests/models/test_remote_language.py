@@ -140,7 +140,7 @@ async def test_a_server_without_log_probabilities_is_told_apart(
     simulated: SimulatedProvider, api: CompletionsApi
 ) -> None:
     simulated.set_faults(IgnoreLogprobs())
-    with pytest.raises(ScorerError, match=f"it takes `{api}`, or change `api`"):
+    with pytest.raises(ScorerError, match=f"it supports `{api}`, or change `api`"):
         await read(simulated.base_url, api=api)
 
 

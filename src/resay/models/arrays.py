@@ -106,8 +106,9 @@ def means(texts: Sequence[Sequence[Floats]], weights: Sequence[Sequence[int]]) -
     """
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)
-    pairs = zip(texts, weights, strict=True)
-    averages = [np.average(rows, axis=0, weights=ws) for rows, ws in pairs]
+    averages: list[Floats] = []
+    for rows, row_weights in zip(texts, weights, strict=True):
+        averages.append(np.average(rows, axis=0, weights=row_weights))
     return _units(np.stack(averages).astype(np.float64))
 
 
@@ -131,31 +132,31 @@ def f1(sentences: Sequence[Floats], others: Sequence[Floats]) -> Doubles:
         F1 of shape (sentences, others), in [-1, 1]; 0 if one of the two has no tokens.
     """
     rows, columns = _counts(sentences), _counts(others)
-    found = np.zeros((len(sentences), len(others)))
+    scores = np.zeros((len(sentences), len(others)))
     some_rows, some_columns = np.flatnonzero(rows), np.flatnonzero(columns)
     if some_rows.size and some_columns.size:
-        likeness = np.matmul(
+        similarity = np.matmul(
             np.concatenate([*sentences]), np.transpose(np.concatenate([*others])), dtype=np.float64
         )
-        found[np.ix_(some_rows, some_columns)] = _f1(
-            likeness, rows[some_rows], columns[some_columns]
+        scores[np.ix_(some_rows, some_columns)] = _f1(
+            similarity, rows[some_rows], columns[some_columns]
         )
-    return found
+    return scores
 
 
 def _counts(texts: Sequence[Floats]) -> IntRow:
     return np.array([len(text) for text in texts], dtype=np.int64)
 
 
-def _f1(likeness: Doubles, rows: IntRow, columns: IntRow) -> Doubles:
+def _f1(similarity: Doubles, rows: IntRow, columns: IntRow) -> Doubles:
     """Return F1 for each block of a similarity matrix, by averaging its tokens' best matches."""
     row_starts, column_starts = _starts(rows), _starts(columns)
-    best_in_row = np.maximum.reduceat(likeness, column_starts, axis=1)
+    best_in_row = np.maximum.reduceat(similarity, column_starts, axis=1)
     precision = np.add.reduceat(best_in_row, row_starts, axis=0) / rows[:, None]
-    best_in_column = np.maximum.reduceat(likeness, row_starts, axis=0)
+    best_in_column = np.maximum.reduceat(similarity, row_starts, axis=0)
     recall = np.add.reduceat(best_in_column, column_starts, axis=1) / columns[None, :]
-    both = precision + recall
-    return np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both != 0)
+    total = precision + recall
+    return np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total != 0)
 
 
 def _starts(counts: IntRow) -> list[int]:
@@ -164,5 +165,5 @@ def _starts(counts: IntRow) -> list[int]:
 
 def cosines(rows: Floats, others: Floats) -> Doubles:
     """Return the cosine of every unit vector with every other, of shape (rows, others)."""
-    found = np.matmul(rows, np.transpose(others), dtype=np.float64)
-    return np.minimum(np.maximum(found, -1.0), 1.0)
+    cosine = np.matmul(rows, np.transpose(others), dtype=np.float64)
+    return np.minimum(np.maximum(cosine, -1.0), 1.0)

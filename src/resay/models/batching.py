@@ -104,7 +104,7 @@ class _Waiter:
     amount: int
     loop: asyncio.AbstractEventLoop
     granted: asyncio.Future[None]
-    given: bool = False
+    is_granted: bool = False
 
 
 class CapacityLimiter:
@@ -151,7 +151,7 @@ class CapacityLimiter:
         while self._waiters and self._fits(self._waiters[0].amount):
             waiter = self._waiters.popleft()
             self._used += waiter.amount
-            waiter.given = True
+            waiter.is_granted = True
             try:
                 waiter.loop.call_soon_threadsafe(_grant, waiter.granted)
             except RuntimeError:
@@ -160,7 +160,7 @@ class CapacityLimiter:
 
     def _withdraw(self, waiter: _Waiter) -> None:
         with self._lock:
-            if waiter.given:
+            if waiter.is_granted:
                 self._used -= waiter.amount
             else:
                 self._waiters.remove(waiter)
@@ -183,7 +183,7 @@ class Item(Hashable, Protocol):
 ItemT = TypeVar("ItemT", bound=Item)
 R = TypeVar("R")
 # Work is sorted by length within this many batches; more would delay the oldest items too long.
-_BATCHES_A_ROUND = 8
+_BATCHES_PER_ROUND = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +214,13 @@ class _Ticket:
 
     loop: asyncio.AbstractEventLoop
     ready: asyncio.Future[None]
-    left: int = 0
+    pending: int = 0
     complete: bool = False
     error: Exception | None = None
 
     def settle(self) -> None:
-        """Wake the caller if it has nothing left to wait for."""
-        if self.error is not None or (self.complete and self.left == 0):
+        """Wake the caller if it has nothing more to wait for."""
+        if self.error is not None or (self.complete and self.pending == 0):
             try:
                 self.loop.call_soon_threadsafe(_wake, self.ready)
             except RuntimeError:
@@ -268,9 +268,9 @@ class Batcher(Generic[ItemT, R]):
         self._queued = 0
         self._oldest = 0.0
         self._awake = False
-        self._known: dict[ItemT, _Job[ItemT, R]] = {}
-        self._kept: OrderedDict[ItemT, _Job[ItemT, R]] = OrderedDict()
-        self._kept_bytes = 0
+        self._jobs: dict[ItemT, _Job[ItemT, R]] = {}
+        self._cache: OrderedDict[ItemT, _Job[ItemT, R]] = OrderedDict()
+        self._cache_bytes = 0
 
     async def map(self, items: Sequence[ItemT]) -> list[R]:
         """Compute the results of items.
@@ -308,7 +308,7 @@ class Batcher(Generic[ItemT, R]):
 
     def _chunks(self, items: Sequence[ItemT]) -> Iterator[list[ItemT]]:
         # A request larger than the queue enters in chunks, alongside other requests.
-        limit = min(self._settings.batch_tokens * _BATCHES_A_ROUND, self._settings.queue_tokens)
+        limit = min(self._settings.batch_tokens * _BATCHES_PER_ROUND, self._settings.queue_tokens)
         chunk: list[ItemT] = []
         tokens = 0
         for item in items:
@@ -321,31 +321,31 @@ class Batcher(Generic[ItemT, R]):
 
     def _missing(self, chunk: Sequence[ItemT]) -> int:
         with self._changed:
-            return sum(len(i) for i in set(chunk) if i not in self._known and i not in self._kept)
+            return sum(len(i) for i in set(chunk) if i not in self._jobs and i not in self._cache)
 
     def _register(
-        self, chunk: Sequence[ItemT], ticket: _Ticket, taken: int
+        self, chunk: Sequence[ItemT], ticket: _Ticket, reserved: int
     ) -> list[_Job[ItemT, R]]:
         jobs: list[_Job[ItemT, R]] = []
         with self._changed:
             for item in chunk:
-                job = self._kept.get(item) or self._known.get(item)
+                job = self._cache.get(item) or self._jobs.get(item)
                 if job is None:
                     job = self._enqueue(item)
-                    taken -= len(item)
-                elif job.done and item in self._kept:
-                    self._kept.move_to_end(item)
+                    reserved -= len(item)
+                elif job.done and item in self._cache:
+                    self._cache.move_to_end(item)
                 if not job.done and ticket not in job.tickets:
                     job.tickets.append(ticket)
-                    ticket.left += 1
+                    ticket.pending += 1
                 jobs.append(job)
             self._changed.notify()
         # Meanwhile, others may have queued the same items, or the cache may have evicted some.
-        self._capacity.release(taken)
+        self._capacity.release(reserved)
         return jobs
 
     def _enqueue(self, item: ItemT) -> _Job[ItemT, R]:
-        job = self._known[item] = _Job(item)
+        job = self._jobs[item] = _Job(item)
         if not self._queue:
             self._oldest = time.monotonic()
         self._queue.append(job)
@@ -368,7 +368,7 @@ class Batcher(Generic[ItemT, R]):
                 if ticket in job.tickets:
                     job.tickets.remove(ticket)
                 if not (job.tickets or job.running or job.done):
-                    self._known.pop(job.item, None)
+                    self._jobs.pop(job.item, None)
                     job.done = True
                     dropped += len(job.item)
         self._capacity.release(dropped)
@@ -376,7 +376,7 @@ class Batcher(Generic[ItemT, R]):
     def _drain(self) -> None:
         """Process one round of work, on the worker's thread."""
         for batch in pack(self._take_round(), self._settings):
-            self._do(batch)
+            self._run_batch(batch)
         with self._changed:
             self._awake = bool(self._queue)
             # Resubmitted behind the work of other models, which share the device.
@@ -384,11 +384,11 @@ class Batcher(Generic[ItemT, R]):
                 self._worker.submit(self._drain)
 
     def _take_round(self) -> list[_Job[ItemT, R]]:
-        limit = self._settings.batch_tokens * _BATCHES_A_ROUND
+        limit = self._settings.batch_tokens * _BATCHES_PER_ROUND
         jobs: list[_Job[ItemT, R]] = []
         with self._changed:
-            left = self._oldest + self._settings.window_s - time.monotonic()
-            self._changed.wait_for(lambda: self._queued >= limit, timeout=max(left, 0.0))
+            timeout_s = self._oldest + self._settings.window_s - time.monotonic()
+            self._changed.wait_for(lambda: self._queued >= limit, timeout=max(timeout_s, 0.0))
             tokens = 0
             while self._queue and (not jobs or tokens + len(self._queue[0].item) <= limit):
                 job = self._queue.popleft()
@@ -399,7 +399,7 @@ class Batcher(Generic[ItemT, R]):
                     tokens += len(job.item)
         return jobs
 
-    def _do(self, batch: Sequence[_Job[ItemT, R]]) -> None:
+    def _run_batch(self, batch: Sequence[_Job[ItemT, R]]) -> None:
         try:
             results = self._run([job.item for job in batch])
         # Errors are for the callers, and must not end this thread.
@@ -409,7 +409,7 @@ class Batcher(Generic[ItemT, R]):
                 return
             # One by one, so that neither a lack of memory nor one bad item fails the others.
             for job in batch:
-                self._do([job])
+                self._run_batch([job])
             return
         for job, result in zip(batch, results, strict=True):
             self._finish(job, result, None)
@@ -417,26 +417,26 @@ class Batcher(Generic[ItemT, R]):
     def _finish(self, job: _Job[ItemT, R], result: R | None, error: Exception | None) -> None:
         with self._changed:
             job.result, job.done = result, True
-            del self._known[job.item]
+            del self._jobs[job.item]
             for ticket in job.tickets:
-                ticket.left -= 1
+                ticket.pending -= 1
                 ticket.error = ticket.error or error
                 ticket.settle()
             if result is not None:
-                self._keep(job, result)
+                self._store(job, result)
         self._capacity.release(len(job.item))
 
-    def _keep(self, job: _Job[ItemT, R], result: R) -> None:
-        self._kept[job.item] = job
-        self._kept_bytes += self._size(result)
-        while self._kept_bytes > self._settings.cache_bytes:
-            _, oldest = self._kept.popitem(last=False)
-            self._kept_bytes -= self._size(_result(oldest))
+    def _store(self, job: _Job[ItemT, R], result: R) -> None:
+        self._cache[job.item] = job
+        self._cache_bytes += self._size(result)
+        while self._cache_bytes > self._settings.cache_bytes:
+            _, oldest = self._cache.popitem(last=False)
+            self._cache_bytes -= self._size(_result(oldest))
 
 
 def _result(job: _Job[ItemT, R]) -> R:
     if job.result is None:
-        raise ScorerError("the model gave no result")
+        raise ScorerError("the model returned no result")
     return job.result
 
 
@@ -464,12 +464,12 @@ def pack(jobs: Sequence[J], settings: Batching) -> Iterator[list[J]]:
     for job in sorted(jobs, key=lambda job: len(job.item), reverse=True):
         # All items are padded to the length of the first, which is the longest.
         area = len(batch[0].item) * (len(batch) + 1) if batch else 0
-        full = (
+        is_full = (
             area > settings.batch_tokens
             or len(batch) >= settings.batch_items
             or tokens + len(job.item) < area * (1.0 - settings.padding)
         )
-        if batch and full:
+        if batch and is_full:
             yield batch
             batch, tokens = [], 0
         batch.append(job)

@@ -108,38 +108,35 @@ class TextEncoder:
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens in each text, without special tokens."""
-        whole = [_readable(text) for text in texts]
-        return [len(e) for e in self._tokenizer.encode_batch(whole, add_special_tokens=False)]
+        readable = list(map(_readable, texts))
+        encodings = self._tokenizer.encode_batch(readable, add_special_tokens=False)
+        return list(map(len, encodings))
 
     def pairs(self, pairs: Sequence[Pair]) -> list[Encoded]:
         """Encode pairs of texts of any length."""
-        whole = [(_readable(a), _readable(b)) for a, b in pairs]
-        return [_encoded(e) for e in self._tokenizer.encode_batch(whole)]
+        return list(map(_encoded, self._encode_pairs(pairs)))
 
     def pairs_with_spans(
         self, pairs: Sequence[Pair]
     ) -> list[tuple[Encoded, dict[int, tuple[int, int]]]]:
         """Encode pairs of texts, with the spans of the second text's tokens by position."""
-        whole = [(_readable(a), _readable(b)) for a, b in pairs]
-        return [
-            (
-                _encoded(e),
-                {
-                    i: (start, end)
-                    for i, (of, (start, end)) in enumerate(
-                        zip(e.sequence_ids, e.offsets, strict=True)
-                    )
-                    if of == 1 and start < end
-                },
-            )
-            for e in self._tokenizer.encode_batch(whole)
-        ]
+        items: list[tuple[Encoded, dict[int, tuple[int, int]]]] = []
+        for encoding in self._encode_pairs(pairs):
+            spans: dict[int, tuple[int, int]] = {}
+            sequences = zip(encoding.sequence_ids, encoding.offsets, strict=True)
+            for position, (sequence, (start, end)) in enumerate(sequences):
+                if sequence == 1 and start < end:
+                    spans[position] = (start, end)
+            items.append((_encoded(encoding), spans))
+        return items
 
     def texts(self, texts: Sequence[str]) -> list[list[Encoded]]:
         """Encode single texts, splitting those that are longer than the model's input."""
-        readable = [_readable(text) for text in texts]
-        whole = [_encoded(e) for e in self._tokenizer.encode_batch(readable)]
-        return [self.split(encoded) for encoded in whole]
+        encodings = self._tokenizer.encode_batch(list(map(_readable, texts)))
+        return [self.split(_encoded(encoding)) for encoding in encodings]
+
+    def _encode_pairs(self, pairs: Sequence[Pair]) -> Sequence[Any]:
+        return self._tokenizer.encode_batch([(_readable(a), _readable(b)) for a, b in pairs])
 
     def spans(self, text: str) -> tuple[Encoded, Spans]:
         """Encode a text of any length, with the spans of its tokens."""
@@ -147,26 +144,36 @@ class TextEncoder:
         encoded, spans = _encoded(encoding), tuple(encoding.offsets)
         if self._start is None or encoded.special[:1] == (1,):
             return encoded, spans
-        first = (self._start,)
-        whole = Encoded(first + encoded.ids, (0, *encoded.types), (1, *encoded.special))
-        return whole, ((0, 0), *spans)
+        with_start = Encoded(
+            ids=(self._start, *encoded.ids),
+            types=(0, *encoded.types),
+            special=(1, *encoded.special),
+        )
+        return with_start, ((0, 0), *spans)
 
     def fits(self, item: Encoded) -> bool:
         """Return whether the model can read the item at once."""
         return self._max_tokens is None or len(item) <= self._max_tokens
 
-    def split(self, whole: Encoded) -> list[Encoded]:
+    def split(self, text: Encoded) -> list[Encoded]:
         """Split an encoded text into parts that the model can read at once."""
-        if self._max_tokens is None or self.fits(whole):
-            return [whole]
-        room = max(self._max_tokens - sum(whole.special), 1)
-        # Each part gets the special tokens before and after the text.
-        first = whole.special.index(0)
-        last = len(whole) - whole.special[::-1].index(0)
-        cuts = [(start, min(start + room, last)) for start in range(first, last, room)]
+        if self._max_tokens is None or self.fits(text):
+            return [text]
+        size = max(self._max_tokens - sum(text.special), 1)
+        first = text.special.index(0)
+        last = len(text) - text.special[::-1].index(0)
+
+        def part(row: tuple[int, ...], start: int) -> tuple[int, ...]:
+            # Each part gets the special tokens before and after the text.
+            return row[:first] + row[start : min(start + size, last)] + row[last:]
+
         return [
-            Encoded(*(row[:first] + row[start:end] + row[last:] for row in _rows(whole)))
-            for start, end in cuts
+            Encoded(
+                ids=part(text.ids, start),
+                types=part(text.types, start),
+                special=part(text.special, start),
+            )
+            for start in range(first, last, size)
         ]
 
 
@@ -177,11 +184,9 @@ def _readable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _rows(item: Encoded) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    return item.ids, item.types, item.special
-
-
 def _encoded(encoding: Any) -> Encoded:
     return Encoded(
-        tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.special_tokens_mask)
+        ids=tuple(encoding.ids),
+        types=tuple(encoding.type_ids),
+        special=tuple(encoding.special_tokens_mask),
     )

@@ -11,6 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # ONNX files are protocol buffers, which are limited to 2 GiB.
-_BIGGEST = 2**31 - 2**20
+_MAX_BYTES = 2**31 - 2**20
 # Supported by every version of onnxruntime and torch that Resay supports.
 _OPSET = 17
 
@@ -128,12 +129,12 @@ def _positional(torch: Any, model: Any, kind: Kind, inputs: Sequence[str]) -> An
             self.model = model
 
         def forward(self, *tensors: Any) -> Any:
-            given = dict(zip(inputs, tensors, strict=True))
+            named = dict(zip(inputs, tensors, strict=True))
             if kind == "multiple_choice":
-                given = {name: tensor.unsqueeze(1) for name, tensor in given.items()}
+                named = {name: tensor.unsqueeze(1) for name, tensor in named.items()}
             if kind == "first_token":
-                return first_tokens(torch, self.model, given)
-            return self.model(**given, return_dict=False)[0]
+                return first_tokens(torch, self.model, named)
+            return self.model(**named, return_dict=False)[0]
 
     return Positional().eval()
 
@@ -152,7 +153,7 @@ def quantise(source: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         # Products of weights with weights are precomputed in full precision.
         folded = Path(scratch) / source.name
-        big = size_of(source) > _BIGGEST
+        big = size_of(source) > _MAX_BYTES
         quantization.quant_pre_process(
             str(source),
             str(folded),
@@ -173,21 +174,20 @@ def quantise(source: Path, target: Path) -> None:
             use_external_data_format=big,
         )
         proto = onnx.load(str(quantised))
-        metadata = {
-            p.key: p.value for p in onnx.load(str(source), load_external_data=False).metadata_props
-        }
+        properties = onnx.load(str(source), load_external_data=False).metadata_props
+        metadata = {prop.key: prop.value for prop in properties}
     _save(proto, target, {**metadata, "resay.precision": "int8"})
 
 
 def _save(proto: Any, path: Path, metadata: Mapping[str, str]) -> None:
     onnx = _import("onnx", package="onnx")
     onnx.helper.set_model_props(proto, dict(metadata))
-    used = {node.domain for node in proto.graph.node}
-    versions = [o for o in proto.opset_import if o.domain in used]
+    domains = {node.domain for node in proto.graph.node}
+    versions = [opset for opset in proto.opset_import if opset.domain in domains]
     # onnxruntime adds every operator set that it knows, which an older version would refuse.
     del proto.opset_import[:]
     proto.opset_import.extend(versions)
-    big = proto.ByteSize() > _BIGGEST
+    big = proto.ByteSize() > _MAX_BYTES
     onnx.save_model(
         proto,
         str(path),
@@ -198,7 +198,7 @@ def _save(proto: Any, path: Path, metadata: Mapping[str, str]) -> None:
 
 
 # Results that differ by less are equal up to the order of operations; relative above 1.
-_SAME = 1e-3
+_MAX_DIFFERENCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,16 +257,16 @@ def export(
     if layer is not None and kind != "embedding":
         raise ConfigurationError(f"`layer` is for kind 'embedding'; leave it out for {kind!r}")
     _check_free(folder, overwrite=overwrite)
-    with _built_beside(folder) as partial_folder:
+    with _build_beside(folder) as partial_folder:
         network = _write(config, kind, layer, partial_folder)
         if int8:
             quantise(partial_folder / FP32_FILE, partial_folder / INT8_FILE)
-        measured = _measured(network, kind, layer, partial_folder)
-        _check_same(config, measured[FP32_FILE])
-    return tuple(
-        ExportedFile(folder / name, size_of(folder / name), difference)
-        for name, difference in measured.items()
-    )
+        differences = _differences(network, kind, layer, partial_folder)
+        _check_same(config, differences[FP32_FILE])
+    files: list[ExportedFile] = []
+    for name, difference in differences.items():
+        files.append(ExportedFile(folder / name, size_of(folder / name), difference))
+    return tuple(files)
 
 
 def _check_free(folder: Path, *, overwrite: bool) -> None:
@@ -284,10 +284,11 @@ def _check_free(folder: Path, *, overwrite: bool) -> None:
 
 
 @contextmanager
-def _built_beside(folder: Path) -> Generator[Path]:
+def _build_beside(folder: Path) -> Generator[Path]:
     """Yield a new folder that replaces the given one if no error occurs."""
     folder = folder.absolute()
-    new, old = (folder.with_name(f".{folder.name}.{w}-{os.getpid()}") for w in ("new", "old"))
+    new = folder.with_name(f".{folder.name}.new-{os.getpid()}")
+    old = folder.with_name(f".{folder.name}.old-{os.getpid()}")
     new.mkdir(parents=True)
     try:
         yield new
@@ -342,39 +343,44 @@ _TEXTS = (
 )
 
 
-def _measured(expected: Network, kind: Kind, layer: int | None, folder: Path) -> dict[str, float]:
+def _differences(
+    expected: Network, kind: Kind, layer: int | None, folder: Path
+) -> dict[str, float]:
     """Return how far the results of each file are from torch's."""
-    names = [name for name in (FP32_FILE, INT8_FILE) if (folder / name).is_file()]
-    measured: dict[str, float] = {}
-    for name in names:
+    differences: dict[str, float] = {}
+    for name in (FP32_FILE, INT8_FILE):
+        if not (folder / name).is_file():
+            continue
         config = ModelConfig(name=str(folder), backend="onnx", device="cpu", file=name)
         loaded = onnx_network.load(config, kind, layer)
         batches = _batches(loaded.encoder, alone=loaded.network.traits.alone)
-        measured[name] = max(_difference(expected, loaded.network, b, kind) for b in batches)
-    return measured
+        difference = partial(_difference, expected, loaded.network, kind)
+        differences[name] = max(map(difference, batches))
+    return differences
 
 
 def _batches(encoder: TextEncoder, *, alone: bool) -> list[list[Encoded]]:
     texts = [*_TEXTS, " ".join(_TEXTS), " ".join(_TEXTS * 4)]
     items = encoder.pairs(list(zip(texts, reversed(texts), strict=True)))
-    fitting = [item for item in items if encoder.fits(item)]
-    fitting += [part for parts in encoder.texts(texts) for part in parts]
-    return [[item] for item in fitting] + ([] if alone else [fitting])
+    items = list(filter(encoder.fits, items))
+    items += chain.from_iterable(encoder.texts(texts))
+    batches = [[item] for item in items]
+    return batches if alone else [*batches, items]
 
 
-def _difference(expected: Network, measured: Network, items: list[Encoded], kind: Kind) -> float:
-    batch = pad(items, measured.traits.pad_id)
-    one = expected.run(batch)
+def _difference(network: Network, exported: Network, kind: Kind, items: list[Encoded]) -> float:
+    batch = pad(items, exported.traits.pad_id)
+    expected = network.run(batch)
     try:
-        other = measured.run(batch)
+        actual = exported.run(batch)
     except Exception:  # onnxruntime's exceptions have no common base class.
         return float("inf")
-    there = batch.mask == 1
-    if kind == "token_classification":
-        one, other = one[there], other[there]
-    if kind != "embedding":
-        return float(np.max(np.abs(one - other) / np.maximum(np.abs(one), 1)))
-    return float(np.max(np.linalg.norm(_unit(one[there]) - _unit(other[there]), axis=-1)))
+    if kind in ("embedding", "token_classification"):
+        is_token = batch.mask == 1
+        expected, actual = expected[is_token], actual[is_token]
+    if kind == "embedding":
+        return float(np.max(np.linalg.norm(_unit(expected) - _unit(actual), axis=-1)))
+    return float(np.max(np.abs(expected - actual) / np.maximum(np.abs(expected), 1)))
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -382,9 +388,11 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _check_same(config: ModelConfig, difference: float) -> None:
-    if not difference <= _SAME:
-        how = f"differ by {difference:.2g}" if difference < np.inf else "are missing for some texts"
+    if not difference <= _MAX_DIFFERENCE:
+        problem = f"differ by {difference:.2g}"
+        if not difference < np.inf:
+            problem = "are missing for some texts"
         raise ConfigurationError(
-            f"{config.name!r} cannot be exported to ONNX: compared with torch, the results {how};"
-            " use backend 'torch'"
+            f"{config.name!r} cannot be exported to ONNX: compared with torch, the results"
+            f" {problem}; use backend 'torch'"
         )

@@ -110,7 +110,7 @@ def model_file(config: ModelConfig, *, on_gpu: bool) -> Path:
     Raises:
         ConfigurationError: There is no such file.
     """
-    for name in _wanted(config, on_gpu=on_gpu):
+    for name in _file_names(config, on_gpu=on_gpu):
         path = find(config, name)
         if path is not None:
             # Weights too big for the model's file are in a separate one, to be fetched with it.
@@ -125,7 +125,7 @@ def size_of(path: Path) -> int:
     return sum(part.stat().st_size for part in parts if part.is_file())
 
 
-def _wanted(config: ModelConfig, *, on_gpu: bool) -> tuple[str, ...]:
+def _file_names(config: ModelConfig, *, on_gpu: bool) -> tuple[str, ...]:
     if config.file:
         return (config.file,)
     if config.precision != "auto":
@@ -136,15 +136,15 @@ def _wanted(config: ModelConfig, *, on_gpu: bool) -> tuple[str, ...]:
 def _no_file(config: ModelConfig) -> ConfigurationError:
     command = f"resay models export MODEL {config.name}"
     if config.file:
-        wanted, hint = f"file {config.file!r}", "check the name"
+        missing, hint = f"file {config.file!r}", "check the name"
     elif config.precision == "int8":
-        wanted, hint = "int8 file", f"make one with `{command} --int8`"
+        missing, hint = "int8 file", f"make one with `{command} --int8`"
     elif config.precision in ("fp16", "bf16"):
-        wanted = f"{config.precision} file called {_NAMES[config.precision][0]!r}"
+        missing = f"{config.precision} file called {_NAMES[config.precision][0]!r}"
         hint = "name it in `file`, or use precision 'fp32'"
     else:
-        wanted, hint = "exported model", f"make one with `{command}`, or use backend 'torch'"
-    return ConfigurationError(f"{config.name!r} has no {wanted}; {hint}")
+        missing, hint = "exported model", f"make one with `{command}`, or use backend 'torch'"
+    return ConfigurationError(f"{config.name!r} has no {missing}; {hint}")
 
 
 def is_quantised_by_batch(path: Path) -> bool:
@@ -194,15 +194,16 @@ def labels_of(config: ModelConfig, id2label: Mapping[int, str]) -> tuple[str, ..
     Raises:
         ConfigurationError: The number of `labels` differs from the number of outputs.
     """
-    own = tuple(str(id2label[i]).lower() for i in sorted(id2label))
-    named = config.labels or ()
-    if not named and all(map(_PLACEHOLDER.fullmatch, own)):
-        named = _UNNAMED.get(config.name or "", ())
-    if named and len(named) != len(own):
+    model_labels = tuple(str(id2label[i]).lower() for i in sorted(id2label))
+    names = config.labels or ()
+    if not names and all(map(_PLACEHOLDER.fullmatch, model_labels)):
+        names = _UNNAMED.get(config.name or "", ())
+    if names and len(names) != len(model_labels):
         raise ConfigurationError(
-            f"`labels` names {len(named)} outputs of {config.display_name!r}, which has {len(own)}"
+            f"`labels` names {len(names)} outputs of {config.display_name!r}, which has"
+            f" {len(model_labels)}"
         )
-    return tuple(label.lower() for label in named) or own
+    return tuple(label.lower() for label in names) or model_labels
 
 
 # Tokenizers express "no limit" by a number that no text reaches.
@@ -231,38 +232,38 @@ def json_of(config: ModelConfig, name: str) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        found: Any = json.loads(path.read_text("utf-8"))
+        content: Any = json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise ConfigurationError(f"{str(path)!r} is not JSON; fetch it again") from error
-    if not isinstance(found, dict):
+        raise ConfigurationError(f"{str(path)!r} is not JSON; download it again") from error
+    if not isinstance(content, dict):
         raise ConfigurationError(f"{str(path)!r} is not a JSON object; download it again")
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", content)
 
 
 def kind_of(config: ModelConfig) -> Kind:
     """Return the kind of output that a model was made for, from its architecture's name."""
-    described = json_of(config, "config.json")
-    if described.get("model_type") == HHEM:
+    model_json = json_of(config, "config.json")
+    if model_json.get("model_type") == HHEM:
         return "token_classification"
-    names = described.get("architectures") or [""]
+    names = model_json.get("architectures") or [""]
     for ending, kind in _HEADS:
         if str(names[0]).endswith(ending):
             return kind
     return "embedding"
 
 
-def base_of(described: Mapping[str, Any]) -> str | None:
+def base_of(model_json: Mapping[str, Any]) -> str | None:
     """Return the model whose configuration and tokenizer a model uses; None for its own.
 
     HHEM-2.1-Open consists of another model's weights and custom loading code. That code is not run,
     because its behaviour is known.
 
     Args:
-        described: The model's config.json.
+        model_json: The model's config.json.
     """
-    if described.get("model_type") != HHEM:
+    if model_json.get("model_type") != HHEM:
         return None
-    return str(described.get("foundation") or _HHEM_BASE)
+    return str(model_json.get("foundation") or _HHEM_BASE)
 
 
 def separator_of(config: ModelConfig) -> str:
@@ -278,9 +279,9 @@ def separator_of(config: ModelConfig) -> str:
     files = ("tokenizer_config.json", "special_tokens_map.json")
     # `sep_token` is used if the tokenizer's files leave `eos_token` to its class.
     for token, name in product(("eos_token", "sep_token"), files):
-        named: Any = json_of(tokenizer, name).get(token)
-        if named:
-            return named if isinstance(named, str) else str(named["content"])
+        value: Any = json_of(tokenizer, name).get(token)
+        if value:
+            return value if isinstance(value, str) else str(value["content"])
     raise ConfigurationError(
         f"the tokenizer of {config.display_name!r} has neither `eos_token` nor `sep_token`, which"
         " separates a document from a claim; use a model that has one"
@@ -300,8 +301,8 @@ def most_tokens(config: ModelConfig, model_type: str, *limits: float | None) -> 
         return config.max_tokens
     if model_type == "t5":
         return _T5_TOKENS
-    least = min((limit for limit in limits if limit), default=_ENDLESS)
-    return int(least) if least < _ENDLESS else None
+    max_tokens = min((limit for limit in limits if limit), default=_ENDLESS)
+    return int(max_tokens) if max_tokens < _ENDLESS else None
 
 
 POOLING_FILE = "1_Pooling/config.json"
@@ -314,6 +315,6 @@ def pooling_of(config: ModelConfig) -> Pooling:
     Raises:
         ConfigurationError: The model does not exist.
     """
-    said = json_of(config, POOLING_FILE)
-    first = said.get("pooling_mode_cls_token") or said.get("pooling_mode") == "cls"
-    return "cls" if first else "mean"
+    pooling = json_of(config, POOLING_FILE)
+    uses_cls = pooling.get("pooling_mode_cls_token") or pooling.get("pooling_mode") == "cls"
+    return "cls" if uses_cls else "mean"

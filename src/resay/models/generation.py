@@ -11,14 +11,14 @@ from resay._internal.importing import load_optional
 from resay.models.batching import Batcher, LoadedOnce, thread
 from resay.models.config import ModelConfig
 from resay.models.encoding import Encoded, TextEncoder, pad
-from resay.models.local import batching_of, in_parts, too_long
+from resay.models.local import batching_of, in_chunks, too_long
 from resay.models.torch_network import load_model, tokenizer_of
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 # The default of transformers, and therefore of the code released with the papers.
-_TOP = 50
+_TOP_K = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,16 @@ class _Draft:
 
     Attributes:
         prompt: The encoded prompt.
-        longest: The maximum number of tokens in the text.
+        max_tokens: The maximum number of tokens in the text.
         seed: The seed of the noise; None = no noise, always the most probable token.
     """
 
     prompt: Encoded
-    longest: int
+    max_tokens: int
     seed: int | None
 
     def __len__(self) -> int:
-        return len(self.prompt) + self.longest
+        return len(self.prompt) + self.max_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class TextGenerator:
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens in each text, without special tokens."""
         ready = await self._loaded.get()
-        return await in_parts(ready.encoder.lengths, texts)
+        return await in_chunks(ready.encoder.lengths, texts)
 
     async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a prompt; None = no limit."""
@@ -109,12 +109,13 @@ class TextGenerator:
         """
         ready = await self._loaded.get()
         drafts: list[_Draft] = []
-        for parts in await in_parts(ready.encoder.texts, prompts):
+        for parts in await in_chunks(ready.encoder.texts, prompts):
             if len(parts) > 1:
                 raise too_long(sum(part.special.count(0) for part in parts), self._config)
-            prompt = parts[0]
-            seeds = [_mix(seed, number, prompt) if sample else None for number in range(n)]
-            drafts += [_Draft(prompt, max_new_tokens, each) for each in seeds]
+            (prompt,) = parts
+            for number in range(n):
+                draft_seed = _mix(seed, number, prompt) if sample else None
+                drafts.append(_Draft(prompt, max_new_tokens, draft_seed))
         texts = await ready.batcher.map(drafts)
         return [texts[start : start + n] for start in range(0, len(texts), n)]
 
@@ -150,14 +151,14 @@ class _Writer:
 
     def __call__(self, drafts: Sequence[_Draft]) -> list[str]:
         with self._torch.inference_mode():
-            written = self._model.generate(
+            sequences = self._model.generate(
                 **self._read(drafts),
-                max_new_tokens=max(draft.longest for draft in drafts),
+                max_new_tokens=max(draft.max_tokens for draft in drafts),
                 do_sample=False,
                 num_beams=1,
                 logits_processor=[_Noise(self._torch, self._model.device, drafts)],
             )
-        return [self._text(ids, draft) for ids, draft in zip(written.tolist(), drafts, strict=True)]
+        return list(map(self._text, sequences.tolist(), drafts))
 
     def _read(self, drafts: Sequence[_Draft]) -> dict[str, Any]:
         """Encode each prompt once, however many texts it has."""
@@ -167,18 +168,18 @@ class _Writer:
         ids = self._torch.from_numpy(batch.ids).to(device)
         mask = self._torch.from_numpy(batch.mask).to(device)
         states = self._model.get_encoder()(input_ids=ids, attention_mask=mask)[0]
-        places = {prompt: place for place, prompt in enumerate(prompts)}
-        rows = [places[draft.prompt] for draft in drafts]
+        indices = {prompt: index for index, prompt in enumerate(prompts)}
+        rows = [indices[draft.prompt] for draft in drafts]
         return {
             "encoder_outputs": self._output(last_hidden_state=states[rows]),
             "attention_mask": mask[rows],
         }
 
     def _text(self, ids: Sequence[int], draft: _Draft) -> str:
-        ids = ids[1 : 1 + draft.longest]  # The first is the decoder's start token.
+        ids = ids[1 : 1 + draft.max_tokens]  # The first is the decoder's start token.
         end = next((i for i, token in enumerate(ids) if token in self._ends), len(ids))
-        kept = [token for token in ids[:end] if token != self._pad]
-        return self._tokenizer.decode(kept, skip_special_tokens=False)
+        text_ids = [token for token in ids[:end] if token != self._pad]
+        return self._tokenizer.decode(text_ids, skip_special_tokens=False)
 
 
 class _Noise:
@@ -194,35 +195,36 @@ class _Noise:
 
     def __init__(self, torch: Any, device: Any, drafts: Sequence[_Draft]) -> None:
         self._torch = torch
-        self._sources: list[Generator | None] = [
-            None if draft.seed is None else torch.Generator(device).manual_seed(draft.seed)
-            for draft in drafts
-        ]
+        self._generators: list[Generator | None] = []
+        for draft in drafts:
+            seed = draft.seed
+            generator = None if seed is None else torch.Generator(device).manual_seed(seed)
+            self._generators.append(generator)
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         del input_ids
-        if not any(self._sources):
+        if not any(self._generators):
             return scores
         # Noise for the whole vocabulary: the ranking of the most probable tokens depends on the
         # last digits, and those on the batch.
         noise = self._torch.ones_like(scores)
-        least = scores.topk(min(_TOP, scores.shape[-1])).values[:, -1:]
-        for row, source in zip(noise, self._sources, strict=True):
-            if source is not None:
-                row.exponential_(generator=source)
-        return (scores - noise.log()).masked_fill(scores < least, -float("inf"))
+        min_scores = scores.topk(min(_TOP_K, scores.shape[-1])).values[:, -1:]
+        for row, generator in zip(noise, self._generators, strict=True):
+            if generator is not None:
+                row.exponential_(generator=generator)
+        return (scores - noise.log()).masked_fill(scores < min_scores, -float("inf"))
 
 
 def _mix(seed: int, number: int, prompt: Encoded) -> int:
     """Return a seed that differs between texts."""
-    told = f"{seed}:{number}:{prompt.ids}".encode()
-    return int.from_bytes(blake2b(told, digest_size=8).digest(), "big") >> 1
+    name = f"{seed}:{number}:{prompt.ids}".encode()
+    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big") >> 1
 
 
-def _ids(given: int | Sequence[int] | None) -> frozenset[int]:
-    if given is None:
+def _ids(ids: int | Sequence[int] | None) -> frozenset[int]:
+    if ids is None:
         return frozenset()
-    return frozenset([given] if isinstance(given, int) else given)
+    return frozenset([ids] if isinstance(ids, int) else ids)
 
 
 def _size(text: str) -> int:

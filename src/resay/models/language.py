@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -65,46 +65,43 @@ class LocalLanguageModel:
             ScorerError: The model failed.
         """
         encoder = await self._model.encoder()
-        whole, spans = await anyio.to_thread.run_sync(encoder.spans, prompt + text)
-        parts = encoder.split(whole)
-        rows = await self._model.rows(parts)
-        values = chain.from_iterable(
-            (row for row, special in zip(found, part.special, strict=True) if not special)
-            for found, part in zip(rows, parts, strict=True)
-        )
-        pieces = _pieces(whole, spans, prompt + text)
-        return tuple(
-            _token(piece, float(value[0]), float(value[1]))
-            for piece, value in zip(pieces, values, strict=True)
-        )
+        encoded, spans = await anyio.to_thread.run_sync(encoder.spans, prompt + text)
+        parts = encoder.split(encoded)
+        pieces = _pieces(encoded, spans, prompt + text)
+        tokens: list[TokenLogprob] = []
+        for part, rows in zip(parts, await self._model.rows(parts), strict=True):
+            for row, special in zip(rows, part.special, strict=True):
+                if not special:
+                    tokens.append(_token(next(pieces), float(row[0]), float(row[1])))
+        return tuple(tokens)
 
 
 def _token(piece: bytes, logprob: float, entropy: float) -> TokenLogprob:
-    known = not isnan(logprob)
+    has_logprob = not isnan(logprob)
     return TokenLogprob(
-        piece.decode("utf-8", "replace"),
-        logprob if known else None,
-        tuple(piece),
-        entropy=entropy if known else None,
+        token=piece.decode("utf-8", "replace"),
+        logprob=logprob if has_logprob else None,
+        bytes=tuple(piece),
+        entropy=entropy if has_logprob else None,
     )
 
 
-def _pieces(whole: Encoded, spans: Spans, text: str) -> Iterator[bytes]:
+def _pieces(encoded: Encoded, spans: Spans, text: str) -> Iterator[bytes]:
     """Yield the bytes of the text that each token covers; joined, they are the text.
 
     If several tokens share a character, its bytes are divided among them.
     """
     data = text.encode("utf-8", "surrogatepass")
     starts = [0, *accumulate(len(c.encode("utf-8", "surrogatepass")) for c in text)]
-    own = [span for span, special in zip(spans, whole.special, strict=True) if not special]
-    done = 0
-    for i, (_, end) in enumerate(own):
+    text_spans = [span for span, special in zip(spans, encoded.special, strict=True) if not special]
+    start = 0
+    for i, (_, end) in enumerate(text_spans):
         # A character has at most four bytes, so at most four tokens share it.
-        sharing = sum(begin < end for begin, _ in own[i + 1 : i + 4])
-        last = i == len(own) - 1
-        stop = len(data) if last else max(starts[end] - sharing, done)
-        yield data[done:stop]
-        done = stop
+        sharing = sum(begin < end for begin, _ in text_spans[i + 1 : i + 4])
+        is_last = i == len(text_spans) - 1
+        stop = len(data) if is_last else max(starts[end] - sharing, start)
+        yield data[start:stop]
+        start = stop
 
 
 CompletionsApi = Literal["echo", "prompt_logprobs"]
@@ -160,8 +157,7 @@ class RemoteLanguageModel:
         if self._api == "echo":
             return {**body, "max_tokens": 0, "echo": True, "logprobs": max(self._top, 1)}
         # With 0 alternatives, only the prompt's own token is listed at each position.
-        asked = {"prompt_logprobs": self._top, "return_token_ids": True}
-        return {**body, "max_tokens": 1, **asked}
+        return {**body, "max_tokens": 1, "prompt_logprobs": self._top, "return_token_ids": True}
 
     def _read(self, reply: Reply, whole: str) -> tuple[TokenLogprob, ...]:
         choice = reply.body["choices"][0]
@@ -169,8 +165,8 @@ class RemoteLanguageModel:
         tokens = read(choice, whole)
         if not tokens:
             raise ScorerError(
-                f"{self._server.display_name} returned no log-probabilities of the prompt; see that"
-                f" it takes `{self._api}`, or change `api`"
+                f"{self._server.display_name} returned no log-probabilities of the prompt; check"
+                f" that it supports `{self._api}`, or change `api`"
             )
         return tokens
 
@@ -178,9 +174,9 @@ class RemoteLanguageModel:
 def _read_echo(choice: Mapping[str, Any], whole: str) -> tuple[TokenLogprob, ...]:
     tokens = list(read_logprobs(choice.get("logprobs")))
     # A server that generates at least one token lists that as well.
-    written = str(choice.get("text") or "").removeprefix(whole)
-    while written and tokens and tokens[-1].token and written.endswith(tokens[-1].token):
-        written = written.removesuffix(tokens.pop().token)
+    generated = str(choice.get("text") or "").removeprefix(whole)
+    while generated and tokens and tokens[-1].token and generated.endswith(tokens[-1].token):
+        generated = generated.removesuffix(tokens.pop().token)
     return tuple(tokens)
 
 
@@ -196,60 +192,57 @@ class _Candidate:
         return self.text.encode(errors="surrogatepass")
 
 
-_Place = Mapping[str, _Candidate]
+_Candidates = Mapping[str, _Candidate]
 """The candidates at one position, by token id."""
 
 
 def _read_prompt(choice: Mapping[str, Any], whole: str) -> tuple[TokenLogprob, ...]:
     # The first entry is empty, since nothing precedes it: it is the start token, or for models
     # without one, the first token of the prompt.
-    places = [_place(entry) for entry in (choice.get("prompt_logprobs") or ())[1:]]
-    if not places:
+    positions = list(map(_read_candidates, (choice.get("prompt_logprobs") or ())[1:]))
+    if not positions:
         return ()
     ids = choice.get("prompt_token_ids") or ()
-    if len(ids) == len(places) + 1:
-        own = [place[str(i)] for place, i in zip(places, ids[1:], strict=True)]
+    if len(ids) == len(positions) + 1:
+        prompt = [candidates[str(i)] for candidates, i in zip(positions, ids[1:], strict=True)]
     else:
-        own = _spell(places, whole.encode(errors="surrogatepass"))
-    tokens = [
-        TokenLogprob(
-            token.text,
-            token.logprob,
-            top=tuple(TopLogprob(other.text, other.logprob) for other in place.values()),
-        )
-        for token, place in zip(own, places, strict=True)
-    ]
-    return (*_first(own, whole), *tokens)
+        prompt = _spell(positions, whole.encode(errors="surrogatepass"))
+    tokens = [*_first_token(prompt, whole)]
+    for token, candidates in zip(prompt, positions, strict=True):
+        top = [TopLogprob(other.text, other.logprob) for other in candidates.values()]
+        tokens.append(TokenLogprob(token.text, token.logprob, top=tuple(top)))
+    return tuple(tokens)
 
 
-def _place(entry: Mapping[str, Mapping[str, Any]]) -> _Place:
-    return {
-        token_id: _Candidate("".join(value["decoded_token"]), float(value["logprob"]))
-        for token_id, value in entry.items()
-    }
+def _read_candidates(entry: Mapping[str, Mapping[str, Any]]) -> _Candidates:
+    candidates: dict[str, _Candidate] = {}
+    for token_id, value in entry.items():
+        text = "".join(value["decoded_token"])
+        candidates[token_id] = _Candidate(text, float(value["logprob"]))
+    return candidates
 
 
-def _first(own: Sequence[_Candidate], whole: str) -> tuple[TokenLogprob, ...]:
-    rest = "".join(token.text for token in own)
-    if not rest or not whole.endswith(rest) or rest == whole:
+def _first_token(prompt: Sequence[_Candidate], whole: str) -> tuple[TokenLogprob, ...]:
+    text = "".join(token.text for token in prompt)
+    if not text or not whole.endswith(text) or text == whole:
         return ()
-    return (TokenLogprob(whole.removesuffix(rest), None),)
+    return (TokenLogprob(whole.removesuffix(text), None),)
 
 
-def _spell(places: Sequence[_Place], whole: bytes) -> list[_Candidate]:
+def _spell(positions: Sequence[_Candidates], whole: bytes) -> list[_Candidate]:
     """Find the candidates that spell the end of the prompt, if there is exactly one way.
 
     Raises:
         ScorerError: There is no way, or more than one.
     """
-    # For each position where the rest of the prompt may begin, its spelling from there on.
+    # For each offset where the end of the prompt may begin, its spelling from there on.
     ways: dict[int, tuple[_Candidate, Any] | None] = {len(whole): None}
     unclear: set[int] = set()
-    for place in reversed(places):
+    for candidates in reversed(positions):
         before: dict[int, tuple[_Candidate, Any] | None] = {}
         unclear_before: set[int] = set()
         for end, way in ways.items():
-            for token in place.values():
+            for token in candidates.values():
                 start = end - len(token.data)
                 if not whole.endswith(token.data, 0, end):
                     continue
@@ -262,9 +255,9 @@ def _spell(places: Sequence[_Place], whole: bytes) -> list[_Candidate]:
             "the server does not say which of the likely tokens are the prompt's own; use"
             " `api: echo`, or `measure: probability`"
         )
-    found: list[_Candidate] = []
+    tokens: list[_Candidate] = []
     (way,) = ways.values()
     while way is not None:
         token, way = way
-        found.append(token)
-    return found
+        tokens.append(token)
+    return tokens

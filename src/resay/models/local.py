@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from resay.models.arrays import softmax
 from resay.models.base import Pair, TokenLabels
 from resay.models.batching import Batcher, Batching, LoadedOnce, outcome, thread
 from resay.models.config import ModelConfig
-from resay.models.encoding import Batch, Encoded, TextEncoder, pad
+from resay.models.encoding import Encoded, TextEncoder, pad
 from resay.models.network import Loaded, Network, Pooling
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ Row: TypeAlias = "NDArray[np.float32]"
 Finish = Callable[[Row, Encoded, Pooling], Row]
 
 # Few enough that tokenizing them does not block other threads for long.
-_ENCODED_AT_ONCE = 64
+_CHUNK_SIZE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class _Local:
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens in each text, without special tokens."""
         ready = await self._ready()
-        return await in_parts(ready.encoder.lengths, texts)
+        return await in_chunks(ready.encoder.lengths, texts)
 
     async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a pair of texts; None = no limit."""
@@ -102,9 +103,9 @@ class _Local:
     async def _read(self, texts: Sequence[str]) -> list[tuple[list[Encoded], list[Row]]]:
         """Return the parts that each text was split into, with their results."""
         ready = await self._ready()
-        parts = await in_parts(ready.encoder.texts, texts)
-        rows = iter(await ready.batcher.map([item for items in parts for item in items]))
-        return [(items, [next(rows) for _ in items]) for items in parts]
+        parts = await in_chunks(ready.encoder.texts, texts)
+        rows = iter(await ready.batcher.map(list(chain.from_iterable(parts))))
+        return [(items, list(islice(rows, len(items)))) for items in parts]
 
 
 class LocalPairModel(_Local):
@@ -116,7 +117,7 @@ class LocalPairModel(_Local):
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
-        super().__init__(config, load, _as_it_is)
+        super().__init__(config, load, _unchanged)
 
     async def labels(self) -> tuple[str, ...]:
         """Return the label names, in the order of the outputs."""
@@ -129,9 +130,9 @@ class LocalPairModel(_Local):
     async def logits(self, pairs: Sequence[Pair]) -> Doubles:
         """Return logits of shape (pairs, outputs); see `PairScorer`."""
         ready = await self._ready()
-        items = await in_parts(ready.encoder.pairs, pairs)
+        items = await in_chunks(ready.encoder.pairs, pairs)
         self._check(items, ready.encoder)
-        return _stacked(await ready.batcher.map(items), ready)
+        return _stack(await ready.batcher.map(items), ready)
 
 
 class LocalTextScorer(_Local):
@@ -145,7 +146,7 @@ class LocalTextScorer(_Local):
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
-        super().__init__(config, load, _of_the_text)
+        super().__init__(config, load, _first_row)
 
     async def labels(self) -> tuple[str, ...]:
         """Return the label names, in the order of the outputs."""
@@ -162,11 +163,11 @@ class LocalTextScorer(_Local):
     async def logits(self, texts: Sequence[str]) -> Doubles:
         """Return logits of shape (texts, outputs); see `TextScorer`."""
         ready = await self._ready()
-        parts = await in_parts(ready.encoder.texts, texts)
+        parts = await in_chunks(ready.encoder.texts, texts)
         for items in parts:
             if len(items) > 1:
                 raise too_long(sum(item.special.count(0) for item in items), self._config)
-        return _stacked(await ready.batcher.map([item for (item,) in parts]), ready)
+        return _stack(await ready.batcher.map([item for (item,) in parts]), ready)
 
 
 class LocalTokenClassifier(_Local):
@@ -178,7 +179,7 @@ class LocalTokenClassifier(_Local):
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
-        super().__init__(config, load, _as_it_is)
+        super().__init__(config, load, _unchanged)
 
     async def labels(self) -> tuple[str, ...]:
         """Return the label names, in the order of the outputs."""
@@ -187,14 +188,14 @@ class LocalTokenClassifier(_Local):
     async def classify_tokens(self, pairs: Sequence[Pair]) -> list[TokenLabels]:
         """Return the labels of each pair's second text; see `TokenClassifier`."""
         ready = await self._ready()
-        encoded = await in_parts(ready.encoder.pairs_with_spans, pairs)
+        encoded = await in_chunks(ready.encoder.pairs_with_spans, pairs)
         items = [item for item, _ in encoded]
         self._check(items, ready.encoder)
-        rows = await ready.batcher.map(items)
-        return [
-            TokenLabels(tuple(spans.values()), softmax(row[list(spans)].astype(np.float64)))
-            for row, (_, spans) in zip(rows, encoded, strict=True)
-        ]
+        results: list[TokenLabels] = []
+        for row, (_, spans) in zip(await ready.batcher.map(items), encoded, strict=True):
+            probabilities = softmax(row[list(spans)].astype(np.float64))
+            results.append(TokenLabels(tuple(spans.values()), probabilities))
+        return results
 
 
 class LocalTokenEmbedder(_Local):
@@ -226,10 +227,9 @@ class LocalSentenceEmbedder(_Local):
 
     async def embed(self, texts: Sequence[str]) -> Floats:
         """Return an array of shape (texts, dimensions); see `SentenceEmbedder`."""
-        means = [
-            np.average(rows, axis=0, weights=list(map(len, items)))
-            for items, rows in await self._read(texts)
-        ]
+        means: list[Row] = []
+        for items, rows in await self._read(texts):
+            means.append(np.average(rows, axis=0, weights=list(map(len, items))))
         return _unit(np.array(means, dtype=np.float32))
 
 
@@ -242,7 +242,7 @@ class LocalTextModel(_Local):
     """
 
     def __init__(self, config: ModelConfig, load: Callable[[], Loaded]) -> None:
-        super().__init__(config, load, _as_it_is)
+        super().__init__(config, load, _unchanged)
 
     async def rows(self, items: Sequence[Encoded]) -> list[Floats]:
         """Return an array of shape (tokens, values) for each item."""
@@ -264,29 +264,25 @@ def too_long(tokens: int, config: ModelConfig) -> ScorerError:
 def _run(network: Network, finish: Finish, items: Sequence[Encoded]) -> list[Row]:
     traits = network.traits
     batch = pad(items, traits.pad_id)
-    rows = network.run(batch)
-    return [
-        finish(_without_padding(r, b, batch), b, traits.pooling)
-        for r, b in zip(rows, items, strict=True)
-    ]
+    results: list[Row] = []
+    for row, item in zip(network.run(batch), items, strict=True):
+        has_padding = row.ndim == 2 and len(row) == batch.ids.shape[1]
+        results.append(finish(row[: len(item)] if has_padding else row, item, traits.pooling))
+    return results
 
 
-def _without_padding(row: Row, item: Encoded, batch: Batch) -> Row:
-    return row[: len(item)] if row.ndim == 2 and len(row) == batch.ids.shape[1] else row
-
-
-def _stacked(rows: Sequence[Row], ready: _Ready) -> Doubles:
+def _stack(rows: Sequence[Row], ready: _Ready) -> Doubles:
     if not rows:
         return np.empty((0, len(ready.labels) or 1))
     return np.stack(rows).astype(np.float64)
 
 
-def _as_it_is(row: Row, item: Encoded, pooling: Pooling) -> Row:
+def _unchanged(row: Row, item: Encoded, pooling: Pooling) -> Row:
     del item, pooling
     return np.array(row)  # A view would keep the whole batch in memory.
 
 
-def _of_the_text(row: Row, item: Encoded, pooling: Pooling) -> Row:
+def _first_row(row: Row, item: Encoded, pooling: Pooling) -> Row:
     del item, pooling
     return np.array(row[0] if row.ndim == 2 else row)
 
@@ -310,14 +306,14 @@ def _size(row: Row) -> int:
     return row.nbytes + 1024  # plus the size of its key
 
 
-async def in_parts(encode: Callable[[Sequence[T]], Sequence[U]], texts: Sequence[T]) -> list[U]:
+async def in_chunks(encode: Callable[[Sequence[T]], Sequence[U]], texts: Sequence[T]) -> list[U]:
     """Encode texts off the event loop, a chunk at a time."""
-    done: list[U] = []
-    for start in range(0, len(texts), _ENCODED_AT_ONCE):
-        part = texts[start : start + _ENCODED_AT_ONCE]
+    encoded: list[U] = []
+    for start in range(0, len(texts), _CHUNK_SIZE):
+        chunk = texts[start : start + _CHUNK_SIZE]
         # One thread for all callers, because several would compete with the event loop.
-        done += await outcome(thread("encode").submit(encode, part))
-    return done
+        encoded += await outcome(thread("encode").submit(encode, chunk))
+    return encoded
 
 
 def batching_of(config: ModelConfig, *, on_gpu: bool, alone: bool) -> Batching:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,7 @@ def load(config: ModelConfig, kind: Kind, layer: int | None = None) -> Loaded:
     """
     if kind == "causal":
         raise ConfigurationError(
-            f"the probabilities of {config.name!r}'s tokens can be had with torch only; use"
+            f"the probabilities of {config.name!r}'s tokens are available only with torch; use"
             " backend 'torch'"
         )
     model_json = json_of(config, "config.json")
@@ -219,18 +220,19 @@ def _check_export(
     kind: Kind,
     layer: int | None,
 ) -> None:
-    made_for = metadata.get(KIND, kind)
-    if made_for != kind:
+    exported_kind = metadata.get(KIND, kind)
+    if exported_kind != kind:
         raise ConfigurationError(
-            f"{config.name!r} was exported for {made_for}, not for {kind}; export it again with"
-            f" `resay models export MODEL FOLDER --kind {kind}`"
+            f"{config.name!r} was exported for {exported_kind}, not for {kind}; export it again"
+            f" with `resay models export MODEL FOLDER --kind {kind}`"
         )
     last = model_json.get("num_hidden_layers")
-    has, wanted = int(metadata.get(LAYER) or last or 0), layer or last or 0
-    if kind == "embedding" and has != wanted:
+    exported_layer = int(metadata.get(LAYER) or last or 0)
+    layer = layer or last or 0
+    if kind == "embedding" and exported_layer != layer:
         raise ConfigurationError(
-            f"{config.name!r} returns the output of layer {has or 'unknown'}, not of {wanted};"
-            f" export it again with `resay models export MODEL FOLDER --layer {wanted}`"
+            f"{config.name!r} returns the output of layer {exported_layer or 'unknown'}, not of"
+            f" {layer}; export it again with `resay models export MODEL FOLDER --layer {layer}`"
         )
 
 
@@ -330,36 +332,37 @@ def _fixed_shape(session: Any) -> tuple[int | None, int | None]:
     """Return the numbers of items and of tokens that a model was exported for; None for any."""
     items: int | None = None
     tokens: int | None = None
-    for wanted in session.get_inputs():
+    for shape in map(attrgetter("shape"), session.get_inputs()):
         # A dimension of any size has a name in place of a number.
-        if wanted.shape and isinstance(wanted.shape[0], int):
-            items = wanted.shape[0]
-        if len(wanted.shape) > 1 and isinstance(wanted.shape[1], int):
-            tokens = wanted.shape[1]
+        if shape and isinstance(shape[0], int):
+            items = shape[0]
+        if len(shape) > 1 and isinstance(shape[1], int):
+            tokens = shape[1]
     return items, tokens
 
 
 def _inputs(session: Any, config: ModelConfig) -> dict[str, Any]:
-    wanted = {i.name: i.type for i in session.get_inputs()}
-    strange = [n for n, t in wanted.items() if n not in _INPUTS or t not in _TYPES]
-    if strange:
-        raise ConfigurationError(
-            f"the exported model {config.name!r} wants the input {strange[0]!r}; a model that reads"
-            f" texts has {', '.join(_INPUTS)}"
-        )
-    return {name: _TYPES[kind] for name, kind in wanted.items()}
+    types: dict[str, Any] = {}
+    for model_input in session.get_inputs():
+        if model_input.name not in _INPUTS or model_input.type not in _TYPES:
+            raise ConfigurationError(
+                f"the exported model {config.name!r} needs the input {model_input.name!r}; a model"
+                f" that reads texts has {', '.join(_INPUTS)}"
+            )
+        types[model_input.name] = _TYPES[model_input.type]
+    return types
 
 
 def _output(session: Any, config: ModelConfig, kind: Kind) -> _Output:
     outputs = sorted(session.get_outputs(), key=lambda o: o.name not in _OUTPUTS)
-    fitting = [o for o in outputs if len(o.shape) == _RANKS[kind]]
-    if not fitting:
+    matches = [output for output in outputs if len(output.shape) == _RANKS[kind]]
+    if not matches:
         raise ConfigurationError(
             f"the exported model {config.name!r} is not made for {kind.replace('_', ' ')}: it"
             f" returns {outputs[0].name!r} of shape {outputs[0].shape!r}; use one that is"
         )
-    width = fitting[0].shape[-1]
-    return _Output(fitting[0].name, width if isinstance(width, int) else None)
+    width = matches[0].shape[-1]
+    return _Output(matches[0].name, width if isinstance(width, int) else None)
 
 
 def _labels(

@@ -82,24 +82,24 @@ def load_model(config: ModelConfig, kind: str) -> Any:
     transformers, torch = _import("transformers"), _import("torch")
     device = _device(config, torch)
     model_class = getattr(transformers, _CLASSES[kind])
-    base, more = _base(config), dict[str, Any]()
+    base, options = _base(config), dict[str, Any]()
     try:
         if base is not None:
             # The weights are those of a T5 token classifier, with names that start with `t5.`.
             model_class = transformers.T5ForTokenClassification
-            described = transformers.T5Config.from_pretrained(base, num_labels=2)
-            more = {"config": described, "key_mapping": {r"^t5\.": ""}}
-        model, found = model_class.from_pretrained(
+            base_config = transformers.T5Config.from_pretrained(base, num_labels=2)
+            options = {"config": base_config, "key_mapping": {r"^t5\.": ""}}
+        model, loading_info = model_class.from_pretrained(
             config.name,
             revision=config.revision,
             dtype=_dtype(config, device, torch),
             output_loading_info=True,
-            **more,
+            **options,
         )
     # transformers raises OSError and ValueError for models that are missing or unreadable.
     except (OSError, ValueError) as error:
         raise _not_loaded(config, error) from error
-    _check_weights(config, kind, found["missing_keys"])
+    _check_weights(config, kind, loading_info["missing_keys"])
     return model.to(device).eval()
 
 
@@ -144,11 +144,11 @@ def _not_loaded(config: ModelConfig, error: Exception) -> ConfigurationError:
 
 def _check_weights(config: ModelConfig, kind: str, missing: Any) -> None:
     # The pooler is not used for embeddings. A randomly initialized head would give random scores.
-    lacking = sorted(key for key in missing if "pooler" not in key or kind != "embedding")
-    if lacking:
+    required = sorted(key for key in missing if "pooler" not in key or kind != "embedding")
+    if required:
         raise ConfigurationError(
             f"the model {config.name!r} was not made for {kind.replace('_', ' ')}: it has no"
-            f" {lacking[0]!r}; name one that was"
+            f" {required[0]!r}; name one that was"
         )
 
 
@@ -163,12 +163,12 @@ def _device(config: ModelConfig, torch: Any) -> str:
 
 def _check_device(device: str, torch: Any) -> None:
     kind = device.split(":")[0]
-    there = {
+    available = {
         "cpu": True,
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
     }
-    if not there[kind]:
+    if not available[kind]:
         raise ConfigurationError(
             f"device {device!r} is not available on this machine; use 'auto' or 'cpu'"
         )
@@ -274,8 +274,9 @@ def first_tokens(torch: Any, model: Any, inputs: Mapping[str, Any]) -> Any:
     """Return the logits of the tokens that an answer may begin with."""
     ids = inputs["input_ids"]
     start = torch.full_like(ids[:, :1], model.config.decoder_start_token_id)
-    given = {name: inputs[name] for name in ("input_ids", "attention_mask")}
-    logits = model(**given, decoder_input_ids=start).logits
+    logits = model(
+        input_ids=ids, attention_mask=inputs["attention_mask"], decoder_input_ids=start
+    ).logits
     return logits[:, 0, list(FIRST_TOKENS.values())]
 
 
@@ -284,9 +285,9 @@ def _next_tokens(torch: Any, logits: Any, ids: Any) -> Any:
 
     The first token has no predecessor; its entries are NaN.
     """
-    given = logits[:, :-1].float().log_softmax(-1)
-    chosen = given.gather(-1, ids[:, 1:].unsqueeze(-1)).squeeze(-1)
-    entropy = -(given.exp() * given).nansum(-1)
-    found = torch.stack((chosen, entropy), dim=-1)
-    first = torch.full_like(found[:, :1], float("nan"))
-    return torch.cat((first, found), dim=1)
+    logprobs = logits[:, :-1].float().log_softmax(-1)
+    token_logprobs = logprobs.gather(-1, ids[:, 1:].unsqueeze(-1)).squeeze(-1)
+    entropy = -(logprobs.exp() * logprobs).nansum(-1)
+    values = torch.stack((token_logprobs, entropy), dim=-1)
+    first = torch.full_like(values[:, :1], float("nan"))
+    return torch.cat((first, values), dim=1)

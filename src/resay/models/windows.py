@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from resay.core.passage import Passage
 from resay.models.base import Measure
 
 # In any tokenizer, a character is at most this many tokens: the bytes of its UTF-8.
-_TOKENS_A_CHARACTER = 4
+_MAX_TOKENS_PER_CHAR = 4
 
 
 async def windows(passage: Passage, max_tokens: int, measure: Measure) -> list[str]:
@@ -30,7 +30,7 @@ async def windows(passage: Passage, max_tokens: int, measure: Measure) -> list[s
     parts: list[str] = []
     for piece, length in zip(pieces, await measure.lengths(pieces), strict=True):
         parts += [piece] if length <= max_tokens else await _words(piece, max_tokens, measure)
-    return await _packed(parts, max_tokens, measure)
+    return await _join(parts, max_tokens, measure)
 
 
 async def cut(text: str, max_tokens: int, measure: Measure) -> list[str]:
@@ -44,37 +44,34 @@ async def cut(text: str, max_tokens: int, measure: Measure) -> list[str]:
     Returns:
         Parts that fit. Only a word that is too long by itself is split.
     """
-    return await _packed(await _words(text, max_tokens, measure), max_tokens, measure)
+    return await _join(await _words(text, max_tokens, measure), max_tokens, measure)
 
 
 async def _words(text: str, max_tokens: int, measure: Measure) -> list[str]:
     # Including the preceding space, which some tokenizers count.
     words = [f" {word}" for word in text.split()]
-    short = max(max_tokens // _TOKENS_A_CHARACTER - 1, 1)
+    size = max(max_tokens // _MAX_TOKENS_PER_CHAR - 1, 1)
     parts: list[str] = []
     for word, length in zip(words, await measure.lengths(words), strict=True):
-        parts += [word] if length < max_tokens else _slices(word, short)
+        if length < max_tokens:
+            parts.append(word)
+        else:
+            parts += [word[start : start + size] for start in range(0, len(word), size)]
     return parts
 
 
-def _slices(word: str, size: int) -> Iterable[str]:
-    return (word[start : start + size] for start in range(0, len(word), size))
-
-
-async def _packed(parts: Sequence[str], max_tokens: int, measure: Measure) -> list[str]:
+async def _join(parts: Sequence[str], max_tokens: int, measure: Measure) -> list[str]:
+    """Join adjacent parts as long as they fit."""
     # At the start of a text, a word may be tokenized differently than after a space.
-    first = await measure.lengths([part.strip() for part in parts])
-    sizes = list(map(max, first, await measure.lengths(parts)))
-    return [text for text in map(str.strip, _pack(parts, sizes, max_tokens)) if text]
-
-
-def _pack(parts: Sequence[str], sizes: Sequence[int], max_tokens: int) -> Iterator[str]:
-    text, used = "", 0
+    sizes_at_start = await measure.lengths([part.strip() for part in parts])
+    sizes = map(max, sizes_at_start, await measure.lengths(parts))
+    texts: list[str] = []
+    text, tokens = "", 0
     for part, size in zip(parts, sizes, strict=True):
-        if text and used + size > max_tokens:
-            yield text
-            text, used = "", 0
+        if text and tokens + size > max_tokens:
+            texts.append(text)
+            text, tokens = "", 0
         text += part
-        used += size
-    if text:
-        yield text
+        tokens += size
+    texts.append(text)
+    return list(filter(None, map(str.strip, texts)))

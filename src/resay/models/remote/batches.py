@@ -10,6 +10,8 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
+from operator import attrgetter
 from typing import Generic, TypeAlias, TypeVar
 
 from resay._internal.event_loops import PerLoop
@@ -19,7 +21,7 @@ from resay.models.remote.http import TooLargeError
 T = TypeVar("T")
 _WORD_START = re.compile(r"(?<=\S)(?=\s)")
 # Servers refuse to tokenize very long texts; few languages have tokens this long.
-_CHARACTERS_PER_TOKEN = 16
+_CHARS_PER_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,8 @@ async def cut(
     if max_tokens is None:
         return [[Part(text)] for text in texts]
     long = [text for text in dict.fromkeys(texts) if len(text.encode()) > max_tokens]
-    pieces = await asyncio.gather(*(_cut(text, max_tokens, lengths) for text in long))
-    parts = dict(zip(long, pieces, strict=True))
+    cuts = [_cut(text, max_tokens, lengths) for text in long]
+    parts = dict(zip(long, await asyncio.gather(*cuts), strict=True))
     return [parts.get(text) or [Part(text)] for text in texts]
 
 
@@ -71,20 +73,19 @@ async def _cut(
         raise ScorerError(
             f"the server reads {max_tokens!r} tokens besides special ones; it must read at least 1"
         )
-    pieces = _pieces(text, math.ceil(len(text) / (max_tokens * _CHARACTERS_PER_TOKEN)))
+    pieces = _pieces(text, math.ceil(len(text) / (max_tokens * _CHARS_PER_TOKEN)))
     while True:
-        counts = await lengths(pieces)
-        if max(counts) <= max_tokens:
-            return [Part(p, max(n, 1)) for p, n in zip(pieces, counts, strict=True)]
-        if any(n > max_tokens and len(p) < 2 for p, n in zip(pieces, counts, strict=True)):
-            raise ScorerError(
-                f"one character has more than the {max_tokens!r} tokens the server reads"
-            )
-        pieces = [
-            shorter
-            for piece, count in zip(pieces, counts, strict=True)
-            for shorter in _pieces(piece, math.ceil(count / max_tokens))
-        ]
+        counted = list(zip(pieces, await lengths(pieces), strict=True))
+        if all(count <= max_tokens for _, count in counted):
+            return [Part(piece, max(count, 1)) for piece, count in counted]
+        shorter: list[str] = []
+        for piece, count in counted:
+            if count > max_tokens and len(piece) < 2:
+                raise ScorerError(
+                    f"one character has more than the {max_tokens!r} tokens the server reads"
+                )
+            shorter += _pieces(piece, math.ceil(count / max_tokens))
+        pieces = shorter
 
 
 def _pieces(text: str, count: int) -> list[str]:
@@ -97,25 +98,26 @@ def _pieces(text: str, count: int) -> list[str]:
     for number in range(1, count):
         target = len(text) * number // count
         before = bisect_right(starts, target) - 1
-        near = before >= 0 and starts[before] > (cuts[-1] + target) / 2
-        cuts.append(starts[before] if near else target)
-    return [text[a:b] for a, b in zip(cuts, [*cuts[1:], len(text)], strict=True)]
+        is_near = before >= 0 and starts[before] > (cuts[-1] + target) / 2
+        cuts.append(starts[before] if is_near else target)
+    ends = [*cuts[1:], len(text)]
+    return [text[start:end] for start, end in zip(cuts, ends, strict=True)]
 
 
 def weights(parts: Sequence[Sequence[Part]]) -> list[list[int]]:
     """Return the weights of each text's parts."""
-    return [[part.weight for part in of_text] for of_text in parts]
+    return [list(map(attrgetter("weight"), text_parts)) for text_parts in parts]
 
 
 def flat(parts: Sequence[Sequence[Part]]) -> list[str]:
     """Return the texts of all parts."""
-    return [part.text for of_text in parts for part in of_text]
+    return [part.text for part in chain.from_iterable(parts)]
 
 
 def regroup(results: Sequence[T], parts: Sequence[Sequence[Part]]) -> list[list[T]]:
     """Group the results for `flat` into one list for each text."""
-    rest = iter(results)
-    return [[next(rest) for _ in of_text] for of_text in parts]
+    remaining = iter(results)
+    return [list(islice(remaining, len(text_parts))) for text_parts in parts]
 
 
 def replace_surrogates(text: str) -> str:
@@ -149,10 +151,10 @@ class ResultCache(Generic[K, R]):
     def find(self, items: Iterable[K]) -> dict[K, R]:
         """Return the cached results."""
         with self._lock:
-            found = {item: self._results[item] for item in items if item in self._results}
-            for item in found:
+            cached = {item: self._results[item] for item in items if item in self._results}
+            for item in cached:
                 self._results.move_to_end(item)
-        return found
+        return cached
 
     def add(self, item: K, result: R) -> None:
         """Cache a result."""
@@ -176,7 +178,7 @@ class _Job(Generic[K, R]):
 @dataclass(eq=False, slots=True)
 class _Batch(Generic[K, R]):
     jobs: list[_Job[K, R]]
-    wanted: int
+    pending: int
     task: asyncio.Task[None] | None = None
 
 
@@ -223,20 +225,20 @@ class RequestBatcher(Generic[K, R]):
             ResayError: An item failed.
         """
         distinct = dict.fromkeys(items)
-        found = self._cache.find(distinct) if self._cache else {}
-        missing = [item for item in distinct if item not in found]
+        results = self._cache.find(distinct) if self._cache else {}
+        missing = [item for item in distinct if item not in results]
         if missing:
-            found |= await self._ask(missing)
-        return [found[item] for item in items]
+            results |= await self._request(missing)
+        return [results[item] for item in items]
 
-    async def _ask(self, items: Sequence[K]) -> dict[K, R]:
-        most = await self._max_items()
+    async def _request(self, items: Sequence[K]) -> dict[K, R]:
+        max_items = await self._max_items()
         loop_jobs = await self._loops.get()
-        jobs = [self._enter(loop_jobs, item, most) for item in items]
+        jobs = [self._enter(loop_jobs, item, max_items) for item in items]
         try:
-            waited = [job.result for job in jobs]
-            await asyncio.wait(waited, return_when=asyncio.FIRST_EXCEPTION)
-            for future in waited:
+            futures = [job.result for job in jobs]
+            await asyncio.wait(futures, return_when=asyncio.FIRST_EXCEPTION)
+            for future in futures:
                 error = future.exception() if future.done() else None
                 if error is not None:
                     raise error
@@ -244,30 +246,30 @@ class RequestBatcher(Generic[K, R]):
         finally:
             _leave(loop_jobs, jobs)
 
-    def _enter(self, loop_jobs: _LoopJobs[K, R], item: K, most: int) -> _Job[K, R]:
+    def _enter(self, loop_jobs: _LoopJobs[K, R], item: K, max_items: int) -> _Job[K, R]:
         job = loop_jobs.jobs.get(item)
         if job is None:
             loop = asyncio.get_running_loop()
             job = loop_jobs.jobs[item] = _Job(item, loop.create_future())
             if not loop_jobs.queue:
-                loop.call_later(self._window_s, self._start, loop_jobs, most)
+                loop.call_later(self._window_s, self._start, loop_jobs, max_items)
             loop_jobs.queue.append(job)
         job.callers += 1
         return job
 
-    def _start(self, loop_jobs: _LoopJobs[K, R], most: int) -> None:
+    def _start(self, loop_jobs: _LoopJobs[K, R], max_items: int) -> None:
         jobs = [job for job in loop_jobs.queue if not job.result.done()]
         loop_jobs.queue = []
-        for start in range(0, len(jobs), most):
-            part = jobs[start : start + most]
-            batch = _Batch(part, wanted=len(part))
-            for job in part:
+        for start in range(0, len(jobs), max_items):
+            batch_jobs = jobs[start : start + max_items]
+            batch = _Batch(batch_jobs, pending=len(batch_jobs))
+            for job in batch_jobs:
                 job.batch = batch
-            batch.task = asyncio.get_running_loop().create_task(self._do(loop_jobs, batch))
+            batch.task = asyncio.get_running_loop().create_task(self._run(loop_jobs, batch))
             loop_jobs.tasks.add(batch.task)
             batch.task.add_done_callback(loop_jobs.tasks.discard)
 
-    async def _do(self, loop_jobs: _LoopJobs[K, R], batch: _Batch[K, R]) -> None:
+    async def _run(self, loop_jobs: _LoopJobs[K, R], batch: _Batch[K, R]) -> None:
         try:
             outcomes = await self._send([job.item for job in batch.jobs])
             for job, outcome in zip(batch.jobs, outcomes, strict=True):
@@ -300,8 +302,8 @@ def _leave(loop_jobs: _LoopJobs[K, R], jobs: Iterable[_Job[K, R]]) -> None:
             continue
         _forget(loop_jobs, job)
         if job.batch is not None:
-            job.batch.wanted -= 1
-            if not job.batch.wanted and job.batch.task:
+            job.batch.pending -= 1
+            if not job.batch.pending and job.batch.task:
                 job.batch.task.cancel()
 
 
@@ -320,12 +322,12 @@ class CachedRequest(Generic[R]):
     """A value that is requested once and remembered, for all callers and event loops.
 
     Args:
-        ask: Requests the value.
+        request: Requests the value.
     """
 
-    def __init__(self, ask: Callable[[], Awaitable[R]]) -> None:
-        self._ask = ask
-        self._answer: R | None = None
+    def __init__(self, request: Callable[[], Awaitable[R]]) -> None:
+        self._request = request
+        self._value: R | None = None
         self._batcher: RequestBatcher[None, R] = RequestBatcher(
             self._send, max_items=_one, window_s=0.0
         )
@@ -336,17 +338,17 @@ class CachedRequest(Generic[R]):
         Raises:
             ResayError: The request failed; the next caller tries again.
         """
-        if self._answer is None:
-            (self._answer,) = await self._batcher.map([None])
-        return self._answer
+        if self._value is None:
+            (self._value,) = await self._batcher.map([None])
+        return self._value
 
     async def refresh(self) -> R:
         """Request the value again."""
-        self._answer = None
+        self._value = None
         return await self.get()
 
     async def _send(self, _: Sequence[None]) -> Outcomes[R]:
-        return [await self._ask()]
+        return [await self._request()]
 
 
 async def _one() -> int:
@@ -356,7 +358,7 @@ async def _one() -> int:
 async def by_size(
     items: Sequence[K],
     send: Callable[[Sequence[K]], Awaitable[Sequence[R]]],
-    most: Callable[[], Awaitable[int]],
+    max_items: Callable[[], Awaitable[int]],
 ) -> Outcomes[R]:
     """Send items, in smaller requests if the server finds one too large.
 
@@ -367,7 +369,7 @@ async def by_size(
     Args:
         items: The items.
         send: Sends items in one request.
-        most: Requests the server's current limit of items in a request.
+        max_items: Requests the server's current limit of items in a request.
 
     Returns:
         For each item its result, or the error.
@@ -377,7 +379,7 @@ async def by_size(
     except TooLargeError as error:
         if len(items) == 1:
             return [error]
-    limit = await most()
+    limit = await max_items()
     return await _in_parts(items, send, limit if limit < len(items) else len(items) // 2)
 
 
@@ -385,11 +387,11 @@ async def _in_parts(
     items: Sequence[K], send: Callable[[Sequence[K]], Awaitable[Sequence[R]]], size: int
 ) -> Outcomes[R]:
     parts = [items[start : start + size] for start in range(0, len(items), size)]
-    outcomes = await asyncio.gather(*(_halving(part, send) for part in parts))
-    return [outcome for part in outcomes for outcome in part]
+    outcomes = await asyncio.gather(*[_halve(part, send) for part in parts])
+    return list(chain.from_iterable(outcomes))
 
 
-async def _halving(
+async def _halve(
     items: Sequence[K], send: Callable[[Sequence[K]], Awaitable[Sequence[R]]]
 ) -> Outcomes[R]:
     try:

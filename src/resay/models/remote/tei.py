@@ -70,10 +70,16 @@ def _read_info(reply: Reply) -> Info:
     ((kind, model),) = reply.body["model_type"].items()
     names: Mapping[str, str] = model.get("id2label") or {}
     labels = tuple(names[number] for number in sorted(names, key=int))
-    limits = int(reply.body["max_input_length"]), int(reply.body["max_client_batch_size"])
-    if min(limits) < 1:
+    info = Info(
+        name=str(reply.body["model_id"]),
+        kind=str(kind).lower(),
+        labels=labels,
+        max_tokens=int(reply.body["max_input_length"]),
+        max_items=int(reply.body["max_client_batch_size"]),
+    )
+    if min(info.max_tokens, info.max_items) < 1:
         raise ValueError("limits below 1")
-    return Info(str(reply.body["model_id"]), str(kind).lower(), labels, *limits)
+    return info
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,7 @@ class TeiServer:
 
     Args:
         config: The server's settings.
-        wanted: The required type of model.
+        kind: The required type of model.
 
     Attributes:
         config: The server's settings.
@@ -103,14 +109,14 @@ class TeiServer:
         edges: The special tokens around a single text.
     """
 
-    def __init__(self, config: ModelConfig, wanted: Literal["classifier", "embedding"]) -> None:
+    def __init__(self, config: ModelConfig, kind: Literal["classifier", "embedding"]) -> None:
         self.config = config
         self.server = Server(config, _PRODUCT)
-        self.info = CachedRequest(self._ask_info)
-        self.edges = CachedRequest(self._ask_edges)
-        self._wanted = wanted
+        self.info = CachedRequest(self._request_info)
+        self.edges = CachedRequest(self._request_edges)
+        self._kind = kind
         self._lengths: RequestBatcher[str, int] = self.batcher(
-            self._ask_lengths, size=lambda text, _: len(text)
+            self._request_lengths, size=lambda text, _: len(text)
         )
 
     def batcher(
@@ -118,27 +124,29 @@ class TeiServer:
         send: Callable[[Sequence[K]], Any],
         *,
         size: Callable[[K, R], int],
-        most: int | None = None,
+        max_items: int | None = None,
     ) -> RequestBatcher[K, R]:
         """Batch items of concurrent callers, and split requests that are too large."""
 
         async def limit() -> int:
-            known = (await self.info.get()).max_items
-            return min(known, most or known)
+            server_limit = (await self.info.get()).max_items
+            return min(server_limit, max_items or server_limit)
 
         async def fresh_limit() -> int:
             return (await self.info.refresh()).max_items
 
         async def split(items: Sequence[K]) -> Outcomes[R]:
             outcomes: Outcomes[R] = await by_size(items, send, fresh_limit)
-            return [await self._explained(outcome) for outcome in outcomes]
+            return [await self._explain(outcome) for outcome in outcomes]
 
-        kept: ResultCache[K, R] = ResultCache(self.config.cache_mb * 1e6, size)
         return RequestBatcher(
-            split, max_items=limit, window_s=self.config.window_ms / 1000, cache=kept
+            split,
+            max_items=limit,
+            window_s=self.config.window_ms / 1000,
+            cache=ResultCache(self.config.cache_mb * 1e6, size),
         )
 
-    async def _explained(self, outcome: R | ResayError) -> R | ResayError:
+    async def _explain(self, outcome: R | ResayError) -> R | ResayError:
         if not isinstance(outcome, TooLargeError):
             return outcome
         limit = (await self.info.get()).max_tokens
@@ -154,27 +162,25 @@ class TeiServer:
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens in each text, without special tokens."""
-        sound = [replace_surrogates(text) for text in texts]
+        encodable = list(map(replace_surrogates, texts))
         # The server refuses an empty text.
-        counts = await self._lengths.map([text for text in sound if text])
-        rest = iter(counts)
-        return [next(rest) if text else 0 for text in sound]
+        counts = iter(await self._lengths.map(list(filter(None, encodable))))
+        return [next(counts) if text else 0 for text in encodable]
 
     async def cut(self, texts: Sequence[str]) -> list[list[Part]]:
         """Split texts into parts that the model can read."""
         # The server refuses empty texts. For most tokenizers, a blank is no token.
-        sound = [replace_surrogates(text) or " " for text in texts]
-        return await cut(
-            sound, await self.max_input_tokens((await self.edges.get()).count), self.lengths
-        )
+        encodable = [replace_surrogates(text) or " " for text in texts]
+        max_tokens = await self.max_input_tokens((await self.edges.get()).count)
+        return await cut(encodable, max_tokens, self.lengths)
 
-    async def _ask_info(self) -> Info:
+    async def _request_info(self) -> Info:
         info = await self.server.get("/info", _read_info)
         classifies = info.kind in ("classifier", "reranker")
-        if classifies != (self._wanted == "classifier"):
+        if classifies != (self._kind == "classifier"):
             raise ConfigurationError(
                 f"{self.server.display_name} serves a model of the type {info.kind!r}, and"
-                f" {self._wanted!r} is needed; set `url` to a server with such a model"
+                f" {self._kind!r} is needed; set `url` to a server with such a model"
             )
         if classifies and (not info.labels or len(set(info.labels)) < len(info.labels)):
             raise ConfigurationError(
@@ -183,15 +189,15 @@ class TeiServer:
             )
         return info
 
-    async def _ask_edges(self) -> Edges:
+    async def _request_edges(self) -> Edges:
         tokens = await self._tokenize([PROBE], special=True)
-        flags = [bool(token["special"]) for token in tokens[0]]
-        before = len(list(takewhile(bool, flags)))
-        after = len(list(takewhile(bool, reversed(flags[before:]))))
+        are_special = [bool(token["special"]) for token in tokens[0]]
+        before = len(list(takewhile(bool, are_special)))
+        after = len(list(takewhile(bool, reversed(are_special[before:]))))
         return Edges(before, after)
 
-    async def _ask_lengths(self, texts: Sequence[str]) -> list[int]:
-        return [len(tokens) for tokens in await self._tokenize(texts, special=False)]
+    async def _request_lengths(self, texts: Sequence[str]) -> list[int]:
+        return list(map(len, await self._tokenize(texts, special=False)))
 
     async def _tokenize(self, texts: Sequence[str], *, special: bool) -> list[list[Any]]:
         body = {"inputs": list(texts), "add_special_tokens": special}
@@ -212,7 +218,7 @@ def rows_of(body: Any, items: Sequence[object]) -> list[Any]:
 
 # The embeddings of a text's tokens are some 100 kB of JSON; parsing a response with many texts
 # would block other threads.
-_TEXTS_OF_TOKENS = 8
+_MAX_TOKEN_TEXTS = 8
 
 
 class TeiClassifier:
@@ -236,7 +242,7 @@ class TeiClassifier:
         self._rows: RequestBatcher[_Texts, Doubles] = self._tei.batcher(
             self._predict, size=_bytes_of
         )
-        self._edges = CachedRequest(self._ask_edges)
+        self._edges = CachedRequest(self._request_edges)
 
     async def prepare(self) -> None:
         """Check that the server responds, and serves a classifier.
@@ -275,18 +281,19 @@ class TeiClassifier:
     async def logits(self, pairs: Sequence[Pair]) -> Doubles:
         """Score pairs; see `PairScorer`."""
         width = len((await self._tei.info.get()).labels)
-        sound = [(replace_surrogates(a), replace_surrogates(b)) for a, b in pairs]
-        # The server refuses a pair of two empty texts.
-        rows = await self._rows.map([pair if any(pair) else (" ", " ") for pair in sound])
-        return stack(rows, width)
+        inputs: list[_Texts] = []
+        for pair in pairs:
+            encodable = tuple(map(replace_surrogates, pair))
+            # The server refuses a pair of two empty texts.
+            inputs.append(encodable if any(encodable) else (" ", " "))
+        return stack(await self._rows.map(inputs), width)
 
     async def text_logits(self, texts: Sequence[str]) -> Doubles:
         """Score single texts; see `TextScorer`."""
         await self.labels()
         width = len((await self._tei.info.get()).labels)
-        return stack(
-            await self._rows.map([(replace_surrogates(text) or " ",) for text in texts]), width
-        )
+        inputs: list[_Texts] = [(replace_surrogates(text) or " ",) for text in texts]
+        return stack(await self._rows.map(inputs), width)
 
     async def max_text_tokens(self) -> int:
         """Return the maximum number of tokens in a single text."""
@@ -300,19 +307,19 @@ class TeiClassifier:
         names = (await self._tei.info.get()).labels
         return list(await self._send(texts, lambda r: _read_scores(r, texts, names)))
 
-    async def _ask_edges(self) -> int:
+    async def _request_edges(self) -> int:
         tokens = await self._send(
             [(PROBE, PROBE)], lambda r: int(r.headers.get("x-compute-tokens", 0))
         )
-        inside = 2 * (await self.lengths([PROBE]))[0]
-        if tokens > inside:
-            return tokens - inside
+        text_tokens = 2 * (await self.lengths([PROBE]))[0]
+        if tokens > text_tokens:
+            return tokens - text_tokens
         return 2 * (await self._tei.edges.get()).count
 
     async def _send(self, texts: Sequence[_Texts], read: Callable[[Reply], R]) -> R:
         # Always a list of lists: TEI takes a plain list of two texts for one pair. Never truncated,
         # since the text cut off would count as read.
-        body = {"inputs": [list(each) for each in texts], "raw_scores": True, "truncate": False}
+        body = {"inputs": list(map(list, texts)), "raw_scores": True, "truncate": False}
         return await self._tei.server.post("/predict", body, read)
 
 
@@ -324,7 +331,7 @@ class TeiTextClassifier:
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        self._of_pairs = TeiClassifier(config)
+        self._classifier = TeiClassifier(config)
 
     async def prepare(self) -> None:
         """Check that the server responds, and serves a classifier.
@@ -333,34 +340,37 @@ class TeiTextClassifier:
             ConfigurationError: It serves no classifier, or there is no such server.
             ScorerError: It does not respond.
         """
-        await self._of_pairs.prepare()
+        await self._classifier.prepare()
 
     async def labels(self) -> tuple[str, ...]:
         """Return the label names; see `TextClassifier`."""
-        return await self._of_pairs.labels()
+        return await self._classifier.labels()
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens in each text, without special tokens."""
-        return await self._of_pairs.lengths(texts)
+        return await self._classifier.lengths(texts)
 
     async def max_input_tokens(self) -> int:
         """Return the maximum number of tokens in a text."""
-        return await self._of_pairs.max_text_tokens()
+        return await self._classifier.max_text_tokens()
 
     async def classify(self, texts: Sequence[str]) -> Doubles:
         """Classify texts; see `TextClassifier`."""
-        return softmax(await self._of_pairs.text_logits(texts))
+        return softmax(await self._classifier.text_logits(texts))
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        await self._of_pairs.aclose()
+        await self._classifier.aclose()
 
 
 def _read_scores(reply: Reply, texts: Sequence[_Texts], names: Sequence[str]) -> Doubles:
-    by_name = [{p["label"]: p["score"] for p in row} for row in rows_of(reply.body, texts)]
-    if any(len(row) != len(names) for row in by_name):
-        raise ValueError("not one score for each label")
-    return doubles([[row[name] for name in names] for row in by_name], 2)
+    scores: list[list[float]] = []
+    for row in rows_of(reply.body, texts):
+        by_name = {prediction["label"]: prediction["score"] for prediction in row}
+        if len(by_name) != len(names):
+            raise ValueError("not one score for each label")
+        scores.append([by_name[name] for name in names])
+    return doubles(scores, 2)
 
 
 def _bytes_of(texts: _Texts, row: Doubles) -> int:
@@ -424,9 +434,9 @@ class TeiTokenEmbedder:
 
     def __init__(self, config: ModelConfig) -> None:
         self._tei = TeiServer(config, "embedding")
-        self._edges = CachedRequest(self._ask_edges)
+        self._edges = CachedRequest(self._request_edges)
         self._tokens: RequestBatcher[str, Floats] = self._tei.batcher(
-            self._embed, size=_text_bytes, most=_TEXTS_OF_TOKENS
+            self._embed, size=_text_bytes, max_items=_MAX_TOKEN_TEXTS
         )
 
     async def prepare(self) -> None:
@@ -443,9 +453,9 @@ class TeiTokenEmbedder:
         """Embed the tokens of texts; see `TokenEmbedder`."""
         parts = await self._tei.cut(texts)
         rows = regroup(await self._tokens.map(flat(parts)), parts)
-        joined = [join(of_text) for of_text in rows]
         # Empty texts were sent as a blank, which is a token for some tokenizers.
-        return [array if text else array[:0] for array, text in zip(joined, texts, strict=True)]
+        arrays = zip(map(join, rows), texts, strict=True)
+        return [array if text else array[:0] for array, text in arrays]
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -459,7 +469,7 @@ class TeiTokenEmbedder:
         body = {"inputs": list(texts), "truncate": False}
         return await self._tei.server.post("/embed_all", body, read)
 
-    async def _ask_edges(self) -> Edges:
+    async def _request_edges(self) -> Edges:
         edges = await self._tei.edges.get()
         (tokens,) = await self._tei.lengths([PROBE])
         rows = await self._send([PROBE], lambda r: len(rows_of(r.body, [PROBE])[0]))
@@ -468,7 +478,7 @@ class TeiTokenEmbedder:
         if rows == tokens:
             return Edges(0, 0)
         raise ConfigurationError(
-            f"{self._tei.server.display_name} answered with {rows!r} embeddings for a text of"
+            f"{self._tei.server.display_name} returned {rows!r} embeddings for a text of"
             f" {tokens!r} tokens and {edges.count!r} special ones; start it without a default"
             " prompt"
         )
@@ -518,38 +528,38 @@ class RerankClassifier:
 
     async def classify(self, pairs: Sequence[Pair]) -> Doubles:
         """Return the relevance of the second texts to the first, of shape (pairs, 1)."""
-        sound = [
-            (replace_surrogates(query), replace_surrogates(text) or " ") for query, text in pairs
-        ]
-        asked: dict[str, dict[str, None]] = {}
-        for query, text in sound:
-            asked.setdefault(query, {})[text] = None
-        rows = await asyncio.gather(*(self._ask(q, list(texts)) for q, texts in asked.items()))
-        known = {
-            (query, text): score
-            for (query, texts), scores in zip(asked.items(), rows, strict=True)
-            for text, score in zip(texts, scores, strict=True)
-        }
-        return stack([doubles([known[pair]], 1) for pair in sound], 1)
+        encodable: list[Pair] = []
+        texts_by_query: dict[str, dict[str, None]] = {}
+        for query, text in pairs:
+            pair = (replace_surrogates(query), replace_surrogates(text) or " ")
+            encodable.append(pair)
+            texts_by_query.setdefault(pair[0], {})[pair[1]] = None
+        requests = [self._rerank(query, list(texts)) for query, texts in texts_by_query.items()]
+        scores: dict[Pair, float] = {}
+        results = await asyncio.gather(*requests)
+        for (query, texts), query_scores in zip(texts_by_query.items(), results, strict=True):
+            for text, score in zip(texts, query_scores, strict=True):
+                scores[query, text] = score
+        return stack([doubles([scores[pair]], 1) for pair in encodable], 1)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._server.aclose()
 
-    async def _ask(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def _rerank(self, query: str, texts: Sequence[str]) -> list[float]:
         body = {"query": query or " ", "documents": list(texts), "top_n": len(texts)}
         if self._config.name:
             body["model"] = self._config.name
         return await self._server.post("/rerank", body, lambda reply: _scores(reply, len(texts)))
 
     async def _try(self) -> bool:
-        await self._ask("a", ["a"])
+        await self._rerank("a", ["a"])
         return True
 
 
-def _scores(reply: Reply, wanted: int) -> list[float]:
+def _scores(reply: Reply, count: int) -> list[float]:
     # The best results come first; the index identifies the text.
-    rows = {int(row["index"]): float(row["relevance_score"]) for row in reply.body["results"]}
-    if set(rows) != set(range(wanted)):
+    scores = {int(row["index"]): float(row["relevance_score"]) for row in reply.body["results"]}
+    if set(scores) != set(range(count)):
         raise ValueError("not one score for each text")
-    return doubles([rows[place] for place in range(wanted)], 1).tolist()
+    return doubles([scores[index] for index in range(count)], 1).tolist()

@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 _PRODUCT = "the vLLM server"
 _PROBE = "a"
-_MOST_TEXTS = 64
+_MAX_TEXTS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class _Vllm:
         self.config = config
         # vLLM itself returns 400 for a text that is too long; 413 comes from a proxy before it.
         self.server = Server(config, _PRODUCT, suffix="/v1", too_large=frozenset({400, 413}))
-        self.served = CachedRequest(self._ask_served)
+        self.served = CachedRequest(self._request_served)
         # `/tokenize` accepts one text per request.
         self._lengths: RequestBatcher[str, int] = self.batcher(
-            self._ask_length, size=lambda text, _: len(text), most=1
+            self._request_length, size=lambda text, _: len(text), max_items=1
         )
 
     def batcher(
@@ -61,23 +61,25 @@ class _Vllm:
         send: Callable[[Sequence[K]], Any],
         *,
         size: Callable[[K, R], int],
-        most: int = _MOST_TEXTS,
+        max_items: int = _MAX_TEXTS,
     ) -> RequestBatcher[K, R]:
         """Batch items of concurrent callers, and split requests that are too large."""
 
         async def limit() -> int:
-            return most
+            return max_items
 
         async def split(items: Sequence[K]) -> Outcomes[R]:
             outcomes: Outcomes[R] = await by_size(items, send, limit)
-            return [await self._explained(outcome) for outcome in outcomes]
+            return [await self._explain(outcome) for outcome in outcomes]
 
-        kept: ResultCache[K, R] = ResultCache(self.config.cache_mb * 1e6, size)
         return RequestBatcher(
-            split, max_items=limit, window_s=self.config.window_ms / 1000, cache=kept
+            split,
+            max_items=limit,
+            window_s=self.config.window_ms / 1000,
+            cache=ResultCache(self.config.cache_mb * 1e6, size),
         )
 
-    async def _explained(self, outcome: R | ResayError) -> R | ResayError:
+    async def _explain(self, outcome: R | ResayError) -> R | ResayError:
         if not isinstance(outcome, TooLargeError):
             return outcome
         limit = (await self.served.get()).max_tokens
@@ -95,19 +97,18 @@ class _Vllm:
     async def max_input_tokens(self, edges: int) -> int | None:
         """Return the number of tokens that fit beside the given number of special tokens."""
         limits = [(await self.served.get()).max_tokens, self.config.max_tokens]
-        known = [limit for limit in limits if limit is not None]
-        return max(min(known) - edges, 0) if known else None
+        limits = [limit for limit in limits if limit is not None]
+        return max(min(limits) - edges, 0) if limits else None
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
-        sound = [replace_surrogates(text) for text in texts]
-        counts = await self._lengths.map([text for text in sound if text])
-        rest = iter(counts)
-        return [next(rest) if text else 0 for text in sound]
+        encodable = list(map(replace_surrogates, texts))
+        counts = iter(await self._lengths.map(list(filter(None, encodable))))
+        return [next(counts) if text else 0 for text in encodable]
 
-    async def _ask_length(self, texts: Sequence[str]) -> list[int]:
+    async def _request_length(self, texts: Sequence[str]) -> list[int]:
         return [await self.tokens(text, special=False) for text in texts]
 
-    async def _ask_served(self) -> _Served:
+    async def _request_served(self) -> _Served:
         models = await self.server.get("/v1/models", _read_models)
         served = models.get(self.config.name or "")
         if served is None:
@@ -170,11 +171,13 @@ class VllmClassifier:
         self._separator = config.separator
         self._vllm = _Vllm(config)
         self._works = CachedRequest(self._try)
-        self._edges = CachedRequest(self._ask_edges)
-        self._text_edges = CachedRequest(self._ask_text_edges)
+        self._edges = CachedRequest(self._request_edges)
+        self._text_edges = CachedRequest(self._request_text_edges)
         self._gives_logits = CachedRequest(self._try_logits)
         self._rows: RequestBatcher[str, Doubles] = self._vllm.batcher(self._classify, size=_bytes)
-        self._raw: RequestBatcher[str, Doubles] = self._vllm.batcher(self._ask_logits, size=_bytes)
+        self._raw: RequestBatcher[str, Doubles] = self._vllm.batcher(
+            self._request_logits, size=_bytes
+        )
 
     async def prepare(self) -> None:
         """Check that the server responds, and classifies with the labels of the policy.
@@ -201,7 +204,7 @@ class VllmClassifier:
         """Classify pairs; see `PairClassifier`."""
         if pairs:
             await self._works.get()
-        rows = await self._rows.map([self._joined(pair) for pair in pairs])
+        rows = await self._rows.map(list(map(self._join, pairs)))
         return stack(rows, len(self._labels))
 
     async def classify_texts(self, texts: Sequence[str]) -> Doubles:
@@ -224,14 +227,14 @@ class VllmClassifier:
         """
         if pairs:
             await self._gives_logits.get()
-        rows = await self._raw.map([self._joined(pair) for pair in pairs])
+        rows = await self._raw.map(list(map(self._join, pairs)))
         return stack(rows, len(self._labels))
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         await self._vllm.server.aclose()
 
-    def _joined(self, pair: Pair) -> str:
+    def _join(self, pair: Pair) -> str:
         return self._separator.join(self._clean(replace_surrogates(text)) for text in pair)
 
     def _clean(self, text: str) -> str:
@@ -242,14 +245,14 @@ class VllmClassifier:
         for probabilities, label in rows:
             if not are_probabilities(probabilities):
                 raise ScorerError(
-                    f"{self._vllm.server.display_name} gave numbers that are no probabilities of"
-                    " labels that exclude each other; serve a model with one label a text, and"
+                    f"{self._vllm.server.display_name} returned numbers that are not probabilities"
+                    " of mutually exclusive labels; serve a model with one label per text, and"
                     " leave its activation on"
                 )
             self._check_order(label, probabilities)
         return [probabilities for probabilities, _ in rows]
 
-    async def _ask_logits(self, texts: Sequence[str]) -> list[Doubles]:
+    async def _request_logits(self, texts: Sequence[str]) -> list[Doubles]:
         return [logits for logits, _ in await self._send(texts, use_activation=False)]
 
     async def _send(self, texts: Sequence[str], **options: bool) -> list[tuple[Doubles, str]]:
@@ -269,8 +272,8 @@ class VllmClassifier:
     def _check_order(self, likeliest: str, probabilities: Doubles) -> None:
         if likeliest not in self._labels:
             return
-        place = self._labels.index(likeliest)
-        if probabilities[place] < probabilities.max():
+        index = self._labels.index(likeliest)
+        if probabilities[index] < probabilities.max():
             raise ConfigurationError(
                 f"`labels` has {self._labels[int(probabilities.argmax())]!r} where"
                 f" {self._vllm.server.display_name} has {likeliest!r}; put `labels` into the order"
@@ -280,7 +283,7 @@ class VllmClassifier:
     async def _try(self) -> bool:
         await self._vllm.served.get()
         try:
-            await self._classify([self._joined((_PROBE, _PROBE))])
+            await self._classify([self._join((_PROBE, _PROBE))])
         except TooLargeError as error:
             raise ConfigurationError(
                 f"{self._vllm.server.display_name} serves {self._vllm.config.name!r}, which does"
@@ -290,8 +293,11 @@ class VllmClassifier:
 
     async def _try_logits(self) -> bool:
         await self._works.get()
-        text = self._joined((_PROBE, _PROBE))
-        (probabilities,), (logits,) = await self._classify([text]), await self._ask_logits([text])
+        text = self._join((_PROBE, _PROBE))
+        (probabilities,), (logits,) = (
+            await self._classify([text]),
+            await self._request_logits([text]),
+        )
         if (probabilities == logits).all():
             raise ConfigurationError(
                 f"{self._vllm.server.display_name} returns probabilities where logits are needed:"
@@ -299,13 +305,13 @@ class VllmClassifier:
             )
         return True
 
-    async def _ask_edges(self) -> int:
-        whole = await self._vllm.tokens(self._joined((_PROBE, _PROBE)), special=True)
-        return whole - 2 * await self._vllm.tokens(_PROBE, special=False)
+    async def _request_edges(self) -> int:
+        tokens = await self._vllm.tokens(self._join((_PROBE, _PROBE)), special=True)
+        return tokens - 2 * await self._vllm.tokens(_PROBE, special=False)
 
-    async def _ask_text_edges(self) -> int:
-        whole = await self._vllm.tokens(_PROBE, special=True)
-        return whole - await self._vllm.tokens(_PROBE, special=False)
+    async def _request_text_edges(self) -> int:
+        tokens = await self._vllm.tokens(_PROBE, special=True)
+        return tokens - await self._vllm.tokens(_PROBE, special=False)
 
 
 class VllmTextClassifier:
@@ -319,7 +325,7 @@ class VllmTextClassifier:
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        self._of_pairs = VllmClassifier(config)
+        self._classifier = VllmClassifier(config)
 
     async def prepare(self) -> None:
         """Check that the server responds, and classifies with the labels of the policy.
@@ -328,27 +334,27 @@ class VllmTextClassifier:
             ConfigurationError: It does not classify with them, or there is no such server.
             ScorerError: It does not respond.
         """
-        await self._of_pairs.prepare()
+        await self._classifier.prepare()
 
     async def labels(self) -> tuple[str, ...]:
         """Return the label names; see `TextClassifier`."""
-        return await self._of_pairs.labels()
+        return await self._classifier.labels()
 
     async def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens in each text, without special ones; one request per text."""
-        return await self._of_pairs.lengths(texts)
+        return await self._classifier.lengths(texts)
 
     async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a text; None = no limit."""
-        return await self._of_pairs.max_text_tokens()
+        return await self._classifier.max_text_tokens()
 
     async def classify(self, texts: Sequence[str]) -> Doubles:
         """Classify texts; see `TextClassifier`."""
-        return await self._of_pairs.classify_texts(texts)
+        return await self._classifier.classify_texts(texts)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        await self._of_pairs.aclose()
+        await self._classifier.aclose()
 
 
 class VllmSentenceEmbedder:
@@ -364,7 +370,7 @@ class VllmSentenceEmbedder:
     def __init__(self, config: ModelConfig) -> None:
         self._vllm = _Vllm(config)
         self._works = CachedRequest(self._try)
-        self._edges = CachedRequest(self._ask_edges)
+        self._edges = CachedRequest(self._request_edges)
         self._rows: RequestBatcher[str, Floats] = self._vllm.batcher(self._embed, size=_bytes)
 
     async def prepare(self) -> None:
@@ -389,9 +395,9 @@ class VllmSentenceEmbedder:
         await self._vllm.server.aclose()
 
     async def _cut(self, texts: Sequence[str]) -> list[list[Part]]:
-        sound = [replace_surrogates(text) or " " for text in texts]
-        room = await self._vllm.max_input_tokens(await self._edges.get())
-        return await cut(sound, room, self._vllm.lengths)
+        encodable = [replace_surrogates(text) or " " for text in texts]
+        max_tokens = await self._vllm.max_input_tokens(await self._edges.get())
+        return await cut(encodable, max_tokens, self._vllm.lengths)
 
     async def _embed(self, texts: Sequence[str]) -> list[Floats]:
         body = {"model": self._vllm.config.name, "input": list(texts), "encoding_format": "float"}
@@ -408,9 +414,9 @@ class VllmSentenceEmbedder:
             ) from error
         return True
 
-    async def _ask_edges(self) -> int:
-        whole = await self._vllm.tokens(_PROBE, special=True)
-        return whole - await self._vllm.tokens(_PROBE, special=False)
+    async def _request_edges(self) -> int:
+        tokens = await self._vllm.tokens(_PROBE, special=True)
+        return tokens - await self._vllm.tokens(_PROBE, special=False)
 
 
 def _vectors(reply: Reply, texts: Sequence[str]) -> list[Floats]:
