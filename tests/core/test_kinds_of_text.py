@@ -126,7 +126,7 @@ from support.claims import claims_of
         ),
         pytest.param(
             "[The bridge opened in 1932](http://x.y/1932) and it is long.",
-            ["sentence: [The bridge opened in 1932](http://x.y/1932", "sentence: it is long."],
+            ["sentence: [The bridge opened in 1932](http://x.y/1932) and it is long."],
             [],
             id="link",
         ),
@@ -228,7 +228,7 @@ from support.claims import claims_of
         ),
         pytest.param(
             "~~~\nThe bridge opened in 1932, and it is very long.\n~~~\n",
-            ["sentence: The bridge opened in 1932", "sentence: it is very long."],
+            ["sentence: The bridge opened in 1932, and it is very long."],
             [],
             id="tilde",
         ),

@@ -67,7 +67,6 @@ def test_a_name_is_a_claim_with_its_place_in_the_answer() -> None:
     assert (module.text, module.kind, module.score) == ("The code imports requests.", "fact", 0.0)
     assert member.text == "The code uses requests.getJSON."
     assert answer[member.start : member.end] == "getJSON"
-    assert member.spans == ((member.start, member.end),)
     assert (member.sentence, member.score, member.flagged) == (-1, 1.0, True)
     said = member.contradicted_by
     assert said is not None

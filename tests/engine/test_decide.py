@@ -195,9 +195,9 @@ async def test_what_was_settled_flags_alone_what_a_failed_step_left_open() -> No
 async def test_a_sentence_is_as_bad_as_its_worst_claim(
     first: float | None, second: float | None, worst: int
 ) -> None:
-    claims = "It opened in 1932", "it has one lamp."
+    claims = "Opened: 1932", "Lamps: 1"
     says = dict(zip(claims, (first, second), strict=True))
-    sentence = f"{claims[0]} and {claims[1]}"
+    sentence = "\n".join(claims)
     verdict = await decided({"method": "told", "says": says, "why": True}, sentences=(sentence,))
     assert [claim.score for claim in verdict.claims] == [first, second]
     (whole,) = verdict.sentences

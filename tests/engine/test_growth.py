@@ -218,7 +218,7 @@ async def test_what_contradicts_is_not_looked_for_longer_than_there_is_time(
             time.sleep(0.01)
             stop_if_abandoned()
 
-    monkeypatch.setattr("resay.engine.decide.tokenize", endless)
+    monkeypatch.setattr("resay.engine.contradictions.tokenize", endless)
     _, asked = checked("sentences", 50)
     soon = {**POLICY, "limits": {"deadline_s": 2.0}}
     verdict = await Guard(soon).acheck(**asked)
@@ -231,7 +231,7 @@ async def test_what_contradicts_is_not_looked_for_longer_than_there_is_time(
 _ENDS = """
 import threading
 import time
-import resay.engine.decide
+import resay.engine.contradictions
 from resay import Guard
 from resay._internal.event_loops import stop_if_abandoned
 
@@ -243,7 +243,7 @@ def endless(text):
         time.sleep(0.01)
         stop_if_abandoned()
 
-resay.engine.decide.tokenize = endless
+resay.engine.contradictions.tokenize = endless
 guard = Guard({policy!r})
 threading.Thread(target=guard.check, kwargs={asked!r}, daemon=True).start()
 begun.wait()

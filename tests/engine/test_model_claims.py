@@ -116,7 +116,7 @@ async def test_references_are_reason_enough_to_ask_it() -> None:
         {"It opened in spring": "fact", ", but I don't know who built it": "refusal"},
     ],
 )
-async def test_a_clause_claims_as_much_as_it_does_by_the_rules(clauses: dict[str, str]) -> None:
+async def test_what_claims_nothing_is_told_from_what_does(clauses: dict[str, str]) -> None:
     parts = [{"sentence": 1, "claim": clause, "quote": clause} for clause in clauses]
     text = f"{', but '.join(clause.removeprefix(', but ') for clause in clauses)}."
     verdict, splitter = await checked(parts, text=text)
@@ -135,7 +135,7 @@ async def test_bad_json_is_asked_for_again_once() -> None:
     assert texts(verdict)[0] == GREY["claim"]
     assert len(splitter.asked) == 2
     verdict, splitter = await checked("Sure!", "[1, 2]")
-    assert verdict.claims == (await checked(claims="rules"))[0].claims
+    assert verdict.claims == (await checked(claims="units"))[0].claims
     assert len(splitter.asked) == 2
 
 
@@ -152,13 +152,13 @@ async def test_bad_json_is_asked_for_again_once() -> None:
         [{**GREY, "claim": " "}, PAINTED],
     ],
 )
-async def test_a_sentence_it_does_not_cover_has_the_claims_of_the_rules(
+async def test_a_sentence_it_does_not_cover_keeps_its_units(
     found: list[object],
 ) -> None:
-    by_rules, _ = await checked(claims="rules")
+    units, _ = await checked(claims="units")
     verdict, _ = await checked(found)
     assert [c for c in verdict.claims if not c.sentence] == [
-        c for c in by_rules.claims if not c.sentence
+        c for c in units.claims if not c.sentence
     ]
     assert (PAINTED["claim"] in texts(verdict)) is (PAINTED in found)
 
@@ -169,12 +169,12 @@ async def test_half_of_a_sentence_is_enough_if_no_number_is_left_out() -> None:
     assert half["claim"] in texts((await checked([half, PAINTED]))[0])
 
 
-async def test_where_nobody_can_be_asked_there_are_rules() -> None:
+async def test_where_nobody_can_be_asked_there_are_units() -> None:
     policy = {"chain": [{"method": "ngram"}], "claims": "model", "threshold": {"passage": None}}
     verdict = await Guard(policy).acheck(ANSWER, question="Tell me about it.", samples=SAMPLES)
-    assert verdict.claims == (await checked(claims="rules"))[0].claims
+    assert verdict.claims == (await checked(claims="units"))[0].claims
 
 
-async def test_a_call_that_fails_leaves_the_rules() -> None:
+async def test_a_call_that_fails_leaves_the_units() -> None:
     verdict, _ = await checked()
-    assert texts(verdict) == texts((await checked(claims="rules"))[0])
+    assert texts(verdict) == texts((await checked(claims="units"))[0])

@@ -39,7 +39,7 @@ JSON = {"content-type": "application/json"}
     [
         "resay.core.passage.parse_layout",
         "resay.core.tokens.CachedTokenizer.count",
-        "resay.engine.decide.tokenize",
+        "resay.engine.contradictions.tokenize",
         "resay.adapters.verdicts._size_of",
     ],
 )
@@ -85,7 +85,7 @@ def test_a_large_check_ends_with_its_deadline_and_so_does_its_work(
             ended.set()
 
     served = gateways.start(POLICY + "limits: {deadline_s: 3}\n")
-    monkeypatch.setattr("resay.engine.decide.tokenize", endless)
+    monkeypatch.setattr("resay.engine.contradictions.tokenize", endless)
     response = served.post("/v1/check", content=BODY, headers=JSON)
     verdict = Verdict.from_dict(response.json()["hallucination"])
     assert len(verdict.flagged_sentences) == 250
@@ -97,7 +97,7 @@ _SERVES = """
 import sys
 import time
 sys.modules["litellm"] = None  # it takes seconds to import, and nobody is asked
-import resay.engine.decide
+import resay.engine.contradictions
 from resay.gateway import Gateway, GatewayConfig, listener, serve
 from resay._internal.event_loops import stop_if_abandoned
 
@@ -107,7 +107,7 @@ def endless(text):
         time.sleep(0.01)
         stop_if_abandoned()
 
-resay.engine.decide.tokenize = endless
+resay.engine.contradictions.tokenize = endless
 config = GatewayConfig.of(
     {
         "upstream": {"url": "http://127.0.0.1:9"},

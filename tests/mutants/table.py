@@ -34,6 +34,10 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "scorers/test_cross_model.py",
         "scorers/test_probe.py",
     ),
+    "resay.engine.contradictions": (
+        *("engine/test_contradiction.py", "engine/test_decide.py"),
+        "engine/regeneration/test_from_samples.py",
+    ),
     "resay.engine.decide": (
         "engine/test_contradiction.py",
         *(
@@ -181,15 +185,17 @@ EQUIVALENT: Mapping[str, str] = {
         "Only its note is read."
     ),
     "resay.engine.state:RunState.joined: 0  ->  1 #2": "Nobody asks a joined state for its steps.",
-    "resay.engine.decide:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": ("As good a tolerance."),
-    "resay.engine.decide:ContradictionIndex.search: -1  ->  1": (
+    "resay.engine.contradictions:_ROUNDING: 1e-09  ->  1.5000000000000002e-09": (
+        "As good a tolerance."
+    ),
+    "resay.engine.contradictions:ContradictionIndex.search: -1  ->  1": (
         "It is read only where something near was found."
     ),
     "resay.engine.decide:Decider.flags_names: self._compares and self._samples_problem(evidence)"
     "  ->  self._samples_problem(evidence)": "A stream has no samples where nothing compares.",
     "resay.engine.decide:Decider._why_unconfirmed: 1  ->  0": "There is one second model.",
     "resay.engine.decide:_severity: 1.0  ->  1.5": "Either is less than every score.",
-    "resay.engine.decide:_Totals.__init__: super().__init__()  ->  pass": (
+    "resay.engine.contradictions:_Totals.__init__: super().__init__()  ->  pass": (
         "A dictionary needs no setting up to be empty."
     ),
     "resay.engine.decide:Decider.undecided: claim.claims  ->  True": (

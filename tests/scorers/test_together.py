@@ -61,7 +61,7 @@ def of_years(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, A
 
 async def checked(judge: Judge, answer: str = ANSWER, **settings: Any) -> Verdict:
     step = {"method": "prompt", "mode": "together"}
-    policy = {"chain": [step], "claims": "none", "cache": {"store": "none"}, **settings}
+    policy = {"chain": [step], "cache": {"store": "none"}, **settings}
     guard = Guard(policy, provider=judge, model="m")
     return await guard.acheck(answer, question="What do you know of it?", samples=SAMPLES)
 

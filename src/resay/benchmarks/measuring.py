@@ -284,8 +284,9 @@ async def check(
     Returns:
         One result per item.
     """
-    # The data sets label sentences as a whole, and all of them: split none and skip none.
-    read = Policy.of(policy).model_copy(update={"claims": "none", "non_claims": "score"})
+    # The data sets label all of their sentences, so none is skipped. Their sentences are units, so
+    # the same is scored as where the policy is used.
+    read = Policy.of(policy).model_copy(update={"non_claims": "score"})
     chain, results = Chain(read), list[Checked]()
     for item in items:
         asked = Metered(judge.provider_for(item.index))

@@ -1,16 +1,12 @@
-"""Claims: the single statements that the sentences of a response make.
+"""Claims: what a response says, in the units that its writer made.
 
-A sentence such as "It opened in 1932 and has 6,512,331 rivets" makes two claims, of which one may
-be right and the other invented. A claim is a span of a sentence with one statement, completed with
-the context it needs: the subject of its sentence, the lead-in of its list, the headers of its row
-and column.
+A unit is a sentence, an item of a list, a cell of a table, a heading, or a field such as "Opened:
+1932". It is completed with what it needs to be understood alone: the lead-in or heading of its
+list, the heads of its row and column. Nothing is cut inside a sentence: which of its words are
+wrong is for the evidence to say (`ClaimVerdict.parts`).
 
 `Rules` finds claims without calls, in linear time, one sentence after the other, so that a response
-that is still being written yields the same claims as the whole. It splits sentences at conjunctions
-before another predicate or clause, at relative clauses, at appositions and after opening
-participles, in English, German, French, Spanish, Italian, Portuguese and Dutch, and only if it
-knows the following verb; and lists of names, in any language. Claims that are not split are still
-checked, as one.
+that is still being written yields the same claims as the whole.
 """
 
 from __future__ import annotations
@@ -21,7 +17,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from resay.core.clauses import Grammars, clauses, words_of
 from resay.core.details import (
     has_new_number,
     has_new_predicate,
@@ -29,6 +24,7 @@ from resay.core.details import (
     new_names,
     words_in,
 )
+from resay.core.languages import guess_language_of, word_set
 from resay.core.non_claims import (
     NonClaim,
     asking_part,
@@ -37,7 +33,6 @@ from resay.core.non_claims import (
     non_claim_kind,
 )
 from resay.core.passage import Passage, Sentence
-from resay.core.segmentation import Span
 
 ClaimKind = Literal["fact", "hedged", "label"] | NonClaim
 """The kind of a claim: a fact, a statement marked as uncertain, a label such as a table's header or
@@ -46,23 +41,20 @@ the lead-in of a list, or another kind that claims nothing."""
 
 @dataclass(frozen=True, slots=True)
 class Claim(Sentence):
-    """A single statement of a sentence.
+    """A unit of a response, and what it claims.
 
     Attributes:
         text: Its own words, exactly `response[start:end]`.
         start: The start of these words in the response, in code points.
         end: Their end (exclusive), in code points.
-        unit: The kind of its sentence; a name in a list in running text is an item.
+        unit: The kind of its sentence.
         kind: Whether and what it claims.
-        completed_text: The statement, completed with words from elsewhere; empty if its own
-            words suffice.
-        spans: The spans of the response whose words are in `completed_text`, in order.
+        completed_text: Its words, completed with words from elsewhere; empty if they suffice.
         sentence: The index of its sentence in the passage.
     """
 
     kind: ClaimKind = "fact"
     completed_text: str = ""
-    spans: tuple[Span, ...] = ()
     sentence: int = 0
 
     @property
@@ -73,7 +65,7 @@ class Claim(Sentence):
     @property
     def claims(self) -> bool:
         """Whether it claims anything."""
-        return self.kind in {"fact", "hedged"}
+        return self.kind in _CLAIMING
 
 
 class Rules:
@@ -81,7 +73,8 @@ class Rules:
 
     Args:
         question: The question that the response answers; empty if unknown.
-        splits: Whether to split sentences; otherwise each is one claim.
+        splits: Whether the cells of a row, and the fields of a block of lines, are claims of their
+            own; otherwise each sentence is one.
         skips: Whether to recognize greetings, refusals, labels and the like.
         classify: Returns the kind of a sentence that claims nothing, given it and the question, as
             a `NonClaim`; None for a claim. Called for sentences that the rules take for claims;
@@ -114,7 +107,6 @@ class Rules:
         self._heading: Sentence | None = None
         self._lead: Sentence | None = None
         self._columns: dict[int, Sentence] = {}
-        self._grammars = Grammars()
 
     def read(self, sentence: Sentence, index: int, *, alone: bool = False) -> tuple[Claim, ...]:
         """Process the next sentence.
@@ -128,7 +120,7 @@ class Rules:
         Returns:
             Its claims in order, at least one; if it claims nothing, one whose kind says so.
         """
-        kind = self._kind(sentence, alone=alone) if self._skips else "fact"
+        kind = self._kind(sentence, alone=alone)
         if sentence.unit == "heading":
             self._heading, self._lead = sentence, None
         elif sentence.unit == "head":
@@ -137,40 +129,35 @@ class Rules:
             self._lead = sentence
         elif sentence.unit == "sentence":
             self._lead = None
-        whole = _claim(sentence, sentence, kind, index)
-        if not self._splits:
-            return (whole,)
-        grammar = self._grammars.of(sentence.text)
-        if not whole.claims:
-            return (whole,)
-        if sentence.unit == "row":
-            return tuple(self._of_row(sentence, index)) or (whole,)
+        if not self._splits or kind not in _CLAIMING:
+            return (_claim(sentence, sentence, kind, index),)
         above = self._context(sentence)
+        if sentence.unit == "row":
+            cells = tuple(self._of_row(sentence, index))
+            return cells or (_claim(sentence, sentence, kind, index),)
         fields = _fields(sentence)
         if fields:
             above = above or self._short(self._heading)
             return tuple(_claim(sentence, field, kind, index, above) for field in fields)
-        parts = [
-            part
-            for clause in clauses(sentence, grammar)
-            for part in ((clause,) if clause[1] else _listed(clause[0]))
-        ]
-        return tuple(
-            whole
-            if clause is sentence and not above
-            else _claim(
-                sentence, clause, self._kind_of(clause, kind, parts), index, above, words, subject
-            )
-            for clause, words, subject in parts
-        )
+        return (_claim(sentence, sentence, kind, index, above),)
 
-    def _kind_of(self, clause: Sentence, kind: ClaimKind, parts: Sequence[object]) -> ClaimKind:
-        """Return the kind of a clause: "…, but the documents do not state the price"."""
-        if not self._skips or len(parts) < _SEVERAL or clause.unit == "item":
-            return kind
-        return non_claim_kind(clause.text, is_open=self._is_open, asked=self.question) or kind
+    def kind_of(self, text: str) -> ClaimKind:
+        """Return the kind of a sentence, or of words of one, that is no label and no invention.
+
+        Args:
+            text: The sentence or its words.
+        """
+        if not self._skips:
+            return "fact"
+        kind = non_claim_kind(text, is_open=self._is_open, asked=self.question)
+        kind = kind or self._user_kind(text)
+        # "Launch moved to May 3"
+        words = (word.lower() for word in text.split() if word != "May")
+        return kind or ("fact" if _HEDGES.isdisjoint(words) else "hedged")
 
     def _kind(self, sentence: Sentence, *, alone: bool) -> ClaimKind:
+        if not self._skips:
+            return "fact"
         text = sentence.text
         if self._is_invention is not None and self._is_invention(text):
             return "creative"
@@ -179,11 +166,7 @@ class Rules:
         )
         if not is_answer and _is_label(sentence, self._asked) and not self._names_in(sentence):
             return "label"
-        kind = non_claim_kind(text, is_open=self._is_open, asked=self.question)
-        kind = kind or self._user_kind(text)
-        # "Launch moved to May 3"
-        words = (word.lower() for word in text.split() if word != "May")
-        return kind or ("fact" if _HEDGES.isdisjoint(words) else "hedged")
+        return self.kind_of(text)
 
     def _names_in(self, sentence: Sentence) -> bool:
         """Return whether a label contains a name, a number or a date that was not asked about."""
@@ -196,8 +179,8 @@ class Rules:
                 return True
             if self._strict and has_new_predicate(part, self._known):
                 return True
-        # In these languages every noun is capitalised.
-        if self._grammars.of(sentence.text).verb_last:
+        # In German every noun is capitalised.
+        if (guess_language_of(sentence.text) or guess_language_of(self.question)) == "de":
             return False
         return any(self._names_something(part) for part in parts)
 
@@ -243,8 +226,12 @@ class Rules:
             )
             if cell is first and is_known:
                 continue
-            heads = [one for one in (None if cell is first else first, head) if one is not None]
-            yield _claim(row, cell, "fact", index, [*self._context(row), *heads])
+            above = self._context(row)
+            if first is not None and cell is not first:
+                above.append(first)
+            if head is not None:
+                above.append(head)
+            yield _claim(row, cell, "fact", index, above)
 
 
 def _claim(
@@ -253,90 +240,28 @@ def _claim(
     kind: ClaimKind,
     index: int,
     above: Sequence[Sentence] = (),
-    completed_text: str = "",
-    subject: Span | None = None,
 ) -> Claim:
-    """Build a claim of a sentence.
+    """Build a claim.
 
     Args:
-        sentence: The sentence.
-        own: The claim's own words.
+        sentence: Its sentence.
+        own: Its own words.
         kind: Its kind.
-        index: The sentence's index.
-        above: Its context: lead-in, headers.
-        completed_text: Its words with their subject, if they do not include it.
-        subject: The span of that subject.
+        index: The index of its sentence.
+        above: What completes it: the lead-in, heads.
     """
-    spans = [(own.start, own.end)]
-    if subject:
-        spans.append(subject)
+    completed_text = ""
     if above:
-        spans += [(one.start, one.end) for one in above]
-        completed_text = ": ".join(
-            [*(_bare(one.text) for one in above), completed_text or own.text]
-        )
-    spans.sort()
-    unit = "item" if own.unit == "item" else sentence.unit
-    return Claim(own.text, own.start, own.end, unit, kind, completed_text, tuple(spans), index)
-
-
-def _listed(clause: Sentence) -> Iterator[tuple[Sentence, str, Span | None]]:
-    """Split a clause that ends with a list of names, such as "Its members are Ana, Tom and Lee".
-
-    Yields:
-        As `clauses` does: the clause up to the first name, then each other name, with the words
-        before the first.
-    """
-    text = clause.text
-    items = _items(text)
-    # "On 4 May, Anna, Tom and Lea"
-    is_other = bool(items) and text[: items[0][0]].rstrip()[-1:].isdigit()
-    if len(items) < _MANY or is_other or items[0][0] > _MAX_LEAD:
-        yield clause, "", None
-        return
-    head = text[: items[0][0]]
-    bare = _ENDS_BEFORE.sub("", head)
-    for index, (start, end) in enumerate(items):
-        begin = start if index else 0
-        # The end of the sentence belongs to the last one.
-        end = len(text) if index == len(items) - 1 else end
-        own = Sentence(text[begin:end], clause.start + begin, clause.start + end, "item")
-        # "Il s'agit d'Ana, de Tom et de Lea"
-        before = bare if _PREPOSITIONS.match(own.text) else head
-        if index and before.strip():
-            where = (clause.start, clause.start + len(before.rstrip()))
-            yield own, before + own.text, where
-        else:
-            yield own, "", None
-
-
-def _items(text: str) -> list[Span]:
-    """Return the spans of the names that end a clause, if they are a list of three or more."""
-    text = text.rstrip(_CLOSERS)
-    if "、" in text:
-        return _items_without_spaces(text.removesuffix("です"))
-    last = _LAST_ITEM.search(text) if text.count(",") >= _MANY - 2 else None
-    if last is None:
-        return []
-    found, end = [last.span("item")], last.start()
-    while end > 0:
-        start = max(text.rfind(", ", 0, end) + 2, 0) if ", " in text[:end] else 0
-        # The first name follows the words that apply to all of them.
-        item = _ITEM.fullmatch(text, start, end) or _FIRST_ITEM.search(text, start, end)
-        if item is None:
-            break
-        found.append(item.span())
-        end = start - 2 if item.start() == start else 0
-    return found[::-1]
-
-
-def _items_without_spaces(text: str) -> list[Span]:
-    """Return the spans of the items of a Japanese or Chinese list at the end of a sentence."""
-    begin = max(text.rfind(mark) + 1 for mark in "はが是有：:")
-    ends = [(match.start(), match.end()) for match in _ITEM_ENDS.finditer(text, begin)]
-    starts = [begin, *(end for _, end in ends)]
-    found = list(zip(starts, [*(start for start, _ in ends), len(text)], strict=True))
-    return found if all(0 < end - start <= _MAX_ITEM_CHARS for start, end in found) else []
+        completed_text = ": ".join([*(_bare(context.text) for context in above), own.text])
+    return Claim(
+        text=own.text,
+        start=own.start,
+        end=own.end,
+        unit=sentence.unit,
+        kind=kind,
+        completed_text=completed_text,
+        sentence=index,
+    )
 
 
 def is_single_sentence(passage: Passage) -> bool:
@@ -346,25 +271,8 @@ def is_single_sentence(passage: Passage) -> bool:
     )
 
 
+_CLAIMING = frozenset[ClaimKind]({"fact", "hedged"})
 _MAX_LEAD = 160
-_SEVERAL = 2
-# Names that make a list; two may be a single subject.
-_MANY = 3
-_MAX_ITEM_CHARS = 12
-_CLOSERS = " .!。！"
-_CONJUNCTIONS = "and|und|et|y|e|ed|en|och|og|i|и|ve|as well as|sowie"
-_NAME = (
-    r"(?!(?:Yes|No|Sure|Ja|Nein|Oui|Non|Sí|Sim|Não|Well|Also|However)\b)[^\W\d_a-zß-öø-ÿ][\w'’.&-]*"
-    r"(?: (?:(?:de|van|von|der|den|la|le|del|di|da|du|do|dos|of|the|bin|al) ){0,2}"
-    r"[^\W\d_a-zß-öø-ÿ][\w'’.&-]*){0,4}"
-)
-_PREPOSITION = r"(?:(?:de|von|di|da|do|of|by|in|to|for|à|a|för|med|with) |d['’])"
-_PREPOSITIONS = re.compile(_PREPOSITION)
-_ENDS_BEFORE = re.compile(rf"(?<![^\s]){_PREPOSITION}\Z")
-_ITEM = re.compile(rf"{_PREPOSITION}?{_NAME}")
-_LAST_ITEM = re.compile(rf",? (?:{_CONJUNCTIONS}) (?P<item>{_PREPOSITION}?{_NAME})\Z")
-_FIRST_ITEM = re.compile(rf"(?<![^\s'’]){_NAME}\Z")
-_ITEM_ENDS = re.compile(r"、|(?:と|和|及|以及)(?=[^、]{1,12}\Z)")
 _LETTER = re.compile(r"[^\W\d_]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 # "About", "With" and the like are written in lower case in titles, too.
@@ -376,13 +284,6 @@ _FIELD = re.compile(
     r"|[\u2190-\u2bff\U0001f300-\U0001faff]\ufe0f?[ \t]+\S"
 )
 _BOLD = re.compile(r"(\*\*|__)[^*_\n]{1,120}\1[:：]?|(\*\*|__)[^*_\n]{1,120}[:：]\2")
-# Without what follows it names nothing yet: "The members of the band are:".
-_LEADS_IN = re.compile(
-    r"\b(?:is|are|was|were|includes?|included|follows?|following|ist|sind|waren?|folgende[nrsm]?"
-    r"|sont|est|suivant(?:e|s|es)?|son|es|siguientes?|sono|seguenti?|são|é|seguintes?|zijn"
-    r"|volgende)\b([^:：,]{0,40})[:：]\Z",
-    re.IGNORECASE,
-)
 # "Founder: Ada Moor", "Ada Moor, founder of Corvel"
 _ADDS = re.compile(
     r"[:：]\s*\S|,\s+[^\W\dA-ZÀ-Þ]\w+\s(?:of|by|in|at|from|for|since|von|aus|bei|de|du|di|do|van|in)\b"
@@ -395,15 +296,13 @@ _NUMBERING = re.compile(
     r"(?:[.):–-]\s*|\s+(?=[A-ZÀ-Þ])|\Z)",
 )
 # Headers of a column that names the feature that a row compares.
-_FEATURE_HEADERS = words_of("""
+_FEATURE_HEADERS = word_set("""
     aspect aspects attribute category characteristic criterion criteria detail dimension factor
     feature features field metric parameter property specification topic aspekt eigenschaft
     kriterium merkmal kategorie aspecto característica criterio propiedad caractéristique critère
-    propriété
-    catégorie aspetto caratteristica criterio característica critério aspect eigenschap kenmerk
-    criterium
+    propriété catégorie aspetto caratteristica critério eigenschap kenmerk criterium
 """)
-_HEDGES = words_of("""
+_HEDGES = word_set("""
     may might could perhaps possibly probably likely reportedly allegedly presumably supposedly seem
     seems appear appears vielleicht möglicherweise wahrscheinlich vermutlich angeblich wohl könnte
     dürfte peut-être probablement semble quizá quizás probablemente posiblemente parece forse
@@ -412,36 +311,42 @@ _HEDGES = words_of("""
 """)
 
 
+# "Yes, it swims." in bold type is a sentence, but not "Important!".
+_ENDS_SENTENCE = re.compile(r"(?:\S\s+\S+\s+\S+[.!]|[。！])\Z")
+# A head of a column with more words may be a sentence.
+_MAX_HEAD_WORDS = 8
+# "The bridge was never opened", but not "What is new", "Is it safe", "The war in Korea".
+_STATES = re.compile(
+    r"(?!(?:what|who|whom|whose|which|when|where|why|how|wer|was|wie|wo|wann|warum|welche\w*|qui"
+    r"|quand|comment|pourquoi|que|qué|quién|cómo|cuándo|dónde|por qué|chi|che|cosa|cos'è|come"
+    r"|quando|dove|perché|o que|quem|como|onde|por que|wat|hoe|waar|waarom|wanneer)\b)"
+    r"\S.*?\s(?:is|are|was|were|has|have|had|ist|sind|wurden?|hat|hatte|wird|werden|est|sont|était"
+    r"|étaient|fut|fue|fueron|está|están|è|fu|furono|é|são|foi|foram|heeft|werd)\b",
+    re.IGNORECASE,
+)
+
+
 def _is_label(sentence: Sentence, asked: str) -> bool:
     """Whether a heading, a table's header or a line that leads in a list says nothing by itself."""
     text = sentence.text.strip("*_ ")
     if sentence.unit == "head":
-        # "Made in", "Opened" are headers of columns; a cell of many words may say more.
-        cells = (cell.text for _, cell in _cells(sentence))
-        return not any(len(c.split()) > 4 and Grammars().of(c).has_verb(c) for c in cells)
+        # "Made in", "Opened" are heads of columns; a cell of many words may say more.
+        return all(len(cell.text.split()) <= _MAX_HEAD_WORDS for _, cell in _cells(sentence))
     if sentence.unit in {"sentence", "item"} and text.endswith((":", "：")):
-        return not _DIGIT.search(text) and _leads_in(text)
+        names_code = "`" in text and _STATES.match(text)
+        return not _DIGIT.search(text) and not names_code
     if sentence.unit == "heading" or _BOLD.fullmatch(sentence.text):
         words = _NUMBERING.sub("", text).rstrip(":： ")
         # "Profile: Venn windmill" only repeats what was asked about.
         name, _, about = words.replace("：", ":").partition(":")
         if about.strip() and about.strip("*_ ").casefold() in asked:
             words = name
-        says = _DIGIT.search(words) or _ADDS.search(words) or Grammars().of(words).has_verb(words)
-        return not says or words.endswith(("?", "？"))
+        if words.endswith(("?", "？")):
+            return True
+        return not _STATES.match(words) and not any(
+            pattern.search(words) for pattern in (_DIGIT, _ADDS, _ENDS_SENTENCE)
+        )
     return False
-
-
-def _leads_in(text: str) -> bool:
-    """Whether a line only introduces what follows: "Members:", "The members of the band are:"."""
-    grammar, found = Grammars().of(text), _LEADS_IN.search(text)
-    if found is None:
-        return "," not in text and not grammar.has_verb(text)
-    if "`" in found[1]:
-        # "The flag is `--keep`:" names something.
-        return False
-    # "The founder was Ada Moor:" names somebody; in German every noun is capitalised.
-    return grammar.verb_last or not any(word[0].isupper() for word in found[1].split())
 
 
 def _fields(sentence: Sentence) -> list[Sentence]:

@@ -22,7 +22,6 @@ from itertools import takewhile
 from types import ModuleType
 
 from resay._internal.event_loops import stop_if_abandoned
-from resay.core.clauses import words_of
 from resay.core.code import (
     MAX_CHARS,
     Code,
@@ -33,6 +32,7 @@ from resay.core.code import (
     Token,
     tokens_of,
 )
+from resay.core.languages import word_set
 
 __all__ = ["CodeReader", "is_standard"]
 
@@ -52,7 +52,7 @@ def is_standard(name: CodeName) -> bool:
 
 
 # Modules whose import has no side effects.
-_LOOKED_INTO = words_of(
+_LOOKED_INTO = word_set(
     "argparse asyncio base64 collections contextlib copy csv dataclasses datetime decimal enum"
     " functools glob hashlib heapq html io itertools json logging math operator os pathlib pickle"
     " random re secrets shutil socket statistics string struct subprocess sys tempfile textwrap"
@@ -93,7 +93,7 @@ def _is_defined(path: Path) -> bool:
     return True
 
 
-_SUBMODULES = words_of(
+_SUBMODULES = word_set(
     "collections.abc html.parser json.decoder logging.config logging.handlers os.path"
     " urllib.error urllib.parse urllib.request"
 )
@@ -126,7 +126,7 @@ _WORD = re.compile(r"\S+")
 _PACKAGE = re.compile(r"[@A-Za-z][\w./@-]*[\w]|[A-Za-z]")
 _FLAG = re.compile(r"--[a-z][\w-]{1,40}(?==|\Z)")
 # The word after one of these flags is not a package.
-_TAKES_VALUE = words_of(
+_TAKES_VALUE = word_set(
     "-r --requirement -c --constraint -e --editable -i --index-url --extra-index-url -f -t --target"
     " --registry --version --features -F --group --source"
 )
@@ -225,11 +225,11 @@ _CUSTOMARY: Mapping[Language, Mapping[str, Path]] = {
     "javascript": {"axios": ("axios",)},
 }
 _OPENING = {"(": ")", "[": "]", "{": "}"}
-_SKIPPED = words_of(
+_SKIPPED = word_set(
     "await new return yield typeof in is not and or if else elif while match try"
     " async throw raise go defer ref mut pub static final const let var val print"
 )
-_DEFINES = words_of("def function fn func class struct enum interface trait fun")
+_DEFINES = word_set("def function fn func class struct enum interface trait fun")
 
 
 class _NameFinder:
@@ -642,14 +642,14 @@ def _javascript_bound(clause: Sequence[Token]) -> Iterator[tuple[str, str, Token
         at += 1
 
 
-_RUST = words_of("std core alloc crate self super")
-_NODE = words_of(
+_RUST = word_set("std core alloc crate self super")
+_NODE = word_set(
     "assert async_hooks buffer child_process cluster console constants crypto dgram dns domain"
     " events fs http http2 https inspector module net os path perf_hooks process punycode"
     " querystring readline repl stream string_decoder test timers tls tty url util v8 vm wasi"
     " worker_threads zlib"
 )
-_RUBY = words_of(
+_RUBY = word_set(
     "json net set date time uri csv yaml erb fileutils tempfile open-uri optparse ostruct digest"
     " securerandom socket logger benchmark pathname stringio timeout bigdecimal zlib open3"
     " forwardable singleton observer English shellwords pp prime matrix rexml openssl"

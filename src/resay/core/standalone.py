@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-from resay.core.clauses import words_of
+from resay.core.languages import word_set
 from resay.core.query import Message, text_of
 
 # Turns of a conversation, and characters of each turn, that are read.
@@ -335,7 +335,7 @@ class _Language:
 
 _NOTHING = r"(?!)"
 # Never refer to people, whatever is said of them.
-_NEUTER = words_of("it its this that es dies dieses davon damit dafür daran ça cela het ervan")
+_NEUTER = word_set("it its this that es dies dieses davon damit dafür daran ça cela het ervan")
 _LANGUAGE = re.compile(
     r"(?:in|auf|en|em|in\s+het)\s+(?:english|german|french|spanish|italian|portuguese|dutch|englisch"
     r"|deutsch|französisch|spanisch|anglais|allemand|français|espagnol|inglés|alemán|español|inglese"
@@ -605,7 +605,7 @@ def _languages() -> tuple[_Language, ...]:
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
-_NOT_NAMES = words_of("""
+_NOT_NAMES = word_set("""
     i the a an and but or so also ok okay yes no it its he she they we you this that these those his
     her their there here in on at for from with if as after before since to of by tell give
     explain describe list show write compare please thanks hello hi what's who's how's where's

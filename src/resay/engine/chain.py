@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import takewhile
@@ -20,7 +20,7 @@ from resay._internal._version import __version__
 from resay._internal.event_loops import compute
 from resay._internal.importing import import_named
 from resay._internal.telemetry import AttributeValue, span
-from resay.core.claims import Claim, Rules, is_single_sentence
+from resay.core.claims import Claim, ClaimKind, Rules, is_single_sentence
 from resay.core.passage import Passage, Sentence
 from resay.core.query import Query
 from resay.core.references import Reference
@@ -35,7 +35,8 @@ from resay.core.verdict import (
     Verdict,
 )
 from resay.engine.code_names import NameClaim, NameFinder, compare_names, index_samples, names_in
-from resay.engine.decide import INDEX_BUILDERS, TIMED_OUT, Decider, VerdictTracker, pool_of
+from resay.engine.contradictions import INDEX_BUILDERS
+from resay.engine.decide import TIMED_OUT, Decider, VerdictTracker, pool_of
 from resay.engine.state import ClaimResult, RunState
 from resay.errors import ConfigurationError, ScorerError
 from resay.policy import Block, Policy
@@ -242,7 +243,7 @@ class Chain:
         asks = self._policy.claims == "model" and not self._structured
         if asks and (evidence.sources or not self._lacks_samples(evidence)):
             with anyio.CancelScope(deadline=deadline):
-                claims = await claims_by_model(passage, claims, evidence)
+                claims = await claims_by_model(passage, claims, evidence, rules.kind_of)
         every = [claim for of_sentence in claims for claim in of_sentence]
         begin = partial(RunState.of, passage, every, kept)
         state = await compute(begin, chars=_FLAG_COST * len(every))
@@ -307,7 +308,7 @@ class Chain:
         policy = self._policy
         return Rules(
             query.question if query else "",
-            splits=policy.claims != "none" and not self._structured,
+            splits=not self._structured,
             skips=policy.non_claims != "score" and not self._structured,
             classify=self._classify,
             strict=policy.unscored == "block",
@@ -356,8 +357,8 @@ class Chain:
             The verdict, without the check's usage and time.
         """
         exhausted = budget.refusal if budget else None
-        found = await self._contradictions(state, evidence, deadline)
         parts = await self._parts(state, evidence, deadline)
+        found = await self._contradictions(state, evidence, deadline, parts)
         decide = partial(self._decider.verdict, state, evidence, found, parts, exhausted)
         chars = _DECISION_COST * len(state.passage.pieces) + len(state.passage.text)
         return await compute(decide, chars=chars)
@@ -366,14 +367,18 @@ class Chain:
         self, state: RunState, evidence: Evidence, deadline: float
     ) -> tuple[SentenceVerdict, frozenset[int]]:
         """Return the result for a state's only sentence, and which of its claims are in doubt."""
-        found = await self._contradictions(state, evidence, deadline)
         parts = await self._parts(state, evidence, deadline)
+        found = await self._contradictions(state, evidence, deadline, parts)
         claims = self._decider.claims(state, evidence, found, parts)
         sentence = self._decider.sentences(state, claims)[0]
         return sentence, self._decider.undecided(state, evidence)
 
     async def _contradictions(
-        self, state: RunState, evidence: Evidence, deadline: float
+        self,
+        state: RunState,
+        evidence: Evidence,
+        deadline: float,
+        parts: Mapping[int, Sequence[Part]],
     ) -> Mapping[int, Contradiction]:
         """Find contradictions of flagged sentences; none if there is no time for all of them."""
 
@@ -391,7 +396,7 @@ class Chain:
             for source in sources:
                 pool = pool_of(source, evidence)
                 await pool.derive(INDEX_BUILDERS[source], chars=_SEARCH_COST * pool.chars)
-            find = partial(self._decider.contradictions, state, evidence)
+            find = partial(self._decider.contradictions, state, evidence, parts)
             return await compute(find, chars=_SEARCH_COST * chars)
         return {}
 
@@ -777,22 +782,25 @@ class _FoundClaim(NamedTuple):
 
 
 async def claims_by_model(
-    passage: Passage, by_rules: Sequence[tuple[Claim, ...]], evidence: Evidence
+    passage: Passage,
+    units: Sequence[tuple[Claim, ...]],
+    evidence: Evidence,
+    kind_of: Callable[[str], ClaimKind],
 ) -> list[tuple[Claim, ...]]:
     """Find the claims of a response by asking the model that wrote it.
 
     Args:
         passage: The response.
-        by_rules: The claims that rules found in each sentence. Sentences that claim nothing and
-            the rows of tables keep these.
+        units: The units of each sentence. Sentences that claim nothing and the rows of tables keep
+            these.
         evidence: Supplies the conversation and the provider for judges.
+        kind_of: Returns the kind of a sentence's words.
 
     Returns:
-        The claims of each sentence; those of the rules if no model is available or its answer is
-        unusable.
+        The claims of each sentence; its units if no model is available or its answer is unusable.
     """
-    says = [any(claim.claims for claim in claims) for claims in by_rules]
-    asked = [i for i, claims in enumerate(by_rules) if says[i] and claims[0].unit != "row"]
+    says = [any(unit.claims for unit in of_sentence) for of_sentence in units]
+    asked = [i for i, of_sentence in enumerate(units) if says[i] and of_sentence[0].unit != "row"]
     listed = "\n".join(
         f"{n}. {' '.join(passage.sentences[i].text.split())}" for n, i in enumerate(asked, 1)
     )
@@ -804,7 +812,7 @@ async def claims_by_model(
     try:
         judge = judge_for(None, evidence)
     except ScorerError:
-        return list(by_rules)
+        return list(units)
     reading = (
         await ask(
             judge,
@@ -820,28 +828,40 @@ async def claims_by_model(
     by_sentence: dict[int, list[_FoundClaim]] = {}
     for one in found or ():
         by_sentence.setdefault(one.sentence, []).append(one)
-    claims = list(by_rules)
+    claims = list(units)
     for n, i in enumerate(asked, 1):
-        claims[i] = _located_claims(by_rules[i], passage, i, by_sentence.get(n, ())) or by_rules[i]
+        located = _located_claims(passage.sentences[i], i, by_sentence.get(n, ()), kind_of)
+        claims[i] = located or units[i]
     return claims
 
 
 def _located_claims(
-    by_rules: Sequence[Claim], passage: Passage, place: int, found: Sequence[_FoundClaim]
+    sentence: Sentence,
+    index: int,
+    found: Sequence[_FoundClaim],
+    kind_of: Callable[[str], ClaimKind],
 ) -> tuple[Claim, ...]:
     """Return the claims of a sentence in order; none if they are unreliable."""
-    sentence = passage.sentences[place]
     claims: list[Claim] = []
-    for one in found:
-        at = sentence.text.find(one.quote)
+    for claim in found:
+        at = sentence.text.find(claim.quote)
         if at < 0:
-            # If a claim cannot be located, fall back to the rules, which cover the whole sentence.
+            # If a claim cannot be located, fall back to the units, which cover the whole sentence.
             return ()
-        span = (sentence.start + at, sentence.start + at + len(one.quote))
+        start = sentence.start + at
         # "I don't know who built it, but it opened in 1932": only one of the two claims something.
-        same = [c for c in by_rules if c.start < span[1] and span[0] < c.end] or by_rules
-        kind = next((c for c in same if c.claims), same[0]).kind
-        claims.append(Claim(one.quote, *span, sentence.unit, kind, one.claim, (span,), place))
+        kind = kind_of(claim.quote.lstrip(" ,;"))
+        claims.append(
+            Claim(
+                text=claim.quote,
+                start=start,
+                end=start + len(claim.quote),
+                unit=sentence.unit,
+                kind=kind,
+                completed_text=claim.claim,
+                sentence=index,
+            )
+        )
     claims.sort(key=lambda claim: claim.start)
     return tuple(claims) if _covers(claims, sentence) else ()
 

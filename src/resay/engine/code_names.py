@@ -17,9 +17,9 @@ from itertools import groupby, islice
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
-from resay.core.clauses import words_of
 from resay.core.code import Code, CodeName, Language, code_in
 from resay.core.code_names import CodeReader, is_standard
+from resay.core.languages import word_set
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction
 from resay.engine.state import ClaimResult
@@ -81,17 +81,15 @@ class NameFinder:
                 if key in self._seen or is_standard(name) or self._is_given(name):
                     continue
                 self._seen.add(key)
-                span = name.start, name.end
                 yield NameClaim(
-                    name.path[-1],
-                    *span,
-                    "code",
-                    "fact",
-                    name.statement,
-                    (span,),
-                    code.sentence,
-                    name,
-                    code.start,
+                    text=name.path[-1],
+                    start=name.start,
+                    end=name.end,
+                    unit="code",
+                    completed_text=name.statement,
+                    sentence=code.sentence,
+                    name=name,
+                    code=code.start,
                 )
 
     def _is_given(self, name: CodeName) -> bool:
@@ -362,11 +360,11 @@ def _is_near(a: str, b: str) -> bool:
     return SequenceMatcher(None, a, b, autojunk=False).ratio() >= _NEAR
 
 
-_SCOPES = words_of(
+_SCOPES = word_set(
     "types babel nestjs angular aws-sdk azure google-cloud mui emotion reduxjs tanstack radix-ui"
     " storybook testing-library typescript-eslint trpc sveltejs hookform headlessui fortawesome"
 )
-KNOWN = words_of(
+KNOWN = word_set(
     """
     aiofiles aiohttp alembic altair anthropic arrow attrs bcrypt beautifulsoup4 black bokeh
     boto3 bs4 cachetools catboost celery certifi chardet click colorama cryptography cv2 dash

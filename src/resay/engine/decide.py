@@ -1,29 +1,22 @@
-"""Turns the chain's scores into a verdict, and finds contradictions of flagged sentences."""
+"""Turns the chain's scores into a verdict."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from math import fsum, log
+from math import fsum
 from types import MappingProxyType
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
-from resay.core.languages import guess_language
 from resay.core.loops import find_loop
 from resay.core.passage import Passage
-from resay.core.quantities import negations, quantities
-from resay.core.segmentation import Span
-from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import (
     FLAGGED,
     Band,
     ClaimVerdict,
     Contradiction,
-    ContraryKind,
     Decision,
     EvidenceKind,
     Grounds,
@@ -37,176 +30,20 @@ from resay.core.verdict import (
     over,
     tally,
 )
+from resay.engine.contradictions import (
+    INDEX_BUILDERS,
+    AnalysisCache,
+    ContradictionIndex,
+    contradiction_of,
+    with_difference,
+)
 from resay.engine.state import ClaimResult, RunState
 from resay.policy import Policy
 from resay.scorers import Step
-from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.evidence import Evidence, Samples
 
-# Sentences that share less than this part of their weight are about different things.
-_RELATED = 0.2
-# Tolerance for rounding errors in a likeness.
-_ROUNDING = 1e-9
-
-
-class ContradictionIndex:
-    """A search index over the sentences of all samples or references.
-
-    A word weighs more the fewer sentences contain it, so that names and numbers count and "the"
-    does not. The time of a search depends on the length of the sentence searched for, and hardly
-    on the size of the index.
-
-    Args:
-        samples: The samples or references of one check.
-        source: Which of the two they are.
-    """
-
-    def __init__(self, samples: Sequence[Sample], source: EvidenceKind = "sample") -> None:
-        self._source: EvidenceKind = source
-        self._sentences: list[tuple[int, str]] = []
-        self._words: list[set[str]] = []
-        for sample in samples:
-            for sentence in sample.passage.sentences:
-                stop_if_abandoned()
-                self._sentences.append((sample.index, sentence.text))
-                self._words.append(sample.runs.tokens(sentence.text))
-        total = 1 + len(self._words)
-        self._shared = InvertedIndex(self._words, lambda count: log(total / count))
-        self._totals = _Totals(self._words, self._shared)
-
-    def search(self, sentence: str, against: Collection[int] | None = None) -> Contradiction | None:
-        """Return the nearest sentence on the same matter that says something else.
-
-        Args:
-            sentence: The flagged sentence.
-            against: Indices of the samples that do not support it; None if unknown.
-
-        Returns:
-            The nearest sentence that is not the same; None if no sample comes near.
-        """
-        words = set(tokenize(sentence))
-        own = self._shared.weight(words)
-        found, rest = self._shared.search(words, _RELATED * own)
-        least = (_RELATED - _ROUNDING) * own - rest
-        bounds: list[tuple[float, int]] = []
-        for place, weight in found.items():
-            # The shared weight cannot exceed the weight of the other sentence.
-            if weight < least or not (against is None or self._sentences[place][0] in against):
-                continue
-            total = self._totals[place]
-            most = min(weight + rest, own, total)
-            bound = most / (own + total - most)
-            if bound >= _RELATED - _ROUNDING:
-                bounds.append((-bound, place))
-        likeness, nearest = 0.0, -1
-        for negative, place in self._shared.smallest(bounds):
-            if -negative < likeness - _ROUNDING:
-                break
-            other = self._words[place]
-            rated = 0.0 if other == words else self._likeness(words, other)
-            # Among equally near sentences, quote the first.
-            if rated > likeness or (rated == likeness and place < nearest):
-                likeness, nearest = rated, place
-        if likeness < _RELATED:
-            return None
-        return Contradiction(self._source, *self._sentences[nearest])
-
-    def _likeness(self, a: set[str], b: set[str]) -> float:
-        return self._shared.weight(a & b) / self._shared.weight(a | b)
-
-
-class _Totals(dict[int, float]):
-    """The total word weight of each sentence, computed lazily: few sentences are ever compared."""
-
-    def __init__(self, words: Sequence[set[str]], shared: InvertedIndex) -> None:
-        super().__init__()
-        self._words = words
-        self._shared = shared
-
-    def __missing__(self, place: int) -> float:
-        total = self[place] = self._shared.weight(self._words[place])
-        return total
-
-
-class _AnalysisCache:
-    """Caches the analysis of sample sentences for all claims that they contradict."""
-
-    def __init__(self) -> None:
-        self.quantities = cache(quantities)
-        self.negations = cache(negations)
-        self.names = cache(_names)
-
-
-def _with_difference(
-    found: Contradiction, claim: Claim, analyses: _AnalysisCache, *, of_fields: bool
-) -> Contradiction:
-    """Return a contradiction with the words in which it differs from a claim.
-
-    Args:
-        found: The contradiction.
-        claim: The claim.
-        analyses: The cache of sentence analyses.
-        of_fields: Whether both are lines of fields, of which only the values are compared.
-    """
-    mine, other = (_value_offset(claim.text), _value_offset(found.text)) if of_fields else (0, 0)
-    for kind, here, there in _differences(claim.text[mine:], found.text[other:], analyses):
-        claimed, said = _shifted(here, claim.start + mine), _shifted(there, other)
-        return replace(found, kind=kind, claimed=claimed, said=said)
-    return found
-
-
-def _value_offset(line: str) -> int:
-    """Return the offset of the value in a field's line."""
-    path, colon, _ = line.partition(": ")
-    return len(path) + len(colon) if colon else 0
-
-
-def _shifted(span: Span | None, by: int) -> Span | None:
-    return span and (span[0] + by, span[1] + by)
-
-
-def _differences(
-    claim: str, other: str, analyses: _AnalysisCache
-) -> Iterator[tuple[ContraryKind, Span | None, Span | None]]:
-    """Yield the differences between two texts on the same matter, numbers first."""
-    theirs = analyses.quantities(other)
-    mine = quantities(claim) if theirs else ()
-    lacking = [q for q in mine if not any(q.agrees(p) for p in theirs)]
-    more = [p for p in theirs if not any(p.agrees(q) for q in mine)] if lacking else []
-    for q in lacking:
-        for p in more:
-            if q.unit == p.unit and q.year_or_date == p.year_or_date:
-                kind = "date" if q.year_or_date else "number"
-                yield kind, (q.start, q.end), (p.start, p.end)
-    lacking_names = [name for name in _names(claim) if name[0] not in other]
-    more_names = [name for name in analyses.names(other) if name[0] not in claim]
-    # In German, all nouns are capitalized.
-    both = lacking_names and more_names
-    has_nouns = both and guess_language(claim.lower().split()) == "de"
-    for (name, here), (said, there) in zip(lacking_names, more_names, strict=False):
-        is_noun = has_nouns and not (" " in name and " " in said)
-        yield "other" if is_noun else "name", here, there
-    negated, denied = negations(claim), analyses.negations(other)
-    if bool(negated) != bool(denied):
-        yield "negation", next(iter(negated), None), next(iter(denied), None)
-
-
-def _names(text: str) -> list[tuple[str, Span]]:
-    return [(match.group(), match.span()) for match in _NAME.finditer(text) if match.start()]
-
-
-# A name, possibly with small words in it; a sentence's first word is capitalized anyway.
-_NAME = re.compile(
-    r"(?<!\w)[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s(?:(?:of|the|de|la|van|von|der|du|di|da)\s)?"
-    r"[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,5}"
-)
 TIMED_OUT = "it did not finish in time"
 """The note of a step stopped by the deadline."""
-INDEX_BUILDERS: Mapping[EvidenceKind, Callable[[Sequence[Sample]], ContradictionIndex]] = {
-    "sample": ContradictionIndex,
-    "reference": partial(ContradictionIndex, source="reference"),
-    "second": partial(ContradictionIndex, source="second"),
-}
-"""Builders of a search index, by the kind of evidence."""
 
 
 def pool_of(source: EvidenceKind, evidence: Evidence) -> Samples:
@@ -401,18 +238,21 @@ class Decider:
         undecided = self.undecided(state, evidence)
         return [i for i, e in enumerate(state.results) if self.flags(e) and i not in undecided]
 
-    def contradictions(self, state: RunState, evidence: Evidence) -> dict[int, Contradiction]:
+    def contradictions(
+        self, state: RunState, evidence: Evidence, parts: Mapping[int, Sequence[Part]]
+    ) -> dict[int, Contradiction]:
         """Find contradictions of the flagged claims, the most expensive part of deciding.
 
         Args:
             state: The chain's results; contradictions reported by its methods are kept.
             evidence: The evidence it used.
+            parts: The parts of the flagged claims, by claim index.
 
         Returns:
             The contradictions found, by claim index.
         """
         indexes: dict[EvidenceKind, ContradictionIndex] = {}
-        analyses = _AnalysisCache()
+        analyses = AnalysisCache()
         found: dict[int, Contradiction] = {}
         for i in self.flagged(state, evidence):
             stop_if_abandoned()
@@ -422,13 +262,23 @@ class Decider:
                 source = result.source
                 if source not in indexes:
                     indexes[source] = pool_of(source, evidence).derived(INDEX_BUILDERS[source])
-                contradiction = indexes[source].search(claim.standalone, result.against)
+                contradiction = contradiction_of(
+                    claim,
+                    parts.get(i, ()),
+                    indexes[source],
+                    result.against,
+                    analyses,
+                    of_fields=self._structured,
+                )
                 if contradiction is not None and source == "second" and self._policy.second:
                     contradiction = replace(contradiction, model=self._policy.second.model)
-            if contradiction is not None:
-                found[i] = _with_difference(
-                    contradiction, claim, analyses, of_fields=self._structured
+            else:
+                whole = (0, len(claim.text))
+                contradiction = with_difference(
+                    contradiction, claim, whole, analyses, of_fields=self._structured
                 )
+            if contradiction is not None:
+                found[i] = contradiction
         return found
 
     def claims(
@@ -693,7 +543,6 @@ def _claim_verdict(
         text=claim.standalone,
         start=claim.start,
         end=claim.end,
-        spans=claim.spans,
         unit=claim.unit,
         kind=claim.kind,
         score=result.score,

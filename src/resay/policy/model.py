@@ -450,10 +450,11 @@ class Policy(Strict):
         description="The action for an answer that is not flagged but has an unscored part, such as"
         " code or a formula; block withholds every such answer.",
     )
-    claims: Literal["none", "rules", "model"] = Field(
-        default="rules",
-        description="What to score: each claim of a sentence, split by rules or by the model that"
-        " wrote the answer (one more call); or whole sentences.",
+    claims: Literal["units", "model"] = Field(
+        default="units",
+        description="What to score: what the writer made, such as sentences, list items and the"
+        " cells of tables (units); or single statements of these, as the model that wrote the"
+        " answer splits them in one more call (model).",
     )
     non_claims: Annotated[
         str, Field(pattern=r"^(skip|score|[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*)$")

@@ -1,0 +1,282 @@
+"""Finds what samples and documents say in place of a flagged claim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from itertools import pairwise
+from math import log
+
+from resay._internal.event_loops import stop_if_abandoned
+from resay.core.claims import Claim
+from resay.core.languages import guess_language
+from resay.core.quantities import negations, quantities
+from resay.core.segmentation import Span
+from resay.core.tokens import InvertedIndex, tokenize
+from resay.core.verdict import Contradiction, ContraryKind, EvidenceKind, Part
+from resay.scorers.evidence import Sample
+
+# Sentences that share less than this part of their weight are about different things.
+_RELATED = 0.2
+# Tolerance for rounding errors in a likeness.
+_ROUNDING = 1e-9
+
+
+class ContradictionIndex:
+    """A search index over the sentences of all samples or references.
+
+    A word weighs more the fewer sentences contain it, so that names and numbers count and "the"
+    does not. The time of a search depends on the length of the sentence searched for, and hardly
+    on the size of the index.
+
+    Args:
+        samples: The samples or references of one check.
+        source: Which of the two they are.
+    """
+
+    def __init__(self, samples: Sequence[Sample], source: EvidenceKind = "sample") -> None:
+        self._source: EvidenceKind = source
+        self._sentences: list[tuple[int, str]] = []
+        self._words: list[set[str]] = []
+        for sample in samples:
+            for sentence in sample.passage.sentences:
+                stop_if_abandoned()
+                self._sentences.append((sample.index, sentence.text))
+                self._words.append(sample.runs.tokens(sentence.text))
+        total = 1 + len(self._words)
+        self._shared = InvertedIndex(self._words, lambda count: log(total / count))
+        self._totals = _Totals(self._words, self._shared)
+
+    def search(
+        self, text: str, against: Collection[int] | None = None, *, claim: str | None = None
+    ) -> Contradiction | None:
+        """Return the nearest sentence on the same matter that says something else.
+
+        Args:
+            text: The flagged claim, or words of it.
+            against: Indices of the samples that do not support it; None if unknown.
+            claim: The claim that the words are from.
+
+        Returns:
+            The nearest sentence that says more than the claim; None if no sample comes near.
+        """
+        words = set(tokenize(text))
+        said = words if claim is None else set(tokenize(claim))
+        # "It never closed" has all the words of "it closed".
+        is_negated = bool(negations(text if claim is None else claim))
+        own = self._shared.weight(words)
+        found, rest = self._shared.search(words, _RELATED * own)
+        least = (_RELATED - _ROUNDING) * own - rest
+        bounds: list[tuple[float, int]] = []
+        for place, weight in found.items():
+            # The shared weight cannot exceed the weight of the other sentence.
+            if weight < least or not (against is None or self._sentences[place][0] in against):
+                continue
+            total = self._totals[place]
+            most = min(weight + rest, own, total)
+            bound = most / (own + total - most)
+            if bound >= _RELATED - _ROUNDING:
+                bounds.append((-bound, place))
+        likeness, nearest = 0.0, -1
+        for negative, place in self._shared.smallest(bounds):
+            if -negative < likeness - _ROUNDING:
+                break
+            other = self._words[place]
+            says_no_more = other == said if is_negated else other <= said
+            rated = 0.0 if says_no_more else self._likeness(words, other)
+            # Among equally near sentences, quote the first.
+            if rated > likeness or (rated == likeness and place < nearest):
+                likeness, nearest = rated, place
+        if likeness < _RELATED:
+            return None
+        return Contradiction(self._source, *self._sentences[nearest])
+
+    def _likeness(self, a: set[str], b: set[str]) -> float:
+        return self._shared.weight(a & b) / self._shared.weight(a | b)
+
+
+class _Totals(dict[int, float]):
+    """The total word weight of each sentence, computed lazily: few sentences are ever compared."""
+
+    def __init__(self, words: Sequence[set[str]], shared: InvertedIndex) -> None:
+        super().__init__()
+        self._words = words
+        self._shared = shared
+
+    def __missing__(self, place: int) -> float:
+        total = self[place] = self._shared.weight(self._words[place])
+        return total
+
+
+class AnalysisCache:
+    """Caches the analysis of sample sentences for all claims that they contradict."""
+
+    def __init__(self) -> None:
+        self.quantities = cache(quantities)
+        self.negations = cache(negations)
+        self.names = cache(_names)
+
+
+def stretches_in_doubt(text: str, start: int, parts: Sequence[Part]) -> list[Span]:
+    """Return the words around each part of a claim that is in doubt, up to those around the next.
+
+    Args:
+        text: The claim's own words.
+        start: Their offset in the response.
+        parts: The claim's parts, in order.
+
+    Returns:
+        Spans in the text: all of it if no part of it is told from the others.
+    """
+    if not any(part.flagged for part in parts):
+        return [(0, len(text))]
+    borders = [0]
+    for part, following in pairwise(parts):
+        borders.append(_border(text, part.end - start, following.start - start))
+    borders.append(len(text))
+    stretches: list[Span] = []
+    for part, stretch in zip(parts, pairwise(borders), strict=True):
+        if part.flagged:
+            stretches.append(stretch)
+    return stretches
+
+
+def _border(text: str, end: int, start: int) -> int:
+    """Return where the words around a part give way to those around the next.
+
+    Args:
+        text: The text.
+        end: The end of the part.
+        start: The start of the next part.
+    """
+    middle = (end + start) / 2
+    marks = _MARKS.finditer(text, end, start)
+    # "It has 90 sails, and its wheel measures 8 metres."
+    borders = [mark.end() for mark in marks] or [
+        space.end() for space in _SPACES.finditer(text, end, start)
+    ]
+    return min(borders, key=lambda border: abs(border - middle), default=end)
+
+
+def contradiction_of(
+    claim: Claim,
+    parts: Sequence[Part],
+    index: ContradictionIndex,
+    against: Collection[int] | None,
+    analyses: AnalysisCache,
+    *,
+    of_fields: bool,
+) -> Contradiction | None:
+    """Return the nearest sentence that says something else than a flagged claim.
+
+    A sentence of several statements is near to sentences about any of them, so what is near to the
+    parts in doubt is looked for first.
+
+    Args:
+        claim: The claim.
+        parts: Its parts, in order.
+        index: Where to look.
+        against: Indices of the samples that do not support it; None if unknown.
+        analyses: The cache of sentence analyses.
+        of_fields: As for `with_difference`.
+    """
+    text = claim.standalone
+    context = text.removesuffix(claim.text)
+    nearest: Contradiction | None = None
+    for begin, end in stretches_in_doubt(claim.text, claim.start, parts):
+        found = index.search(f"{context}{claim.text[begin:end]}", against, claim=text)
+        if found is None:
+            continue
+        found = with_difference(found, claim, (begin, end), analyses, of_fields=of_fields)
+        if found.kind != "other":
+            return found
+        nearest = nearest or found
+    if nearest is not None or not parts:
+        return nearest
+    found = index.search(text, against)
+    whole = (0, len(claim.text))
+    return found and with_difference(found, claim, whole, analyses, of_fields=of_fields)
+
+
+def with_difference(
+    found: Contradiction,
+    claim: Claim,
+    stretch: Span,
+    analyses: AnalysisCache,
+    *,
+    of_fields: bool,
+) -> Contradiction:
+    """Return a contradiction with the words in which it differs from a claim.
+
+    Args:
+        found: The contradiction.
+        claim: The claim.
+        stretch: The span of the claim's own words to look at.
+        analyses: The cache of sentence analyses.
+        of_fields: Whether both are lines of fields, of which only the values are compared.
+    """
+    begin, end = stretch
+    other = 0
+    if of_fields:
+        begin, other = _value_offset(claim.text), _value_offset(found.text)
+    for kind, here, there in _differences(claim.text[begin:end], found.text[other:], analyses):
+        claimed, said = _shifted(here, claim.start + begin), _shifted(there, other)
+        return replace(found, kind=kind, claimed=claimed, said=said)
+    return found
+
+
+def _value_offset(line: str) -> int:
+    """Return the offset of the value in a field's line."""
+    path, colon, _ = line.partition(": ")
+    return len(path) + len(colon) if colon else 0
+
+
+def _shifted(span: Span | None, by: int) -> Span | None:
+    return span and (span[0] + by, span[1] + by)
+
+
+def _differences(
+    claim: str, other: str, analyses: AnalysisCache
+) -> Iterator[tuple[ContraryKind, Span | None, Span | None]]:
+    """Yield the differences between two texts on the same matter, numbers first."""
+    theirs = analyses.quantities(other)
+    mine = quantities(claim) if theirs else ()
+    lacking = [q for q in mine if not any(q.agrees(p) for p in theirs)]
+    more = [p for p in theirs if not any(p.agrees(q) for q in mine)] if lacking else []
+    for q in lacking:
+        for p in more:
+            if q.unit == p.unit and q.year_or_date == p.year_or_date:
+                kind = "date" if q.year_or_date else "number"
+                yield kind, (q.start, q.end), (p.start, p.end)
+    lacking_names = [name for name in _names(claim) if name[0] not in other]
+    more_names = [name for name in analyses.names(other) if name[0] not in claim]
+    # In German, all nouns are capitalized.
+    both = lacking_names and more_names
+    has_nouns = both and guess_language(claim.lower().split()) == "de"
+    for (name, here), (said, there) in zip(lacking_names, more_names, strict=False):
+        is_noun = has_nouns and not (" " in name and " " in said)
+        yield "other" if is_noun else "name", here, there
+    negated, denied = negations(claim), analyses.negations(other)
+    if bool(negated) != bool(denied):
+        yield "negation", next(iter(negated), None), next(iter(denied), None)
+
+
+def _names(text: str) -> list[tuple[str, Span]]:
+    return [(match.group(), match.span()) for match in _NAME.finditer(text) if match.start()]
+
+
+_MARKS = re.compile(r"[,;:()、，；–—]")
+_SPACES = re.compile(r"\s+")
+# A name, possibly with small words in it; a sentence's first word is capitalized anyway.
+_NAME = re.compile(
+    r"(?<!\w)[^\W\d_a-zß-öø-ÿ][\w'’-]*(?:\s(?:(?:of|the|de|la|van|von|der|du|di|da)\s)?"
+    r"[^\W\d_a-zß-öø-ÿ][\w'’-]*){0,5}"
+)
+INDEX_BUILDERS: Mapping[EvidenceKind, Callable[[Sequence[Sample]], ContradictionIndex]] = {
+    "sample": ContradictionIndex,
+    "reference": partial(ContradictionIndex, source="reference"),
+    "second": partial(ContradictionIndex, source="second"),
+}
+"""Builders of a search index, by the kind of evidence."""
