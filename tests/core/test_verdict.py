@@ -21,7 +21,7 @@ from resay import (
     Usage,
     Verdict,
 )
-from resay.core.verdict import Attempt, Regeneration, Scores, mean_score, over, tally
+from resay.core.verdict import Attempt, Part, Regeneration, Scores, mean_score, over, tally
 
 units = st.floats(0, 1)
 texts = st.text(max_size=20)
@@ -263,9 +263,22 @@ def test_flagged_claims_are_told_apart() -> None:
     verdict = Verdict("flagged", 0.9, "", claims=claims)
     assert verdict.flagged_claims == claims[1:]
     assert verdict.flagged_names == claims[3:]
-    assert verdict.flagged_parts == {0: [claims[1]]}
+    assert verdict.claims_by_sentence == {0: [*claims[:2]], 1: [claims[2]], -1: [*claims[3:]]}
     # As sentences, they can be kept in sets.
     assert len({claims[0], replace(claims[0], scores={"ngram": 0.1})}) == 2
+
+
+def test_in_doubt_are_the_flagged_parts_or_all_of_a_flagged_claim() -> None:
+    parts = (
+        Part(start=1, end=3, band="supported"),
+        Part(start=4, end=6, band="unsupported"),
+        Part(start=7, end=9, band="contradicted"),
+    )
+    flagged = ClaimVerdict("a bc de fg", 0, 10, score=0.9, flagged=True, parts=parts)
+    assert flagged.flagged_parts == parts[1:]
+    assert flagged.spans_in_doubt == ((4, 6), (7, 9))
+    assert replace(flagged, parts=parts[:1]).spans_in_doubt == ((0, 10),)
+    assert replace(flagged, parts=(), flagged=False).spans_in_doubt == ()
 
 
 def test_a_notebook_shows_words_and_no_markup() -> None:

@@ -12,7 +12,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from resay import Contradiction, Guard, Passage, Policy, SentenceVerdict, Verdict
-from resay.engine.decide import ContradictionIndex, Decider
+from resay.core.verdict import Band, Part
+from resay.engine.contradictions import ContradictionIndex, stretches_in_doubt
+from resay.engine.decide import Decider
 from resay.engine.state import RunState
 from resay.scorers.evidence import Evidence, Sample, Samples
 from support.claims import claims_of
@@ -60,12 +62,72 @@ def test_a_search_ends_where_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch
     evidence = Evidence(Samples([sample.passage.text for sample in SAMPLES]))
     policy = Policy.of({"chain": [{"method": "ngram"}]})
     decider = Decider(policy, compares=True, refers=False, structured=False)
-    assert decider.contradictions(state, evidence)
+    assert decider.contradictions(state, evidence, {})
+    monkeypatch.setattr("resay.engine.contradictions.stop_if_abandoned", abandoned)
     monkeypatch.setattr("resay.engine.decide.stop_if_abandoned", abandoned)
     with pytest.raises(TimeoutError):
-        decider.contradictions(state, evidence)
+        decider.contradictions(state, evidence, {})
     with pytest.raises(TimeoutError):
         ContradictionIndex(SAMPLES)
+
+
+def test_a_sentence_that_says_no_more_than_the_claim_does_not_contradict_it() -> None:
+    index = ContradictionIndex(SAMPLES)
+    assert index.search("The bridge opened in 1932 and is grey.", [0]) is None
+    found = index.search("opened in 1931", claim="The bridge opened in 1931 and is grey.")
+    assert found is not None
+    assert found.text == "The bridge opened in 1932."
+    # With fewer words, it may say the opposite.
+    found = index.search("The bridge never opened in 1932.", [0])
+    assert found is not None
+
+
+def test_the_words_around_a_part_reach_to_those_around_the_next() -> None:
+    text = "It opened in 1932, has 40 lamps and is grey."
+
+    def part(words: str, band: Band) -> Part:
+        start = 100 + text.index(words)
+        return Part(start=start, end=start + len(words), band=band)
+
+    dates, lamps = part("1932", "supported"), part("40 lamps", "unsupported")
+    grey = part("grey", "contradicted")
+    spans = stretches_in_doubt(text, 100, [dates, lamps, grey])
+    assert [text[slice(*span)] for span in spans] == [
+        " has 40 lamps and ",
+        "is grey.",
+    ]
+    assert stretches_in_doubt(text, 100, [dates]) == [(0, len(text))]
+
+
+@pytest.mark.parametrize(
+    ("answer", "doubted", "said"),
+    [
+        ("The Garmo bridge opened in 1932 and has 6,512,331 rivets.", "6,512,331", "5,000,000"),
+        ("The Garmo bridge has 5,000,000 rivets, and opened in 1931.", "1931", "1932"),
+    ],
+)
+def test_the_half_of_a_sentence_that_is_wrong_is_contradicted(
+    answer: str, doubted: str, said: str
+) -> None:
+    samples = [
+        "The Garmo bridge opened in 1932. It has 5,000,000 rivets.",
+        "The Garmo bridge has 5,000,000 rivets. It opened in 1932.",
+        "In 1932 the Garmo bridge opened. There are 5,000,000 rivets in it.",
+    ]
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = guard.check(answer, samples=samples, question="Tell me about the Garmo bridge.")
+    (claim,) = verdict.claims
+    assert claim.band == "contradicted"
+    quoted = claim.contradicted_by
+    assert quoted is not None
+    assert quoted.claimed is not None
+    assert quoted.said is not None
+    assert answer[slice(*quoted.claimed)] == doubted
+    assert quoted.text[slice(*quoted.said)] == said
+    parts = {answer[part.start : part.end].split()[0]: part.band for part in claim.parts}
+    assert parts[doubted] == "contradicted"
+    assert set(parts.values()) == {"supported", "contradicted"}
+    assert [answer[slice(*span)].split()[0] for span in claim.spans_in_doubt] == [doubted]
 
 
 WORDS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5).map(" ".join)
@@ -86,7 +148,7 @@ def test_what_is_quoted_shares_the_most_weight_of_rare_words(
 
     likeness = [
         weight(own & words) / weight(own | words)
-        if words != own and (against is None or i in against)
+        if not words <= own and (against is None or i in against)
         else 0.0
         for i, words in enumerate(others)
     ]
@@ -101,7 +163,7 @@ def test_what_is_quoted_shares_the_most_weight_of_rare_words(
 
 
 _PICK = """
-from resay.engine.decide import ContradictionIndex
+from resay.engine.contradictions import ContradictionIndex
 from resay.scorers.evidence import Sample
 texts = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]
 samples = [Sample(i, text) for i, text in enumerate(texts)]

@@ -470,14 +470,13 @@ class SentenceVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """The verdict on a single claim of the response.
+    """The verdict on a claim: a unit of the response, such as a sentence, an item or a cell.
 
     Attributes:
-        text: The claim, completed with words from elsewhere in the response: its subject, the
-            lead-in of its list, the headers of its row and column.
+        text: The claim, completed with words from elsewhere in the response: the lead-in of its
+            list, the heads of its row and column.
         start: Code-point offset of the first of its own words in the response.
         end: Code-point offset after the last of them.
-        spans: The spans of the response whose words are in `text`, as (start, end), in order.
         unit: The kind of its sentence: `sentence`, an `item` of a list, a `heading`, the `head` or
             a `row` of a table; or `code` for a name in code. A claim in a code block is in no
             sentence, and its `sentence` is -1.
@@ -499,7 +498,6 @@ class ClaimVerdict:
     text: str
     start: int
     end: int
-    spans: tuple[tuple[int, int], ...] = ()
     unit: str = "sentence"
     kind: str = "fact"
     score: float | None = None
@@ -513,13 +511,28 @@ class ClaimVerdict:
     grounds: tuple[Grounds, ...] = ()
     parts: tuple[Part, ...] = ()
 
+    @property
+    def flagged_parts(self) -> tuple[Part, ...]:
+        """The parts that are in doubt; none if the evidence does not tell them from the others."""
+        return tuple(part for part in self.parts if part.flagged)
+
+    @property
+    def spans_in_doubt(self) -> tuple[tuple[int, int], ...]:
+        """The stretches of the response that are in doubt, in order.
+
+        These are the flagged parts; without any, all of a flagged claim.
+        """
+        if not self.flagged:
+            return ()
+        parts = tuple((part.start, part.end) for part in self.flagged_parts)
+        return parts or ((self.start, self.end),)
+
     def moved(self, by: int) -> ClaimVerdict:
         """Return the verdict on the same claim after `by` more code points."""
         return replace(
             self,
             start=self.start + by,
             end=self.end + by,
-            spans=tuple((start + by, end + by) for start, end in self.spans),
             contradicted_by=self.contradicted_by and self.contradicted_by.moved(by),
             parts=tuple(part.moved(by) for part in self.parts),
         )
@@ -678,14 +691,12 @@ class Verdict:
         return tuple(claim for claim in self.flagged_claims if claim.unit == "code")
 
     @property
-    def flagged_parts(self) -> dict[int, list[ClaimVerdict]]:
-        """The flagged claims of sentences with several claims, by the index of the sentence."""
-        count = Counter(claim.sentence for claim in self.claims)
-        found: dict[int, list[ClaimVerdict]] = {}
-        for claim in self.flagged_claims:
-            if count[claim.sentence] > 1 and claim.sentence >= 0:
-                found.setdefault(claim.sentence, []).append(claim)
-        return found
+    def claims_by_sentence(self) -> dict[int, list[ClaimVerdict]]:
+        """The claims of each sentence, in order, by the index of the sentence."""
+        by_sentence: dict[int, list[ClaimVerdict]] = {}
+        for claim in self.claims:
+            by_sentence.setdefault(claim.sentence, []).append(claim)
+        return by_sentence
 
     @property
     def flagged_sentences(self) -> tuple[SentenceVerdict, ...]:

@@ -80,7 +80,7 @@ async def test_the_prompt_lists_the_facts_in_doubt_and_what_samples_say_instead(
     assert answer.text == f"{RIGHT} {WHEEL}"
     assert (answer.action, answer.regenerated, answer.flagged) == ("regenerate", True, False)
     (prompt,) = model.prompts
-    assert f"1. {WRONG}\n   in doubt: {WRONG}\n   other answers: {RIGHT} (x5)" in prompt
+    assert f'1. {WRONG}\n   in doubt: "1845"\n   other answers: {RIGHT} (x5)' in prompt
     assert f">\n{QUESTION}\n</question-" in prompt
     told = answer.verdict.regeneration
     assert told is not None
@@ -100,17 +100,44 @@ IN_PART = "The Old Mill was built in 1845, and its wheel measures 7 metres."
 BY_PASSAGE: dict[str, Any] = {"threshold": {"passage": 0.2, "sentence": None}}
 
 
-@pytest.mark.parametrize(("policy", "count"), [({}, 1), (BY_PASSAGE, 2)])
-async def test_only_the_flagged_claims_of_a_sentence_are_in_doubt_if_there_are_any(
-    policy: dict[str, Any], count: int
+def named_in_doubt(prompt: str) -> list[str]:
+    return [named for line in prompt.split("\n") for named in line.split("   in doubt: ")[1:]]
+
+
+@pytest.mark.parametrize(
+    ("draft", "policy", "expected"),
+    [
+        (IN_PART, {}, ['"1845"']),
+        # Without a flagged claim, nothing is told from the rest.
+        (IN_PART, BY_PASSAGE, [IN_PART]),
+        ("Built: 1845\nWheel: 7 metres", {}, ['"1845"']),
+        ("Built: 1845\nWheel: 7 metres", BY_PASSAGE, ["Built: 1845", "Wheel: 7 metres"]),
+    ],
+)
+async def test_the_writer_reads_which_words_of_a_sentence_are_in_doubt(
+    draft: str, policy: dict[str, Any], expected: list[str]
 ) -> None:
-    model = Model("1: The Old Mill was built in 1801.", draft=f"{IN_PART} {RIGHT}")
+    model = Model("1: The Old Mill was built in 1801.", draft=f"{draft}\n\n{RIGHT}")
     answer = await repaired(model, **policy)
     assert answer.regenerated
     (prompt,) = model.prompts
-    claims = [claim for line in prompt.split("\n") for claim in line.split("   in doubt: ")[1:]]
-    assert claims[0].startswith("The Old Mill was built in 1845")
-    assert len(claims) == count
+    assert named_in_doubt(prompt) == expected
+
+
+async def test_to_each_doubt_belongs_what_samples_say_about_it() -> None:
+    wheel = "It has 90 sails, and its wheel measures 8 metres."
+    model = Model(
+        "1: It has 4 sails, and its wheel measures 7 metres.",
+        draft=f"{RIGHT} {wheel}",
+        sample=f"{RIGHT} It has 4 sails. {WHEEL}",
+    )
+    answer = await repaired(model)
+    assert answer.text == f"{RIGHT} It has 4 sails, and its wheel measures 7 metres."
+    (prompt,) = model.prompts
+    assert (
+        f'1. {wheel}\n   in doubt: "90 sails"\n   other answers: It has 4 sails. (x5)\n'
+        f'   in doubt: "8 metres"\n   other answers: {WHEEL} (x5)\n'
+    ) in prompt
 
 
 async def test_the_writer_reads_the_beginning_of_a_long_answer() -> None:
@@ -316,8 +343,7 @@ async def test_of_a_sentence_that_is_wrong_in_part_the_rest_is_kept() -> None:
     answer = await repaired(model, "consistent")
     assert answer.text == f"{WHEEL} {RIGHT}"
     (prompt,) = model.prompts
-    assert "   leave out: The Old Mill was built in 1845" in prompt
-    assert "   keep: " in prompt
+    assert f'1. {IN_PART}\n   leave out: "1845"\n   keep: the rest\n' in prompt
     # What cannot be shortened is dropped.
     answer = await repaired(Model("no", draft=draft), "consistent", action={"max_removed": 0.9})
     assert answer.text == RIGHT

@@ -12,7 +12,7 @@ import pytest
 
 from resay import Contradiction, SentenceVerdict, Verdict
 from resay.core.references import Reference
-from resay.core.verdict import ClaimVerdict, Grounds
+from resay.core.verdict import ClaimVerdict, Grounds, Part
 from resay.reporting.journal import Draw, Journal
 from support.dashboard import asking, make, shown, write
 from support.html import Element
@@ -82,11 +82,16 @@ async def test_claims_are_beside_their_evidence(opened: Callable[..., Journal]) 
         ),
         claims=(
             ClaimVerdict(
-                *("The bridge opened in 1923.", 3, 17, ((3, 9), (13, 17))),
+                *("The bridge opened in 1923.", 3, 17),
                 score=0.9,
                 flagged=True,
                 contradicted_by=against,
                 grounds=grounds,
+                parts=(
+                    Part(3, 9, "unsupported"),
+                    Part(10, 12, "supported"),
+                    Part(13, 17, "contradicted"),
+                ),
             ),
             ClaimVerdict("The bridge is in Sydney.", 22, 34, sentence=1, score=0.1),
         ),

@@ -23,7 +23,7 @@ from resay import (
     Usage,
     Verdict,
 )
-from resay.core.verdict import Attempt, Edit, Regeneration
+from resay.core.verdict import Attempt, Edit, Part, Regeneration
 from resay.errors import ConfigurationError
 from resay.reporting.render.html import (
     Html,
@@ -299,6 +299,43 @@ def test_a_flagged_sentence_stands_beside_what_contradicts_it() -> None:
     assert [e.text for e in item.all("dd")] == ["It has six lanes.", "It has nine lanes."]
     assert "by prompt" in item.text
     assert item.one("p", "why").text == MADE_UP.why
+
+
+HALF_WRONG = "It opened in 1932, has <b>40</b> lamps and spans 503 m."
+
+
+def half_wrong(*parts: Part) -> Element:
+    claim = ClaimVerdict(
+        text=HALF_WRONG,
+        start=0,
+        end=len(HALF_WRONG),
+        score=0.9,
+        flagged=True,
+        parts=parts,
+    )
+    sentence = SentenceVerdict(HALF_WRONG, 0, len(HALF_WRONG), 0.9, True, "facts")
+    verdict = Verdict("flagged", 0.9, "", (sentence,), claims=(claim,))
+    return parsed(verdict_section(Reported(verdict, text=HALF_WRONG), key="v"))
+
+
+def test_of_a_sentence_half_right_the_other_half_is_marked_and_named() -> None:
+    shown = half_wrong(
+        Part(start=13, end=17, band="supported", kind="date"),
+        Part(start=23, end=38, band="unsupported"),
+        Part(start=49, end=54, band="contradicted", kind="number"),
+    )
+    said = shown.one("span", "said")
+    assert said.text == HALF_WRONG
+    assert [mark.text for mark in said.all("mark")] == ["<b>40</b> lamps", "503 m"]
+    card = shown.one("ol", "cards")
+    terms = {row.one("dt").text: row.one("dd").text for row in card.one("dl").all("div")}
+    assert terms["In doubt"] == "“<b>40</b> lamps”, “503 m”"
+
+
+def test_of_a_sentence_that_is_wrong_as_a_whole_all_is_marked() -> None:
+    shown = half_wrong()
+    assert [mark.text for mark in shown.one("span", "said").all("mark")] == [HALF_WRONG]
+    assert "In doubt" not in shown.text
 
 
 def test_steps_are_a_table() -> None:

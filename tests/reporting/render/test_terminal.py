@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from resay import (
     Usage,
     Verdict,
 )
+from resay.core.verdict import Part
 from resay.reporting.render import print_answer, print_verdict
 
 RESPONSE = "# Bridge\n\nIt opened in 1932. It has [red]six[/red] lanes.\n\n```\ncode\n```\n"
@@ -63,6 +65,58 @@ def test_it_shows_every_sentence_with_its_score_and_what_contradicts_it() -> Non
         "",
         "The check: 6 calls, 1,200 tokens, $0.0123, 1.3 s",
     ]
+
+
+TEXT = "It opened in 1932, has \x1b lamps and spans 503 m."
+LAMPS = ClaimVerdict(
+    text=TEXT,
+    start=0,
+    end=len(TEXT),
+    score=0.9,
+    flagged=True,
+    band="unsupported",
+    parts=(
+        Part(start=13, end=17, band="supported", kind="date"),
+        Part(start=23, end=30, band="unsupported"),
+        Part(start=41, end=46, band="contradicted", kind="number"),
+    ),
+)
+HALF_WRONG = Verdict(
+    "flagged",
+    0.9,
+    "1 of 1 sentences > 0.50",
+    (SentenceVerdict(TEXT, 0, len(TEXT), 0.9, True, "facts"),),
+    claims=(LAMPS,),
+)
+
+
+def test_of_a_sentence_half_right_the_other_half_is_underlined_and_named() -> None:
+    assert "            in doubt: “� lamps”, “503 m” " in shown(HALF_WRONG, TEXT)
+    coloured = shown(HALF_WRONG, TEXT, terminal=True)
+    assert re.findall(r"\x1b\[4;31m(.*?)\x1b", coloured) == ["� lamps", "503 m"]
+    # If nothing is told from the rest, all of it is in doubt, which needs no words.
+    whole = replace(HALF_WRONG, claims=(replace(LAMPS, parts=LAMPS.parts[:1]),))
+    assert "in doubt" not in shown(whole, TEXT)
+    assert re.findall(r"\x1b\[4;31m(.*?)\x1b", shown(whole, TEXT, terminal=True)) == [
+        TEXT.replace("\x1b", "�")
+    ]
+
+
+def test_of_the_cells_of_a_row_those_in_doubt_are_named() -> None:
+    row = "A1 | 500 | Graz"
+    cells = (
+        ClaimVerdict(text="A1: watts: 500", start=5, end=8, unit="row", score=0.9, flagged=True),
+        ClaimVerdict(text="A1: made in: Graz", start=11, end=15, unit="row", score=0.1),
+    )
+    sentence = SentenceVerdict(row, 0, len(row), 0.9, True, "facts")
+    verdict = replace(HALF_WRONG, sentences=(sentence,), claims=cells)
+    assert "            in doubt: A1: watts: 500\n" in shown(verdict, row)
+    assert re.findall(r"\x1b\[4;31m(.*?)\x1b", shown(verdict, row, terminal=True)) == ["500"]
+
+
+def test_without_its_text_a_sentence_has_no_lines() -> None:
+    bare = Verdict.from_dict(HALF_WRONG.to_dict(content=False))
+    assert "in doubt" not in shown(bare, "")
 
 
 def test_what_is_doubtful_has_a_mark() -> None:

@@ -14,7 +14,7 @@ from resay.reporting.dashboard.texts import counted, duration, stamp, time_tag
 from resay.reporting.journal import Content, Entry, Feedback
 from resay.reporting.render.html import Html, Reported, has_text, joined, tag, verdict_section
 from resay.reporting.render.html.markup import badge, chip, definition, hidden, score_text
-from resay.reporting.render.texts import cost
+from resay.reporting.render.texts import cost, is_stored, pieces
 
 _KEEPS = {
     "none": "The journal does not store the text of answers (content: none)",
@@ -177,24 +177,23 @@ def _ground(verdict: Verdict, one: Grounds) -> Html:
 
 
 def _in_place(verdict: Verdict, claim: ClaimVerdict) -> Html:
-    """Render the claim's sentence with the claim marked, or just the claim's text."""
+    """Render the claim's sentence with the claim, or what of it is in doubt, marked.
+
+    If the text of the sentence was not stored, just the claim's text.
+    """
     if 0 <= claim.sentence < len(verdict.sentences):
         sentence = verdict.sentences[claim.sentence]
-        spans = claim.spans or ((claim.start, claim.end),)
-        if len(sentence.text) == sentence.end - sentence.start:
+        spans = claim.spans_in_doubt or [(claim.start, claim.end)]
+        if is_stored(sentence):
             return tag("span", _marked(sentence.text, sentence.start, spans), dir="auto")
     return tag("span", claim.text, dir="auto")
 
 
 def _marked(text: str, start: int, spans: Sequence[tuple[int, int]]) -> Html:
-    parts: list[str] = []
-    position = 0
-    for begin, end in sorted(spans):
-        first, last = max(position, begin - start), min(len(text), end - start)
-        if first < last:
-            parts += [text[position:first], tag("mark", text[first:last])]
-            position = last
-    return joined([*parts, text[position:]])
+    return joined(
+        tag("mark", piece) if is_marked else piece
+        for piece, is_marked in pieces(text, start, spans)
+    )
 
 
 _RATINGS = {"right": "Right", "wrong": "Wrong", "unsure": "Unsure"}

@@ -24,7 +24,7 @@ from resay.core.verdict import (
 )
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
-from resay.reporting.render.texts import clean, cost
+from resay.reporting.render.texts import clean, cost, doubts, is_stored, pieces
 
 
 def print_regeneration(regeneration: Regeneration, console: Console) -> None:
@@ -157,7 +157,7 @@ def _passage_reasons(verdict: Verdict) -> Iterator[Text]:
 
 def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
     position = 0
-    parts = verdict.flagged_parts
+    claims = verdict.claims_by_sentence
     places = {sentence.start: i for i, sentence in enumerate(verdict.sentences)}
     known = (*verdict.sentences, *verdict.unscored_blocks)
     for part in sorted(known, key=lambda part: part.start):
@@ -168,7 +168,7 @@ def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
                 if name.sentence < 0 and part.start <= name.start < part.end:
                     yield from _flagged_name(name)
         else:
-            yield from _scored(part, parts.get(places[part.start], ()))
+            yield from _scored(part, claims.get(places[part.start], ()))
         position = part.end
     yield from _unscored(response[position:])
 
@@ -180,23 +180,34 @@ def _unscored(text: str, note: str = "") -> Iterator[_Row]:
         yield Text("-", "dim"), Text(""), shown
 
 
-def _scored(sentence: SentenceVerdict, parts: Sequence[ClaimVerdict]) -> Iterator[_Row]:
+def _scored(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> Iterator[_Row]:
     style = _style(sentence.score)
     score = "?" if sentence.score is None else f"{sentence.score:.2f}"
     mark = Text("~" if sentence.band == "doubtful" else "", "yellow")
     if sentence.flagged:
         mark = Text("!", "bold red")
-    yield Text(score, style), mark, Text(clean(sentence.text), style)
+    yield Text(score, style), mark, _with_lines(sentence, claims, style)
     if not sentence.flagged:
         return
-    for claim in parts:
-        yield _below(Text(f"claim: {clean(claim.text)}", "red"))
+    for doubt in doubts(sentence, claims):
+        yield _below(Text(f"in doubt: {clean(doubt)}", "red"))
     if sentence.why:
         yield _below(Text(f"{sentence.by}: {clean(sentence.why)}", "dim"))
     if sentence.contradicted_by:
         contradiction = sentence.contradicted_by
         quote = f"{clean(contradiction.speaker)} says: {clean(contradiction.text)}"
         yield _below(Text(quote, "italic"))
+
+
+def _with_lines(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict], style: str) -> Text:
+    """Return a sentence's text, with a line under what is in doubt."""
+    if not is_stored(sentence):
+        return Text(clean(sentence.text), style)
+    shown = Text()
+    spans = [span for claim in claims for span in claim.spans_in_doubt]
+    for piece, is_in_doubt in pieces(sentence.text, sentence.start, spans):
+        shown.append(clean(piece), f"{style} underline" if is_in_doubt else style)
+    return shown
 
 
 def _flagged_name(name: ClaimVerdict) -> Iterator[_Row]:

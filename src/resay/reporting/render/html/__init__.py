@@ -46,7 +46,7 @@ from resay.reporting.render.html.markup import (
     seconds,
     tag,
 )
-from resay.reporting.render.texts import cost
+from resay.reporting.render.texts import cost, doubts, is_stored, pieces
 
 __all__ = [
     "Html",
@@ -112,7 +112,8 @@ def legend(*, unscored: bool = False) -> Html:
         tag("span", "?", class_="chip none"),
         " no score, ",
         tag("b", "!"),
-        " and a wavy line: flagged; a dotted line: doubtful. 1 = surely hallucinated.",
+        " and a wavy line: flagged, with the line under what is in doubt; "
+        "a dotted line: doubtful. 1 = surely hallucinated.",
         tag("span", " Grey: not scored.", class_="unscored") if unscored else None,
         class_="legend",
     )
@@ -141,6 +142,7 @@ def _matches_text(verdict: Verdict, text: str) -> bool:
 
 def _parts(verdict: Verdict, whole: str | None, key: str) -> Iterator[str]:
     position = 0
+    claims = verdict.claims_by_sentence
     known = (*enumerate(verdict.sentences), *((-1, part) for part in verdict.unscored_blocks))
     for i, part in sorted(known, key=lambda known: known[1].start):
         if whole is not None:
@@ -149,7 +151,10 @@ def _parts(verdict: Verdict, whole: str | None, key: str) -> Iterator[str]:
             # The text between is unknown; a longer gap may be a paragraph break or list marker.
             apart = part.start - position > 1 or verdict.structured
             yield "\n" if apart else " "
-        yield _unscored_text(part) if isinstance(part, Unscored) else _linked(verdict, i, key)
+        if isinstance(part, Unscored):
+            yield _unscored_text(part)
+        else:
+            yield _linked(verdict, i, claims.get(i, ()), key)
         position = part.end
     if whole is not None:
         yield _between(whole[position:])
@@ -163,13 +168,13 @@ def _between(text: str) -> str:
     return tag("span", text, class_="unscored") if re.search(r"\w{2}", text) else text
 
 
-def _linked(verdict: Verdict, i: int, key: str) -> Html:
+def _linked(verdict: Verdict, i: int, claims: Sequence[ClaimVerdict], key: str) -> Html:
     sentence = verdict.sentences[i]
     marked = " flagged" if sentence.flagged else ""
     marked = marked or (" doubtful" if sentence.band == "doubtful" else "")
     shown = tag(
         "a",
-        tag("span", sentence.text, class_="said"),
+        tag("span", _with_marks(sentence, claims), class_="said"),
         chip(sentence.score, flagged=sentence.flagged),
         tag("span", summary_of(sentence), class_="tip", role="tooltip", id=f"{key}-t{i + 1}"),
         href=f"#{key}-s{i + 1}",
@@ -177,6 +182,18 @@ def _linked(verdict: Verdict, i: int, key: str) -> Html:
         aria_describedby=f"{key}-t{i + 1}",
     )
     return joined([shown, citation_marks(verdict, sentence.citations, key)])
+
+
+def _with_marks(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> Html:
+    """Render the text of a sentence with what is in doubt marked."""
+    spans = [span for claim in claims for span in claim.spans_in_doubt]
+    if not spans or not is_stored(sentence):
+        # Without claims, all of a flagged sentence is in doubt.
+        return tag("mark", sentence.text) if sentence.flagged else joined([sentence.text])
+    return joined(
+        tag("mark", piece) if is_in_doubt else piece
+        for piece, is_in_doubt in pieces(sentence.text, sentence.start, spans)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,9 +360,9 @@ def flagged_cards(verdict: Verdict, key: str) -> Html:
         verdict: The verdict, with its text stored.
         key: The prefix of the ids of the verdict's elements.
     """
-    parts = verdict.flagged_parts
+    claims = verdict.claims_by_sentence
     cards = [
-        _card(sentence, parts.get(i, ()), f"{key}-s{i + 1}")
+        _card(sentence, doubts(sentence, claims.get(i, ())), f"{key}-s{i + 1}")
         for i, sentence in enumerate(verdict.sentences)
         if sentence.flagged
     ]
@@ -394,12 +411,10 @@ def _heads(columns: tuple[str, ...]) -> Html:
     return tag("tr", *(tag("th", name, scope="col") for name in columns))
 
 
-def _card(
-    sentence: SentenceVerdict | ClaimVerdict, parts: Sequence[ClaimVerdict], name: str
-) -> Html:
+def _card(sentence: SentenceVerdict | ClaimVerdict, in_doubt: Sequence[str], name: str) -> Html:
     said = sentence.contradicted_by
     sides = [definition("The answer says", tag("span", sentence.text, dir="auto"))]
-    sides += [definition("In doubt", tag("span", claim.text, dir="auto")) for claim in parts]
+    sides += [definition("In doubt", tag("span", doubt, dir="auto")) for doubt in in_doubt]
     if said is not None:
         other = tag("span", said.text, dir="auto")
         speaker = said.model or said.speaker.capitalize()
