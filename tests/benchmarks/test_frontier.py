@@ -77,7 +77,7 @@ def test_methods_by_their_cost(data, tmp_path):
     assert found["responses"] == {"wikibio_gpt3": 2, "sac3_hotpot": 1, "factscore_instructgpt": 2}
 
     # Samples and the judge's answers: one for a sample, or for each sentence and sample.
-    free = rows["wikibio_gpt3", "facts, lean 0.5, 3", None]
+    free = rows["wikibio_gpt3", "facts, leaning 0.5, 3", None]
     assert (free["calls"], free["judge_calls"], free["rounds"]) == (3, 0, 0)
     judged = rows["wikibio_gpt3", "prompt, 2", "gemma4-31b"]
     assert (judged["calls"], judged["judge_calls"], judged["rounds"]) == (4, 2, 1)

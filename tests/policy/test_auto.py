@@ -153,7 +153,7 @@ def test_a_check_takes_no_more_calls_than_the_budget(calls):
 def test_the_policy_is_what_was_chosen():
     policy = Policy.of({"chain": "auto", "budget": {"free_only": True}, "sampling": {"ahead": 1}})
     choice = choose(ChainBudget(free_only=True))
-    assert [step.method_name for step in policy.chain] == ["facts"]
+    assert [step.method_name for step in policy.chain] == ["facts", "leaning"]
     assert (policy.sampling.max, policy.sampling.ahead) == (choice.candidate.samples, 1)
     assert Policy.of(policy.model_dump()) == policy == Policy.of(policy)
     assert Policy(chain="auto", budget=ChainBudget(free_only=True)).chain == policy.chain

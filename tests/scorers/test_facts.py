@@ -260,17 +260,43 @@ async def test_a_list_of_sources_is_listed_as_unscored() -> None:
     assert [part.text for part in verdict.unscored] == ["Sources: [1] handbook.pdf"]
 
 
-async def test_lean_mixes_the_mean_of_the_passage_in() -> None:
+async def test_disagreement_mixes_in_how_little_the_samples_say_of_each_other() -> None:
     sentences = ["The Tollen bridge opened in 1932.", "Its painter was Harold Finch."]
-    alone, leaning = await score(sentences, SAMPLES), await score(sentences, SAMPLES, lean=0.5)
-    mean = alone.passage_score
-    assert mean is not None
-    for a, b in zip(alone.sentences, leaning.sentences, strict=True):
-        assert a is not None
-        assert b == pytest.approx(0.5 * a + 0.5 * mean)
-    facts = registry()["facts"]
-    assert facts(facts.Config()).by_sentence
-    assert not facts(facts.Config(lean=0.5)).by_sentence
+    by_weight = [
+        (await score(sentences, SAMPLES, disagreement=weight)).sentences for weight in (0, 0.5, 1)
+    ]
+    for alone, half, shared in zip(*by_weight, strict=True):
+        assert alone is not None
+        assert shared is not None
+        assert half == pytest.approx(0.5 * alone + 0.5 * shared)
+    first, second = by_weight[-1]
+    assert first == second
+
+
+async def test_samples_that_repeat_each_other_agree() -> None:
+    sentence = ["The Tollen bridge opened in 1932."]
+    agreed = await score(sentence, [SAMPLES[0]] * 3, disagreement=1.0)
+    disputed = await score(sentence, SAMPLES, disagreement=1.0)
+    invented = await score(
+        sentence,
+        ["The bridge is 40 m long.", "Ann Reed built it in 1950.", "It fell on 3 May 1911."],
+        disagreement=1.0,
+    )
+    alone = await score(sentence, SAMPLES[:1], disagreement=1.0)
+    assert agreed.sentences == alone.sentences == (0.0,)
+    assert disputed.sentences[0] is not None
+    assert invented.sentences[0] is not None
+    assert 0.2 < disputed.sentences[0] < 0.6 < invented.sentences[0]
+
+
+async def test_a_sample_with_another_name_in_the_same_sentence_is_not_silent() -> None:
+    others = "She was born in Tesen. She collected mosses. She moved to Riga."
+    sentence = ["Her teacher was Emil Krone."]
+    another = await score(sentence, [f"Her teacher was Hugo Stahl. {others}"] * 4)
+    silent = await score(sentence, [others] * 4)
+    assert another.sentences[0] is not None
+    assert silent.sentences[0] is not None
+    assert silent.sentences[0] < 0.65 < another.sentences[0]
 
 
 async def test_without_samples_it_says_nothing() -> None:

@@ -167,7 +167,7 @@ async def test_silence_weighs_the_more_the_more_facts_doubts_the_claim() -> None
     judge = Recorder("1: supported\n2: not mentioned", together=2)
     passage = Passage.from_sentences(SENTENCES)
     found = await scorer.score(passage, Evidence(Samples(SAMPLES), judge_provider=judge))
-    facts = Facts(Facts.Config(disagreement=0.3))
+    facts = Facts(Facts.Config(disagreement=0.7))
     doubt = (await facts.score(passage, Evidence(Samples(SAMPLES)))).sentences[1]
     assert doubt is not None
     assert 0.0 < doubt < 1.0

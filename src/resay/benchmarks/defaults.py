@@ -42,9 +42,13 @@ from resay.providers.base import Completion, Completions, Provider
 from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.prompt import Between, Prompt
 
-MOST_ACCURATE, LEAST_MAJOR = 20.0, 75.0
+MOST_ACCURATE, LEAST_MAJOR = 18.0, 82.0
 """The goal, in percent: flag at most this share of the accurate sentences, and at least this share
 of the major inaccurate ones."""
+
+FITTED_ACCURATE = 17.5
+"""The share, in percent, of accurate sentences that `most` is fitted to over all draws: less than
+the goal, because the draws differ by half a point."""
 
 LEAST_RIGHT = 80.0
 """The minimum share, in percent, of sentences called supported that must be accurate."""
@@ -416,7 +420,7 @@ def fit(draws: Sequence[Draws], lines: Lines, left_out: int | None = None) -> fl
             for judged in of_judge:
                 places = [i for i in judged.places if judged.items[i].index % FOLDS != left_out]
                 counts.add(judged, {i: lines[judged.name][i].bands(step / _STEPS) for i in places})
-            if counts.percent("accurate") > MOST_ACCURATE:
+            if counts.percent("accurate") > FITTED_ACCURATE:
                 return False
         return True
 
@@ -695,8 +699,8 @@ def _notes(
     yield (
         "`most` of not_mentioned fitted on all of wikibio_gpt3 with both judges:"
         f" {_beside(fitted['most'], shipped_weight().most, 4)}. It is the greatest in steps of"
-        f" 0.0001 with which at most {MOST_ACCURATE:g} % of the accurate sentences are flagged with"
-        " each judge, over all draws of samples."
+        f" 0.0001 with which at most {FITTED_ACCURATE:g} % of the accurate sentences are flagged"
+        " with each judge, over all draws of samples."
     )
     yield (
         "`threshold.doubtful` fitted on the same:"

@@ -102,7 +102,11 @@ def bench_chains() -> list[BenchChain]:
             20,
             paper={WIKIBIO.name: _PUBLISHED["ngram:maximum-1"]},
         ),
-        BenchChain("facts, lean 0.5, 20", ({"method": "facts", "lean": 0.5},), 20),
+        BenchChain(
+            "facts, leaning 0.5, 20",
+            ({"method": "facts"}, {"method": "leaning", "lean": 0.5}),
+            20,
+        ),
         *(
             BenchChain(
                 f"prompt, published, {samples}",

@@ -495,7 +495,7 @@ ENTRIES: tuple[Entry, ...] = (
     Baseline("nli", "recorded", {}, _table_2("nli"), extra=True),
     Entry("bertscore", "rescaled", {}, _table_2("bertscore")),
     Entry("facts", "default", {}),
-    Entry("facts", "lean", {"lean": 0.5}),
+    Entry("facts", "disagreement-0.5", {"disagreement": 0.5}),
     Baseline("bertscore", "recorded", {}, _table_2("bertscore"), extra=True),
     Correction("snowballing", "prompt", {}, base=_PROMPT),
     Correction("snowballing", "ngram", {}, base=_NGRAM["maximum-1"]),

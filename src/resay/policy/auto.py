@@ -144,16 +144,16 @@ def _default_judge() -> Mapping[str, Any]:
 @cache
 def candidates() -> Mapping[str, Candidate]:
     """Return the available chains by their names in the tables."""
-    facts = {"method": "facts", "lean": 0.5}
+    facts, leaning = {"method": "facts"}, {"method": "leaning", "lean": 0.5}
     judge = _default_judge()
     both = {"method": "ensemble", "parts": [{"scorer": s, "weight": 0.5} for s in (facts, judge)]}
     chains: Mapping[str, tuple[Steps, Sequence[int]]] = {
         "ngram": (({"method": "ngram"},), (2, 5)),
-        "facts": (({"method": "facts"},), (2,)),
-        "facts, lean 0.5": ((facts,), (1, 2, 3, 5, 10)),
+        "facts": ((facts,), (2,)),
+        "facts, leaning 0.5": ((facts, leaning), (1, 2, 3, 5, 10)),
         "prompt": ((judge,), (2, 5)),
-        "prompt, leaning 0.5": ((judge, {"method": "leaning", "lean": 0.5}), (2, 5, 10)),
-        "facts > 0.9, prompt": (({"method": "facts", "settle": {"above": 0.9}}, judge), (5,)),
+        "prompt, leaning 0.5": ((judge, leaning), (2, 5, 10)),
+        "facts > 0.9, prompt": (({**facts, "settle": {"above": 0.9}}, judge), (5,)),
         "facts + prompt": ((both,), (1, 2, 3, 5, 10)),
     }
     return {
@@ -168,11 +168,11 @@ MEASUREMENTS: Mapping[str, Mapping[str, Measurements]] = {
         "ngram, 2": Measurements(58.54, 2.0, 0.0, 5.7),
         "ngram, 5": Measurements(65.72, 5.0, 0.0, 8.4),
         "facts, 2": Measurements(75.59, 2.0, 0.0, 23.9),
-        "facts, lean 0.5, 1": Measurements(76.02, 1.0, 0.0, 14.0),
-        "facts, lean 0.5, 2": Measurements(80.07, 2.0, 0.0, 19.0),
-        "facts, lean 0.5, 3": Measurements(82.7, 3.0, 0.0, 31.3),
-        "facts, lean 0.5, 5": Measurements(84.41, 5.0, 0.0, 40.2),
-        "facts, lean 0.5, 10": Measurements(85.82, 10.0, 0.0, 75.8),
+        "facts, leaning 0.5, 1": Measurements(76.02, 1.0, 0.0, 14.0),
+        "facts, leaning 0.5, 2": Measurements(80.07, 2.0, 0.0, 19.0),
+        "facts, leaning 0.5, 3": Measurements(82.7, 3.0, 0.0, 31.3),
+        "facts, leaning 0.5, 5": Measurements(84.41, 5.0, 0.0, 40.2),
+        "facts, leaning 0.5, 10": Measurements(85.82, 10.0, 0.0, 75.8),
         "prompt, 2": Measurements(79.75, 4.0, 1.0, 27.5),
         "prompt, 5": Measurements(84.79, 10.0, 3.0, 50.6),
         "prompt, leaning 0.5, 2": Measurements(81.94, 4.0, 1.0, 21.9),
@@ -189,11 +189,11 @@ MEASUREMENTS: Mapping[str, Mapping[str, Measurements]] = {
         "ngram, 2": Measurements(78.7, 2.0, 0.0, 1.4),
         "ngram, 5": Measurements(80.04, 5.0, 0.0, 1.8),
         "facts, 2": Measurements(80.35, 2.0, 0.0, 3.8),
-        "facts, lean 0.5, 1": Measurements(77.47, 1.0, 0.0, 2.9),
-        "facts, lean 0.5, 2": Measurements(80.35, 2.0, 0.0, 3.8),
-        "facts, lean 0.5, 3": Measurements(80.7, 3.0, 0.0, 4.5),
-        "facts, lean 0.5, 5": Measurements(80.51, 5.0, 0.0, 6.3),
-        "facts, lean 0.5, 10": Measurements(82.18, 10.0, 0.0, 9.0),
+        "facts, leaning 0.5, 1": Measurements(77.47, 1.0, 0.0, 2.9),
+        "facts, leaning 0.5, 2": Measurements(80.35, 2.0, 0.0, 3.8),
+        "facts, leaning 0.5, 3": Measurements(80.7, 3.0, 0.0, 4.5),
+        "facts, leaning 0.5, 5": Measurements(80.51, 5.0, 0.0, 6.3),
+        "facts, leaning 0.5, 10": Measurements(82.18, 10.0, 0.0, 9.0),
         "prompt, 2": Measurements(62.38, 4.0, 1.0, 4.7),
         "prompt, 5": Measurements(63.33, 6.99, 1.5, 8.0),
         "prompt, leaning 0.5, 2": Measurements(62.38, 4.0, 1.0, 6.4),

@@ -18,14 +18,14 @@ Quantities are compared by value: "5 km" is "5,000 m", "about 42,000" is 41,870,
 that shares a word with the scored one, and half elsewhere. The yes or no that a question asks for
 is an item of weight 12, since it is the whole answer.
 
-A sample that is silent on the matter, because no sentence of it shares 40 % of the words, counts as
-one that says a fifth of it: silence is weaker evidence than saying something else. A sample of one
-or two sentences is never silent. If c samples confirm a quantity or a name, and d deny it, one that
-does not mention it counts as saying c / (c + d + 1) of it. Words weigh less if short samples share
-few of them: answers that are worded differently each time are poorly compared by words. Among short
-samples the share v that has no word of the sentence is an item of weight 6 v: that nobody else says
-anything of it is the strongest sign. A sentence that says no more than the question is compared by
-the question's words.
+A sample that is silent on the matter, because no sentence of it shares 40 % of the words that are
+no names, counts as one that says a fifth of it: silence is weaker evidence than saying something
+else. A sample of one or two sentences is never silent. If c samples confirm a quantity or a name,
+and d deny it, one that does not mention it counts as saying c / (c + d + 1) of it. Words weigh less
+if short samples share few of them: answers that are worded differently each time are poorly
+compared by words. Among short samples the share v that has no word of the sentence is an item of
+weight 6 v: that nobody else says anything of it is the strongest sign. A sentence that says no more
+than the question is compared by the question's words.
 
 The same words may say the opposite. If a share o of the samples contradicts the sentence, by the
 opposites and roles that `resay.scorers.common.contrast` knows, by two values swapped, or by another
@@ -37,10 +37,10 @@ A sample of a few words supports what it says: "Paris." supports "The capital is
 without capitals no word counts as a name, and in those without spaces pairs of characters count as
 words.
 
-Every sentence is scored by itself. `disagreement` mixes in how little the samples repeat each
-other, which shows how well the model knows the matter at all. `lean` mixes in the passage's mean,
-since sentences next to wrong ones are more often wrong; that needs the whole answer, so a stream is
-held to its end.
+`disagreement` mixes in how little the samples say of each other, which shows how well the model
+knows the matter at all: the mean score of the sentences of the first five samples, each compared
+with the other samples by the formula above, quantities by their meaning and words by their stems
+alone.
 
 Cost: no calls, no model. Good at: numbers, dates and names that samples do not repeat, short
 answers. Bad at: paraphrase, and relations beyond its rules ("only if", "all but").
@@ -74,14 +74,11 @@ from resay.scorers.evidence import Evidence
 
 
 class Facts:
-    """Scores sentences by how many samples repeat their numbers, dates, names and words.
-
-    Attributes:
-        by_sentence: Whether a sentence's score depends on nothing else in the passage.
-    """
+    """Scores sentences by how many samples repeat their numbers, dates, names and words."""
 
     name: ClassVar[str] = "facts"
     needs: ClassVar[frozenset[Need]] = frozenset({"samples"})
+    by_sentence: ClassVar[bool] = True
 
     class Config(SampleConfig):
         """Settings of `facts`."""
@@ -94,15 +91,10 @@ class Facts:
             " any, then the model's own samples for claims that the references leave open (auto);"
             " or only the samples.",
         )
-        lean: Unit = Field(
-            default=0.0,
-            description="The weight of the passage's mean in each sentence's score; at 0 each"
-            " sentence is scored by itself, also while the answer streams in.",
-        )
         disagreement: Unit = Field(
             default=0.1,
-            description="The weight, in each sentence's score, of the disagreement among the"
-            " samples: a model that answers differently each time does not know the answer.",
+            description="The weight, in each sentence's score, of how little the samples say of"
+            " each other: a model that answers differently each time does not know the answer.",
         )
 
         @field_validator("evidence", mode="before")
@@ -117,7 +109,6 @@ class Facts:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-        self.by_sentence = self.config.lean == 0
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score sentences and passage; see the module docstring.
@@ -158,17 +149,10 @@ class Facts:
             rows.append(scores_by_text(facts, index.count, comparison.undoubted))
             why.append(_why(comparison, facts))
         return Scores(
-            sentences=_leaning(scores, self.config.lean),
+            sentences=tuple(scores),
             columns=tuple(zip(*rows, strict=True)),
             why=tuple(why),
         )
-
-
-def _leaning(scores: Sequence[float | None], lean: float) -> tuple[float | None, ...]:
-    """Return the scores with their mean mixed in."""
-    compared = [score for score in scores if score is not None]
-    mean = fmean(compared) if compared else 0.0
-    return tuple(None if score is None else (1 - lean) * score + lean * mean for score in scores)
 
 
 def _why(comparison: FactComparison, facts: Sequence[Fact]) -> str | None:

@@ -233,16 +233,17 @@ _UNREAD = 0.5
 _MAX_CHARS = 24_000
 # How many samples the first prompt shows if they have arrived; more are compared only in doubt.
 _MOST_AT_HAND = 6
-# The `disagreement` setting of `facts` for claims that the judge finds not mentioned.
-_DISAGREEMENT = 0.3
+# The `disagreement` setting of `facts` for claims that the judge finds not mentioned: a model that
+# tells everything else differently each time made this up as well.
+_DISAGREEMENT = 0.7
 
 
 class Between(BaseModel):
     """A weight between two bounds, set by the score of `facts`.
 
     If a judge finds a claim not mentioned, it may be a true detail or an invention. `facts` knows
-    more: whether other samples have the claim's numbers and names, and how far the samples agree
-    among themselves.
+    more: whether other samples have the claim's numbers and names (0.3 of its score here), and how
+    little the samples say of each other (0.7).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -44,6 +44,16 @@ from resay.scorers.common.sample_index import (
     ungrouped,
     without_noise,
 )
+from resay.scorers.common.sentence_items import (
+    CASELESS,
+    NAME_WEIGHT,
+    QUANTITY_WEIGHT,
+    UNDOUBTED,
+    WORD_WEIGHT,
+    WORDS_AT_MOST,
+    NamesAndWords,
+    quadratic_mean,
+)
 from resay.scorers.common.uncited import nearby_text, uncited_sentences
 from resay.scorers.common.words import (
     STOP,
@@ -57,15 +67,11 @@ from resay.scorers.common.words import (
 )
 from resay.scorers.evidence import Evidence
 
-_QUANTITY_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT, _WORDS_AT_MOST = 6.0, 4.0, 1.0, 3.0
-_UNDOUBTED = 2.0
 _UNDOUBTED_OF_ITEM = 0.5
 # A yes or no is the whole answer.
 _STANCE_WEIGHT = 12.0
 # A short answer as a whole.
 _ANSWER_WEIGHT = 6.0
-_LONG_WORD = 6
-_CASELESS = 1.5
 # Support for a quantity that a sample mentions in another context.
 ELSEWHERE = 0.5
 # Support from a sample that is silent on the matter.
@@ -87,7 +93,6 @@ _SAME_SUBJECT = 0.5
 _COMMON: Final = STOP | {""}
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
-_LONGEST_NAME = 8
 # What a number counts: "212 passengers".
 _COUNTED = re.compile(r" ([^\W\d_]+)")
 # Maximum number of digits in a country prefix.
@@ -101,7 +106,6 @@ _READING = 8
 
 # Names in code, without the arguments of calls, which vary.
 _CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
-_HOST_OR_FILE = re.compile(r"\w\.[a-z]{2,}$")
 # Addresses and versions are not parsed as quantities, and are compared verbatim.
 _DOTTED = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
 
@@ -263,7 +267,7 @@ def pooled_score(facts: Sequence[Fact], doubts: Sequence[float], undoubted: floa
         total += fact.weight * doubt * doubt
         if fact.decides:
             least = max(least, doubt)
-    return max(min(sqrt(total / (undoubted + weight)), 1.0), _OPPOSITE * least)
+    return max(quadratic_mean(total, weight, undoubted), _OPPOSITE * least)
 
 
 class FactComparison:
@@ -285,7 +289,7 @@ class FactComparison:
     ) -> None:
         stop_if_abandoned()
         # A list item or table row says little besides its value.
-        self.undoubted = _UNDOUBTED_OF_ITEM if sentence.unit in {"item", "row"} else _UNDOUBTED
+        self.undoubted = _UNDOUBTED_OF_ITEM if sentence.unit in {"item", "row"} else UNDOUBTED
         self._start = sentence.start
         # A cell with its headers, for example.
         self._standalone = text
@@ -320,71 +324,43 @@ class FactComparison:
         self._codes += [m[0] for m in _DOTTED.finditer(self._text) if m.start() not in counted]
         # The "F" of 350 °F is no letter of its own.
         self._letters = letters_of(self._text, self._found)
-        self._names, self._words = self._sort_words()
-        self._own = frozenset(self._names) | frozenset(self._words)
+        self._stated = self._sort_words()
+        self._own = frozenset(self._stated.names) | frozenset(self._stated.words)
 
-    def _sort_words(self) -> tuple[dict[str, tuple[str, tuple[str, ...]]], dict[str, str]]:
-        """Return the words of names, each with the stems of its name, and the other words."""
-        text, words = self._text, dict[str, str]()
-        names: dict[str, tuple[str, tuple[str, ...]]] = {}
+    def _sort_words(self) -> NamesAndWords:
+        text = self._text
         spans = [(q.start, q.end) for q in self._found]
         spans += self._long
         spans += [match.span() for pattern in (_CODE, _DOTTED) for match in pattern.finditer(text)]
-        spans.sort()
-        written = list(words_of(text).finditer(text))
-        nouns = guess_language([match.group().lower() for match in written]) == "de"
-        stems = Stems()
-        run: list[str] = []
-        last, span, covered = -1, 0, 0
-        for i, match in enumerate(written):
-            while span < len(spans) and spans[span][0] <= match.start():
-                covered, span = max(covered, spans[span][1]), span + 1
-            if match.start() < covered:
-                continue
-            word = match.group()
-            if word in self._letters:
-                continue
-            is_name = word[0].isupper() and _is_name(text, written, i, nouns=nouns)
-            # Hosts and files are called so, whatever the sentence says of them.
-            is_name = is_name or _HOST_OR_FILE.search(word) is not None
-            parts = stems[word.lower()]
-            for part in parts:
-                if part in self._index.question.words:
-                    continue
-                shown = word if len(parts) == 1 else part
-                if not is_name:
-                    words.setdefault(part, shown)
-                elif part not in names:
-                    goes_on = i == last + 1 and len(run) < _LONGEST_NAME
-                    run = [*run, part] if goes_on else [part]
-                    last = i
-                    names |= {p: (names.get(p, (shown,))[0], tuple(run)) for p in run}
-        return names, words
+        words = [match.group().lower() for match in words_of(text).finditer(text)]
+        return NamesAndWords.of(
+            text,
+            sorted(spans),
+            known=self._index.question.words,
+            letters=self._letters,
+            nouns=guess_language(words) == "de",
+        )
 
     def facts(self) -> list[Fact]:
         """Return the facts that the sentence states, with the support of each sample."""
         found = [self._quantity(q) for q in self._quantities]
-        found += [
-            _fact(code, _QUANTITY_WEIGHT, "code", self._quoting(code)) for code in self._codes
-        ]
+        found += [_fact(code, QUANTITY_WEIGHT, "code", self._quoting(code)) for code in self._codes]
         for start, end in self._long:
             support = self._numbering(self._text[start:end])
             written = self._original.as_written(start, end)
-            found.append(_fact(written, _QUANTITY_WEIGHT, "code", support, decides=True))
-        for stem, (word, name) in self._names.items():
-            found.append(self._name(stem, word, " ".join(name), _NAME_WEIGHT / len(name)))
-        sizes = {stem: _word_weight(word) for stem, word in self._words.items()}
-        scale = min(1.0, _WORDS_AT_MOST / sum(sizes.values())) if sizes else 1.0
-        scale *= self._telling
-        found += [
-            _fact(w, sizes[s] * scale, "word", self._holding(s)) for s, w in self._words.items()
-        ]
+            found.append(_fact(written, QUANTITY_WEIGHT, "code", support, decides=True))
+        for stem, weight in self._stated.name_weights().items():
+            word, name = self._stated.names[stem]
+            found.append(self._name(stem, word, " ".join(name), weight))
+        for stem, weight in self._stated.word_weights().items():
+            word = self._stated.words[stem]
+            found.append(_fact(word, weight * self._telling, "word", self._holding(stem)))
         found += [self._link(link) for link in self._links]
         if any(self._index.links):
             cited = [link for link in self._cited_links if link not in self._links]
             found += [self._cited_link(link) for link in cited]
         found += [
-            _fact(letter, _NAME_WEIGHT, "code", self._lettered(letter)) for letter in self._letters
+            _fact(letter, NAME_WEIGHT, "code", self._lettered(letter)) for letter in self._letters
         ]
         polarity, contradiction = self._polarity(), self._contradiction()
         found += [fact for fact in (polarity, contradiction) if fact]
@@ -409,7 +385,7 @@ class FactComparison:
         for match in words_of(self._text).finditer(self._text):
             for stem in stems[match[0].lower()]:
                 words.setdefault(stem, match[0])
-        weight = _WORDS_AT_MOST / max(len(words), 1)
+        weight = WORDS_AT_MOST / max(len(words), 1)
         return found + [
             _fact(word, weight, "word", self._holding(stem)) for stem, word in words.items()
         ]
@@ -450,7 +426,7 @@ class FactComparison:
     def _link(self, link: str) -> Fact:
         """Return a link as a fact: another address, or a part of one, does not support it."""
         support = [float(link in links) for links in self._index.links]
-        return _fact(link, _QUANTITY_WEIGHT, "code", support, decides=True)
+        return _fact(link, QUANTITY_WEIGHT, "code", support, decides=True)
 
     def _cited_link(self, link: str) -> Fact:
         """Return the link of a citation as a fact: a sample that links nothing cites nothing."""
@@ -477,13 +453,13 @@ class FactComparison:
             if pooled(fact.support) >= ELSEWHERE:
                 said.append(fact)
             # Other words may be paraphrased.
-            elif fact.weight > _WORD_WEIGHT * _CASELESS or fact.instead:
+            elif fact.weight > WORD_WEIGHT * CASELESS or fact.instead:
                 unsaid.append(fact)
         if not said or not unsaid:
             return ()
         parts = [part for fact in unsaid for part in self._places(fact, start, "unsupported")]
         for fact in said:
-            if fact.weight > _WORD_WEIGHT * _CASELESS:
+            if fact.weight > WORD_WEIGHT * CASELESS:
                 parts += self._places(fact, start, "supported")
         return _joined(parts, self._original.written, start)
 
@@ -514,11 +490,15 @@ class FactComparison:
 
     def _silent(self) -> list[int]:
         """Return the samples without a sentence on the same matter."""
+        # A sample that has another name in the same sentence is not silent.
+        matter = frozenset(self._stated.words) or self._own
+        if not matter:
+            return []
         speaks = set(self._index.short)
-        for place, shared in self._beside.items():
-            if shared >= _SPEAKS * len(self._own):
-                speaks.add(self._index.sentences[place].sample)
-        return [k for k in range(self._index.count) if k not in speaks] if self._own else []
+        for position, shared in self._near(matter).items():
+            if shared >= _SPEAKS * len(matter):
+                speaks.add(self._index.sentences[position].sample)
+        return [sample for sample in range(self._index.count) if sample not in speaks]
 
     def _name(self, stem: str, word: str, name: str, weight: float) -> Fact:
         """Return a word of a name as a fact: supported in full, or partly in another form."""
@@ -624,7 +604,7 @@ class FactComparison:
             support, [k for k in silent if not any(map(quantity.comparable, index.rivals[k]))]
         )
         written = self._original.as_written(quantity.start, quantity.end)
-        return Fact(written, _QUANTITY_WEIGHT, "quantity", support, said, quantity, partly=partly)
+        return Fact(written, QUANTITY_WEIGHT, "quantity", support, said, quantity, partly=partly)
 
     def _excuse(self, support: list[float], silent: Sequence[int]) -> None:
         """Let answers that do not mention a fact follow those that do."""
@@ -922,33 +902,6 @@ def _joined(parts: Sequence[Part], text: str, start: int) -> tuple[Part, ...]:
             part = replace(part, end=start + counted.end())
         joined.append(part)
     return tuple(joined)
-
-
-def _word_weight(word: str) -> float:
-    weight = _WORD_WEIGHT * min(len(word), _LONG_WORD) / _LONG_WORD
-    # In scripts without capitals, any word may be a name.
-    return weight if word.lower() != word.upper() else _CASELESS * weight
-
-
-def _is_name(text: str, written: Sequence[re.Match[str]], i: int, *, nouns: bool) -> bool:
-    """Return whether a capitalised word is part of a name.
-
-    The first word of a sentence is one only next to another capitalised word, or alone. If nouns
-    are capitalised, as in German, every name needs another capitalised word next to it.
-    """
-
-    def capital(k: int) -> bool:
-        if not 0 <= k < len(written):
-            return False
-        word = written[k].group()
-        between = text[written[min(k, i)].end() : written[max(k, i)].start()]
-        return word[0].isupper() and word.lower() not in STOP and between in (" ", ". ", "-", "'")
-
-    beside = capital(i + 1) or (capital(i - 1) and (i > 1 or not nouns))
-    if nouns:
-        return beside or len(written) == 1
-    first = i == 0 and not text[: written[0].start()].strip(" \t\"'“”«»„*_(-#>")
-    return beside or not first or len(written) == 1
 
 
 def _distinct(found: Sequence[Quantity]) -> Iterator[Quantity]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise, zip_longest
 from math import floor, log
 from operator import attrgetter
-from statistics import median
+from statistics import fmean
 from typing import Final
 
 from resay._internal.event_loops import stop_if_abandoned
@@ -37,6 +37,11 @@ from resay.scorers.common.contrast import (
     swapped,
 )
 from resay.scorers.common.lists import Segments, Span
+from resay.scorers.common.sentence_items import (
+    QUANTITY_WEIGHT,
+    NamesAndWords,
+    quadratic_mean,
+)
 from resay.scorers.common.words import (
     STOP,
     WORD,
@@ -50,9 +55,8 @@ from resay.scorers.common.words import (
 )
 from resay.scorers.evidence import Sample
 
-# A sample with more numbers than this, and than this many times the median, is ignored when
-# measuring how far the samples agree.
-_LISTING, _LISTING_TIMES = 15, 4
+# How far the samples agree is measured on so many of them.
+_SCORED_AT_MOST = 5
 # Sentences with more parts, and samples with more sentences, are not checked for swapped words.
 _PARTS_AT_MOST = 6
 # The characters of each text from which its language is guessed.
@@ -241,8 +245,6 @@ class SampleIndex:
         alone: The positions of their sentences in `sentences`.
         stances: By sample, the "yes" or "no" that it begins with, if any.
         texts: By sample, its text in lower case.
-        disagreement: How little of each sample the others repeat, from 0 to 1: of its quantities,
-            or of its words if there are no quantities.
         question: The question they answer.
         language: Their language.
         repetition: The share of their words, without those of the question, that others repeat.
@@ -255,6 +257,7 @@ class SampleIndex:
         spellings: The cache of `as_said`.
         holders: The cache of `count_of`.
         positions: The cache of `has_literally`, by sample: where each word begins.
+        disagreements: The cache of `disagreement`.
     """
 
     count: int
@@ -272,7 +275,6 @@ class SampleIndex:
     alone: tuple[int, ...]
     stances: tuple[str | None, ...]
     texts: tuple[str, ...]
-    disagreement: float
     question: ParsedQuestion
     language: Language
     repetition: float
@@ -293,6 +295,57 @@ class SampleIndex:
     positions: dict[int, Mapping[str, list[int]]] = field(
         default_factory=dict[int, Mapping[str, list[int]]]
     )
+    disagreements: list[float] = field(default_factory=list[float])
+
+    @property
+    def disagreement(self) -> float:
+        """How little of each sample the others say, from 0 to 1.
+
+        The mean score of the sentences of the first samples, each compared with the other samples.
+        A sentence is scored as one of an answer is, by `facts`, except that quantities are compared
+        by their meaning and words by their stems alone. So the samples that have each are counted
+        once, for all sentences.
+        """
+        if not self.disagreements:
+            self.disagreements.append(self._disagreement())
+        return self.disagreements[0]
+
+    def _disagreement(self) -> float:
+        if self.count < 2:
+            return 0.0
+        with_word = Counter(word for words in self.words for word in words)
+        means: list[float] = []
+        for positions in self.places[:_SCORED_AT_MOST]:
+            stop_if_abandoned()
+            sentences = self.sentences[positions.start : positions.stop]
+            if sentences:
+                means.append(fmean(self._score(sentence, with_word) for sentence in sentences))
+        return fmean(means) if means else 0.0
+
+    def _score(self, sentence: IndexedSentence, with_word: Counter[str]) -> float:
+        """Return how little of a sentence the samples say, its own left out.
+
+        Args:
+            sentence: The sentence.
+            with_word: By stem, how many samples have it.
+        """
+        start = sentence.start
+        stated = NamesAndWords.of(
+            sentence.text,
+            [(quantity.start - start, quantity.end - start) for quantity in sentence.quantities],
+            known=self.question.words,
+            nouns=self.language == "de",
+        )
+        meanings = dict.fromkeys(quantity.meaning for quantity in sentence.quantities)
+        items = [(QUANTITY_WEIGHT, self.count_of(meaning)) for meaning in meanings]
+        for weights in (stated.name_weights(), stated.word_weights()):
+            items += [(weight, with_word[stem]) for stem, weight in weights.items()]
+        squares = total = 0.0
+        for weight, holders in items:
+            doubt = 1 - max(holders - 1, 0) / (self.count - 1)
+            squares += weight * doubt**2
+            total += weight
+        return quadratic_mean(squares, total)
 
     def wording(self, place: int) -> Wording:
         """Return the wording of a sentence, parsed on first use because few are needed."""
@@ -504,33 +557,24 @@ class Indexing:
             tuple(place for place, sentence in enumerate(sentences) if sentence.alone),
             tuple(stances),
             tuple(text.lower() for text in originals),
-            _disagreement([{sentences[i].sample for i in where} for _, where in found], words),
             question,
             language,
-            1 - _disagreement([], [mine - question.words for mine in words]),
+            _repetition([mine - question.words - STOP for mine in words]),
             rivals,
         )
 
 
-def _disagreement(holders: Sequence[Collection[int]], words: Sequence[set[str]]) -> float:
-    """Return how little of a sample the others repeat on average.
+def _repetition(words: Sequence[Collection[str]]) -> float:
+    """Return the share of the samples' words that another sample has, on average.
 
     Args:
-        holders: For each quantity, the samples that mention it.
-        words: By sample, its words.
+        words: By sample, the words that count.
     """
-    # A single sample full of numbers, such as a table, would outweigh all others.
-    had = Counter(sample for samples in holders for sample in samples)
-    usual = median(had[sample] for sample in range(len(words))) if words else 0.0
-    listing = {s for s, count in had.items() if count > max(_LISTING, _LISTING_TIMES * usual)}
-    counts = [len(kept) for kept in (set(samples) - listing for samples in holders) if kept]
-    if not counts:
-        counts = list(Counter(word for mine in words for word in mine - STOP).values())
-        listing.clear()
-    total, others = sum(counts), len(words) - len(listing) - 1
-    if not total or others <= 0:
-        return 0.0
-    return 1 - sum(count * (count - 1) for count in counts) / (total * others)
+    counts = Counter(word for mine in words for word in mine).values()
+    total, others = sum(counts), len(words) - 1
+    if not total or others < 1:
+        return 1.0
+    return sum(count * (count - 1) for count in counts) / (total * others)
 
 
 Key = tuple[object, ...]

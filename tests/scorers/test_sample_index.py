@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from math import sqrt
+from statistics import fmean
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from resay import Passage
+from resay.core.query import Query
+from resay.scorers.common.sample_index import Indexing, SampleIndex
+from resay.scorers.common.sentence_items import NamesAndWords
+from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.facts import Facts
+
+
+def index_of(samples: list[str], question: str = "") -> SampleIndex:
+    return Indexing(question, "")(Samples(samples).arrived)
+
+
+def disagreement_by_pairs(index: SampleIndex) -> float:
+    """What `SampleIndex.disagreement` should be, by comparing each item with each other sample."""
+    by_sample: list[float] = []
+    for sample in range(min(index.count, 5)):
+        others = [other for other in range(index.count) if other != sample]
+        scores: list[float] = []
+        for sentence in [s for s in index.sentences if s.sample == sample] if others else []:
+            spans = [
+                (q.start - sentence.start, q.end - sentence.start) for q in sentence.quantities
+            ]
+            stated = NamesAndWords.of(
+                sentence.text,
+                spans,
+                known=index.question.words,
+                nouns=index.language == "de",
+            )
+            items: list[tuple[float, float]] = []
+            for meaning in {q.meaning for q in sentence.quantities}:
+                saying = 0
+                for other in others:
+                    theirs = [s for s in index.sentences if s.sample == other]
+                    saying += any(q.meaning == meaning for s in theirs for q in s.quantities)
+                items.append((6.0, 1 - saying / len(others)))
+            for stem, (_, name) in stated.names.items():
+                saying = sum(stem in index.words[other] for other in others)
+                items.append((4 / len(name), 1 - saying / len(others)))
+            lengths: dict[str, float] = {}
+            for stem, word in stated.words.items():
+                lengths[stem] = min(len(word), 6) / 6 * (1.5 if word.lower() == word.upper() else 1)
+            for stem, length in lengths.items():
+                saying = sum(stem in index.words[other] for other in others)
+                weight = length * min(1, 3 / sum(lengths.values()))
+                items.append((weight, 1 - saying / len(others)))
+            total = sum(weight * doubt**2 for weight, doubt in items)
+            scores.append(sqrt(total / (2 + sum(weight for weight, _ in items))))
+        if scores:
+            by_sample.append(fmean(scores))
+    return fmean(by_sample) if by_sample else 0.0
+
+
+ENGLISH = ["bridge", "opened", "1932", "in 1932", "5 km", "5,000 m", "Mary Doyle", "Mary", "not"]
+OTHER = ["Straße", "Brücke", "der", "die", "мост", "橋は", "1932年", "a.example.org", "`sorted(x)`"]
+SHORT = ["red", "half", "19 March", "No. 3", "€5", "B", "[1]", "- item", "555 0199 41", "y = 5"]
+WORDS = st.sampled_from(ENGLISH + OTHER + SHORT)
+TEXTS = st.lists(
+    st.tuples(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), st.sampled_from(". |! |\n")),
+    min_size=1,
+    max_size=4,
+).map(lambda sentences: "".join(text + end for text, end in sentences))
+
+
+@given(st.lists(TEXTS, max_size=8), st.sampled_from(["", "When was the bridge opened?", "Wer?"]))
+def test_disagreement_is_that_of_all_pairs(samples: list[str], question: str) -> None:
+    index = index_of(samples, question)
+    assert index.disagreement == pytest.approx(disagreement_by_pairs(index), abs=1e-9)
+    assert 0 <= index.disagreement <= 1
+
+
+def test_the_question_disagrees_with_nobody() -> None:
+    samples = ["The Garmo bridge opened in 1932.", "In 1932.", "It was 1932, the Garmo bridge."]
+    assert index_of(samples, "When was the Garmo bridge opened?").disagreement < 0.1
+    assert index_of(samples).disagreement > 0.2
+
+
+def test_only_the_first_samples_are_scored_but_all_are_compared_with() -> None:
+    samples = [f"Number {n} is {n * 37} m long." for n in range(5)]
+    with_others = index_of([*samples, *samples]).disagreement
+    assert with_others < index_of(samples).disagreement
+    assert index_of([*samples, *samples, "Nothing is known."]).disagreement > with_others
+
+
+def test_samples_are_scored_once_for_all_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: list[str] = []
+    original = NamesAndWords.of.__func__
+
+    def of(cls: type[NamesAndWords], text: str, *args: object, **kwargs: object) -> NamesAndWords:
+        scored.append(text)
+        return original(cls, text, *args, **kwargs)
+
+    monkeypatch.setattr(NamesAndWords, "of", classmethod(of))
+    samples = ["The bridge opened in 1932.", "The bridge opened in 1933."]
+    evidence = Evidence(Samples(samples), query=Query.of("When did it open?"))
+
+    async def stream() -> None:
+        for sentence in ("It opened in 1932.", "It is red.", "It is long."):
+            await Facts().look(Passage.of(sentence), evidence)
+
+    anyio.run(stream)
+    assert [text for text in scored if text in samples] == samples
