@@ -62,6 +62,23 @@ class TogetherPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentsPrompt:
+    """The prompt that compares claims with documents.
+
+    Attributes:
+        task: Its beginning.
+        about: Added if there is a conversation.
+        rules: What to answer, and what counts as support and as contradiction.
+        again: Restates the form of the answer.
+    """
+
+    task: str
+    about: str
+    rules: str
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
 class DirectQuestionPrompt:
     """The prompt that asks whether a claim is true.
 
@@ -100,12 +117,14 @@ class Prompts:
     Attributes:
         per_sample: Compares claims with one sample.
         together: Compares claims with several samples.
+        documents: Compares claims with documents; the English one, in languages that have none.
         direct_question: Asks whether a claim is true; None in English, where it is published.
         answers: The words that answer them.
     """
 
     per_sample: PerSamplePrompt
     together: TogetherPrompt
+    documents: DocumentsPrompt
     direct_question: DirectQuestionPrompt | None
     answers: AnswerWords
 
@@ -122,11 +141,13 @@ def load_prompts(code: str) -> Prompts:
     """
     texts = table(code, "prompts")
     together = texts["together"]
+    documents = texts.get("documents") or table("en", "prompts")["documents"]
     question = texts.get("direct_question")
     answers = {meaning: tuple(words) for meaning, words in texts["answers"].items()}
     return Prompts(
         per_sample=PerSamplePrompt(**texts["per_sample"]),
         together=TogetherPrompt(**{**together, "reasons": tuple(together["reasons"])}),
+        documents=DocumentsPrompt(**documents),
         direct_question=DirectQuestionPrompt(**question) if question else None,
         answers=AnswerWords(**answers),
     )
