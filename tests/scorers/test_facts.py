@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from resay.core.query import Query
 from resay.core.verdict import Scores, Verdict
 from resay.errors import PolicyError
 from resay.scorers import registry
+from resay.scorers.common.quotations import quotations_in
 from resay.scorers.evidence import Evidence, Samples
 
 pytestmark = pytest.mark.anyio
@@ -822,3 +824,84 @@ async def test_a_text_that_says_only_the_year_does_not_say_the_month(answer: str
     assert reason is not None
     assert reason.startswith(why)
     assert "a part of it in 3" in reason
+
+
+SAID = 'In 1940 Moor said: "We shall build the bridge again."'
+
+
+@pytest.mark.parametrize(
+    ("answer", "samples"),
+    [
+        (SAID, ["Moor said “We shall build the bridge again!” in 1940."]),
+        (SAID, ["In 1940 Moor said that we shall build the bridge again."]),
+        (
+            SAID.replace("shall build", "shall ..."),
+            ["In 1940 Moor: «We shall build the bridge again»."],
+        ),
+        # Some leave it out.
+        (SAID, [SAID, "Moor gave a speech in 1940."]),
+        # Nobody quotes anything.
+        ('Moor died in 1951 as the "old man of the bridge".', ["Moor died in 1951."]),
+        ('The "state of the art" lock opens with 4711.', ["The lock opens with 4711."]),
+        ('The "smart" lock opens with 4711.', ["The lock opens with 4711."]),
+        # Titles in other marks, or none.
+        ('"The Old Bridge Man" appeared in 1952.', ["*The Old Bridge Man* appeared in 1952."]),
+        ('"The Old Bridge Man" appeared in 1952.', ["The Old Bridge Man appeared in 1952."]),
+        (
+            "Moor sagte: „Wir bauen die Brücke wieder auf!“",
+            ["Moor sagte: »Wir bauen die Brücke wieder auf.«"],
+        ),
+        (
+            "« Nous reconstruirons le pont », dit Moor.",
+            ['Moor dit : "Nous reconstruirons le pont."'],
+        ),
+        ("モーア「橋をもう一度建てよう」", ["モーア『橋をもう一度建てよう』"]),
+        # These marks quote nothing.
+        ('One pipe is 5" wide, the other 7" wide.', ['One pipe is 5" wide and the other 7" wide.']),
+        ("The dogs' owners blame the neighbours' cats.", ["The dogs' owners blame their cats."]),
+    ],
+)
+def test_a_quotation_is_compared_as_a_whole_however_it_is_marked(
+    answer: str, samples: list[str]
+) -> None:
+    others = [f"{text}{' ' * i}" for i in range(2) for text in (*samples, samples[0])]
+    assert check(answer, others, "What about Moor?").decision == "consistent"
+
+
+@pytest.mark.parametrize(
+    ("answer", "instead"),
+    [
+        (SAID, 'In 1940 Moor said: "No stone will be left standing."'),
+        (
+            "Moor sagte 1940: „Wir bauen die Brücke wieder auf.“",
+            "Moor sagte 1940: „Kein Stein bleibt auf dem anderen.“",
+        ),
+        (
+            "Moor dit en 1940 : « Nous reconstruirons le pont. »",
+            "Moor dit en 1940 : « Aucune pierre ne restera debout. »",
+        ),
+        ("モーアは「橋をもう一度建てよう」と言った。", "モーアは「石は一つも残らない」と言った。"),
+        (
+            'In 1940 Moor told the Tollen council: "We shall build the bridge again."',
+            'In 1940 Moor told the Tollen council: "Not one stone will be left."',
+        ),
+    ],
+)
+def test_another_quotation_in_its_place_is_flagged(answer: str, instead: str) -> None:
+    samples = [instead, f"{instead} ", f"Well. {instead}", instead]
+    verdict = check(answer, samples, "What did he say?")
+    assert verdict.flagged
+
+
+def test_quotations_that_samples_word_otherwise_are_named() -> None:
+    samples = [SAID.replace("We shall build the bridge again", "No stone will be left")] * 3
+    verdict = check(SAID, [*samples, f"So: {samples[0]}"], "What did he say?")
+    (claim,) = verdict.claims
+    assert claim.why == "'We shall build the bridge again.' is in 0 of 4 texts compared"
+
+
+@given(st.text(alphabet="ab \"'«»„“”‘’「」《》`\n.", max_size=60))
+def test_quotations_stand_in_the_text(text: str) -> None:
+    spans = list(quotations_in(text))
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert all(first[1] < second[0] for first, second in pairwise(spans))

@@ -1,11 +1,11 @@
 """Checks the facts of each sentence against samples (`facts`): numbers, dates, names, rare words.
 
-A sentence is split into items: quantities (numbers, measures, dates), names, and its other words
-without the commonest. Anything the question already says is not an item. Each item i has the share
-v_i of samples that do not say it, and a weight w_i by its kind: 6 for a quantity, which can hardly
-be paraphrased, and for a name in code; 4 for a name, divided among its words; up to 1 for another
-word, which may be paraphrased, by its length, since short words are mostly grammar. The score is
-the weighted quadratic mean
+A sentence is split into items: quantities (numbers, measures, dates), names, links, quotations, and
+its other words without the commonest. Anything the question already says is not an item. Each item
+i has the share v_i of samples that do not say it, and a weight w_i by its kind: 6 for a quantity,
+which can hardly be paraphrased, for a name in code, a link and a quotation; 4 for a name, divided
+among its words; up to 1 for another word, which may be paraphrased, by its length, since short
+words are mostly grammar. The score is the weighted quadratic mean
 
     score = sqrt(sum_i w_i v_i^2 / (2 + sum_i w_i))
 

@@ -180,7 +180,10 @@ class DocumentSubjects:
             opens = self._is_first(claim, after_name, name)
             is_listed = opened and name.is_name and not _says_anything(claim[begins : name.start])
             is_own = (has_subject or not has_capitals) and bool(name.documents & about)
-            if i == 0 and not (has_subject and (not opens or _content_words(claim[:begins]))):
+            # "In Basel." answers with a name; it says nothing of it.
+            is_answer = has_subject and not is_own and not _says_anything(claim[name.end :])
+            is_behind = has_subject and (not opens or bool(_content_words(claim[:begins])))
+            if i == 0 and not is_behind and not is_answer:
                 first = name.documents & about if is_own else name.documents
                 related = name.documents | self._related([name.text, *asked])
                 current = Stretch(0, len(claim), (first,), related - first)

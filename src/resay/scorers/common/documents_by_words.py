@@ -125,7 +125,7 @@ class DocumentComparison:
         return all(
             fact.support[position] >= ELSEWHERE or max(fact.support) < ELSEWHERE
             for fact in facts
-            if fact.kind in ("quantity", "code", "name")
+            if fact.kind in ("quantity", "code", "quotation", "name")
         )
 
     def _together(
@@ -185,7 +185,7 @@ class DocumentComparison:
                     related = self._in_context(fact.quantity, text, stretch, related)
                 if related:
                     value, said_by = self._support(fact, related), related
-            if value < ELSEWHERE and fact.kind in ("quantity", "code"):
+            if value < ELSEWHERE and fact.kind in ("quantity", "code", "quotation"):
                 return None
             compared.append((fact, 1 - value, said_by if fact.kind != "word" else frozenset()))
         if _is_name_missing(compared):

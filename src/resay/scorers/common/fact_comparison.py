@@ -26,9 +26,11 @@ from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import Quantity, negations, quantities
 from resay.core.query import Query
+from resay.core.quotes import quoted_pieces
 from resay.core.verdict import Band, Part
 from resay.scorers.common.contrast import Wording, parts_of
 from resay.scorers.common.lists import Segments, Span, shared_lists
+from resay.scorers.common.quotations import quotations_in
 from resay.scorers.common.sample_index import (
     LONG_DIGITS,
     ClauseQuantities,
@@ -90,6 +92,9 @@ _OTHER_FORM = 0.5
 _EVASIVE = 0.25
 # Two sentences are about the same matter if they share this much of their words.
 _SAME_SUBJECT = 0.5
+# A sample words something as quoted if a sentence of it has this share of the words.
+_SAME_WORDING = 0.8
+_WORD_RUN = re.compile(r"\w+")
 _COMMON: Final = STOP | {""}
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
@@ -110,7 +115,7 @@ _CODE = re.compile(r"`([^`\n(]{1,80})(?:\([^`\n]{0,80})?`")
 _DOTTED = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){2,5}(?![\w.]*\w)")
 
 
-FactKind = Literal["quantity", "name", "code", "word", "relation"]
+FactKind = Literal["quantity", "name", "code", "quotation", "word", "relation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +367,7 @@ class FactComparison:
         found += [
             _fact(letter, NAME_WEIGHT, "code", self._lettered(letter)) for letter in self._letters
         ]
+        found += self._quotations()
         polarity, contradiction = self._polarity(), self._contradiction()
         found += [fact for fact in (polarity, contradiction) if fact]
         if not found:
@@ -433,6 +439,63 @@ class FactComparison:
         fact = self._link(link)
         self._excuse(fact.support, [k for k, links in enumerate(self._index.links) if not links])
         return fact
+
+    def _quotations(self) -> Iterator[Fact]:
+        """Yield what the sentence quotes, each quotation as a whole.
+
+        Answers that quote nothing on the matter do not say that it was worded otherwise; if all
+        are like that, a quotation is no fact to compare.
+        """
+        index = self._index
+        for start, end in quotations_in(self._text):
+            quotation = self._text[start:end]
+            stems = frozenset(stems_of(quotation))
+            if stems <= index.question.words:
+                continue
+            near = self._near(stems)
+            worded = {
+                index.sentences[place].sample
+                for place in near
+                if share(stems, index.sentences[place].words) >= _SAME_WORDING
+            }
+            said = [k in worded or self._words_so(k, quotation) for k in range(index.count)]
+            support = list(map(float, said))
+            if self._with_answers:
+                quoting = self._quoting_on_the_matter()
+                if not any(said) and not quoting:
+                    continue
+                silent = [k for k in range(index.count) if not said[k] and k not in quoting]
+                self._excuse(support, silent)
+                if not any(said):
+                    for k in silent:
+                        support[k] = len(silent) / index.count
+            written = self._original.as_written(start, end)
+            yield Fact(written, QUANTITY_WEIGHT, "quotation", support, said)
+
+    def _words_so(self, sample: int, quotation: str) -> bool:
+        """Whether a sample has the words of a quotation in this order, also with an ellipsis."""
+        position = 0
+        for piece in quoted_pieces(quotation):
+            words = map(re.escape, _WORD_RUN.findall(piece.lower()))
+            match = re.compile(r"\W+".join(words)).search(self._index.texts[sample], position)
+            if match is None:
+                return False
+            position = match.end()
+        return True
+
+    def _quoting_on_the_matter(self) -> set[int]:
+        """Return the samples that quote anything in a sentence on the same matter."""
+        index = self._index
+        least = _SPEAKS * len(self._own)
+        places = {place for place, shared in self._beside.items() if shared >= least}
+        quoting: set[int] = set()
+        for place in places.union(index.alone):
+            sentence = index.sentences[place]
+            # The mark behind a full stop belongs to the sentence.
+            end = sentence.start + len(sentence.text) + 1
+            if any(quotations_in(index.texts[sentence.sample][sentence.start : end])):
+                quoting.add(sentence.sample)
+        return quoting
 
     def _lettered(self, letter: str) -> list[float]:
         """Return each sample's support for a letter that stands for itself."""
