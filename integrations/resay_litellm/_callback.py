@@ -73,25 +73,25 @@ class HallucinationCallback(CustomLogger):
         if field_of(call_type, "value") != "acompletion" or verdict_in(response) is not None:
             return None
         relay = Relay(self.resay_guard, CHAT.api)
-        request = relay.read(_asked(request_data, response), answered=True)
+        request = relay.read(_request_body(request_data, response), answered=True)
         target = Target(None, request.body["model"])
         body = CHAT.body(response)
         with marked():
             checked = await relay.acheck(request, body, upstream_of(CHAT, target, request.body))
-        return None if checked is body else CHAT.given(response, checked)
+        return None if checked is body else CHAT.response(response, checked)
 
 
-def _asked(data: dict[str, Any], response: ModelResponse) -> dict[str, Any]:
+def _request_body(data: dict[str, Any], response: ModelResponse) -> dict[str, Any]:
     log = data.get("litellm_logging_obj")
     # Positional arguments are only in the log object, whose model lacks its provider.
     model, messages = data.get("model"), data.get("messages") or field_of(log, "messages")
     # litellm accepts its own message objects too.
     plain = [m.model_dump(exclude_none=True) if hasattr(m, "model_dump") else m for m in messages]
-    asked = {**user_params(data), "messages": plain}
+    body = {**user_params(data), "messages": plain}
     if model is None:
         provider = field_of(field_of(response, "_hidden_params"), "custom_llm_provider")
-        return {**asked, "model": field_of(log, "model"), "custom_llm_provider": provider}
-    return {**asked, "model": model}
+        return {**body, "model": field_of(log, "model"), "custom_llm_provider": provider}
+    return {**body, "model": model}
 
 
 def _check(guard: Guard) -> None:

@@ -71,8 +71,8 @@ class Format:
         """Return a response as JSON."""
         raise NotImplementedError
 
-    def given(self, response: Any, body: Body) -> Any:
-        """Return a response object for a body that was derived from the response's."""
+    def response(self, original: Any, body: Body) -> Any:
+        """Return a response object for a body that was derived from the original's."""
         raise NotImplementedError
 
     def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
@@ -96,32 +96,35 @@ class _Chat(Format):
     def body(self, response: Any) -> Body:
         return response.model_dump(exclude_none=True, warnings=False)
 
-    def given(self, response: Any, body: Body) -> Any:
-        before, now = self.body(response)["choices"], body["choices"]
-        # A response without choices gains one when it is withheld.
-        known = [*zip(response.choices, before, strict=True)] or [(None, {})] * len(now)
-        pairs = zip(known, now, strict=True)
-        choices = [_choice(choice, was, given) for (choice, was), given in pairs]
-        withheld = len(before) < len(now) or any(map(_is_replaced, before, now))
-        given: Any = _anew(response) if withheld else response.model_copy()
-        given.choices = choices
-        setattr(given, VERDICT_KEY, body[VERDICT_KEY])
-        return given
+    def response(self, original: Any, body: Body) -> Any:
+        before, after = self.body(original)["choices"], body["choices"]
+        choices: list[Any] = []
+        for index, choice in enumerate(after):
+            # A response without choices gains one when it is withheld.
+            if before:
+                choices.append(_choice(original.choices[index], before[index], choice))
+            else:
+                choices.append(_choice(None, {}, choice))
+        withheld = len(before) < len(after) or any(map(_is_replaced, before, after))
+        response: Any = _without_text(original) if withheld else original.model_copy()
+        response.choices = choices
+        setattr(response, VERDICT_KEY, body[VERDICT_KEY])
+        return response
 
     async def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
-        unended = UnfinishedChoices()
+        choices = UnfinishedChoices()
         async for event in pieces_in(pieces, mode="python"):
-            unended.note(event.body["choices"], event.body)
+            choices.note(event.body["choices"], event.body)
             yield _counting(event)
-        for place, body in unended.unfinished():
-            end: Body = {"index": place, "delta": {}, "finish_reason": "stop"}
+        for index, body in choices.unfinished():
+            end: Body = {"index": index, "delta": {}, "finish_reason": "stop"}
             yield Event({**body, "choices": [end]})
 
     def piece(self, event: Event) -> Any:
         if isinstance(event, Piece):
             return event.piece
-        told = {k: v for k, v in event.body.items() if v is not None and k != VERDICT_KEY}
-        piece: Any = ModelResponseStream(**told)
+        fields = {k: v for k, v in event.body.items() if v is not None and k != VERDICT_KEY}
+        piece: Any = ModelResponseStream(**fields)
         for choice in piece.choices if VERDICT_KEY in event.body else ():
             _mark(choice, event.body[VERDICT_KEY])
         return piece
@@ -146,32 +149,36 @@ def _is_replaced(before: Body, after: Body) -> bool:
 def _choice(choice: Any, before: Body, after: Body) -> Any:
     verdict = after.get(VERDICT_KEY)
     if _is_replaced(before, after):
-        said = {k: v for k, v in after["message"].items() if v is not None}
-        kept = {k: after[k] for k in ("finish_reason", "index")}
-        given: Any = Choices(message=Message(**said), **kept)
+        message = {k: v for k, v in after["message"].items() if v is not None}
+        changed: Any = Choices(
+            message=Message(**message),
+            finish_reason=after["finish_reason"],
+            index=after["index"],
+        )
     elif verdict is None:
         return choice
     else:
-        given = choice.model_copy()
+        changed = choice.model_copy()
     if verdict is not None:
-        setattr(given, VERDICT_KEY, verdict)
-    return given
+        setattr(changed, VERDICT_KEY, verdict)
+    return changed
 
 
-def _anew(response: Any) -> Any:
-    # Withheld text may be anywhere in the old response, also in provider fields beside the choices.
-    kept = {k: field_of(response, k) for k in ("id", "created", "model", "system_fingerprint")}
-    given: Any = ModelResponse(choices=[], usage=field_of(response, "usage"), **kept)
-    given._hidden_params = hidden_of(response, withheld=True)  # noqa: SLF001 - the source of the proxy's headers
-    return given
+def _without_text(original: Any) -> Any:
+    # Withheld text may be anywhere in the original, also in provider fields beside the choices.
+    names = ("id", "created", "model", "system_fingerprint", "usage")
+    fields = {name: field_of(original, name) for name in names}
+    response: Any = ModelResponse(choices=[], **fields)
+    response._hidden_params = hidden_of(original, withheld=True)  # noqa: SLF001 - the source of the proxy's headers
+    return response
 
 
 def _mark(choice: Any, worst: Body) -> None:
     # Each of several answers has its own verdict. Of all fields of a chunk, LiteLLM's serialisation
     # only lets this one through.
     verdict = field_of(choice, VERDICT_KEY) or worst
-    known: dict[str, Any] = field_of(choice.delta, "provider_specific_fields") or {}
-    choice.delta.provider_specific_fields = {**known, VERDICT_KEY: verdict}
+    fields: dict[str, Any] = field_of(choice.delta, "provider_specific_fields") or {}
+    choice.delta.provider_specific_fields = {**fields, VERDICT_KEY: verdict}
 
 
 class _Responses(Format):
@@ -182,31 +189,31 @@ class _Responses(Format):
     def fits(self, data: Body, response: object) -> bool:
         if not data.get("input") or not hasattr(response, "model_dump"):
             return False
-        whole = (
-            field_of(response, "object") == "response" and field_of(response, "output") is not None
-        )
+        if field_of(response, "object") == "response" and field_of(response, "output") is not None:
+            return True
         kind = field_of(response, "type")
-        return whole or str(getattr(kind, "value", kind)).startswith("response.")
+        return str(getattr(kind, "value", kind)).startswith("response.")
 
     def body(self, response: Any) -> Body:
         return response.model_dump(mode="json", exclude_none=True, warnings=False)
 
-    def given(self, response: Any, body: Body) -> Any:
-        if body["output"] == self.body(response)["output"]:
-            copy = response.model_copy()
+    def response(self, original: Any, body: Body) -> Any:
+        if body["output"] == self.body(original)["output"]:
+            copy = original.model_copy()
             if VERDICT_KEY in body:
                 setattr(copy, VERDICT_KEY, body[VERDICT_KEY])
             return copy
-        # Withheld text may be anywhere in the old response.
-        kept = {k: getattr(response, k) for k in body if hasattr(response, k)}
-        told = {k: body[k] for k in ("output", "status", VERDICT_KEY) if k in body}
-        why = body.get("incomplete_details")
-        details = None if why is None else IncompleteDetails.model_validate(why)
+        # Withheld text may be anywhere in the original.
+        fields = {name: getattr(original, name) for name in body if hasattr(original, name)}
+        fields |= {name: body[name] for name in ("output", "status", VERDICT_KEY) if name in body}
+        details = body.get("incomplete_details")
+        if details is not None:
+            details = IncompleteDetails.model_validate(details)
         # Not validated, because not all that providers send would pass.
         kind: Any = ResponsesAPIResponse
-        made = kind.model_construct(**{**kept, **told, "incomplete_details": details})
-        made._hidden_params = hidden_of(response, withheld=True)  # noqa: SLF001 - as on all such responses
-        return made
+        response = kind.model_construct(**{**fields, "incomplete_details": details})
+        response._hidden_params = hidden_of(original, withheld=True)  # noqa: SLF001 - as on all such responses
+        return response
 
     def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
         return pieces_in(pieces, mode="json")
@@ -214,11 +221,11 @@ class _Responses(Format):
     def piece(self, event: Event) -> Any:
         if isinstance(event, Piece):
             return event.piece
-        told = dict(event.body)
-        if isinstance(told.get("response"), Mapping):
-            told["response"] = _object(ResponsesAPIResponse, told["response"])
-        kind: Any = OpenAIResponsesAPIConfig.get_event_model_class(told["type"])
-        return _object(kind, told)
+        fields = dict(event.body)
+        if isinstance(fields.get("response"), Mapping):
+            fields["response"] = _object(ResponsesAPIResponse, fields["response"])
+        kind: Any = OpenAIResponsesAPIConfig.get_event_model_class(fields["type"])
+        return _object(kind, fields)
 
 
 RESPONSES = _Responses()
@@ -251,9 +258,10 @@ class _Messages(Format):
     def body(self, response: Any) -> Body:
         return cast("Body", response)
 
-    def given(self, response: Any, body: Body) -> Any:
-        withheld = HIDDEN in response and HIDDEN not in body
-        return {**body, HIDDEN: hidden_of(response, withheld=True)} if withheld else body
+    def response(self, original: Any, body: Body) -> Any:
+        if HIDDEN in original and HIDDEN not in body:
+            return {**body, HIDDEN: hidden_of(original, withheld=True)}
+        return body
 
     async def events(self, pieces: AsyncIterator[Any]) -> AsyncGenerator[Event]:
         reader = EventReader()

@@ -90,17 +90,17 @@ class ResayGuardrail(CustomGuardrail):
         if form is None or verdict_in(response) is not None:
             return response
         relay, request, upstream = self._reading(form, data, response)
-        body, since = form.body(response), time.time()
+        body, started_s = form.body(response), time.time()
         try:
             checked = await relay.acheck(request, body, upstream)
         except HallucinationBlocked as error:
-            self._record(data, verdict_data(error.verdict, "block"), since)
+            self._record(data, verdict_data(error.verdict, "block"), started_s)
             raise _refused(error) from None
         if checked is body:
             return response
         if VERDICT_KEY in checked:
-            self._record(data, checked[VERDICT_KEY], since)
-        return form.given(response, checked)
+            self._record(data, checked[VERDICT_KEY], started_s)
+        return form.response(response, checked)
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
@@ -127,23 +127,23 @@ class ResayGuardrail(CustomGuardrail):
                 yield piece
             return
         relay, request, upstream = self._reading(form, request_data, response)
-        since, begun = time.time(), False
+        started_s, has_begun = time.time(), False
         try:
-            read = _one_by_one(form.events(whole))
-            async with aclosing(relay.aevents(request, read, upstream)) as events:
-                async for together in events:
-                    for event in together:
+            groups = _one_by_one(form.events(whole))
+            async with aclosing(relay.aevents(request, groups, upstream)) as events:
+                async for group in events:
+                    for event in group:
                         body = event.body
-                        told = body.get(VERDICT_KEY) or field_of(body.get("response"), VERDICT_KEY)
-                        if told is not None:
-                            self._record(request_data, told, since)
-                        begun = True
+                        data = body.get(VERDICT_KEY) or field_of(body.get("response"), VERDICT_KEY)
+                        if data is not None:
+                            self._record(request_data, data, started_s)
+                        has_begun = True
                         yield form.piece(event)
         except HallucinationBlocked as error:
-            self._record(request_data, verdict_data(error.verdict, "block"), since)
-            raise (self._broken_off(error) if begun else _refused(error)) from None
+            self._record(request_data, verdict_data(error.verdict, "block"), started_s)
+            raise (self._interruption(error) if has_begun else _refused(error)) from None
 
-    def _broken_off(self, error: HallucinationBlocked) -> Exception:
+    def _interruption(self, error: HallucinationBlocked) -> Exception:
         # For an HTTPException, the proxy would drop the connection once the status has been sent.
         return GuardrailRaisedException(
             self.guardrail_name,
@@ -167,19 +167,20 @@ class ResayGuardrail(CustomGuardrail):
         request = relay.read({**user_params(data), "model": target.model}, answered=True)
         return relay, request, upstream_of(form, target, request.body)
 
-    def _record(self, data: dict[str, Any], told: Body, since: float) -> None:
+    def _record(self, request_data: dict[str, Any], data: Body, started_s: float) -> None:
         """Record the verdict in LiteLLM's own logs, without any text of the answer."""
-        now = time.time()
-        verdict = Verdict.from_dict(told)
-        intervened = told["action"] == "block" or verdict.regenerated
+        ended_s = time.time()
+        verdict = Verdict.from_dict(data)
+        action = data["action"]
+        intervened = action == "block" or verdict.regenerated
         guardrail: Any = self
         guardrail.add_standard_logging_guardrail_information_to_request_data(
-            guardrail_json_response={**verdict.to_dict(content=False), "action": told["action"]},
-            request_data=data,
+            guardrail_json_response={**verdict.to_dict(content=False), "action": action},
+            request_data=request_data,
             guardrail_status="guardrail_intervened" if intervened else "success",
-            start_time=since,
-            end_time=now,
-            duration=now - since,
+            start_time=started_s,
+            end_time=ended_s,
+            duration=ended_s - started_s,
             event_type=GuardrailEventHooks.post_call,
         )
 

@@ -66,12 +66,12 @@ def user_params(data: Mapping[str, Any]) -> dict[str, Any]:
         data: The request as hooks receive it.
     """
     sent = _sent(data)
-    names = data.keys() if sent is None else [name for name in data if name in sent]
-    return {
-        name: data[name]
-        for name in names
-        if name not in _BOOKKEEPING and not name.startswith("_") and data[name] is not None
-    }
+    params: dict[str, Any] = {}
+    for name, value in data.items():
+        is_internal = name in _BOOKKEEPING or name.startswith("_")
+        if value is not None and not is_internal and (sent is None or name in sent):
+            params[name] = value
+    return params
 
 
 def _sent(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -129,8 +129,9 @@ class Target:
 
     def knows(self, model: str) -> bool:
         """Return whether the router has a deployment, or a group, of this name."""
-        known = _has_deployment(self.router, model)
-        return known or model in (_look_up(self.router, "names", "get_model_names") or ())
+        if _has_deployment(self.router, model):
+            return True
+        return model in (_look_up(self.router, "names", "get_model_names") or ())
 
     @property
     def litellm_model(self) -> str | None:

@@ -21,7 +21,7 @@ _FRESH = {"no-cache": True, "no-store": True}
 _PER_CALL: dict[str, Any] = {"cache": _FRESH, "caching": False, "num_retries": 0, "stream": False}
 
 
-def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
+def upstream_of(form: Format, target: Target, request: Body) -> Upstream:
     """Return how to send the guard's own requests for a request.
 
     The result has no `source`: a deployment can be reconfigured while the proxy runs, so its
@@ -30,20 +30,20 @@ def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
     Args:
         form: The format of the request.
         target: The deployment that answered it.
-        asked: The request, with the endpoint and credentials that it may name.
+        request: The request, with the endpoint and credentials that it may name.
     """
-    way = Query((), None, asked).connection
+    connection = Query((), None, request).connection
 
     async def ask(body: Body) -> Body:
-        return await _ask(form, target, {**way, **body})
+        return await _ask(form, target, {**connection, **body})
 
     async def takes_n() -> bool:
-        query = Query((), target.litellm_model, way)
+        query = Query((), target.litellm_model, connection)
         return query.model is not None and await litellm_provider().takes_n(query)
 
     return Upstream(
         ask,
-        named_provider=lambda: _Named(target),
+        named_provider=lambda: _NamedModels(target),
         via="litellm",
         takes_n=takes_n,
         cost_usd=_cost_usd,
@@ -51,7 +51,7 @@ def upstream_of(form: Format, target: Target, asked: Body) -> Upstream:
     )
 
 
-class _Named:
+class _NamedModels:
     """Answers queries for a model by name, from the proxy's model of that name or else litellm."""
 
     def __init__(self, target: Target) -> None:
@@ -59,8 +59,9 @@ class _Named:
 
     async def takes_n(self, query: Query) -> bool:
         """Return whether litellm forwards `n`; the proxy's own models give one answer at a time."""
-        known = query.model is not None and self._target.knows(query.model)
-        return not known and await litellm_provider().takes_n(query)
+        if query.model is not None and self._target.knows(query.model):
+            return False
+        return await litellm_provider().takes_n(query)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Send one request.
@@ -82,14 +83,15 @@ async def _ask(form: Format, target: Target, body: Body) -> Body:
     model: Any = body.get("model")
     if not model:
         raise ProviderRefusedError("LiteLLM does not say which model answered")
-    known = target.knows(model)
-    call: Any = getattr(target.router, form.method) if known else getattr(litellm, form.function)
     kwargs = {**body, **_PER_CALL}
-    if known:
+    if target.knows(model):
+        call: Any = getattr(target.router, form.method)
         # Another model's answer is no sample either.
         kwargs["disable_fallbacks"] = True
-    elif form is CHAT:
-        kwargs["max_retries"] = 0
+    else:
+        call = getattr(litellm, form.function)
+        if form is CHAT:
+            kwargs["max_retries"] = 0
     if body.get("tools") and find_spec("mcp") is None:
         # litellm 1.106 checks every tool for MCP, with a package that it does not install.
         kwargs["_skip_mcp_handler"] = True

@@ -13,16 +13,9 @@ from openai._models import FinalRequestOptions
 from typing_extensions import Self
 
 from resay._internal.nesting import inside_guard, marked
-from resay.adapters.http import (
-    answer,
-    body_in,
-    check,
-    is_event_stream,
-    package_of,
-    spread_client,
-    with_body,
-)
-from resay.adapters.http import stream as streamed
+from resay.adapters.connections import spread_client
+from resay.adapters.http import answer, body_in, check, is_event_stream, package_of, with_body
+from resay.adapters.http import stream as guarded_stream
 from resay.adapters.own_field import OWN_FIELD
 from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
 from resay.adapters.relay import Relay
@@ -31,7 +24,7 @@ from resay.adapters.upstream import StreamedError, Upstream
 from resay.core.verdict import OnVerdict
 from resay.errors import ResayError
 from resay.guard import Guard
-from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Body, Request
+from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Body, Request
 from resay.providers.apis.values import mapping
 from resay_openai._errors import sdk_error
 from resay_openai._requests import (
@@ -54,12 +47,12 @@ class Received:
 
     Attributes:
         response: The response of httpx or httpx2.
-        rest: The other arguments of the SDK's response processing.
+        processing: The other arguments of the SDK's response processing.
     """
 
     def __init__(self, **processing: Any) -> None:
         self.response: Any = processing.pop("response")
-        self.rest = processing
+        self.processing = processing
 
     def with_body(self, body: Body) -> Received:
         """Return this response with the given body, or unchanged if the body is empty."""
@@ -129,19 +122,22 @@ class Guarded:
             return with_final_verdicts(super().chat)
 
         def copy(self, *, _extra_kwargs: Any = None, **kwargs: Any) -> Any:
-            further = {"policy": self._guard, **(_extra_kwargs or {})}
-            copied = super().copy(_extra_kwargs=further, **kwargs)
+            extra_kwargs = {"policy": self._guard, **(_extra_kwargs or {})}
+            copied = super().copy(_extra_kwargs=extra_kwargs, **kwargs)
             # A custom client class may build its copies unguarded.
-            known = isinstance(copied, Guarded)
-            return copied if known else guarded_as(type(self), copied, guard_of(further["policy"]))
+            if isinstance(copied, Guarded):
+                return copied
+            return guarded_as(type(self), copied, guard_of(extra_kwargs["policy"]))
 
         with_options = copy
 
     def guarded_request(self, options: FinalRequestOptions) -> tuple[Relay, Request] | None:
         """Return the relay and the parsed request, or None if the request is not guarded."""
-        known = self._relays.get(options.url)
-        body = None if known is None or inside_guard() else body_of(options)
-        return None if known is None or body is None else (known, known.read(body))
+        relay = self._relays.get(options.url)
+        if relay is None or inside_guard():
+            return None
+        body = body_of(options)
+        return None if body is None else (relay, relay.read(body))
 
 
 def guarded_as(kind: type[Any], client: Any, guard: Guard) -> Any:
@@ -230,6 +226,12 @@ def _sdk_errors(client: Any, options: FinalRequestOptions) -> Generator[None]:
         raise translated from error
 
 
+def _resource(client: Any, api: Api) -> Any:
+    if api is RESPONSES:
+        return client.responses
+    return client.completions if api is COMPLETIONS else client.chat.completions
+
+
 async def _guarded_call(
     style: CallStyle,
     client: Any,
@@ -243,21 +245,20 @@ async def _guarded_call(
     guarded: tuple[Relay, Request] | None = client.guarded_request(options)
     if guarded is None:
         # An auxiliary call is sent once.
-        once = {"max_retries": 0} if _auxiliary.get() else {}
-        return await style.call(send, options.model_copy(update=once))
+        update = {"max_retries": 0} if _auxiliary.get() else {}
+        return await style.call(send, options.model_copy(update=update))
     relay, request = guarded
     if OWN_FIELD in {**mapping(options.json_data), **(options.extra_json or {})}:
         options = options.model_copy(update={"json_data": request.body, "extra_json": None})
 
     async def receive(body: Body) -> Received:
-        changed = {} if body is request.body else {"json_data": body, "extra_json": None}
+        update = {} if body is request.body else {"json_data": body, "extra_json": None}
         with marked(_receiving):
-            return await style.call(send, options.model_copy(update=changed))
+            return await style.call(send, options.model_copy(update=update))
 
     async def create(body: Body) -> Body:
         # The public methods, looked up on each call, since that is where tracers attach.
-        chat = client.completions if relay.api is COMPLETIONS else client.chat.completions
-        method: Callable[..., Any] = (client.responses if relay.api is RESPONSES else chat).create
+        method: Callable[..., Any] = _resource(client, relay.api).create
         if is_plain(method) and is_plain(client.post):
             # Nothing observes these, so skip the SDK's parsing, which takes as long as sending.
             with marked(_receiving):
@@ -268,21 +269,23 @@ async def _guarded_call(
 
     upstream = Upstream(style.adapt_send(create), source_of(client))
 
-    async def streaming(received: Received, change: type[SdkErrors] = SdkErrors) -> Received:
-        given = (style, relay, request, received.response, upstream)
+    async def guard_stream(received: Received, change: type[SdkErrors] = SdkErrors) -> Received:
+        response = received.response
         # The provider may not have streamed.
-        if not is_event_stream(received.response):
-            return received.with_body(await check(*given))
-        received.response = streamed(*given, change(received.response.request))
+        if not is_event_stream(response):
+            return received.with_body(await check(style, relay, request, response, upstream))
+        received.response = guarded_stream(
+            style, relay, request, response, upstream, change(response.request)
+        )
         return received
 
     if stream:
         change = VerdictInDeltas if assembles_stream(options) else SdkErrors
-        received = await streaming(await relay.send_main(request, receive), change)
+        received = await guard_stream(await relay.send_main(request, receive), change)
     else:
-        received = await _answered(style, relay, request, upstream, receive, streaming)
+        received = await _answered(style, relay, request, upstream, receive, guard_stream)
     process: Callable[..., Any] = client._process_response  # noqa: SLF001 - a client of ours
-    return await style.call(process, response=received.response, **received.rest)
+    return await style.call(process, response=received.response, **received.processing)
 
 
 async def _answered(
@@ -291,9 +294,9 @@ async def _answered(
     request: Request,
     upstream: Upstream,
     receive: Callable[[Body], Awaitable[Received]],
-    streaming: Callable[[Received], Awaitable[Received]],
+    guard_stream: Callable[[Received], Awaitable[Received]],
 ) -> Received:
-    kept: list[Received] = []
+    responses: list[Received] = []
 
     async def send(body: Body) -> Body:
         received = await receive(body)
@@ -301,13 +304,13 @@ async def _answered(
             raise StreamedError(received)
         # The SDK leaves reading to users who asked for the response itself.
         await style.either(received.response.read, received.response.aread)
-        kept.append(received)
+        responses.append(received)
         return body_in(received.response) or {}
 
     try:
         body = await answer(style, relay, request, send, upstream)
     except StreamedError as error:
-        given = await streaming(error.response)
-        await style.either(given.response.read, given.response.aread)
-        return given
-    return kept[-1].with_body(body)
+        received = await guard_stream(error.response)
+        await style.either(received.response.read, received.response.aread)
+        return received
+    return responses[-1].with_body(body)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from resay._internal.nesting import inside_guard
 from resay.adapters.http import body_in, check, is_event_stream, package_of, with_body
-from resay.adapters.http import stream as streamed
+from resay.adapters.http import stream as guarded_stream
 from resay.adapters.own_field import OWN_FIELD
 from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
 from resay.adapters.relay import Relay
@@ -88,9 +88,11 @@ def _guarded_request(relays: Relays, request: Any) -> GuardedRequest | None:
     """Return the relay and the parsed request, or None if the request is not guarded."""
     if request.method != "POST" or inside_guard():
         return None
-    known = [relay for relay in relays if request.url.path.endswith(relay.api.path)]
-    body = body_in(request) if known else None
-    return None if body is None else (known[0], known[0].read(body))
+    for relay in relays:
+        if request.url.path.endswith(relay.api.path):
+            body = body_in(request)
+            return None if body is None else (relay, relay.read(body))
+    return None
 
 
 def _refusal(request: Any, error: UncheckableError) -> Any:
@@ -158,13 +160,13 @@ async def _guarded(
 async def _answered_by(
     style: CallStyle, send: Callable[..., Any], request: Any, guarded: GuardedRequest
 ) -> Any:
-    relay, asked = guarded
+    relay, parsed = guarded
     if OWN_FIELD in (body_in(request) or {}):
-        request = _like(request, asked.body)
-    wanted = relay.main_body(asked)
-    sent = request if wanted is asked.body else _like(request, wanted)
-    response = await style.call(send, sent, stream=True)
-    if sent is not request and is_about_parameters(_FailedError(response)):
+        request = _like(request, parsed.body)
+    main_body = relay.main_body(parsed)
+    main_request = request if main_body is parsed.body else _like(request, main_body)
+    response = await style.call(send, main_request, stream=True)
+    if main_request is not request and is_about_parameters(_FailedError(response)):
         await style.either(response.close, response.aclose)
         response = await style.call(send, request, stream=True)
     if not response.is_success:
@@ -175,9 +177,9 @@ async def _answered_by(
 
     upstream = Upstream(style.adapt_send(ask), _source(request))
     if is_event_stream(response):
-        return streamed(style, relay, asked, response, upstream)
+        return guarded_stream(style, relay, parsed, response, upstream)
     try:
-        body = await check(style, relay, asked, response, upstream)
+        body = await check(style, relay, parsed, response, upstream)
     except HallucinationBlocked as error:
         # SDKs turn this into an error that they do not retry.
         data = {

@@ -47,8 +47,8 @@ def without_verdicts(options: FinalRequestOptions) -> FinalRequestOptions:
 
 
 def _without_verdict(message: Any) -> Any:
-    known = mapping(message)
-    return {k: v for k, v in known.items() if k != VERDICT_KEY} if known else message
+    fields = mapping(message)
+    return {k: v for k, v in fields.items() if k != VERDICT_KEY} if fields else message
 
 
 def assembles_stream(options: FinalRequestOptions) -> bool:
@@ -56,13 +56,15 @@ def assembles_stream(options: FinalRequestOptions) -> bool:
 
     The assembled message keeps only the fields of the chunks' deltas.
     """
-    helper = [value for name, value in _headers(options).items() if name.lower() == _HELPER]
-    return any("chat.completions.stream" in str(value) for value in helper)
+    for name, value in _headers(options).items():
+        if name.lower() == _HELPER and "chat.completions.stream" in str(value):
+            return True
+    return False
 
 
 def _headers(options: FinalRequestOptions) -> Mapping[str, Any]:
-    given = None if isinstance(options.headers, NotGiven) else options.headers
-    return cast("Mapping[str, Any]", given or {})
+    headers = None if isinstance(options.headers, NotGiven) else options.headers
+    return cast("Mapping[str, Any]", headers or {})
 
 
 _SDK = str(Path(openai.__file__).parent) + os.sep
@@ -83,18 +85,25 @@ def auxiliary_request(options: FinalRequestOptions, body: Body) -> FinalRequestO
         options: The main request, whose headers, query and timeout are kept.
         body: The body of the auxiliary request.
     """
-    changed: dict[str, Any] = {"json_data": body, "extra_json": None, "max_retries": 0}
     return options.model_copy(
-        update={**changed, "headers": _kept_headers(options), "idempotency_key": None}
+        update={
+            "json_data": body,
+            "extra_json": None,
+            "max_retries": 0,
+            "headers": _own_headers(options),
+            "idempotency_key": None,
+        }
     )
 
 
-def _kept_headers(options: FinalRequestOptions) -> dict[str, Any]:
-    return {
-        k: v
-        for k, v in _headers(options).items()
-        if not k.lower().startswith(_INTERNAL) and k.lower() != "idempotency-key"
-    }
+def _own_headers(options: FinalRequestOptions) -> dict[str, Any]:
+    """Return the headers that an application set, without those of this one request."""
+    headers: dict[str, Any] = {}
+    for name, value in _headers(options).items():
+        lowered = name.lower()
+        if not lowered.startswith(_INTERNAL) and lowered != "idempotency-key":
+            headers[name] = value
+    return headers
 
 
 def arguments(
@@ -107,14 +116,20 @@ def arguments(
         body: The body to send.
         options: The main request, whose headers, query and timeout are kept.
     """
-    known = _parameters(getattr(create, "__func__", create))
-    call = {name: value for name, value in body.items() if name in known}
-    further = {name: value for name, value in body.items() if name not in known}
-    kept = _kept_headers(options)
-    call |= {"extra_body": further} if further else {}
-    call |= {"extra_headers": kept} if kept else {}
-    call |= {"extra_query": options.params} if options.params else {}
-    return call | ({} if isinstance(options.timeout, NotGiven) else {"timeout": options.timeout})
+    parameters = _parameters(getattr(create, "__func__", create))
+    call: dict[str, Any] = {}
+    extra_body: dict[str, Any] = {}
+    for name, value in body.items():
+        (call if name in parameters else extra_body)[name] = value
+    if extra_body:
+        call["extra_body"] = extra_body
+    if headers := _own_headers(options):
+        call["extra_headers"] = headers
+    if options.params:
+        call["extra_query"] = options.params
+    if not isinstance(options.timeout, NotGiven):
+        call["timeout"] = options.timeout
+    return call
 
 
 @lru_cache(maxsize=16)
@@ -124,6 +139,6 @@ def _parameters(create: Callable[..., Any]) -> frozenset[str]:
 
 def source_of(client: Any) -> str:
     """Return a key that identifies the client's endpoint and credentials, for caching."""
-    who = (client.api_key, client.organization, client.project)
-    payer = hashlib.sha256(repr(who).encode()).hexdigest()
+    account = (client.api_key, client.organization, client.project)
+    payer = hashlib.sha256(repr(account).encode()).hexdigest()
     return f"openai {client.base_url} {payer}"

@@ -64,8 +64,8 @@ def with_final_verdicts(chat: Any) -> Any:
     @wraps(stream)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         manager = stream(*args, **kwargs)
-        known = isinstance(manager, ChatCompletionStreamManager)
-        manager.__class__ = _Manager if known else _AsyncManager
+        is_sync = isinstance(manager, ChatCompletionStreamManager)
+        manager.__class__ = _Manager if is_sync else _AsyncManager
         return manager
 
     completions.stream = wrapper
@@ -95,14 +95,14 @@ class _AsyncManager(AsyncChatCompletionStreamManager[Any]):
 
 def _with_verdicts(completion: Any) -> Any:
     """Copy the verdicts of a completion to where `create` puts them."""
-    found: list[Mapping[str, Any]] = []
+    verdicts: list[Mapping[str, Any]] = []
     for choice in completion.choices:
         verdict = getattr(choice.message, VERDICT_KEY, None)
         if verdict is not None:
             setattr(choice, VERDICT_KEY, verdict)
-            found.append(verdict)
-    if found:
-        setattr(completion, VERDICT_KEY, max(found, key=_severity))
+            verdicts.append(verdict)
+    if verdicts:
+        setattr(completion, VERDICT_KEY, max(verdicts, key=_severity))
     return completion
 
 

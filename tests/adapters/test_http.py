@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from resay.adapters.http import spread_client
+from resay.adapters.connections import spread_client
 
 pytestmark = pytest.mark.anyio
 

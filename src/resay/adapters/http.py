@@ -1,15 +1,12 @@
-"""Responses with other bodies, and a connection-spreading client, for httpx and httpx2.
+"""Responses of httpx and httpx2 with other bodies.
 
 Neither package is imported.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-import time
-from collections import deque
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -20,9 +17,8 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, suppress
-from functools import cache, partial
+from functools import cache
 from typing import Any, cast
-from urllib.request import getproxies
 
 from resay.adapters.relay import Relay
 from resay.adapters.threads import (
@@ -76,11 +72,11 @@ async def _events_in(style: CallStyle, response: Any) -> AsyncGenerator[Sequence
 def with_body(response: Any, body: Body, *, status: int | None = None) -> Any:
     """Return a copy of a response with another body, and optionally another status."""
     content = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    made = _like(response, status=status, content=content)
-    if "json" not in made.headers.get("content-type", ""):
+    changed = _like(response, status=status, content=content)
+    if "json" not in changed.headers.get("content-type", ""):
         # The original body was of another type.
-        made.headers["content-type"] = "application/json"
-    return made
+        changed.headers["content-type"] = "application/json"
+    return changed
 
 
 class Change:
@@ -135,15 +131,15 @@ def stream(
     """
     events = _events_in(style, raw)
     if style.blocking:
-        given: Any = relay.events(request, iterate_in_place(events), upstream)
-        return _like(raw, stream=_sync_stream(_package(raw))(raw, given, change))
-    given = relay.aevents(request, events, upstream)
-    return _like(raw, stream=_async_stream(_package(raw))(raw, given, change))
+        guarded: Any = relay.events(request, iterate_in_place(events), upstream)
+        return _like(raw, stream=_sync_stream(_package(raw))(raw, guarded, change))
+    guarded = relay.aevents(request, events, upstream)
+    return _like(raw, stream=_async_stream(_package(raw))(raw, guarded, change))
 
 
 def _like(response: Any, *, status: int | None = None, **body: Any) -> Any:
     headers = [(k, v) for k, v in response.headers.multi_items() if k.lower() not in _OF_BODY]
-    made = _package(response).Response(
+    copy = _package(response).Response(
         status or response.status_code,
         headers=headers,
         request=response.request,
@@ -154,8 +150,8 @@ def _like(response: Any, *, status: int | None = None, **body: Any) -> Any:
     )
     # An unread response has none.
     with suppress(RuntimeError):
-        made.elapsed = response.elapsed
-    return made
+        copy.elapsed = response.elapsed
+    return copy
 
 
 def package_of(kind: Any) -> Any:
@@ -168,20 +164,23 @@ def _package(response: Any) -> Any:
     return package_of(cast("Any", type(response)))
 
 
-async def _written(style: CallStyle, events: Any, change: Change) -> AsyncGenerator[bytes]:
+async def _content(style: CallStyle, events: Any, change: Change) -> AsyncGenerator[bytes]:
     try:
-        async with aclosing(style.iterate(events)) as given:
-            async for together in given:
-                changed = [encoded(one) for event in together for one in change.of(event)]
-                if changed:
-                    yield b"".join(changed)
+        async with aclosing(style.iterate(events)) as groups:
+            async for group in groups:
+                content = bytearray()
+                for event in group:
+                    for changed in change.of(event):
+                        content += encoded(changed)
+                if content:
+                    yield bytes(content)
     except ResayError as error:
         translated = change.error(error)
         if translated is error:
             raise
         raise translated from error
-    for one in change.rest():
-        yield encoded(one)
+    for event in change.rest():
+        yield encoded(event)
 
 
 @cache
@@ -191,7 +190,7 @@ def _sync_stream(package: Any) -> type[Any]:
             self._response, self._events, self._change = response, events, change
 
         def __iter__(self) -> Iterator[bytes]:
-            return iterate_in_place(_written(BLOCKING, self._events, self._change))
+            return iterate_in_place(_content(BLOCKING, self._events, self._change))
 
         def close(self) -> None:
             # A generator that was not started closes nothing.
@@ -206,166 +205,18 @@ def _async_stream(package: Any) -> type[Any]:
     class Events(package.AsyncByteStream):
         def __init__(self, response: Any, events: Any, change: Change) -> None:
             self._response, self._events, self._change = response, events, change
-            self._written: TaskIterator[bytes] | None = None
+            self._content: TaskIterator[bytes] | None = None
 
         def __aiter__(self) -> AsyncIterator[bytes]:
-            self._written = TaskIterator(_written(ASYNC, self._events, self._change))
-            return self._written
+            self._content = TaskIterator(_content(ASYNC, self._events, self._change))
+            return self._content
 
         async def aclose(self) -> None:
-            if self._written is not None:
-                await self._written.aclose()
+            if self._content is not None:
+                await self._content.aclose()
             else:
                 # A generator that was not started closes nothing.
                 await self._events.aclose()
             await self._response.aclose()
 
     return Events
-
-
-# The default of OpenAI's SDK.
-_MOST = 1000
-_KEPT_S = 5.0
-
-
-def spread_client(kind: type[Any]) -> Any:
-    """Return a client of an SDK's own class that spreads its connections over several pools.
-
-    Args:
-        kind: The SDK's `DefaultAsyncHttpxClient`.
-
-    Returns:
-        The client; None if the SDK's own is to be used: behind a proxy, which a client with a
-        custom transport would ignore, and if the SDK uses another HTTP package.
-    """
-    package = package_of(kind)
-    if package is None or getproxies().keys() & {"http", "https", "all"}:
-        return None
-    return _closing(kind)(transport=_transport(package)())
-
-
-# Keeps a strong reference, because the event loop holds tasks only weakly.
-_closings: set[asyncio.Task[None]] = set()
-
-
-@cache
-def _closing(kind: type[Any]) -> type[Any]:
-    class Client(kind):
-        # The SDK's own client does the same for users who leave it open.
-        def __del__(self) -> None:
-            if not self.is_closed:
-                with suppress(RuntimeError):
-                    task = asyncio.get_running_loop().create_task(self.aclose())
-                    _closings.add(task)
-                    task.add_done_callback(_closings.discard)
-
-    return Client
-
-
-class _Pool:
-    """A connection, and the number of requests that use it or wait for it."""
-
-    def __init__(self, transport: Any) -> None:
-        self.transport = transport
-        self.busy = 0
-        self.since_s = 0.0
-
-
-@cache
-def _body(package: Any) -> type[Any]:
-    class Taken(package.AsyncByteStream):
-        """A response body that releases its connection when closed."""
-
-        def __init__(self, body: Any, leave: Callable[[], None]) -> None:
-            self._body, self._leave, self._open = body, leave, True
-
-        def __aiter__(self) -> Any:
-            return self._body.__aiter__()
-
-        async def aclose(self) -> None:
-            try:
-                await self._body.aclose()
-            finally:
-                if self._open:
-                    self._open = False
-                    self._leave()
-
-    return Taken
-
-
-class _Pools:
-    """A growing set of single-connection pools."""
-
-    def __init__(self, package: Any, most: int) -> None:
-        self._package = package
-        self._most = most
-        self._pools: set[_Pool] = set()
-        # Ordered by release time, the most recent last.
-        self._free: deque[_Pool] = deque()
-        # Shared by all pools, because creating it takes 10 ms.
-        self._ssl = package.create_ssl_context()
-
-    def take(self) -> _Pool:
-        """Return the free pool used last, or a new one; call `leave` to release it."""
-        if self._free:
-            found = self._free.pop()
-        elif len(self._pools) < self._most:
-            found = self._made()
-            self._pools.add(found)
-        else:
-            # The request waits for its connection, within its own timeout.
-            found = min(self._pools, key=lambda pool: pool.busy)
-        found.busy += 1
-        return found
-
-    def leave(self, pool: _Pool) -> None:
-        pool.busy -= 1
-        pool.since_s = time.monotonic()
-        if not pool.busy and pool in self._pools:
-            self._free.append(pool)
-
-    def _made(self) -> _Pool:
-        limits = self._package.Limits(
-            max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEPT_S
-        )
-        return _Pool(self._package.AsyncHTTPTransport(verify=self._ssl, limits=limits))
-
-    async def close_unused(self) -> None:
-        """Close the pool unused longest, once its connection has expired too."""
-        if self._free and time.monotonic() - self._free[0].since_s > _KEPT_S:
-            unused = self._free.popleft()
-            self._pools.discard(unused)
-            await unused.transport.aclose()
-
-    async def aclose(self) -> None:
-        pools, self._pools = self._pools, set()
-        self._free.clear()
-        for pool in pools:
-            await pool.transport.aclose()
-
-
-@cache
-def _transport(package: Any) -> type[Any]:
-    taken = _body(package)
-
-    class Spread(package.AsyncBaseTransport):
-        """Send each request through the most recently used pool that is free."""
-
-        def __init__(self) -> None:
-            self._pools = _Pools(package, _MOST)
-
-        async def handle_async_request(self, request: Any) -> Any:
-            pool = self._pools.take()
-            try:
-                await self._pools.close_unused()
-                response = await pool.transport.handle_async_request(request)
-            except BaseException:
-                self._pools.leave(pool)
-                raise
-            response.stream = taken(response.stream, partial(self._pools.leave, pool))
-            return response
-
-        async def aclose(self) -> None:
-            await self._pools.aclose()
-
-    return Spread

@@ -169,7 +169,7 @@ async def test_a_withheld_answer_leaves_no_word_behind(make_guardrail, router):
 
 
 async def test_exit_raise_raises_where_there_is_no_web_server(make_guardrail, router, monkeypatch):
-    monkeypatch.setattr("resay_litellm._hooks.find_spec", lambda name: None)
+    monkeypatch.setattr("resay_litellm._guardrail.find_spec", lambda name: None)
     with pytest.raises(HallucinationBlocked):
         await checked(make_guardrail({**STRICT, **RAISE}), router, ask(MADE_UP))
 

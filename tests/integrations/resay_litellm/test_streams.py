@@ -152,7 +152,7 @@ async def test_a_withheld_stream_leaves_no_word_behind(make_guardrail, router, m
 async def test_exit_raise_ends_a_stream_with_an_exception(
     make_guardrail, router, mode, monkeypatch
 ):
-    monkeypatch.setattr("resay_litellm._hooks.find_spec", lambda name: None)
+    monkeypatch.setattr("resay_litellm._guardrail.find_spec", lambda name: None)
     policy = {**STRICT, **RAISE, "stream": mode}
     with pytest.raises((HallucinationBlocked, GuardrailRaisedException)) as caught:
         await guarded(make_guardrail(policy), router, ask(MADE_UP, **STREAM))
