@@ -145,7 +145,7 @@ def _shared(role: str, model: str | ModelConfig, layer: int | None = None) -> An
 
 def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
     require_optional("numpy", package="numpy", extra="remote", purpose="asking a model's server")
-    from resay.models.remote import tei, vllm
+    from resay.models.remote import rerank, tei, vllm
 
     kinds: dict[tuple[str, str], Callable[[ModelConfig], Any]] = {
         ("tei", "classification"): tei.TeiClassifier,
@@ -155,7 +155,7 @@ def _remote(role: str, config: ModelConfig, layer: int | None) -> Any:
         ("vllm", "classification"): vllm.VllmClassifier,
         ("vllm", "texts"): vllm.VllmTextClassifier,
         ("vllm", "sentences"): vllm.VllmSentenceEmbedder,
-        ("rerank", "classification"): tei.RerankClassifier,
+        ("rerank", "classification"): rerank.RerankClassifier,
     }
     backend = backend_of(config)
     if (backend, role) not in kinds or layer is not None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from resay.models.remote.rerank import RerankClassifier
 from resay.models.remote.tei import (
-    RerankClassifier,
     TeiClassifier,
     TeiSentenceEmbedder,
     TeiTextClassifier,

@@ -5,44 +5,41 @@ All behaviour described here is from TEI's source code, and untested with a real
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from resay.errors import ConfigurationError, ResayError, ScorerError
-from resay.models.arrays import doubles, floats, join, means, softmax, stack, units
+from resay.errors import ConfigurationError
+from resay.models.arrays import doubles, floats, join, softmax, stack, units
 from resay.models.files import labels_of
 from resay.models.remote.batches import (
     CachedRequest,
-    Outcomes,
-    Part,
     RequestBatcher,
-    ResultCache,
-    by_size,
-    cut,
     flat,
     regroup,
     replace_surrogates,
-    weights,
 )
-from resay.models.remote.http import Reply, Server, TooLargeError
+from resay.models.remote.http import Reply, Server
+from resay.models.remote.model_server import (
+    PROBE,
+    ModelServer,
+    RemoteSentenceEmbedder,
+    SingleTextClassifier,
+    text_bytes,
+)
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles, Floats, Pair
     from resay.models.config import ModelConfig
 
 
-K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 
 _Texts: TypeAlias = tuple[str, ...]
 """One text, or the two of a pair."""
 
 _PRODUCT = "the text-embeddings-inference server"
-PROBE = "a"
-"""A text that every tokenizer knows, for finding the special tokens around a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,7 @@ class Edges:
         return self.before + self.after
 
 
-class TeiServer:
+class TeiServer(ModelServer):
     """A TEI server, which serves one model.
 
     Args:
@@ -103,76 +100,32 @@ class TeiServer:
         kind: The required type of model.
 
     Attributes:
-        config: The server's settings.
-        server: The HTTP client.
         info: The server's `/info`.
         edges: The special tokens around a single text.
     """
 
     def __init__(self, config: ModelConfig, kind: Literal["classifier", "embedding"]) -> None:
-        self.config = config
-        self.server = Server(config, _PRODUCT)
+        super().__init__(config, Server(config, _PRODUCT))
         self.info = CachedRequest(self._request_info)
         self.edges = CachedRequest(self._request_edges)
         self._kind = kind
-        self._lengths: RequestBatcher[str, int] = self.batcher(
-            self._request_lengths, size=lambda text, _: len(text)
+
+    async def max_items(self, *, refresh: bool = False) -> int:
+        """Return the maximum number of items in a request."""
+        info = await (self.info.refresh() if refresh else self.info.get())
+        return info.max_items
+
+    async def max_tokens(self) -> int:
+        """Return the model's maximum input length, including special tokens."""
+        return (await self.info.get()).max_tokens
+
+    def too_long_message(self, max_tokens: int | None) -> str:
+        """Return the message of the error for a text that the server refuses."""
+        return (
+            f"{self.server.display_name} was sent a text, or a pair, longer than the"
+            f" {max_tokens!r} tokens that its model reads at once; shorten it, or serve a model"
+            " that reads more"
         )
-
-    def batcher(
-        self,
-        send: Callable[[Sequence[K]], Any],
-        *,
-        size: Callable[[K, R], int],
-        max_items: int | None = None,
-    ) -> RequestBatcher[K, R]:
-        """Batch items of concurrent callers, and split requests that are too large."""
-
-        async def limit() -> int:
-            server_limit = (await self.info.get()).max_items
-            return min(server_limit, max_items or server_limit)
-
-        async def fresh_limit() -> int:
-            return (await self.info.refresh()).max_items
-
-        async def split(items: Sequence[K]) -> Outcomes[R]:
-            outcomes: Outcomes[R] = await by_size(items, send, fresh_limit)
-            return [await self._explain(outcome) for outcome in outcomes]
-
-        return RequestBatcher(
-            split,
-            max_items=limit,
-            window_s=self.config.window_ms / 1000,
-            cache=ResultCache(self.config.cache_mb * 1e6, size),
-        )
-
-    async def _explain(self, outcome: R | ResayError) -> R | ResayError:
-        if not isinstance(outcome, TooLargeError):
-            return outcome
-        limit = (await self.info.get()).max_tokens
-        return ScorerError(
-            f"{self.server.display_name} was sent a text, or a pair, longer than the {limit!r}"
-            " tokens that its model reads at once; shorten it, or serve a model that reads more"
-        )
-
-    async def max_input_tokens(self, edges: int) -> int:
-        """Return the number of tokens that fit beside the given number of special tokens."""
-        limit = (await self.info.get()).max_tokens
-        return max(min(limit, self.config.max_tokens or limit) - edges, 0)
-
-    async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens in each text, without special tokens."""
-        encodable = list(map(replace_surrogates, texts))
-        # The server refuses an empty text.
-        counts = iter(await self._lengths.map(list(filter(None, encodable))))
-        return [next(counts) if text else 0 for text in encodable]
-
-    async def cut(self, texts: Sequence[str]) -> list[list[Part]]:
-        """Split texts into parts that the model can read."""
-        # The server refuses empty texts. For most tokenizers, a blank is no token.
-        encodable = [replace_surrogates(text) or " " for text in texts]
-        max_tokens = await self.max_input_tokens((await self.edges.get()).count)
-        return await cut(encodable, max_tokens, self.lengths)
 
     async def _request_info(self) -> Info:
         info = await self.server.get("/info", _read_info)
@@ -188,6 +141,9 @@ class TeiServer:
                 f" {info.labels!r}; name each of them differently in its config.json (`id2label`)"
             )
         return info
+
+    async def _request_text_edges(self) -> int:
+        return (await self.edges.get()).count
 
     async def _request_edges(self) -> Edges:
         tokens = await self._tokenize([PROBE], special=True)
@@ -264,7 +220,7 @@ class TeiClassifier:
         """Return the number of tokens in each text, without special tokens."""
         return await self._tei.lengths(texts)
 
-    async def max_input_tokens(self) -> int:
+    async def max_input_tokens(self) -> int | None:
         """Return the maximum number of tokens in a pair of texts.
 
         The number of special tokens in a pair is derived from the token count that TEI reports for
@@ -288,16 +244,16 @@ class TeiClassifier:
             inputs.append(encodable if any(encodable) else (" ", " "))
         return stack(await self._rows.map(inputs), width)
 
-    async def text_logits(self, texts: Sequence[str]) -> Doubles:
-        """Score single texts; see `TextScorer`."""
+    async def classify_texts(self, texts: Sequence[str]) -> Doubles:
+        """Classify single texts; see `TextClassifier`."""
         await self.labels()
         width = len((await self._tei.info.get()).labels)
         inputs: list[_Texts] = [(replace_surrogates(text) or " ",) for text in texts]
-        return stack(await self._rows.map(inputs), width)
+        return softmax(stack(await self._rows.map(inputs), width))
 
-    async def max_text_tokens(self) -> int:
+    async def max_text_tokens(self) -> int | None:
         """Return the maximum number of tokens in a single text."""
-        return await self._tei.max_input_tokens((await self._tei.edges.get()).count)
+        return await self._tei.max_input_tokens(await self._tei.text_edges.get())
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -323,7 +279,7 @@ class TeiClassifier:
         return await self._tei.server.post("/predict", body, read)
 
 
-class TeiTextClassifier:
+class TeiTextClassifier(SingleTextClassifier):
     """A classifier of single texts, using TEI's `/predict`; see `TeiClassifier`.
 
     Args:
@@ -331,36 +287,7 @@ class TeiTextClassifier:
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        self._classifier = TeiClassifier(config)
-
-    async def prepare(self) -> None:
-        """Check that the server responds, and serves a classifier.
-
-        Raises:
-            ConfigurationError: It serves no classifier, or there is no such server.
-            ScorerError: It does not respond.
-        """
-        await self._classifier.prepare()
-
-    async def labels(self) -> tuple[str, ...]:
-        """Return the label names; see `TextClassifier`."""
-        return await self._classifier.labels()
-
-    async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens in each text, without special tokens."""
-        return await self._classifier.lengths(texts)
-
-    async def max_input_tokens(self) -> int:
-        """Return the maximum number of tokens in a text."""
-        return await self._classifier.max_text_tokens()
-
-    async def classify(self, texts: Sequence[str]) -> Doubles:
-        """Classify texts; see `TextClassifier`."""
-        return softmax(await self._classifier.text_logits(texts))
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        await self._classifier.aclose()
+        super().__init__(TeiClassifier(config))
 
 
 def _read_scores(reply: Reply, texts: Sequence[_Texts], names: Sequence[str]) -> Doubles:
@@ -377,11 +304,8 @@ def _bytes_of(texts: _Texts, row: Doubles) -> int:
     return sum(map(len, texts)) + row.nbytes
 
 
-class TeiSentenceEmbedder:
-    """A sentence embedder, using TEI's `/embed`.
-
-    A text longer than the model's input is split at white space into parts of similar length. Their
-    embeddings, each of length 1, are averaged, weighted by their tokens.
+class TeiSentenceEmbedder(RemoteSentenceEmbedder):
+    """A sentence embedder, using TEI's `/embed`; see `RemoteSentenceEmbedder`.
 
     Args:
         config: The server's settings.
@@ -389,36 +313,17 @@ class TeiSentenceEmbedder:
 
     def __init__(self, config: ModelConfig) -> None:
         self._tei = TeiServer(config, "embedding")
-        self._rows: RequestBatcher[str, Floats] = self._tei.batcher(self._embed, size=_text_bytes)
+        super().__init__(self._tei)
 
     async def prepare(self) -> None:
-        """Check that the server responds, and serves an embedder.
-
-        Raises:
-            ConfigurationError: It serves no embedder, or there is no such server.
-            ScorerError: It does not respond.
-        """
+        """Check that the server responds, and serves an embedder."""
         await self._tei.info.get()
 
-    async def embed(self, texts: Sequence[str]) -> Floats:
-        """Embed texts; see `SentenceEmbedder`. Without texts, the array has shape (0, 0)."""
-        parts = await self._tei.cut(texts)
-        rows = regroup(await self._rows.map(flat(parts)), parts)
-        return means(rows, weights(parts))
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        await self._tei.server.aclose()
-
-    async def _embed(self, texts: Sequence[str]) -> list[Floats]:
+    async def _request_embeddings(self, texts: Sequence[str]) -> list[Floats]:
         body = {"inputs": list(texts), "normalize": True, "truncate": False}
         return await self._tei.server.post(
             "/embed", body, lambda r: list(units(floats(rows_of(r.body, texts), 2)))
         )
-
-
-def _text_bytes(text: str, rows: Floats) -> int:
-    return len(text) + rows.nbytes
 
 
 class TeiTokenEmbedder:
@@ -436,7 +341,7 @@ class TeiTokenEmbedder:
         self._tei = TeiServer(config, "embedding")
         self._edges = CachedRequest(self._request_edges)
         self._tokens: RequestBatcher[str, Floats] = self._tei.batcher(
-            self._embed, size=_text_bytes, max_items=_MAX_TOKEN_TEXTS
+            self._embed, size=text_bytes, max_items=_MAX_TOKEN_TEXTS
         )
 
     async def prepare(self) -> None:
@@ -489,77 +394,3 @@ def _read_tokens(reply: Reply, texts: Sequence[str], edges: Edges) -> list[Float
     if any(len(array) < edges.count for array in arrays):
         raise ValueError("fewer rows than special tokens")
     return [units(array[edges.before : len(array) - edges.after]) for array in arrays]
-
-
-class RerankClassifier:
-    """A reranker as a `PairClassifier` of one label, with queries as the first texts.
-
-    Each query is one request with all its texts. The service itself truncates texts that are too
-    long for the model, and its own scores are returned, usually from 0 to 1.
-
-    Args:
-        config: The service's URL, with or without a trailing `/rerank`, and its name for the model.
-    """
-
-    def __init__(self, config: ModelConfig) -> None:
-        self._config = config
-        self._server = Server(config, "the rerank server", suffix="/rerank")
-        self._works = CachedRequest(self._try)
-
-    async def prepare(self) -> None:
-        """Check that the service responds, with one request.
-
-        Raises:
-            ConfigurationError: It does not accept the key, or there is no such service.
-            ScorerError: It does not respond.
-        """
-        await self._works.get()
-
-    async def labels(self) -> tuple[str, ...]:
-        """Return the name of the score; see `PairClassifier`."""
-        return ("relevance",)
-
-    async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return 0 for each text: the service does not count tokens."""
-        return [0] * len(texts)
-
-    async def max_input_tokens(self) -> None:
-        """Return None: texts may have any length."""
-
-    async def classify(self, pairs: Sequence[Pair]) -> Doubles:
-        """Return the relevance of the second texts to the first, of shape (pairs, 1)."""
-        encodable: list[Pair] = []
-        texts_by_query: dict[str, dict[str, None]] = {}
-        for query, text in pairs:
-            pair = (replace_surrogates(query), replace_surrogates(text) or " ")
-            encodable.append(pair)
-            texts_by_query.setdefault(pair[0], {})[pair[1]] = None
-        requests = [self._rerank(query, list(texts)) for query, texts in texts_by_query.items()]
-        scores: dict[Pair, float] = {}
-        results = await asyncio.gather(*requests)
-        for (query, texts), query_scores in zip(texts_by_query.items(), results, strict=True):
-            for text, score in zip(texts, query_scores, strict=True):
-                scores[query, text] = score
-        return stack([doubles([scores[pair]], 1) for pair in encodable], 1)
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        await self._server.aclose()
-
-    async def _rerank(self, query: str, texts: Sequence[str]) -> list[float]:
-        body = {"query": query or " ", "documents": list(texts), "top_n": len(texts)}
-        if self._config.name:
-            body["model"] = self._config.name
-        return await self._server.post("/rerank", body, lambda reply: _scores(reply, len(texts)))
-
-    async def _try(self) -> bool:
-        await self._rerank("a", ["a"])
-        return True
-
-
-def _scores(reply: Reply, count: int) -> list[float]:
-    # The best results come first; the index identifies the text.
-    scores = {int(row["index"]): float(row["relevance_score"]) for row in reply.body["results"]}
-    if set(scores) != set(range(count)):
-        raise ValueError("not one score for each text")
-    return doubles([scores[index] for index in range(count)], 1).tolist()

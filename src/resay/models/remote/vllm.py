@@ -5,36 +5,33 @@ All behaviour described here is from vLLM's documentation, and untested with a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from resay.errors import ConfigurationError, ResayError, ScorerError
-from resay.models.arrays import are_probabilities, doubles, floats, means, stack, units
+from resay.errors import ConfigurationError, ScorerError
+from resay.models.arrays import are_probabilities, doubles, floats, stack, units
 from resay.models.remote.batches import (
     CachedRequest,
-    Outcomes,
-    Part,
     RequestBatcher,
-    ResultCache,
-    by_size,
-    cut,
-    flat,
-    regroup,
     replace_surrogates,
-    weights,
 )
 from resay.models.remote.http import Reply, Server, TooLargeError
+from resay.models.remote.model_server import (
+    PROBE,
+    ModelServer,
+    RemoteSentenceEmbedder,
+    SingleTextClassifier,
+    text_bytes,
+)
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles, Floats, Pair
     from resay.models.config import ModelConfig
 
-K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 
 _PRODUCT = "the vLLM server"
-_PROBE = "a"
 _MAX_TEXTS = 64
 
 
@@ -43,50 +40,31 @@ class _Served:
     max_tokens: int | None
 
 
-class _Vllm:
-    """The common base of models on a vLLM server."""
+class _Vllm(ModelServer):
+    """A vLLM server."""
 
     def __init__(self, config: ModelConfig) -> None:
-        self.config = config
         # vLLM itself returns 400 for a text that is too long; 413 comes from a proxy before it.
-        self.server = Server(config, _PRODUCT, suffix="/v1", too_large=frozenset({400, 413}))
-        self.served = CachedRequest(self._request_served)
+        server = Server(config, _PRODUCT, suffix="/v1", too_large=frozenset({400, 413}))
         # `/tokenize` accepts one text per request.
-        self._lengths: RequestBatcher[str, int] = self.batcher(
-            self._request_length, size=lambda text, _: len(text), max_items=1
-        )
+        super().__init__(config, server, max_lengths=1)
+        self.served = CachedRequest(self._request_served)
 
-    def batcher(
-        self,
-        send: Callable[[Sequence[K]], Any],
-        *,
-        size: Callable[[K, R], int],
-        max_items: int = _MAX_TEXTS,
-    ) -> RequestBatcher[K, R]:
-        """Batch items of concurrent callers, and split requests that are too large."""
+    async def max_items(self, *, refresh: bool = False) -> int:
+        """Return the maximum number of items in a request, which is our own."""
+        del refresh
+        return _MAX_TEXTS
 
-        async def limit() -> int:
-            return max_items
+    async def max_tokens(self) -> int | None:
+        """Return the model's maximum input length, including special tokens; None = no limit."""
+        return (await self.served.get()).max_tokens
 
-        async def split(items: Sequence[K]) -> Outcomes[R]:
-            outcomes: Outcomes[R] = await by_size(items, send, limit)
-            return [await self._explain(outcome) for outcome in outcomes]
-
-        return RequestBatcher(
-            split,
-            max_items=limit,
-            window_s=self.config.window_ms / 1000,
-            cache=ResultCache(self.config.cache_mb * 1e6, size),
-        )
-
-    async def _explain(self, outcome: R | ResayError) -> R | ResayError:
-        if not isinstance(outcome, TooLargeError):
-            return outcome
-        limit = (await self.served.get()).max_tokens
-        return ScorerError(
+    def too_long_message(self, max_tokens: int | None) -> str:
+        """Return the message of the error for a text that the server refuses."""
+        return (
             f"{self.server.display_name} refused a text, or a pair, most likely because it is"
-            f" longer than the {limit!r} tokens that its model reads at once; shorten it, or serve"
-            " a model that reads more"
+            f" longer than the {max_tokens!r} tokens that its model reads at once; shorten it, or"
+            " serve a model that reads more"
         )
 
     async def tokens(self, text: str, *, special: bool) -> int:
@@ -94,19 +72,12 @@ class _Vllm:
         body = {"model": self.config.name, "prompt": text, "add_special_tokens": special}
         return await self.server.post("/tokenize", body, lambda r: int(r.body["count"]))
 
-    async def max_input_tokens(self, edges: int) -> int | None:
-        """Return the number of tokens that fit beside the given number of special tokens."""
-        limits = [(await self.served.get()).max_tokens, self.config.max_tokens]
-        limits = [limit for limit in limits if limit is not None]
-        return max(min(limits) - edges, 0) if limits else None
-
-    async def lengths(self, texts: Sequence[str]) -> list[int]:
-        encodable = list(map(replace_surrogates, texts))
-        counts = iter(await self._lengths.map(list(filter(None, encodable))))
-        return [next(counts) if text else 0 for text in encodable]
-
-    async def _request_length(self, texts: Sequence[str]) -> list[int]:
+    async def _request_lengths(self, texts: Sequence[str]) -> list[int]:
         return [await self.tokens(text, special=False) for text in texts]
+
+    async def _request_text_edges(self) -> int:
+        tokens = await self.tokens(PROBE, special=True)
+        return tokens - await self.tokens(PROBE, special=False)
 
     async def _request_served(self) -> _Served:
         models = await self.server.get("/v1/models", _read_models)
@@ -132,10 +103,6 @@ def _read_rows(reply: Reply, items: Sequence[object]) -> list[Any]:
 
 def _read_row(row: Any) -> tuple[Doubles, str]:
     return doubles(row["probs"], 1), str(row.get("label")).lower()
-
-
-def _bytes(text: str, row: Doubles | Floats) -> int:
-    return len(text) + row.nbytes
 
 
 class VllmClassifier:
@@ -172,11 +139,12 @@ class VllmClassifier:
         self._vllm = _Vllm(config)
         self._works = CachedRequest(self._try)
         self._edges = CachedRequest(self._request_edges)
-        self._text_edges = CachedRequest(self._request_text_edges)
         self._gives_logits = CachedRequest(self._try_logits)
-        self._rows: RequestBatcher[str, Doubles] = self._vllm.batcher(self._classify, size=_bytes)
+        self._rows: RequestBatcher[str, Doubles] = self._vllm.batcher(
+            self._classify, size=text_bytes
+        )
         self._raw: RequestBatcher[str, Doubles] = self._vllm.batcher(
-            self._request_logits, size=_bytes
+            self._request_logits, size=text_bytes
         )
 
     async def prepare(self) -> None:
@@ -216,7 +184,7 @@ class VllmClassifier:
 
     async def max_text_tokens(self) -> int | None:
         """Return the maximum number of tokens in a single text; None = no limit."""
-        return await self._vllm.max_input_tokens(await self._text_edges.get())
+        return await self._vllm.max_input_tokens(await self._vllm.text_edges.get())
 
     async def logits(self, pairs: Sequence[Pair]) -> Doubles:
         """Score pairs; see `PairScorer`.
@@ -283,7 +251,7 @@ class VllmClassifier:
     async def _try(self) -> bool:
         await self._vllm.served.get()
         try:
-            await self._classify([self._join((_PROBE, _PROBE))])
+            await self._classify([self._join((PROBE, PROBE))])
         except TooLargeError as error:
             raise ConfigurationError(
                 f"{self._vllm.server.display_name} serves {self._vllm.config.name!r}, which does"
@@ -293,7 +261,7 @@ class VllmClassifier:
 
     async def _try_logits(self) -> bool:
         await self._works.get()
-        text = self._join((_PROBE, _PROBE))
+        text = self._join((PROBE, PROBE))
         (probabilities,), (logits,) = (
             await self._classify([text]),
             await self._request_logits([text]),
@@ -306,15 +274,11 @@ class VllmClassifier:
         return True
 
     async def _request_edges(self) -> int:
-        tokens = await self._vllm.tokens(self._join((_PROBE, _PROBE)), special=True)
-        return tokens - 2 * await self._vllm.tokens(_PROBE, special=False)
-
-    async def _request_text_edges(self) -> int:
-        tokens = await self._vllm.tokens(_PROBE, special=True)
-        return tokens - await self._vllm.tokens(_PROBE, special=False)
+        tokens = await self._vllm.tokens(self._join((PROBE, PROBE)), special=True)
+        return tokens - 2 * await self._vllm.tokens(PROBE, special=False)
 
 
-class VllmTextClassifier:
+class VllmTextClassifier(SingleTextClassifier):
     """A classifier of single texts, using vLLM's `/classify`; see `VllmClassifier`.
 
     Args:
@@ -325,43 +289,11 @@ class VllmTextClassifier:
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        self._classifier = VllmClassifier(config)
-
-    async def prepare(self) -> None:
-        """Check that the server responds, and classifies with the labels of the policy.
-
-        Raises:
-            ConfigurationError: It does not classify with them, or there is no such server.
-            ScorerError: It does not respond.
-        """
-        await self._classifier.prepare()
-
-    async def labels(self) -> tuple[str, ...]:
-        """Return the label names; see `TextClassifier`."""
-        return await self._classifier.labels()
-
-    async def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens in each text, without special ones; one request per text."""
-        return await self._classifier.lengths(texts)
-
-    async def max_input_tokens(self) -> int | None:
-        """Return the maximum number of tokens in a text; None = no limit."""
-        return await self._classifier.max_text_tokens()
-
-    async def classify(self, texts: Sequence[str]) -> Doubles:
-        """Classify texts; see `TextClassifier`."""
-        return await self._classifier.classify_texts(texts)
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        await self._classifier.aclose()
+        super().__init__(VllmClassifier(config))
 
 
-class VllmSentenceEmbedder:
-    """A sentence embedder, using vLLM's `/v1/embeddings`.
-
-    A text longer than the model's input is split at white space into parts of similar length. Their
-    embeddings, each of length 1, are averaged, weighted by their tokens.
+class VllmSentenceEmbedder(RemoteSentenceEmbedder):
+    """A sentence embedder, using vLLM's `/v1/embeddings`; see `RemoteSentenceEmbedder`.
 
     Args:
         config: The server's settings.
@@ -370,53 +302,26 @@ class VllmSentenceEmbedder:
     def __init__(self, config: ModelConfig) -> None:
         self._vllm = _Vllm(config)
         self._works = CachedRequest(self._try)
-        self._edges = CachedRequest(self._request_edges)
-        self._rows: RequestBatcher[str, Floats] = self._vllm.batcher(self._embed, size=_bytes)
+        super().__init__(self._vllm)
 
     async def prepare(self) -> None:
-        """Check that the server responds, and serves an embedder.
-
-        Raises:
-            ConfigurationError: It serves no embedder, or there is no such server.
-            ScorerError: It does not respond.
-        """
+        """Check that the server responds, and serves an embedder."""
         await self._works.get()
 
-    async def embed(self, texts: Sequence[str]) -> Floats:
-        """Embed texts; see `SentenceEmbedder`. Without texts, the array has shape (0, 0)."""
-        if texts:
-            await self._works.get()
-        parts = await self._cut(texts)
-        rows = regroup(await self._rows.map(flat(parts)), parts)
-        return means(rows, weights(parts))
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        await self._vllm.server.aclose()
-
-    async def _cut(self, texts: Sequence[str]) -> list[list[Part]]:
-        encodable = [replace_surrogates(text) or " " for text in texts]
-        max_tokens = await self._vllm.max_input_tokens(await self._edges.get())
-        return await cut(encodable, max_tokens, self._vllm.lengths)
-
-    async def _embed(self, texts: Sequence[str]) -> list[Floats]:
+    async def _request_embeddings(self, texts: Sequence[str]) -> list[Floats]:
         body = {"model": self._vllm.config.name, "input": list(texts), "encoding_format": "float"}
         return await self._vllm.server.post("/v1/embeddings", body, lambda r: _vectors(r, texts))
 
     async def _try(self) -> bool:
         await self._vllm.served.get()
         try:
-            await self._embed([_PROBE])
+            await self._request_embeddings([PROBE])
         except TooLargeError as error:
             raise ConfigurationError(
                 f"{self._vllm.server.display_name} serves {self._vllm.config.name!r}, which does"
                 " not embed; start it with an embedder, `--runner pooling`"
             ) from error
         return True
-
-    async def _request_edges(self) -> int:
-        tokens = await self._vllm.tokens(_PROBE, special=True)
-        return tokens - await self._vllm.tokens(_PROBE, special=False)
 
 
 def _vectors(reply: Reply, texts: Sequence[str]) -> list[Floats]:

@@ -287,11 +287,10 @@ class _Events(Protocol):
 class OneAnswerApi(ABC):
     """Base class for APIs with one answer per request; `Api` documents the methods.
 
-    A subclass names its event module and the field of a response that holds the verdict.
+    A subclass names its event module.
     """
 
     _events: _Events
-    _key: str
     takes_n = False
 
     def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:

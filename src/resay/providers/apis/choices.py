@@ -26,7 +26,6 @@ from resay.providers.base import Chunk, Completion
 
 Choice = Mapping[str, Any]
 """One of the answers, or a piece of it."""
-_KEY = "hallucination"
 _DONE = "[DONE]"
 # Fields of a response or event that contain no words of its answers. Some providers add fields to
 # OpenAI's: their searches, and the results.

@@ -13,7 +13,6 @@ from resay.core.usage import Usage
 from resay.providers.apis import messages_stream
 from resay.providers.apis.base import Api, OneAnswerApi, Outcome, Request
 from resay.providers.apis.messages_stream import (
-    KEY,
     elsewhere_in,
     empty_message,
     prompt_tokens,
@@ -383,7 +382,6 @@ _WORDLESS_FIELDS = ("id", "type", "role", "model", "container", "usage")
 
 class _Messages(OneAnswerApi):
     _events = messages_stream
-    _key = KEY
     path = "/messages"
     gives_logprobs = False
 

@@ -20,7 +20,6 @@ from resay.providers.apis.params import (
     unrepeatable_tools,
 )
 from resay.providers.apis.responses_output import (
-    KEY,
     answer_logprobs,
     answer_text,
     attached_citations,
@@ -399,7 +398,6 @@ _NO_ANSWER = frozenset({"cancelled", "failed", "in_progress", "queued"})
 
 class _Responses(OneAnswerApi):
     _events = responses_stream
-    _key = KEY
     path = "/responses"
     gives_logprobs = True
 
