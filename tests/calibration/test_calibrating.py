@@ -372,9 +372,9 @@ class Asked:
 
     async def complete(self, query, *, n=1):
         prompt = query.question
-        if "<question-" in prompt:
+        if "<questions-" in prompt:
             self.questions.append(query)
-            return Completions((Completion("500"),))
+            return Completions((Completion("1: 1931\n2: 500"),))
         if "Prepare a quiz" not in prompt:
             return Completions((Completion("1: not_mentioned\n2: not_mentioned"),))
         lamps = re.search(r"has (\d+) lamps", prompt)[1]
@@ -387,6 +387,6 @@ def test_what_a_policy_asks_about_claims_counts_in_its_calibration():
     chain = [{"method": "prompt", "mode": "per_sample", "probe": 2}]
     policy = {"chain": chain, "sampling": {"temperature": 0.5}}
     run(policy, ROWS[:24], provider=model)
-    # All rows ask the same two questions, which are kept.
-    assert len(model.questions) == 2 * 2
+    # All rows ask the same two questions in one prompt, whose two answers are kept.
+    assert len(model.questions) == 2
     assert {query.params["temperature"] for query in model.questions} == {0.5}

@@ -15,14 +15,21 @@ from support.gateway import Gateways, Served
 
 POLICY = """\
 chain: [{method: prompt, mode: per_sample, probe: 2}]
-sampling: {confidence: null}
+sampling: {confidence: null, max: 3}
 cache: {store: none}
 """
-PARTS = ("roof", "door", "clock", "gate", "stair", "lamp", "bell", "floor", "wall", "beam")
+PARTS = (
+    *(("carved", "doors"), ("wound", "clock"), ("painted", "ceiling"), ("burned", "crypt")),
+    *(("cast", "bell"), ("gilded", "spire"), ("laid", "roof"), ("dug", "cellar")),
+    *(("stole", "lamp"), ("paid", "gate"), ("swept", "stairs"), ("glazed", "windows")),
+    *(("sold", "organ"), ("tuned", "chimes"), ("hung", "tapestry"), ("drained", "moat")),
+    *(("planted", "garden"), ("forged", "hinges"), ("mapped", "tunnel"), ("bricked", "chimney")),
+    *(("drew", "plans"), ("lit", "beacon"), ("tiled", "floor"), ("fenced", "yard")),
+)
 TOWER = Subject(
     "Corvel Tower",
     facts=("Corvel Tower stands in Odense.",),
-    inventions=[Invention(f"Its {part} was made in {{place}} by {{person}}.") for part in PARTS],
+    inventions=[Invention(f"{{person}} {verb} the {part}.") for verb, part in PARTS],
 )
 MESSAGES = [
     {"role": "system", "content": "Be brief."},
@@ -32,7 +39,7 @@ MESSAGES = [
 
 @pytest.fixture
 def provider() -> Iterator[SimulatedProvider]:
-    with SimulatedProvider(seed=4, world=World([TOWER])) as provider:
+    with SimulatedProvider(seed=1, world=World([TOWER])) as provider:
         yield provider
 
 
@@ -55,8 +62,10 @@ def test_answers_and_streams_are_asked_about(
     assert probed
     assert all(claim.flagged and claim.scores["probe"] > 0.5 for claim in probed)
     bodies: list[Any] = [request.body for request in provider.requests]
-    asked = [body for body in bodies if "<question-" in json.dumps(body)]
-    assert len(asked) == 2 * len(probed)
+    asked = [body for body in bodies if "<questions-" in json.dumps(body)]
+    # Two answers to all questions at once; a stream may have asked about the first sentence before.
+    assert len(asked) in ({2, 4} if stream else {2})
+    assert len(probed) > 2
     # What the application tells its model holds here too.
     assert all(body["messages"][0] == MESSAGES[0] for body in asked)
     # The main call is not the check's.

@@ -18,12 +18,13 @@ from resay.core.verdict import ClaimVerdict, Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.common.probing import (
     Question,
-    agrees,
-    gives_away,
-    render_question,
+    independent_groups,
+    read_questions,
     render_questions,
+    render_short_questions,
     usable,
 )
+from resay.scorers.common.short_answers import agrees, gives_away, read_short_answers
 from resay.testing import Invention, SimulatedProvider, Subject, World
 
 pytestmark = pytest.mark.anyio
@@ -71,16 +72,17 @@ class Model:
 
     @property
     def questions(self) -> list[str]:
-        """What was asked about claims."""
-        found = [re.search(r"<question-\w+>\n(.*)\n<", q.question) for q in self.asked["probe"]]
-        return [match[1] for match in found if match is not None]
+        """What was asked about claims, in each prompt."""
+        prompts = [query.question for query in self.asked["probe"]]
+        fenced = [re.search(r"<questions-\w+>\n(.*)\n</", text, re.DOTALL) for text in prompts]
+        return [match[1] for match in fenced if match is not None]
 
 
 def _kind(query: Query) -> str:
     said = query.question
     marks = {"Compare the claims": "judge", "Prepare a quiz": "quiz", "Compare two": "same"}
     kind = next((kind for mark, kind in marks.items() if said.startswith(mark)), None)
-    return kind or ("probe" if "<question-" in said else "answer")
+    return kind or ("probe" if "<questions-" in said else "answer")
 
 
 def _judged(prompt: str) -> str:
@@ -113,16 +115,23 @@ async def test_an_open_claim_has_the_score_of_the_answers() -> None:
     assert claim.scores == {"prompt": claim.score, "probe": pytest.approx(2 / 3)}
     assert (claim.flagged, verdict.decision) == (True, "flagged")
     assert claim.why == (
-        "not supported by 3 of 3 texts compared; asked 'In which year did the bridge open?', where"
-        " it says '1923', the model said In 1932 (x2), 1923 (x1)"
+        "3 of 3 samples do not mention it; asked 'In which year did the bridge open?', where it"
+        " says '1923', the model said In 1932 (x2), 1923 (x1)"
     )
+    assert (claim.band, verdict.sentences[1].band) == ("contradicted", "contradicted")
+    said = claim.contradicted_by
+    assert said is not None
+    assert (said.source, said.text, said.kind) == ("answer", "In 1932", "date")
+    assert said.claimed is not None
+    assert ANSWER[slice(*said.claimed)] == "1923"
     red = verdict.claims[0]
     assert (red.score, red.scores) == (0.0, {"prompt": 0.0})
 
 
 async def test_answers_that_agree_clear_a_claim() -> None:
     claim = opened(verdict := await checked(Model("1923", "in 1923", "It was 1923.")))
-    assert (claim.score, claim.scores["probe"], verdict.decision) == (0.0, 0.0, "consistent")
+    assert (claim.score, claim.scores["probe"], claim.band) == (0.0, 0.0, "supported")
+    assert (verdict.decision, claim.contradicted_by) == ("consistent", None)
 
 
 async def test_nobody_is_asked_by_default() -> None:
@@ -138,7 +147,7 @@ async def test_only_open_claims_are_asked_about_and_every_call_counts() -> None:
     (quiz,) = model.asked["quiz"]
     assert "1. It opened in 1923." in quiz.question
     assert "is red" not in quiz.question
-    assert model.questions == ["In which year did the bridge open?"] * 3
+    assert model.questions == ["1. In which year did the bridge open?"] * 3
     # Three samples are judged, a quiz is written, three answers are drawn.
     assert verdict.usage.calls == verdict.steps[0].usage.calls == 7
 
@@ -151,7 +160,8 @@ async def test_how_much_silence_leaves_a_claim_open_is_a_setting() -> None:
             return await super().complete(query, n=n)
 
     for above, score in ((0.5, 0.75), (0.7, 0.4)):
-        found = await checked(Divided(*["1932"] * 3), policy(prompt={"probe_above": above}))
+        settings = policy(prompt={"probe_above": above}, threshold={"sentence": 0.3})
+        found = await checked(Divided(*["1932"] * 3), settings)
         # One sample supports it; the answers take the place of the other two.
         assert opened(found).score == pytest.approx(score)
 
@@ -162,14 +172,22 @@ async def test_who_does_not_know_says_as_little_as_a_silent_sample() -> None:
     assert claim.scores["probe"] == 0.0
     assert claim.why is not None
     assert claim.why.endswith("the model said 1923 (x1), nothing (x2)")
-    nothing = opened(await checked(Model(*["I do not know"] * 3)))
-    assert (nothing.score, "probe" in nothing.scores) == (0.6, False)
+    nothing = opened(verdict := await checked(Model(*["I do not know"] * 3)))
+    assert (nothing.score, nothing.band, "probe" in nothing.scores) == (None, None, False)
+    assert (nothing.why or "").endswith("the model said nothing (x3)")
+    assert (verdict.decision, verdict.score, verdict.flagged) == ("inconclusive", None, False)
+    assert verdict.reason == (
+        "1 of 2 sentences could not be scored: most samples do not mention 1 of them, and the model"
+        " gave no answer"
+    )
+    # Each letter is in a scored sentence, or listed.
+    assert [stretch.text for stretch in verdict.unscored] == ["It opened in 1923."]
 
 
 async def test_a_question_that_holds_the_answer_is_asked_with_a_gap() -> None:
     model = Model(*["1932"] * 3, quiz=["1: Did the bridge open in 1923? | 1923"])
     assert opened(await checked(model)).score == 1.0
-    assert model.questions == ["What belongs in the gap? It opened in […]."] * 3
+    assert model.questions == ["1. What belongs in the gap? It opened in […]."] * 3
     assert not any("1923" in query.question for query in model.asked["probe"])
 
 
@@ -177,19 +195,19 @@ async def test_a_question_that_holds_the_answer_is_asked_with_a_gap() -> None:
     ("quiz", "note"),
     [
         (["1: Who built it? | Ada Moor"], "no question could be made that asks for it"),
-        (["1: none"], "no question about it has one answer only"),
         (["Sure!", "1: What?"], "no question could be read"),
         ([None], "the call for a question failed"),
     ],
 )
-async def test_a_claim_without_a_question_keeps_its_score_and_says_so(
+async def test_a_claim_that_nobody_could_ask_about_is_not_flagged_and_says_so(
     quiz: Sequence[str | None], note: str
 ) -> None:
     model = Model(quiz=quiz)
     claim = opened(verdict := await checked(model, policy(limits={"retries": 0})))
-    assert (claim.score, claim.scores) == (0.6, {"prompt": 0.6})
-    assert f"; not probed: {note}" in (claim.why or "")
-    assert (verdict.decision, "probe" in model.asked) == ("flagged", False)
+    assert (claim.score, claim.scores, claim.flagged) == (None, {}, False)
+    assert f"3 of 3 samples do not mention it; not asked about: {note}" in (claim.why or "")
+    assert (verdict.decision, "probe" in model.asked) == ("inconclusive", False)
+    assert f"most samples do not mention 1 of them, and {note}" in verdict.reason
     assert verdict.steps[0].failures == ({"ProviderTimeoutError": 1} if quiz == [None] else {})
 
 
@@ -199,7 +217,9 @@ async def test_two_claims_with_one_question_are_not_asked_about() -> None:
     guard = Guard(policy(), provider=model, model="m")
     verdict = await guard.acheck(text, question="And the bridge?", samples=SAMPLES)
     assert "probe" not in model.asked
-    assert "one answer only" in (verdict.claims[1].why or "")
+    assert "a question about it has several right answers" in (verdict.claims[1].why or "")
+    # One of many members: only the samples can say whether it belongs to them.
+    assert [claim.score for claim in verdict.claims] == [0.0, 0.6, 0.6]
 
 
 async def test_answers_are_drawn_as_samples_are() -> None:
@@ -241,14 +261,18 @@ async def test_answers_are_kept_as_samples_are() -> None:
 
 
 async def test_as_many_claims_are_asked_about_as_calls_are_left_for() -> None:
-    for calls, note, score in ((7, "too few calls are left", 0.6), (8, "asked 'In which", 1.0)):
+    for calls, note, score, decision in (
+        (6, "not asked about: too few calls are left (`limits.calls`)", None, "inconclusive"),
+        (7, "asked 'In which", 1.0, "flagged"),
+    ):
         verdict = await checked(Model(*["1932"] * 3), policy(limits={"calls": calls}))
         claim = opened(verdict)
         assert note in (claim.why or "")
-        assert (claim.score, verdict.decision) == (score, "flagged")
+        assert (claim.score, verdict.decision) == (score, decision)
+        assert verdict.usage.calls <= calls
 
 
-async def test_what_samples_say_stands_where_there_is_no_time_to_ask() -> None:
+async def test_a_claim_is_not_flagged_where_there_is_no_time_to_ask() -> None:
     class Slow(Model):
         async def complete(self, query: Query, *, n: int = 1) -> Completions:
             if _kind(query) == "probe":
@@ -257,8 +281,9 @@ async def test_what_samples_say_stands_where_there_is_no_time_to_ask() -> None:
 
     verdict = await checked(Slow(), policy(limits={"deadline_s": 1.0}))
     claim = opened(verdict)
-    assert (claim.score, verdict.decision) == (0.6, "flagged")
-    assert (claim.why or "").endswith("not probed: there was no time left")
+    assert (claim.score, verdict.decision) == (None, "inconclusive")
+    assert (claim.why or "").endswith("where it says '1923': no answer came")
+    assert verdict.claims[0].band == "supported"
 
 
 async def test_where_the_model_is_not_known_nobody_is_asked() -> None:
@@ -267,27 +292,33 @@ async def test_where_the_model_is_not_known_nobody_is_asked() -> None:
         guard = Guard(policy(prompt={"judge": judge}))
         verdict = await guard.acheck("The reef is red. It has 31 huts.", samples=["Red."] * 3)
     assert len(provider.requests) == 3
-    assert [claim.why for claim in verdict.claims if "not probed" in (claim.why or "")]
+    assert verdict.claims[1].band == "unsupported"
     assert "the model that wrote the response cannot be asked" in (verdict.claims[1].why or "")
 
 
-async def test_a_judge_that_is_named_compares_what_differs_in_words() -> None:
+async def test_a_judge_compares_what_differs_in_words() -> None:
     quiz = "1: What colour is its roof? | crimson"
     text = "The bridge is red. Its roof is crimson."
     for judge, told, score in (
-        (None, "", 1.0),
+        (None, "1: same\n2: different", 1 / 3),
         ("j", "1: same\n2: different", 1 / 3),
-        ("j", "Well", 1.0),
+        ("j", "1: unclear\n2: different", (0.6 + 1.0 + 0.6) / 3),
+        ("j", "Well", None),
     ):
         model = Model("scarlet", "blue", "scarlet", quiz=[quiz], same=told)
         settings = policy(prompt={"judge": judge, "restate": False})
         guard = Guard(settings, provider=model, model="m")
         verdict = await guard.acheck(text, question="And the bridge?", samples=SAMPLES)
-        assert verdict.claims[1].score == pytest.approx(score)
-        compared = model.asked.get("same", [])
-        assert [query.model for query in compared] == ([judge] if judge else [])
-        if judge:
-            assert "1. What colour is its roof? | crimson | scarlet" in compared[0].question
+        assert verdict.claims[1].score == (None if score is None else pytest.approx(score))
+        assert "the model said" in (verdict.claims[1].why or "")
+        assert "scarlet (x2)" in (verdict.claims[1].why or "") or told.startswith("1: same")
+        (compared,) = model.asked["same"]
+        assert compared.model == (judge or "m")
+        assert "1. What colour is its roof? | crimson | scarlet" in compared.question
+    # Where words or numbers decide, nobody compares.
+    numbers = Model("1932", "1923", "I don't know")
+    await checked(numbers)
+    assert "same" not in numbers.asked
 
 
 async def test_a_stream_is_asked_about_sentence_by_sentence() -> None:
@@ -390,7 +421,7 @@ def test_a_gap_takes_whole_words_in_any_script() -> None:
 def test_no_text_can_end_the_marks_around_it(conversation: str, said: str) -> None:
     for prompt, mark in (
         (render_questions([said], conversation), "claims"),
-        (render_question(said, conversation), "question"),
+        (render_short_questions([said], conversation), "questions"),
     ):
         code = prompt.partition(f"<{mark}-")[2][:16]
         assert f"</{mark}-{code}>" not in {conversation, said}
@@ -398,7 +429,7 @@ def test_no_text_can_end_the_marks_around_it(conversation: str, said: str) -> No
 
 
 async def test_the_simulated_provider_knows_facts_and_makes_up_the_rest() -> None:
-    inventions = [Invention(f"Its {part} was made in {{place}} by {{person}}.") for part in _PARTS]
+    inventions = [Invention(f"{{person}} {verb} the {part}.") for verb, part in _PARTS]
     tower = Subject(
         "Corvel Tower", facts=("Corvel Tower stands in Odense.",), inventions=inventions
     )
@@ -409,7 +440,7 @@ async def test_the_simulated_provider_knows_facts_and_makes_up_the_rest() -> Non
         before = len(provider.requests)
         probed = [claim for claim in claims if "probe" in claim.scores]
         assert probed
-        assert all("Its" in claim.text and claim.scores["probe"] > 0.5 for claim in probed)
+        assert all(claim.scores["probe"] > 0.5 for claim in probed)
         assert claims[0].score == 0.0
         known = "Corvel Tower is tall. It stands in Odense."
         verdict = await guard.acheck(
@@ -420,4 +451,316 @@ async def test_the_simulated_provider_knows_facts_and_makes_up_the_rest() -> Non
     assert len(provider.requests) - before == 5
 
 
-_PARTS = ("roof", "door", "clock", "gate", "stair", "lamp", "bell", "floor", "wall", "beam")
+_PARTS = (
+    *(("carved", "doors"), ("wound", "clock"), ("painted", "ceiling"), ("burned", "crypt")),
+    *(("cast", "bell"), ("gilded", "spire"), ("laid", "roof"), ("dug", "cellar")),
+    *(("stole", "lamp"), ("paid", "gate"), ("swept", "stairs"), ("glazed", "windows")),
+    *(("sold", "organ"), ("tuned", "chimes"), ("hung", "tapestry"), ("drained", "moat")),
+    *(("planted", "garden"), ("forged", "hinges"), ("mapped", "tunnel"), ("bricked", "chimney")),
+    *(("drew", "plans"), ("lit", "beacon"), ("tiled", "floor"), ("fenced", "yard")),
+)
+
+
+LIGHTHOUSE = (
+    "The lighthouse is red. It was built in 1864. Its architect was Hugh Lorimer. Its beam reaches"
+    " 21 km."
+)
+LIGHTHOUSE_QUIZ = (
+    "1: In which year was the lighthouse built? | 1864\n"
+    "2: Who was the architect of the lighthouse? | Hugh Lorimer\n"
+    "3: How far does the beam of the lighthouse reach? | 21 km"
+)
+
+
+class Knowing(Model):
+    """Answers all questions of a prompt at once, by what it knows."""
+
+    def __init__(self, knowledge: Mapping[str, str], **more: Any) -> None:
+        super().__init__(**more)
+        self._knowledge = knowledge
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        found = await super().complete(query, n=n) if _kind(query) != "probe" else None
+        if found is not None:
+            return found
+        await anyio.lowlevel.checkpoint()
+        self.asked.setdefault("probe", []).append(query)
+        lines = self.questions[-1].splitlines()
+        answers = [self._knowledge.get(line.partition(". ")[2], "I don't know") for line in lines]
+        text = "\n".join(f"{n}: {answer}" for n, answer in enumerate(answers, 1))
+        return Completions((Completion(text),))
+
+
+KNOWN = {
+    "In which year was the lighthouse built?": "1864",
+    "Who was the architect of the lighthouse?": "Hugh Latimer",
+    "How far does the beam of the lighthouse reach?": "about 21 kilometres",
+}
+
+
+async def test_all_questions_are_asked_in_one_prompt() -> None:
+    model = Knowing(KNOWN, quiz=[LIGHTHOUSE_QUIZ], same="1: different")
+    guard = Guard(policy(), provider=model, model="m")
+    verdict = await guard.acheck(LIGHTHOUSE, question="And the lighthouse?", samples=SAMPLES)
+    bands = [claim.band for claim in verdict.claims]
+    assert bands == ["supported", "supported", "contradicted", "supported"]
+    # Three samples, one quiz, three answers to all questions, one comparison of names.
+    assert verdict.usage.calls == 3 + 1 + 3 + 1
+    assert set(model.questions) == {"\n".join(f"{n}. {q}" for n, q in enumerate(KNOWN, 1))}
+    part = next(part for part in verdict.claims[2].parts if part.flagged)
+    assert LIGHTHOUSE[part.start : part.end] == "Hugh Lorimer"
+
+
+async def test_a_question_that_tells_the_answer_to_another_is_asked_apart() -> None:
+    quiz = LIGHTHOUSE_QUIZ.replace("lighthouse built?", "lighthouse of Hugh Lorimer built?")
+    known = {"In which year was the lighthouse of Hugh Lorimer built?": "1864", **KNOWN}
+    model = Knowing(known, quiz=[quiz], same="1: different")
+    guard = Guard(policy(), provider=model, model="m")
+    verdict = await guard.acheck(LIGHTHOUSE, question="And the lighthouse?", samples=SAMPLES)
+    bands = [claim.band for claim in verdict.claims]
+    assert bands == ["supported", "supported", "contradicted", "supported"]
+    assert len(set(model.questions)) == 2
+    for asked in model.questions:
+        assert not ("of Hugh" in asked and "Who was" in asked)
+
+
+async def test_questions_apart_are_left_unasked_where_calls_are_few() -> None:
+    quiz = LIGHTHOUSE_QUIZ.replace("lighthouse built?", "lighthouse of Hugh Lorimer built?")
+    known = {"In which year was the lighthouse of Hugh Lorimer built?": "1864", **KNOWN}
+    model = Knowing(known, quiz=[quiz])
+    guard = Guard(policy(limits={"calls": 8}), provider=model, model="m")
+    verdict = await guard.acheck(LIGHTHOUSE, question="And the lighthouse?", samples=SAMPLES)
+    assert [claim.band for claim in verdict.claims] == ["supported", "supported", None, "supported"]
+    assert "too few calls are left (`limits.calls`)" in verdict.reason
+    assert (verdict.decision, verdict.usage.calls) == ("inconclusive", 7)
+
+
+def test_groups_hold_no_question_that_tells_on_another() -> None:
+    questions = {
+        4: Question("Who built the bridge of 1932?", "Ada Moor"),
+        5: Question("When was the bridge opened?", "1932"),
+        7: Question("What did Ada Moor build?", "a bridge of stone"),
+        9: Question("How long is it?", "5 km"),
+    }
+    assert independent_groups(questions) == [[4, 9], [5, 7]]
+    assert independent_groups({}) == []
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "1: When did it open? | 1923\n2: none",
+        "**1.** When did it open? | **1923**\n**2.** None",
+        "| 1 | When did it open? | 1923 |\n| 2 | none | none |",
+        "1. Question: When did it open? Answer: 1923\n2. none",
+        "1. When did it open?\n   **Answer:** 1923\n\n2. none | none",
+        "1) When did it open? - 1923\n2) none",
+        "1: When did it open? → 1923",
+        'Here they are:\n```json\n{"1": "When did it open? | 1923", "2": "none"}\n```',
+        '[{"claim": 1, "question": "When did it open?", "answer": "1923"}]',
+        '{"questions": [{"number": 1, "question": "When did it open?", "answer": "1923"}]}',
+        '["When did it open? | 1923", "none"]',
+        "<think>1: What? | no</think>"[:0] + "Claim 1: When did it open? | 1923\nClaim 2: none",
+    ],
+)
+def test_questions_are_read_in_any_form(written: str) -> None:
+    first, second = read_questions(written, 2)
+    assert first == Question("When did it open?", "1923")
+    assert second in {None, Question("", "")}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "I do not understand the request.",
+        "",
+        "1: When did it open?",
+        "When | 1923",
+        "1 | 2 | 3 | 4",
+    ],
+)
+def test_what_is_no_question_is_not_read_as_one(written: str) -> None:
+    assert read_questions(written, 2) == [None, None]
+
+
+TWO = ("When did it open?", "How long is it?")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "1: 1923\n2: 1.5 km",
+        "1. 1923\n2. 1.5 km.",
+        "**1:** 1923\n**2:** 1.5 km",
+        "- 1) 1923\n- 2) 1.5 km",
+        "Here are my answers:\n\n1: 1923\n\n2: 1.5 km\n\nLet me know!",
+        "2: 1.5 km\n1: 1923",
+        "1923\n1.5 km",
+        "[1] 1923\n[2] 1.5 km",
+        "Question 1: 1923\nQuestion 2: 1.5 km",
+        "| 1 | 1923 |\n| 2 | 1.5 km |",
+        "1：1923\n2：1.5 km",
+        "1:1923\n2: 1.5 km",
+        '{"1": 1923, "2": "1.5 km"}',
+        '```json\n["1923", "1.5 km"]\n```',
+        '[{"number": 1, "answer": "1923"}, {"number": 2, "answer": "1.5 km"}]',
+        '{"answers": [{"question": "When did it open?", "answer": 1923}, {"answer": "1.5 km"}]}',
+        "1. When did it open?\n1923\n2. How long is it?\n1.5 km",
+        "Answer 1: 1923\nAnswer 2: 1.5 km",
+    ],
+)
+def test_short_answers_are_read_in_any_form(written: str) -> None:
+    assert read_short_answers(written, TWO) == ["1923", "1.5 km"]
+
+
+@pytest.mark.parametrize(
+    ("written", "answer"),
+    [
+        ("1923", "1923"),
+        ("1: 1923", "1923"),
+        ("1.5 km", "1.5 km"),
+        ("1:30 pm", "1:30 pm"),
+        ("1 May 1923", "1 May 1923"),
+        ("1. 1 May 1923", "1 May 1923"),
+        ("**1923**\n\nIt opened in spring.", "1923"),
+        ("Answer: 1923.", "1923"),
+    ],
+)
+def test_a_single_answer_needs_no_number(written: str, answer: str) -> None:
+    assert read_short_answers(written, ["When?"]) == [answer]
+
+
+def test_an_answer_that_is_given_in_two_ways_is_none() -> None:
+    assert read_short_answers('{"1": "1923"} or {"1": "1932"}', ["When?"]) == [None]
+    assert read_short_answers("1: 1923\n3: 5 km", TWO) == ["1923", None]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("I don't know", "Unknown.", "Not specified", "It depends", "It varies", "N/A", "Various"),
+        *("As an AI, I don't have that information", "See the official website", "Not sure"),
+        *("Das weiß ich nicht", "Unbekannt", "Keine Ahnung", "Je ne sais pas", "Inconnu"),
+        *("No lo sé", "Desconocido", "Non lo so", "Não sei", "Ik weet het niet", "Nie wiem"),
+        *("Не знаю", "Неизвестно", "不知道", "我不清楚", "わかりません", "모르겠습니다"),
+        *("لا أعرف", "मुझे नहीं पता", "Bilmiyorum", "Jag vet inte", "Det vet jeg ikke"),
+        *("En tiedä", "Nevím", "Nem tudom", "Δεν ξέρω", "Nu știu", "Tôi không biết", "Tidak tahu"),
+        *("When did the bridge open?", "The year in which the bridge opened", "The opening year"),
+    ],
+)
+def test_who_does_not_answer_says_nothing(written: str) -> None:
+    question = "In which year did the opening of the bridge take place?"
+    assert read_short_answers(f"1: {written}", [question]) == [None]
+
+
+@given(st.text(), st.integers(1, 4))
+def test_any_text_can_be_read(written: str, count: int) -> None:
+    assert len(read_short_answers(written, ["When?"] * count)) == count
+    assert len(read_questions(written, count)) == count
+
+
+@pytest.mark.parametrize(
+    ("answer", "quiz", "says", "band"),
+    [
+        (
+            "Die Brücke ist red. Sie wurde 1923 eröffnet.",
+            "Wann? | 1923",
+            "Im Jahr 1923",
+            "supported",
+        ),
+        ("Die Brücke ist red. Sie wurde 1923 eröffnet.", "Wann? | 1923", "1932", "contradicted"),
+        ("Le pont est red. Il mesure 1,5 km.", "Longueur ? | 1,5 km", "1500 m", "supported"),
+        ("El puente es red. Mide 12 metros.", "¿Cuánto? | 12 metros", "doce metros", "supported"),
+        ("橋は red。1923年に開通した。", "何年？ | 1923年", "1932年", "contradicted"),
+        ("Мост red. Он открыт в 1923 году.", "Когда? | 1923", "Не знаю", None),
+        ("桥是 red。它于1923年开通。", "哪年？ | 1923年", "不知道", None),
+    ],
+)
+async def test_answers_in_any_language_are_asked_about(
+    answer: str, quiz: str, says: str, band: str | None
+) -> None:
+    model = Model(*[f"1: {says}"] * 3, quiz=[f"1: {quiz}"])
+    guard = Guard(policy(), provider=model, model="m")
+    verdict = await guard.acheck(answer, question="And the bridge?", samples=SAMPLES)
+    claim = next(claim for claim in verdict.claims if "red" not in claim.text)
+    assert claim.band == band
+    assert claim.flagged == (band == "contradicted")
+
+
+async def test_names_of_lists_are_not_asked_about() -> None:
+    answer = "Three bridges of the town:\n\n- Ada Moor Bridge\n- Finch Bridge"
+    model = Model(quiz=[])
+    guard = Guard(policy(), provider=model, model="m")
+    verdict = await guard.acheck(answer, question="Which bridges?", samples=SAMPLES)
+    items = [claim for claim in verdict.claims if claim.unit == "item"]
+    assert {claim.band for claim in items} == {"unsupported"}
+    assert all("has several right answers" in (claim.why or "") for claim in items)
+    assert set(model.asked) == {"judge"}
+
+
+async def test_sentences_of_a_stream_that_wait_are_asked_about_together() -> None:
+    class Streamed(Knowing):
+        """Writes the first quiz once all sentences have been judged."""
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if _kind(query) == "answer" and query.varied:
+                return Completions((Completion(SAMPLES[query.index % 3]),))
+            if _kind(query) != "quiz":
+                return await super().complete(query, n=n)
+            quizzes = self.asked.setdefault("quiz", [])
+            quizzes.append(query)
+            # All four sentences are compared with three samples while the first is asked about.
+            while len(quizzes) == 1 and len(self.asked["judge"]) < 12:
+                await anyio.lowlevel.checkpoint()
+            claims = _CLAIM.findall(query.question.partition("<claims-")[2])
+            lines = LIGHTHOUSE_QUIZ.splitlines()
+            about = {"built": lines[0], "architect": lines[1], "beam": lines[2]}
+            written = [(n, line) for n, c in claims for word, line in about.items() if word in c]
+            return Completions((Completion("\n".join(f"{n}{line[1:]}" for n, line in written)),))
+
+    model = Streamed(KNOWN, same="1: different", answer=LIGHTHOUSE)
+    settings = policy(sampling={"max": 3}, stream="hold")
+    guard = Guard(settings, provider=model, model="m")
+    async with guard.astream("Tell me about the lighthouse.") as stream:
+        text = "".join([str(part) async for part in stream])
+    assert text == LIGHTHOUSE
+    verdict = stream.answer.verdict
+    bands = [claim.band for claim in verdict.claims]
+    assert bands == ["supported", "supported", "contradicted", "supported"]
+    assert len(model.asked["quiz"]) == 2
+    assert len(model.asked["probe"]) == 6
+
+
+async def test_a_held_sentence_without_an_answer_is_shown_and_in_doubt() -> None:
+    class Streamed(Model):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if _kind(query) == "answer" and query.varied:
+                return Completions((Completion(SAMPLES[query.index % 3]),))
+            return await super().complete(query, n=n)
+
+    for on_error, shown in (("annotate", True), ("block", False)):
+        model = Streamed(*["I don't know"] * 3)
+        settings = policy(stream="hold", on_error=on_error, action={"do": "block"})
+        guard = Guard(settings, provider=model, model="m")
+        async with guard.astream("Tell me about the bridge.") as stream:
+            text = "".join([str(part) async for part in stream])
+        assert ("1923" in text) == shown
+        assert stream.answer.verdict.decision == "inconclusive"
+        assert "the model gave no answer" in stream.answer.verdict.reason
+
+
+async def test_a_claim_in_doubt_is_asked_about_too_and_stays_in_doubt_without_an_answer() -> None:
+    limits = {"threshold": {"passage": 0.7, "sentence": 0.7, "doubtful": 0.5}}
+    for says, band, decision in (
+        ("1932", "contradicted", "flagged"),
+        ("1923", "supported", "consistent"),
+        ("I don't know", "doubtful", "consistent"),
+    ):
+        claim = opened(verdict := await checked(Model(*[says] * 3), policy(**limits)))
+        assert (claim.band, verdict.decision) == (band, decision)
+        assert "asked 'In which year did the bridge open?'" in (claim.why or "")
+    # Nobody asks about what is not in doubt.
+    limits["threshold"]["doubtful"] = 0.65
+    model = Model()
+    assert opened(await checked(model, policy(**limits))).band == "supported"
+    assert set(model.asked) == {"judge"}

@@ -208,6 +208,8 @@ class Runner:
             judge_provider=provider,
             prober=self._prober(query, policy, provider),
             logprobs=tokens_of(row.logprobs or ()),
+            threshold=policy.threshold.least,
+            doubtful=policy.threshold.doubtful,
         )
 
     def _prober(self, query: Query, policy: Policy, provider: Provider) -> Judge | None:

@@ -189,8 +189,9 @@ class Regeneration:
         )
 
 
-EvidenceKind = Literal["sample", "reference", "second"]
-"""A sample of the model that wrote the response, a trusted text, or another model's statement."""
+EvidenceKind = Literal["sample", "reference", "second", "answer"]
+"""A sample of the model that wrote the response, a trusted text, another model's statement, or a
+short answer of the model to a question about a claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +234,8 @@ class Scores:
         lost: The indexes of sentences without a score because calls failed or answers could not be
             parsed; None for all without a score if there are failures. Excludes sentences about
             which the method has no opinion.
+        unanswered: Per sentence, why it has no score until a question about it is answered, without
+            content, or None; empty if nothing is asked.
         undetermined: Number of judge answers that could not be parsed.
         inconclusive: Why these scores support no decision; None if they do.
         grounds: Per sentence, the references that mention it; empty if the method has none.
@@ -256,6 +259,7 @@ class Scores:
     why_passage: str | None = None
     failures: tuple[str, ...] = ()
     lost: tuple[int, ...] | None = None
+    unanswered: tuple[str | None, ...] = ()
     undetermined: int = 0
     inconclusive: str | None = None
     grounds: tuple[tuple[Grounds, ...], ...] = ()
@@ -359,7 +363,8 @@ class Contradiction:
     """A statement of a sample, a reference or another model that differs from a flagged claim.
 
     Attributes:
-        source: Its origin: a sample, a reference, or the policy's second model.
+        source: Its origin: a sample, a reference, the policy's second model, or a short answer to a
+            question about the claim.
         index: The index of the sample or reference, from 0.
         text: The sentence nearest to the flagged claim.
         kind: The kind of difference: a `number`, a `date`, a `name`, the `negation`, or `other`.
@@ -380,6 +385,8 @@ class Contradiction:
     @property
     def speaker(self) -> str:
         """The source of the statement: `sample 2`, `reference 1`, or a model's name."""
+        if self.source == "answer":
+            return "the model, asked about it,"
         return self.model or f"{self.source} {self.index + 1}"
 
     def moved(self, by: int) -> Contradiction:

@@ -537,6 +537,8 @@ class Chain:
             step.view(evidence, judge),
             prober=prober,
             scores=tuple(run.state.results[i].score for i in run.indices),
+            threshold=self._policy.threshold.least,
+            doubtful=self._policy.threshold.doubtful,
             stopping=self._stopping(run),
             partial_scores=run.unfinished,
         )

@@ -178,7 +178,9 @@ class Decider:
             return ()
         # A repaired sentence that the documents do not cover has a reason instead of a score.
         silent = state.sentences(
-            i for i, e in enumerate(state.results) if e.score is None and e.why is None
+            i
+            for i, result in enumerate(state.results)
+            if result.score is None and (result.why is None or result.unanswered)
         )
         kind = "field" if self._structured else "sentence"
         return unscored_in(state.passage, () if state.whole else silent, kind)
@@ -377,6 +379,7 @@ class Decider:
         if state.names_score is not None:
             basis += f"; compared: {_count_of_names(state)} in code"
         gap = f"{len(undecided)} of {count} {self._unit}s could not be scored"
+        gap += self._why_unanswered(state)
         reasons: list[str] = []
         if threshold.passage is not None and over(score, threshold.passage):
             reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
@@ -442,6 +445,15 @@ class Decider:
         if decisive.note == TIMED_OUT:
             return self._timeout_reason(evidence)
         return f"{decisive.method}: {decisive.note}"
+
+    def _why_unanswered(self, state: RunState) -> str:
+        """Return why questions about claims that samples do not mention have no answer."""
+        unanswered = {i: result.unanswered for i, result in enumerate(state.results)}
+        reasons = {reason for reason in unanswered.values() if reason is not None}
+        if not reasons:
+            return ""
+        count = len(state.sentences(i for i, reason in unanswered.items() if reason is not None))
+        return f": most samples do not mention {count} of them, and {', '.join(sorted(reasons))}"
 
     def _why_unconfirmed(self, state: RunState, evidence: Evidence) -> str | None:
         """Return why claims have no second opinion, if nothing else is missing."""

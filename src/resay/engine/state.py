@@ -37,6 +37,7 @@ class ClaimResult:
         scores: The score of each method, in the order in which they ran.
         grounds: The references that mention the claim.
         unsupported: The spans of it without support, if the method reports them.
+        unanswered: Why it has no score until a question about it is answered, without content.
         denied: Whether a text that it was compared with says something else; None if the method
             does not tell that from saying nothing.
     """
@@ -50,6 +51,7 @@ class ClaimResult:
     scores: dict[str, float] = field(default_factory=dict[str, float])
     grounds: tuple[Grounds, ...] = ()
     unsupported: tuple[UnsupportedSpan, ...] = ()
+    unanswered: str | None = None
     denied: bool | None = None
 
     @property
@@ -230,7 +232,10 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> Cla
     score = scores.sentences[place]
     grounds = scores.grounds[place] if scores.grounds else before.grounds
     if score is None:
-        return replace(before, grounds=grounds)
+        unanswered = scores.unanswered[place] if scores.unanswered else None
+        if unanswered is None or before.score is not None:
+            return replace(before, grounds=grounds)
+        return replace(before, grounds=grounds, why=scores.why[place], unanswered=unanswered)
     parts = {name: row[place] for name, row in scores.parts.items()}
     said = {**before.scores, step.name: score}
     said.update((name, part) for name, part in parts.items() if part is not None)

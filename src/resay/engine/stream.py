@@ -482,7 +482,7 @@ class StreamGate:
                 views = await self._views(held)
                 if held.restarts < self._restarts:
                     continue
-                part = self._part(held.settled, [sentence for sentence, _ in views])
+                part = self._part(held.settled, views)
                 is_invented = self._chain.flags_names(held.names, self._check.evidence)
                 in_doubt = any(undecided for _, undecided in views)
                 if self._withholds(part, is_invented=is_invented, in_doubt=in_doubt):
@@ -529,12 +529,15 @@ class StreamGate:
             or (policy.unscored == "block" and bool(part.unscored))
         )
 
-    def _part(self, settled: FinalText, sentences: Sequence[SentenceVerdict]) -> Part:
+    def _part(
+        self, settled: FinalText, views: Sequence[tuple[SentenceVerdict, frozenset[int]]]
+    ) -> Part:
         """Return text that became final, with the verdicts on its sentences."""
+        sentences = [sentence for sentence, _ in views]
         silent = [
             index
-            for index, sentence in zip(settled.sentences, sentences, strict=True)
-            if sentence.score is None and sentence.why is None
+            for index, (sentence, undecided) in zip(settled.sentences, views, strict=True)
+            if sentence.score is None and (sentence.why is None or undecided)
         ]
         unscored = unscored_in(settled.passage, silent, start=settled.start)
         if not self._reader.has_reasoning:

@@ -257,6 +257,12 @@ class Threshold(Strict):
         return "doubtful" if over(score, self.doubtful) else "supported"
 
     @property
+    def least(self) -> float | None:
+        """The least score by which anything can be flagged."""
+        limits = [limit for limit in (self.passage, self.sentence) if limit is not None]
+        return min(limits, default=None)
+
+    @property
     def passage_alone(self) -> float | None:
         """The passage threshold if it can be exceeded without a flagged sentence, else None."""
         if self.passage is None or self.sentence is None or self.passage < self.sentence:

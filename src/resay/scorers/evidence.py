@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -404,6 +412,63 @@ class Entailments:
         return Entailed(known, failures)
 
 
+@dataclass(slots=True, eq=False)
+class _Wanted(Generic[T]):
+    """What one task wants to know.
+
+    Attributes:
+        texts: What it asks about.
+        results: One for each text, once there are any.
+    """
+
+    texts: Sequence[str]
+    results: Sequence[T] | None = None
+
+
+class Gathering:
+    """Asks for several tasks at once; belongs to one check.
+
+    Whoever comes while others are asked for waits, and is asked for together with everybody who
+    came in the meantime: the sentences of a stream are scored one by one, and a question to a model
+    costs a call.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, list[_Wanted[Any]]] = {}
+        self._locks: dict[Hashable, anyio.Lock] = {}
+
+    async def ask(
+        self,
+        source: Hashable,
+        texts: Sequence[str],
+        ask: Callable[[Sequence[str]], Awaitable[Sequence[T]]],
+    ) -> Sequence[T]:
+        """Return the results for texts.
+
+        Args:
+            source: What is asked; each source has its own queue.
+            texts: What to ask about.
+            ask: Returns one result for each of the texts, which may be those of other tasks too.
+        """
+        wanted: _Wanted[T] = _Wanted(texts)
+        waiting = self._waiting.setdefault(source, [])
+        waiting.append(wanted)
+        try:
+            async with self._locks.setdefault(source, anyio.Lock()):
+                if wanted.results is None:
+                    together = list(waiting)
+                    results = await ask([text for task in together for text in task.texts])
+                    position = 0
+                    for task in together:
+                        end = position + len(task.texts)
+                        task.results = results[position:end]
+                        position = end
+        finally:
+            # Whoever was cancelled while asking leaves the others to ask for themselves.
+            waiting.remove(wanted)
+        return wanted.results or ()
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """The LLM a prompt-based scorer asks."""
@@ -531,6 +596,9 @@ class Evidence:
         logprobs: The tokens of the response with their probabilities; empty if unknown.
         scores: The scores of the previous steps, one entry per sentence of the passage; for
             corrections.
+        threshold: The score above which a sentence may be flagged; None if it is unknown.
+        doubtful: The score above which it is called doubtful; None if none is.
+        gathering: Asks for several sentences at once; shared by all of them.
         stopping: The rule that tells a method that compares with one sample at a time when to
             stop; None to compare with all samples.
         partial_scores: Receives the partial result of a method that is cancelled.
@@ -553,6 +621,9 @@ class Evidence:
     judge_source: str = field(default="", repr=False)
     logprobs: tuple[TokenLogprob, ...] = ()
     scores: tuple[float | None, ...] = ()
+    threshold: float | None = None
+    doubtful: float | None = None
+    gathering: Gathering = field(default_factory=Gathering)
     stopping: Stopping | None = None
     partial_scores: list[Scores] = field(default_factory=list[Scores])
     sources: tuple[Reference, ...] = ()

@@ -19,8 +19,9 @@ for each sample about all claims: N calls, which contain each sample once instea
 that are wrong; see `resay.scorers.common.together`. A sample that a judge obeys can change what it
 says of the others there.
 
-`probe: n` asks about claims that most samples do not mention: one question for each, to which the
-model that wrote the response gives n short answers. See `resay.scorers.common.probing`. It is not
+`probe: n` asks about claims that are in doubt only because most samples do not mention them: one
+question for each, all in one prompt, to which the model that wrote the response gives n short
+answers. See `resay.scorers.common.probing`. It is not
 in the paper.
 
 With `order: nearest` all samples are drawn, and each sentence is checked first against the samples
@@ -61,15 +62,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from resay._internal.event_loops import compute
-from resay.core.passage import Passage
+from resay.core.passage import Passage, Sentence
 from resay.core.quoting import quotable
-from resay.core.verdict import Scores, mean_score
+from resay.core.segmentation import Span
+from resay.core.verdict import Contradiction, Scores, UnsupportedSpan, mean_score, over
 from resay.errors import ScorerError
 from resay.providers.base import Completion
 from resay.scorers.base import Need, SampleConfig
@@ -93,7 +96,15 @@ from resay.scorers.common.judging import (
 from resay.scorers.common.languages import AskedInConfig, language_for
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
 from resay.scorers.common.per_sample import ask_about
-from resay.scorers.common.probing import Prober, ProbeResult
+from resay.scorers.common.probing import (
+    MARGIN_S,
+    NO_TIME,
+    NOBODY_TO_ASK,
+    ONE_OF_MANY,
+    Prober,
+    ProbeResult,
+    Question,
+)
 from resay.scorers.common.together import Comparison, ask_about_samples
 from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.facts import Facts
@@ -229,6 +240,8 @@ def render(sentence: str, sample: str) -> str:
 _SILENCE = 0.6
 # Entry for an answer that cannot be parsed, in the published form (Eq. 11).
 _UNREAD = 0.5
+# Items of lists with more words are statements.
+_MAX_NAME_WORDS = 4
 # Of the samples in one prompt; a longer one is compared by itself.
 _MAX_CHARS = 24_000
 # How many samples the first prompt shows if they have arrived; more are compared only in doubt.
@@ -341,9 +354,9 @@ class Prompt(SampleScorer):
             default=0,
             ge=0,
             le=20,
-            description="The number of short answers to draw, for each claim that is still open, to"
-            " a question about it; from the model that wrote the response, in the same way as"
-            " samples. 0 = none.",
+            description="Do not flag a claim because samples do not mention it before the model"
+            " that wrote the response has been asked about it: the number of short answers to draw"
+            " to questions about such claims, in the same way as samples. 0 = flag it unasked.",
         )
         probe_above: float = Field(
             default=0.5,
@@ -484,35 +497,60 @@ class Prompt(SampleScorer):
     async def _with_probe_results(
         self, found: Scores, passage: Passage, evidence: Evidence
     ) -> Scores:
-        """Add the answers to questions about open claims to the scores."""
+        """Ask about claims that only silence puts in doubt, and score them by the answers."""
         config = self.config
-        if not config.probe or config.evidence == "references" or found.inconclusive:
+        if not config.probe or self.any_of or found.inconclusive:
             return found
-        rows = [[column[i] for column in found.columns] for i in range(len(found.silent))]
-        known = [sum(entry is not None for entry in row) for row in rows]
-        open_claims = {
-            i: passage.sentences[i].standalone
-            for i, silent in enumerate(found.silent)
-            if silent and len(silent) > config.probe_above * known[i]
-        }
-        if not open_claims:
-            return found
-        if evidence.prober is None:
-            nobody = ProbeResult(note="the model that wrote the response cannot be asked")
-            return _with_probes(found, dict.fromkeys(open_claims, nobody), config.weights)
+        results: dict[int, ProbeResult] = {}
+        claims: list[int] = []
+        for claim in range(len(found.silent)):
+            if not self._is_open(claim, found, evidence):
+                continue
+            if evidence.prober is None:
+                results[claim] = ProbeResult(note=NOBODY_TO_ASK)
+            elif _is_one_of_many(passage.sentences[claim]):
+                results[claim] = ProbeResult(note=ONE_OF_MANY)
+            else:
+                claims.append(claim)
+        threshold = _UNREAD if evidence.threshold is None else evidence.threshold
+        if not claims or evidence.prober is None:
+            return _with_probes(found, passage, results, config.weights, threshold)
         judge = judge_for(config.judge, evidence)
         prober = Prober(
-            evidence.prober,
-            judge,
-            None if config.judge is None else judge,
-            config.probe,
-            evidence.conversation(config.conversation_chars),
-            config.restate,
-            evidence.calls_left,
+            model=evidence.prober,
+            judge=judge,
+            comparer=judge,
+            answers=config.probe,
+            conversation=evidence.conversation(config.conversation_chars),
+            restate=config.restate,
+            calls_left=evidence.calls_left,
         )
-        results = await prober.ask(open_claims)
-        scores = _with_probes(found, results.by_claim, config.weights)
-        return replace(scores, failures=(*scores.failures, *results.failures))
+        failures: list[str] = []
+
+        async def ask(texts: Sequence[str]) -> list[ProbeResult]:
+            answered = await prober.ask(dict(enumerate(texts)))
+            failures.extend(answered.failures)
+            return [answered.by_claim[position] for position in range(len(texts))]
+
+        texts = [passage.sentences[claim].standalone for claim in claims]
+        answers: Sequence[ProbeResult] = ()
+        # The other claims keep their scores if there is no time left.
+        with anyio.CancelScope(deadline=anyio.current_effective_deadline() - MARGIN_S):
+            answers = await evidence.gathering.ask(self, texts, ask)
+        for claim, answer in zip_longest(claims, answers):
+            results[claim] = answer or ProbeResult(note=NO_TIME)
+        scores = _with_probes(found, passage, results, config.weights, threshold)
+        return replace(scores, failures=(*scores.failures, *failures))
+
+    def _is_open(self, claim: int, found: Scores, evidence: Evidence) -> bool:
+        """Return whether a claim is in doubt only because most samples do not mention it."""
+        if found.denied and found.denied[claim]:
+            return False
+        threshold = evidence.threshold if evidence.doubtful is None else evidence.doubtful
+        threshold = _UNREAD if threshold is None else threshold
+        compared = sum(column[claim] is not None for column in found.columns)
+        is_silent = len(found.silent[claim]) > self.config.probe_above * compared
+        return is_silent and over(found.sentences[claim], threshold)
 
     async def _compare_together(self, passage: Passage, evidence: Evidence) -> Scores:
         """Compare with several samples in one call, and with the rest if the rule needs them."""
@@ -691,21 +729,78 @@ def _values(parsed: ParsedAnswer[JudgeVerdict], weights: Weights) -> list[float 
     return [values[slot] for slot in parsed.slots]
 
 
-def _with_probes(found: Scores, results: Mapping[int, ProbeResult], weights: Weights) -> Scores:
+def _is_one_of_many(unit: Sentence) -> bool:
+    """Whether a unit is one name of a list, about which every question has several answers."""
+    return unit.unit == "item" and len(unit.text.split()) <= _MAX_NAME_WORDS
+
+
+def _span_of(question: Question | None, sentence: Sentence) -> Span | None:
+    """Return where the response says what a question asks for."""
+    start = sentence.text.find(question.value) if question else -1
+    if question is None or start < 0:
+        return None
+    start += sentence.start
+    return start, start + len(question.value)
+
+
+def _with_probes(
+    found: Scores,
+    passage: Passage,
+    results: Mapping[int, ProbeResult],
+    weights: Weights,
+    threshold: float,
+) -> Scores:
     """Replace the scores of open claims by those that the answers about them give.
 
     The answers take the place of samples that do not mention the claim; an answer that says nothing
-    counts as much as one of those samples.
+    counts as much as one of those samples. A claim that would be flagged has no score without an
+    answer that says something, unless nobody can be asked about it.
     """
+    if not results:
+        return found
+    count = len(found.sentences)
     scores, why = list(found.sentences), list(found.why)
+    contradictions = list(found.contradictions or (None,) * count)
+    denied = list(found.denied or (False,) * count)
+    spans = list(found.spans or ((),) * count)
+    shares: list[float | None] = [None] * count
+    unanswered: list[str | None] = [None] * count
     for i, result in results.items():
-        why[i] = "; ".join(filter(None, (why[i], result.why)))
-        if result.score is None:
-            continue
         silent = found.silent[i]
-        row = [column[i] for n, column in enumerate(found.columns) if n not in silent]
-        entries = [*row, *[0.0] * result.agree, *[weights.contradicted] * result.against]
-        entries += [found.columns[silent[0]][i]] * result.unknown
-        scores[i] = mean_score(entries)
-    parts = {"probe": tuple(results[i].score if i in results else None for i in range(len(scores)))}
-    return replace(found, sentences=tuple(scores), why=tuple(why), parts=parts)
+        entries = [column[i] for column in found.columns]
+        compared = sum(entry is not None for entry in entries)
+        why[i] = f"{len(silent)} of {compared} samples do not mention it; {result.why}"
+        shares[i] = result.score
+        if result.score is None:
+            if result.unanswered and over(scores[i], threshold):
+                scores[i], unanswered[i] = None, result.unanswered
+            continue
+        speaking = [entry for n, entry in enumerate(entries) if n not in silent]
+        answers = [0.0] * result.agree + [weights.contradicted] * result.against
+        unknown = [found.columns[silent[0]][i]] * result.unknown
+        scores[i] = mean_score([*speaking, *answers, *unknown])
+        denied[i] = result.against > 0
+        if result.contrary is None:
+            continue
+        span = _span_of(result.question, passage.sentences[i])
+        contradictions[i] = Contradiction(
+            source="answer",
+            index=0,
+            text=result.contrary,
+            claimed=span,
+            said=(0, len(result.contrary)),
+        )
+        if span is not None:
+            spans[i] = (UnsupportedSpan(start=span[0], end=span[1], score=scores[i] or 0.0),)
+    lost = {i for i, reason in enumerate(unanswered) if reason is not None}
+    return replace(
+        found,
+        sentences=tuple(scores),
+        why=tuple(why),
+        parts={"probe": tuple(shares)},
+        contradictions=tuple(contradictions),
+        denied=tuple(denied),
+        spans=tuple(spans),
+        lost=tuple(sorted({*found.undecided, *lost})),
+        unanswered=tuple(unanswered),
+    )

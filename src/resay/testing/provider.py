@@ -2,12 +2,12 @@
 
 As a judge it compares sentences with the question's context, singly or as a list, in the words of
 SelfCheckGPT with Prompt. Asked for questions about claims, it turns their last numbers, dates and
-names into gaps; asked to fill a gap, it answers what it knows, and makes up what it does not. Asked
-to check the claims of another model's answer, it uses what it knows. Asked to rewrite sentences
-according to other answers, it returns what most of them say, or `REMOVE`. Asked to answer from
-documents, it returns their sentences about the question. Asked to correct a sentence from
-documents, it returns their sentence about the same matter, or `REMOVE`. Each sentence is followed
-by the numbers of its documents.
+names into gaps; asked to fill gaps, it answers what it knows, and makes up what it does not; asked
+whether two answers mean the same, it looks for a word in both. Asked to check the claims of another
+model's answer, it uses what it knows. Asked to rewrite sentences according to other answers, it
+returns what most of them say, or `REMOVE`. Asked to answer from documents, it returns their
+sentences about the question. Asked to correct a sentence from documents, it returns their sentence
+about the same matter, or `REMOVE`. Each sentence is followed by the numbers of its documents.
 """
 
 from __future__ import annotations
@@ -55,7 +55,12 @@ _QUIZ = re.compile(
     re.DOTALL,
 )
 _PROBE = re.compile(
-    r"<question-(?P<code>\w+)>\n(?P<question>.*)\n</question-(?P=code)>.*in a few words", re.DOTALL
+    r"<questions-(?P<code>\w+)>\n(?P<questions>.*)\n</questions-(?P=code)>.*in a few words",
+    re.DOTALL,
+)
+_COMPARE = re.compile(
+    r"Compare two short answers.*<answers-(?P<code>\w+)>\n(?P<pairs>.*)\n</answers-(?P=code)>",
+    re.DOTALL,
 )
 
 # Numbers, dates and names after the first word.
@@ -142,8 +147,8 @@ def task_in(said: Sequence[str]) -> Task | None:
         quiz = _quiz(found["claims"])
         return Task("judge", lambda world, rng: quiz)
     if found := _PROBE.search(said[-1]):
-        text, asked = said[-1], found["question"]
-        return Task("chat", lambda world, rng: _filled(text, asked, world, rng))
+        text, questions = said[-1], _items(found["questions"])
+        return Task("chat", lambda world, rng: _answered(text, questions, world, rng))
     if found := _NUMBERED_TEXTS.search(said[-1]):
         held = _held(_shown_in(found["texts"]), found["sentences"])
         return Task("judge", lambda world, rng: held)
@@ -152,7 +157,10 @@ def task_in(said: Sequence[str]) -> Task | None:
 
 
 def _second_look(text: str) -> Task | None:
-    """Return the task for a second model that checks claims, or that rewrites sentences."""
+    """Return the task of comparing answers, of a second model, or of rewriting sentences."""
+    if found := _COMPARE.match(text):
+        compared = _compared(_items(found["pairs"]))
+        return Task("judge", lambda world, rng: compared)
     if found := _CHECK.match(text):
         claims = _items(found["claims"])
         return Task("judge", lambda world, rng: _checked(claims, text, world))
@@ -226,6 +234,26 @@ def _quiz(claims: str) -> str:
         last = details[-1]
         gapped = f"{claim[: last.start()]}___{claim[last.end() :]}"
         lines.append(f"{n}: What belongs in the gap? {gapped} | {last.group()}")
+    return "\n".join(lines)
+
+
+def _answered(text: str, questions: Sequence[str], world: World, rng: random.Random) -> str:
+    """Answer each question on a line of its own."""
+    answers = [_filled(text, question, world, rng) for question in questions]
+    return "\n".join(f"{n}: {answer}" for n, answer in enumerate(answers, 1))
+
+
+def _compared(pairs: Sequence[str]) -> str:
+    """Say of each question's two answers whether they have a number, name or other word in common.
+
+    Args:
+        pairs: Lines such as `Who built it? | Ada Moor | A. Moor`.
+    """
+    lines: list[str] = []
+    for n, pair in enumerate(pairs, 1):
+        _, first, second = (part.strip() for part in pair.rsplit("|", 2))
+        shared = _telling(first) & _telling(second)
+        lines.append(f"{n}: {'same' if shared else 'different'}")
     return "\n".join(lines)
 
 
