@@ -16,18 +16,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import islice
 from typing import Final, Literal
 
 from resay.core.details import (
     has_new_number,
     has_new_reason,
-    is_new_word,
     new_names,
     words_in,
 )
+from resay.core.forms import Act, Classes, Language
 from resay.core.passage import Passage
-from resay.core.phrases import Act, Language
 from resay.core.phrases_germanic import DUTCH, ENGLISH, GERMAN, NORDIC
 from resay.core.phrases_other import (
     ARABIC,
@@ -53,6 +51,20 @@ def languages() -> tuple[Language, ...]:
     return tuple(Language(phrases) for phrases in (*latin, *others))
 
 
+def _languages_of(text: str) -> list[Language]:
+    """Return the languages that a text may be in: those that have most of its words.
+
+    A word may belong to several: "no" is a determiner in English, and a negation in Spanish.
+    """
+    words = _WORD.findall(_expand(text))
+    counts: dict[Language, int] = {}
+    for language in languages():
+        if language.letters.search(text):
+            counts[language] = sum(language.says(word) for word in words)
+    most = max((counts[language] for language in counts if language.has_classes), default=0)
+    return [language for language in counts if counts[language] == most or not language.has_classes]
+
+
 ResponseKind = Literal["a greeting", "only code", "a refusal", "only questions"]
 _Kind = Act | Literal["question"]
 _REFUSALS: Final[frozenset[_Kind]] = frozenset({"refusal", "silence", "lacks"})
@@ -60,6 +72,9 @@ _MAX_SENTENCES = 12
 _MAX_CHARS = 240
 _MAX_REST_WORDS = 9
 _LEAD_AND_REST = 2
+_MAX_CONJUNCTIONS = 2
+_MAX_CLAUSE_WORDS = 32
+_MAX_SHORT_QUESTION = 6
 _MAX_QUESTION_WORDS = 16
 _DIGIT = re.compile(r"\d")
 _WITH_DIGIT = re.compile(r"(?<!\w)[\w-]*\d[\w-]*")
@@ -94,38 +109,6 @@ _GESTURE = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"(?:[?？؟]|か。?)[\s\"'”’»」』)\]*_]*\Z")
-_DOUBTFUL = re.compile(
-    r"\b(?:was|were|had|because|since|although|though|as|given|right|correct|isn't|aren't|wasn't"
-    r"|weren't|didn't|doesn't|who|whose|waren?|war|dass|weil|que|qui|parce|puisque|porque|perché"
-    r"|che|omdat|dat|(?<!you )want)\b"
-)
-_ASKS_WHICH = re.compile(
-    r"\A(?:(?:a|à|au|de|em|en|con|com|di|da|su|sur|sobre|para|per|pour|o|avec) )?"
-    r"(?:que|qui|che|whom?)\b"
-    # "¿Quieres que te lo explique?"
-    r"|\b(?:que|che|dat|dass) (?:te|le|lo|je|ik|ich|eu|ti|vous|l[oa])\b"
-)
-# Before these, "that" is a pointer; elsewhere it may begin a claim.
-_THAT = re.compile(
-    r"\bthat(?: (?:answer|data|description|detail|document|file|information|kind of information"
-    r"|matter|name|one|out|page|person|place|product|question|request|subject|task|term|thing|title"
-    r"|topic|word))?(?= (?:in|from) (?:the|your|these) | (?:up|out|for|to|with)\b|\Z)"
-)
-# What an offer is about is taken for granted: "Do you want to know who she killed?"
-_OFFERS = re.compile(
-    r"\b(?:know|hear|learn|list|like to|discuss|continue|explore|wissen|erfahren|hören|savoir"
-    r"|connaître|apprendre|saber|conocer|sapere|conoscere|conhecer|weten|horen)\b",
-    re.IGNORECASE,
-)
-_IF_YOU = re.compile(
-    r"\s(?:that )?you (?:are (?:asking|looking|talking) (?:about|for)|asked (?:about|for)"
-    r"|mentioned)\b"
-    r"|(?:\A|\s)(?:if|when|should) you\b.*|\s(?:si (?:vous|tu|tienes?|necesitas?)"
-    r"|se (?:hai|ha|você|tiver)|als (?:je|u))\b.*"
-)
-_NAMED = re.compile(
-    r"\b(?:an?|any|some|any(?:one|body)|some(?:one|body))(?: \w+)? (?:named|called)\b"
-)
 _INTRODUCES = re.compile(r"here|hier|voici|aquí|aqui|ecco")
 _LEADS_IN = re.compile(
     r"""
@@ -145,7 +128,8 @@ NonClaim = Literal["filler", "refusal", "question", "creative"]
 """The kind of a sentence that claims nothing."""
 # "Sure!" is filler before an answer to who, what or how; otherwise it is the answer itself.
 _AFFIRMS = re.compile(
-    r"(?:sure|certainly|of course|absolutely|definitely|okay|ok|gladly|exactly|correct|right|great"
+    r"(?:alright|all right|na klar|sure|certainly|of course|absolutely|definitely|okay|ok|gladly"
+    r"|exactly|correct|right|great"
     r"|you are (?:absolutely |quite |totally )?(?:right|correct)|natürlich|klar|sicher"
     r"|gerne?|selbstverständlich|bien sûr|certainement|claro|por supuesto|certo|certamente"
     r"|naturalmente|com certeza|natuurlijk|zeker|javisst|självklart|oczywiście|jasne|конечно"
@@ -400,21 +384,15 @@ def non_claim_kind(text: str, *, is_open: bool, asked: str | None = None) -> Non
         clauses = tuple(clause for clause in clauses if not _AFFIRMS.fullmatch(clause))
     if not clauses and _LETTER.search(text):
         return None if any(new_names(text, question.known)) else "filler"
-    addressed = _without_address(spoken, clauses, question)
-    for language in languages():
-        if not language.letters.search(spoken):
-            continue
-        kind = _kind(spoken, clauses, addressed, language, question)
+    for language in _languages_of(spoken):
+        kind = _kind(text, clauses, language, question, checks_detail=asked is not None)
         # To a user who asks where to turn, a referral is an answer, which can be wrong.
         if kind == "referral" and _ASKS_WHERE_TO_TURN.search(question.text):
             return None
-        if kind is None:
-            continue
-        if asked is not None and _adds_detail(text, kind, language, question):
-            return None
         if kind in _REFUSALS:
             return "refusal"
-        return "question" if kind == "question" else "filler"
+        if kind is not None:
+            return "question" if kind == "question" else "filler"
     return None
 
 
@@ -441,10 +419,7 @@ def nothing_to_check(passage: Passage, *, asked: str = "") -> ResponseKind | Non
     if not sentences or not kinds <= {"prose", "rule"}:
         return None
     question = _Question.of(asked, is_open=is_open_question(asked))
-    written = " ".join(sentences)
-    for language in languages():
-        if not language.letters.search(written):
-            continue
+    for language in _languages_of(" ".join(sentences)):
         kind = _kind_of_response(sentences, language, question)
         if kind is not None:
             return kind
@@ -468,11 +443,9 @@ def _kind_of_response(
 ) -> ResponseKind | None:
     kinds: set[_Kind] = set()
     for text in sentences:
-        spoken = _GESTURE.sub("", text)
-        clauses = tuple(_clauses(spoken))
-        addressed = _without_address(spoken, clauses, question)
-        kind = _kind(spoken, clauses, addressed, language, question)
-        if kind is None or _adds_detail(text, kind, language, question):
+        clauses = tuple(_clauses(_GESTURE.sub("", text)))
+        kind = _kind(text, clauses, language, question)
+        if kind is None:
             return None
         kinds.add(kind)
     if kinds & _REFUSALS:
@@ -510,15 +483,6 @@ _LIMITS: Final[Mapping[_Kind, _Limits]] = {
 _OFFER: Final = _Limits(bare=6, interrogative=0)
 
 
-# "Ask a certified installer", but "ask your doctor about liver failure"
-_PURPOSES = frozenset(
-    (
-        *("about", "because", "before", "after", "for", "if", "when", "without", "vor", "für"),
-        *("wegen", "bevor", "avant", "pour", "si", "antes", "para", "per", "prima", "voor", "als"),
-    )
-)
-
-
 def _adds_detail(text: str, kind: _Kind, language: Language, question: _Question) -> bool:
     """Return whether a sentence contains or takes for granted what the question does not say.
 
@@ -532,36 +496,37 @@ def _adds_detail(text: str, kind: _Kind, language: Language, question: _Question
     spoken = _GESTURE.sub("", text)
     gesture = text.removesuffix(spoken)
     names = {*new_names(gesture, known), *new_names(spoken, known)}
-    if not language.has_capitals and not names <= language.vocabulary:
+    if not language.has_capitals and not all(language.says(name) for name in names):
         return True
-    return bool(language.definites) and _presupposes(spoken, kind, language, known)
+    return language.has_classes and _presupposes(spoken, kind, language, known)
 
 
 def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[str]) -> bool:
     """Return whether a sentence takes for granted what was not said: "her three convictions"."""
     words = _WORD.findall(_expand(text))
-    limits = _limits(text, words, kind, language, known)
+    classes = language.classes_in(words, known)
+    limits = _limits(text, classes, kind, language, known)
     left = before = limits.bare
     counted: set[str] = set()
-    for index, word in enumerate(words):
-        if word in language.others:
+    for index, (word, its) in enumerate(zip(words, classes, strict=True)):
+        if "others" in its:
             left = before = 0
-        elif word in language.interrogatives or (kind == "referral" and word in _PURPOSES):
+        elif "interrogatives" in its or (kind == "referral" and "purpose" in its):
             left = before = limits.interrogative
-        elif word in language.definites:
+        elif "definites" in its:
             before = max(left, before)
             left = limits.definite
-        elif language.is_abstract(word) and is_new_word(word, frozenset()):
-            # "The answer", "the ability"
-            left = before = limits.bare
-        elif word in language.claims:
-            # "When the bridge was built"
+        elif its & {"claims", "information", "faculty", "document"}:
+            # "When the bridge was built", "the ability to"
             left = before
-        elif word not in counted and not language.says(word) and is_new_word(word, known):
+        elif "new" in its and word not in counted and not language.says(word):
             # "The launch year"
-            if left < before and language.attributes.intersection(words[index + 1 : index + 2]):
+            if left < before and "attributes" in frozenset[str]().union(
+                *classes[index + 1 : index + 2]
+            ):
                 continue
             counted.add(word)
+            left = limits.definite if word.endswith(language.definite_endings) else left
             left -= 1
             if left < 0:
                 return True
@@ -569,13 +534,18 @@ def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[st
 
 
 def _limits(
-    text: str, words: Sequence[str], kind: _Kind, language: Language, known: frozenset[str]
+    text: str,
+    classes: Sequence[Classes],
+    kind: _Kind,
+    language: Language,
+    known: frozenset[str],
 ) -> _Limits:
     limits = _LIMITS[kind]
     if kind == "question":
-        return _OFFER if _OFFERS.search(text) else limits
+        # What an offer is about is taken for granted: "Do you want to know who she killed?"
+        return _OFFER if any("learn" in its for its in classes) else limits
     names_someone = not language.has_capitals and not known.isdisjoint(new_names(text, frozenset()))
-    if kind in _REFUSALS and not language.others.isdisjoint(words):
+    if kind in _REFUSALS and any("others" in its for its in classes):
         # "Fraud by her", "who shot her"
         return _Limits(bare=0, interrogative=0 if kind == "refusal" else 1)
     if names_someone:
@@ -586,7 +556,7 @@ def _limits(
             definite=limits.definite,
             interrogative=1 if is_silence else 0,
         )
-    if kind == "refusal" and language.things.isdisjoint(words):
+    if kind == "refusal" and not any("things" in its for its in classes):
         # "Whom she shot", but "who designed it"
         return replace(limits, interrogative=0)
     return limits
@@ -595,18 +565,27 @@ def _limits(
 def _kind(
     text: str,
     clauses: tuple[str, ...],
-    addressed: tuple[str, ...],
     language: Language,
     question: _Question,
+    *,
+    checks_detail: bool = True,
 ) -> _Kind | None:
-    kind = _kind_of_clauses(text, clauses, language, question)
-    if kind is None and addressed != clauses and not language.has_capitals:
-        return _kind_of_clauses(text, addressed, language, question)
-    return kind
+    """Return the kind of a sentence in a language, or None for a claim."""
+    spoken = _GESTURE.sub("", text)
+    kind = _kind_of_clauses(clauses, language, question)
+    if kind is None and not language.has_capitals:
+        addressed = _without_address(spoken, clauses, question)
+        kind = _kind_of_clauses(addressed, language, question) if addressed != clauses else None
+    if kind is not None and not (checks_detail and _adds_detail(text, kind, language, question)):
+        return kind
+    if not _asks_user(spoken, clauses, language, question):
+        return None
+    adds_detail = checks_detail and _adds_detail(text, "question", language, question)
+    return None if adds_detail else "question"
 
 
 def _kind_of_clauses(
-    text: str, clauses: Sequence[str], language: Language, question: _Question
+    clauses: Sequence[str], language: Language, question: _Question
 ) -> _Kind | None:
     if len(clauses) == _LEAD_AND_REST:
         # "According to the documents, there is no information about it"
@@ -616,12 +595,15 @@ def _kind_of_clauses(
             return _strongest(kind)
     kinds: set[_Kind] = set()
     for clause in clauses:
-        # In German a comma precedes indirect questions, and relative pronouns are different words.
-        if kinds & _REFUSALS and language.has_capitals and _asks_indirectly(clause):
+        follows_refusal = bool(kinds & _REFUSALS) and language.comma_before_question
+        if follows_refusal and language.asks_indirectly(clause):
             continue
         kind = _kind_of_clause(clause, language, question)
-        if not kind:
-            return "question" if _asks_user(text, clauses, language, question) else None
+        if not kind and kinds:
+            # "Please note, that I am no lawyer"
+            kind = _kind_of_clause(language.without_link(clause), language, question)
+        if not kind and not (len(clauses) > 1 and language.is_small(clause)):
+            return None
         kinds |= kind
     return _strongest(kinds)
 
@@ -636,76 +618,70 @@ def _strongest(kinds: Iterable[_Kind]) -> _Kind | None:
 
 def _kind_of_clause(clause: str, language: Language, question: _Question) -> set[_Kind]:
     """Return the kinds of a clause's coordinated parts; none if one of them may claim something."""
-    # A conjunction in one language is the first word of a clause in another: "En el texto no …".
-    for words in {clause: None, language.opener.sub("", clause): None}:
-        for kind, pattern in language.acts.items():
-            match = pattern.fullmatch(words)
-            if match is None or not _rest_claims_nothing(match, language, question):
-                continue
-            if kind != "lacks" or question.is_open or not question.text:
-                return {kind}
-    for conjunction in islice(_CONJUNCTION.finditer(clause), _MAX_CONJUNCTIONS):
-        first = _kind_of_clause(clause[: conjunction.start()], language, question)
-        second = clause[conjunction.end() :]
+    kind = _kind_of_part(clause, language, question)
+    if kind is not None:
+        return {kind}
+    words = clause.split()
+    joins = [index for index, word in enumerate(words) if "joins" in language.classes(word)]
+    for index in joins[:_MAX_CONJUNCTIONS]:
+        first = _kind_of_clause(" ".join(words[:index]), language, question) if index else None
         # "I am no lawyer and can not advise you"
-        subject, _, _ = language.opener.sub("", clause).partition(" ")
-        for words in (second, f"{subject} {second}"):
-            kinds = _kind_of_clause(words, language, question) if first else set[_Kind]()
-            if kinds:
+        for start in ([], words[:1]):
+            second = " ".join([*start, *words[index + 1 :]])
+            kinds = _kind_of_clause(second, language, question) if first else None
+            if first and kinds:
                 return first | kinds
     return set()
 
 
-_MAX_CONJUNCTIONS = 2
-_CONJUNCTION = re.compile(
-    r"\s(?:and|but|so|und|aber|et|mais|donc|y|pero|e|ed|ma|quindi|mas|en|maar|dus)\s"
-)
-
-
-def _rest_claims_nothing(match: re.Match[str], language: Language, question: _Question) -> bool:
-    for rest in filter(None, match.groups()):
-        if _asks_indirectly(rest):
+def _kind_of_part(clause: str, language: Language, question: _Question) -> Act | None:
+    for act, pattern in language.acts.items():
+        match = pattern.fullmatch(clause)
+        if match is None:
             continue
-        words = _NAMED.sub("", _THAT.sub("", _IF_YOU.sub("", rest))).split()
-        if len(words) > _MAX_REST_WORDS:
+        rests = [_WORD.findall(rest) for rest in match.groups() if rest]
+        if all(_ends_empty(language.classes_in(rest, question.known), 0) for rest in rests):
+            return act
+    words = _WORD.findall(clause)
+    if len(words) > _MAX_CLAUSE_WORDS:
+        return None
+    classes = language.classes_in(words, question.known)
+    start = language.prefix(classes)
+    if 0 < start < len(classes):
+        rest = _kind_of_part(" ".join(words[start:]), language, question)
+        if rest is not None:
+            return rest
+    for act, end in language.forms_of(classes):
+        counts = act != "lacks" or question.is_open or not question.text
+        if counts and _ends_empty(classes, end):
+            return act
+    return None
+
+
+def _ends_empty(classes: Sequence[Classes], start: int) -> bool:
+    """Return whether the rest of a clause, from a word on, claims nothing."""
+    for index in range(start, len(classes)):
+        before = classes[index - 1] if index else frozenset[str]()
+        after = classes[index + 1] if index + 1 < len(classes) else frozenset[str]()
+        word = classes[index]
+        if "interrogatives" in word and before.isdisjoint(_CONTENT):
+            return len(classes) - index <= _MAX_QUESTION_WORDS
+        if word & {"condition", "claims"} and "you" in after:
+            # "If you like", "that you attached"
+            return True
+        if "claims" not in word:
+            continue
+        # "About that."
+        if "pointer" not in word or (after and after.isdisjoint(_AFTER_POINTER)):
             return False
-        claiming = language.claims.intersection(words)
-        # "The person who signed it", to a user who asks who signed it.
-        adds = not question.text or any(
-            is_new_word(word, question.known) and not language.says(word) for word in words
-        )
-        if claiming and (adds or not claiming <= language.interrogatives):
-            return False
-    return True
+    return len(classes) - start <= _MAX_REST_WORDS
 
 
-_INDIRECT = re.compile(
-    r"(?:in the (?:\w+ )?(?:documents?|context|texts?|sources?|passages?|handbook|manual) )?"
-    r"(?:exactly |clearly |about |genau |exactement |exactamente |esattamente |exatamente )?"
-    r"(?:who|whom|whose|what|when|where|which|how|why|whether|if|wer|wen|wem|was|wann|wo|woher"
-    r"|wohin"
-    r"|wie|wieviele?|welche[mnrs]?|warum|wieso|ob|qui|quand|où|combien|comment|pourquoi"
-    r"|quel(?:le)?s?|si|quién(?:es)?|qué|cuál(?:es)?|cuándo|dónde|cuánt[oa]s?|cómo|chi|cosa|dove"
-    r"|quando|quale?|quali|quant[oaie]|come|perché|se|quem|qual|quais|onde|como|por que|wat|wanneer"
-    r"|waar|waarom|hoe|hoeveel|of|welke?)\b"
-)
-_BUT = re.compile(
-    r"\s(?:but|because|since|although|though|while|however|aber|weil|obwohl|denn|mais|parce|puisque"
-    r"|pero|porque|aunque|ma|sebbene|mas|embora|maar|omdat|hoewel)\b"
-)
+_CONTENT: Final = frozenset({"new", "known"})
+_AFTER_POINTER: Final = frozenset({"small", "document", "information", "attributes"})
 
 
-def _asks_indirectly(text: str) -> bool:
-    """Return whether words ask and claim nothing: "when it was launched", after "do not say"."""
-    is_short = len(text.split()) <= _MAX_QUESTION_WORDS
-    return is_short and _INDIRECT.match(text) is not None and _BUT.search(text) is None
-
-
-_MAX_SHORT_QUESTION = 6
-_SHORT_QUESTION = re.compile(
-    r"(?:che|what|which|was|welche[mnrs]?|que|quel(?:le)?s?|qué|cuál(?:es)?|cosa|quale?|quali"
-    r"|o que|qual|quais|wat|welke?)\b"
-)
+_FINITE: Final = frozenset({"be", "have", "do", "able"})
 
 
 def _without_address(text: str, clauses: tuple[str, ...], question: _Question) -> tuple[str, ...]:
@@ -739,15 +715,32 @@ def _asks_user(text: str, clauses: Sequence[str], language: Language, question: 
     ]
     if len(words) > _MAX_QUESTION_WORDS or (named and not language.has_capitals):
         return False
-    asking = " ".join(language.opener.sub("", clause) for clause in clauses)
-    asking = asking.replace(" such as ", " like ")
+    asking = " ".join(clauses).replace(" such as ", " like ")
     # A few words that ask what or which, without a name, contain nothing to check.
-    is_short = len(words) <= _MAX_SHORT_QUESTION and _SHORT_QUESTION.match(asking) is not None
+    is_short = len(words) <= _MAX_SHORT_QUESTION and "which" in language.classes(
+        words[0].casefold()
+    )
     if is_short and not any(word[0].isupper() for word in words[1:]):
         return True
-    return language.question.match(asking) is not None and not _DOUBTFUL.search(
-        _ASKS_WHICH.sub("", asking)
-    )
+    if not language.has_classes:
+        return language.question.match(asking) is not None
+    return _is_asked(clauses, language, question)
+
+
+def _is_asked(clauses: Sequence[str], language: Language, question: _Question) -> bool:
+    """Return whether clauses ask the user something, and take nothing for granted."""
+    asks = False
+    for clause in clauses:
+        classes = language.classes_in(_WORD.findall(clause), question.known)
+        if any("assumes" in its for its in classes):
+            return False
+        if language.asks(classes):
+            asks = True
+        elif asks and all(its.isdisjoint(_FINITE) for its in classes):
+            continue  # "Do you mean the planet, the element, or the god?"
+        elif not _kind_of_clause(clause, language, question):
+            return False
+    return asks
 
 
 def _expand(text: str) -> str:

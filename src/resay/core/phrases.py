@@ -1,141 +1,162 @@
-"""The parts of a language that tell talk about the conversation from claims about the world."""
+"""The words of a language that tell talk about the conversation from claims about the world."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-Act = Literal["polite", "disclaimer", "refusal", "silence", "lacks", "referral"]
-"""What one does with a clause that claims nothing; the name of a field of `Phrases`."""
 _NEVER: Final = r"(?!)"
-_WORD = re.compile(r"\w+")
-# Between the lines of a pattern; see `Phrases`.
-_LINES = re.compile(r"\s*\n\s*(\| )?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrases:
-    """Patterns for whole clauses of one language.
+    """Words and phrases of one language.
 
-    They are regular expressions for text in lower case, between commas or other punctuation, with
-    contractions expanded. A line that starts with a bar and a space is the next alternative; other
-    lines go on where the one before ended. `{rest}` stands for some words that say what a clause is
-    about, `{docs}` and `{info}` for the fields `documents` and `information`.
+    Most fields are classes of words in lower case, separated by spaces; "mention*" stands for any
+    ending, "*advies" for any beginning. A word may be in several: "puedo" is the speaker and able.
+    `forms` puts them together.
+
+    The others are regular expressions for clauses that no form describes: for text in lower case,
+    between commas or other punctuation, with contractions expanded. A line that starts with a bar
+    and a space is the next alternative; other lines go on where the one before ended. `{rest}`
+    stands for some words that say what a clause is about.
 
     Attributes:
+        speaker: The first person singular as a subject. "We" is often a company, whose refusals are
+            facts: "We do not offer refunds."
+        me: Other forms of the first person.
+        you: The person spoken to.
+        negation: "Not", and verbs and adjectives that contain a negation: "unable".
+        never: "Never", a negation of what one has heard of.
+        heard: "Heard".
+        no: Determiners: "no", "neither".
+        nothing: Pronouns: "nothing", "none".
+        able: Modal verbs, "able", "allowed".
+        be: Forms of "to be".
+        do: Auxiliary verbs of negation: "I do not know".
+        have: Forms of "to have" and "to find".
+        possible: "Possible", "hard", as in "it is hard to say".
+        know: Verbs and adjectives of knowing: "know", "aware".
+        act: Infinitives of what an assistant does or cannot do: "give", "confirm".
+        handle: Infinitives of what it does with documents, and others with other things: "open".
+        serve: Infinitives of talking, which an assistant also offers: "explain".
+        say: Verbs for what documents do: "mention".
+        contain: Verbs for what has information: "contains".
+        stated: Participles for what documents say: "mentioned".
+        unsaid: What documents leave something: "open".
+        held: Participles that say so beside a document: "included in the manual".
+        exist: Verbs for what is in a document: "there is".
+        document: Nouns for documents and other resources, and what tells them apart: "attached".
+        deed: Those that also do something: "the contract does not include parking".
+        information: Nouns for what documents and answers contain.
+        faculty: Nouns for what an assistant lacks: "access", "opinions".
+        attributes: Nouns for what everything of its kind has, such as a price: "the price" takes
+            nothing for granted.
+        advice: Nouns for what an answer is not.
+        adviser: Nouns for those who advise.
+        replace: Verbs for what an answer is not meant to do: "constitute".
+        flaw: What an answer may be: "outdated", "for general purposes".
+        machine: Nouns for what an assistant is: "AI", "model".
+        consult: Verbs for asking somebody else: "consult".
+        pointer: "This", "it", "there".
+        here: Words that introduce what follows: "here", "voici".
+        condition: "If", "when".
+        courtesy: Words of kindness and regret: "gladly".
+        greeting: Words that are a speech act: "hello", "thanks", "hope", "let me".
+        apology: The same for what accompanies a refusal: "sorry", "note".
+        praise: Adjectives of kindness: "great", "warm".
+        wish: Nouns for what is wished: "good morning", "have a great day".
+        assumes: Words in a question to the user that take something for granted: "because", "was".
+        small: Other words without a meaning of their own.
+        definites: Articles that take for granted that something exists.
+        others: Words for others than the writer and the user, and words that ask why: what follows
+            is said of somebody, or taken for granted.
+        things: Pronouns for things: to ask who made it takes for granted only that it was made.
+        interrogatives: Words that begin indirect questions, which take most of the asked for
+            granted.
+        which: Those that ask which.
+        learn: Verbs in offers, whose object is taken for granted: "know", "hear".
+        purpose: Words before what one wants advice for.
+        joins: "And", "but".
+        turns: Words after which an indirect question is over: "but", "because".
+        claims: Words that make the rest of a clause claim something.
         polite: Greetings, thanks, farewells, offers of help.
-        disclaimer: What an answer is based on or is not meant for, apologies, and other clauses
-            that accompany a refusal without being one.
+        disclaimer: Apologies and other clauses that accompany a refusal without being one.
         refusal: What the writer does not know, cannot do or will not do.
         silence: What documents do not say.
         lacks: Silence in words that may also be about the world, as in "No price is given". They
             count if an open question asked for what is lacking.
         referral: Whom else to ask, or where to look.
         question: The beginning of a question to the user.
-        opener: Words before a clause that say nothing, as in "please note that".
-        documents: A noun phrase for documents that an answer is based on.
-        information: Nouns for what documents contain.
-        definites: Articles that take for granted that something exists.
-        attributes: Nouns for what everything of its kind has, such as a price: "the price" takes
-            nothing for granted.
-        others: Words for others than the writer and the user, and words that ask why: what follows
-            is said of somebody, or taken for granted.
-        things: Pronouns for things: to ask who made it takes for granted only that it was made.
-        interrogatives: Words that begin indirect questions, which take most of the asked for
-            granted.
-        claims: Words that make the rest of a clause claim something.
+        definite_endings: Endings of nouns that do what such an article does.
+        comma_before_question: Whether a comma precedes indirect questions, and relative clauses
+            begin with other words.
         letters: A character class of its script.
         has_capitals: Whether common nouns are capitalised.
     """
 
-    polite: str
-    disclaimer: str
-    refusal: str
-    silence: str = _NEVER
-    lacks: str = _NEVER
-    referral: str = _NEVER
-    question: str
-    opener: str = _NEVER
-    documents: str = _NEVER
-    information: str = _NEVER
-    definites: str = ""
+    speaker: str = ""
+    me: str = ""
+    you: str = ""
+    negation: str = ""
+    never: str = ""
+    heard: str = ""
+    no: str = ""
+    nothing: str = ""
+    able: str = ""
+    be: str = ""
+    do: str = ""
+    have: str = ""
+    possible: str = ""
+    know: str = ""
+    act: str = ""
+    handle: str = ""
+    serve: str = ""
+    say: str = ""
+    contain: str = ""
+    stated: str = ""
+    unsaid: str = ""
+    held: str = ""
+    exist: str = ""
+    document: str = ""
+    deed: str = ""
+    information: str = ""
+    faculty: str = ""
     attributes: str = ""
+    advice: str = ""
+    adviser: str = ""
+    replace: str = ""
+    flaw: str = ""
+    machine: str = ""
+    consult: str = ""
+    pointer: str = ""
+    here: str = ""
+    condition: str = ""
+    courtesy: str = ""
+    greeting: str = ""
+    apology: str = ""
+    praise: str = ""
+    wish: str = ""
+    assumes: str = ""
+    small: str = ""
+    definites: str = ""
     others: str = ""
     things: str = ""
     interrogatives: str = ""
-    claims: str
+    which: str = ""
+    learn: str = ""
+    purpose: str = ""
+    joins: str = ""
+    turns: str = ""
+    claims: str = ""
+    polite: str = _NEVER
+    disclaimer: str = _NEVER
+    refusal: str = _NEVER
+    silence: str = _NEVER
+    lacks: str = _NEVER
+    referral: str = _NEVER
+    question: str = _NEVER
+    definite_endings: str = ""
+    comma_before_question: bool = False
     letters: str = "A-Za-zÀ-ɏ"
     has_capitals: bool = False
-
-
-class Language:
-    """The compiled phrases of a language, with the other attributes of `Phrases`.
-
-    Attributes:
-        acts: The patterns of clauses that claim nothing, by what one does with them.
-        vocabulary: The words of its phrases, which say nothing about the world.
-    """
-
-    def __init__(self, phrases: Phrases) -> None:
-        self._macros = {
-            "{docs}": f"(?:{phrases.documents.strip()})",
-            "{info}": f"(?:{phrases.information.strip()})",
-            "{rest}": r"(\S.*)",
-            # Clauses are case-folded.
-            "ß": "ss",
-        }
-        self.acts: Mapping[Act, re.Pattern[str]] = {
-            "polite": self._clause(phrases.polite),
-            "silence": self._clause(phrases.silence),
-            "lacks": self._clause(phrases.lacks),
-            "refusal": self._clause(phrases.refusal),
-            "disclaimer": self._clause(phrases.disclaimer),
-            "referral": self._clause(phrases.referral),
-        }
-        self.question = self._clause(phrases.question)
-        self.opener = self._clause(rf"\A(?:(?:{phrases.opener.strip()}) )+(?=\S+ \S)")
-        self.claims = frozenset(phrases.claims.split())
-        self.definites = frozenset(phrases.definites.split())
-        self.attributes = frozenset(phrases.attributes.split())
-        self.others = frozenset(phrases.others.split())
-        self.things = frozenset(phrases.things.split())
-        self.interrogatives = frozenset(phrases.interrogatives.split())
-        self.letters = re.compile(f"[{phrases.letters}]")
-        self.has_capitals = phrases.has_capitals
-        abstract = _words(f"{phrases.documents} {phrases.information}")
-        acts = (phrases.polite, phrases.disclaimer, phrases.refusal, phrases.silence, phrases.lacks)
-        self.vocabulary = (
-            abstract
-            | self.attributes
-            | _words(" ".join([*acts, phrases.referral, phrases.question, phrases.opener]))
-        )
-        self._abstract = frozenset(word[:_STEM] for word in abstract)
-        self._stems = frozenset(word[:_STEM] for word in self.vocabulary)
-
-    def says(self, word: str) -> bool:
-        """Return whether a word is in the vocabulary in any of its forms."""
-        if word[:_STEM] in self._stems:
-            return True
-        return any(word.removesuffix(ending) in self.vocabulary for ending in _ENDINGS)
-
-    def is_abstract(self, word: str) -> bool:
-        """Return whether a word stands for documents or for what they contain."""
-        return word[:_STEM] in self._abstract
-
-    def _clause(self, pattern: str) -> re.Pattern[str]:
-        for macro, meaning in self._macros.items():
-            pattern = pattern.replace(macro, meaning)
-        return re.compile(_LINES.sub(lambda line: "|" if line[1] else "", pattern.strip()))
-
-
-# The patterns contain words with several endings.
-_STEM: Final = 5
-_ENDINGS: Final = ("s", "es", "d", "ed", "ing", "e", "en", "n")
-_OPTIONAL: Final = re.compile(r"\w\?")
-
-
-def _words(pattern: str) -> frozenset[str]:
-    pattern = pattern.replace("ß", "ss")
-    return frozenset(_WORD.findall(pattern) + _WORD.findall(_OPTIONAL.sub("", pattern)))

@@ -12,406 +12,497 @@ from typing import Final
 from resay.core.phrases import Phrases
 
 FRENCH: Final = Phrases(
-    polite=r"""
-    (?:bonjour|bonsoir|salut|coucou|bienvenue)(?: (?:à tous|à vous))?|au revoir|adieu|ah|oh|eh bien
-    | (?:très )?bonne (?:nuit|journée|soirée|continuation|chance|route|lecture)(?: à (?:vous|toi))?
-    | à (?:bientôt|plus tard|demain)|merci(?: (?:beaucoup|bien|encore|à (?:vous|toi)))?(?: (?:de
-      |pour) {rest})?
-    | de rien|je vous en prie|je t'en prie|avec plaisir|enchantée?|bien sûr|voilà|voici
-    | (?:comment )?ça va(?: (?:bien|toi))?|comment (?:allez-vous|vas-tu)|et (?:vous|toi)
-    | (?:ça|je) (?:va|vais) (?:très )?bien|(?:comment|en quoi|que) puis-je {rest}
-    | (?:me )?(?:demander|poser (?:vos|d'autres) questions)
-    | n'hésite(?:z)? pas(?: {rest})?|(?:c'est )?(?:une )?(?:très )?(?:bonne|excellente
-      |belle) question
-    | (?:j'espère|ravie?|heureu(?:x|se)) (?:que (?:cela|ça|ceci|ma|cette|mon)|de|vous|t')
-      (?: {rest})?
-    | j'espère que (?:cela|ça) (?:vous |t')(?:sera|est) utile|(?:dites-moi|faites-moi savoir)
-      (?: {rest})?|s'il vous plaît|pas de (?:problème|souci)
-    | compris|(?:c'est )?(?:noté|entendu)|bon (?:point|voyage|appétit)|(?:tout |cela |ça )?dépend
-    | est-ce (?:clair|que cela vous aide)|cordialement|bien à (?:vous|toi)
-    | (?:laissez-moi|laisse-moi|permettez-moi de) (?:\S+ )?(?:expliquer|voir|réfléchir|vérifier
-      |préciser)(?: {rest})?
-    | je (?:peux|serais ravie? de|suis (?:là pour|ravie? de|heureu(?:x|se) de)) (?:vous |t')(?:aider
-      |expliquer|donner|fournir)(?: {rest})?
-    | si (?:vous|tu) (?:voulez|souhaitez|avez|as|veux|souhaites) {rest}
-    | je (?:reste|suis|demeure) (?:là|à (?:votre|ta) (?:entière )?disposition)
-    | y a-t-il (?:autre chose|quelque chose) {rest}
+    speaker="je j",
+    me="me m moi mon ma mes nous notre",
+    you="vous tu te t toi ton ta tes votre vos",
+    negation="pas impossible difficile ignore refuse refuser décliner",
+    nothing="rien",
+    able="""
+    peux puis pourrais dois vais veux suis mesure capable apte autorisé autorisée habilité habilitée
+    peut permet permettent vais préfère explique souhaitez souhaites voulez voudriez désirez
+    aimeriez
     """,
-    disclaimer=r"""
-    remarque|avertissement|malheureusement|je regrette|excusez-moi|je m'excuse(?: {rest})?
-    | (?:ceci|cela|ce|(?:cette|ces|les) {info}) ne? ?(?:'est|est|sont|constitue(?:nt)?
-      |remplace(?:nt)?) (?:pas|en rien|aucun) (?:l'|l’)?(?:\S+ ){0,3}?\S*(?:avis|conseils?
-      |recommandation|consultation|diagnostic)(?: {rest})?
-    | (?:cette|ces|mes|les) {info} (?:peu(?:t|vent) être (?:obsolètes?|incomplètes?|inexactes?
-      |erronées?)|(?:est|sont) (?:(?:donnée|fournie)s? )?à titre (?:purement )?(?:indicatif
-      |informatif|général))
-    | cette {info} (?:se base|est (?:basée|fondée)|repose) sur {docs}
-    | (?:je suis )?(?:vraiment )?désolée?|je vous présente mes excuses(?: {rest})?
-      |toutes mes excuses
-    | en tant qu'(?:ia|intelligence artificielle|assistant|modèle de langage)
-    | (?:veuillez|merci de) (?:préciser|fournir|reformuler)(?: {rest})?|(?:selon|dans
-      |d'après) {docs}
+    be="suis est sont être serait soit serais",
+    have="ai a ont avoir dispose possède trouve trouvé",
+    possible="possible impossible difficile",
+    know="""
+    sais connais sûr sûre certain certaine comprends souviens ignore trouvé reconnais familier
+    cherché lu parcouru consulté
     """,
-    refusal=r"""
-    je n(?:e |')(?:\S+ ){0,3}(?:pas|aucune?|rien|jamais|d'aucune)(?: {rest})?|aucune idée
-    | je (?:n'en sais rien|l'ignore)|il m'est (?:malheureusement )?impossible de {rest}
-    | (?:c'est|cela|ceci) (?:dépasse|est (?:hors|en dehors) de|hors de) {rest}
+    act="""
+    dire donner fournir offrir proposer partager discuter commenter spéculer garantir prédire
+    prévoir poser évaluer juger déterminer identifier trouver vérifier confirmer recommander
+    conseiller répondre aider savoir refuser décliner préciser parler révéler divulguer recommande
+    conseille suggère comporter
     """,
-    silence=r"""
-    {docs} n(?:e (?:l'|le |les )?|'en |') ?(?:di(?:t|sent)|mentionne(?:nt)?|précise(?:nt)?
-      |indique(?:nt)?|parle(?:nt)?|explique(?:nt)?) (?:pas|rien|aucune?)(?: {rest})?
-    | {docs} ne (?:contien(?:t|nent)|fourni(?:t|ssent)|donne(?:nt)?) (?:rien|(?:pas|aucune?) (?:d'
-      |de |cette |ces )?{info})(?: {rest})?
-    | dans {docs} il n'y a (?:pas|aucune?|rien) ?(?:d'|de )?(?:{info}|mention|sur|à)(?: {rest})?
-    | {rest} n(?:'est|e sont) pas (?:mentionnée?s?|indiquée?s?|précisée?s?)
-    | {rest} (?:n'est|n'apparaît|ne figure|n'a pas été|ne sont|n'apparaissent)(?: pas)?
-      (?: (?:mentionnée?s?|indiquée?s?|précisée?s?|donnée?s?|décrite?s?))?(?: nulle part)? (?:dans
-      |par) {docs}
-    | (?:cela|ce|c'|la réponse|cette {info}) ?n'(?:est|apparaît|figure) pas(?: (?:mentionnée?
-      |indiquée?|précisée?|dite?|donnée?|claire?|disponible))?(?: (?:dans|par) {rest})?
-    | aucune {info}(?: {rest})?
-    | il n'y a (?:pas|aucune?|rien) ?(?:d'|de )?(?:{info}|mention|sur|à)(?: {rest})?
-    | (?:rien|aucun) (?:dans|de|des) {docs} n(?:e |'en |')(?:le )?(?:parle|mentionne|dit|indique
-      |précise|permet|répond)(?: {rest})?
-    | inconnue?|non (?:précisée?|mentionnée?|indiquée?|disponible|communiquée?)
+    serve="""
+    aider expliquer répondre résumer détailler préciser approfondir développer clarifier présenter
+    décrire jouer guider accompagner aide utile aidera explique
     """,
-    referral=r"""
-    (?:(?:il (?:est|serait|vaut) (?:\S+ )?(?:conseillé|recommandé|préférable|mieux|important)
-      (?: de)?|je (?:vous |te )?(?:recommande|conseille|suggère)(?: de| d')?|veuillez|merci de
-      |vous (?:pouvez|devriez|devez)|tu (?:peux|devrais)|n'hésitez pas à|pensez à|aussi|toujours) )*
-    (?:
-      (?:(?:contact|consult|appel|demand)(?:er|ez|e|le|lez)|(?:parl|adress)(?:er|ez)(?:-vous)? (?:à
-        |avec|au)|voir|voyez) (?=.*\b(?:médecins?|docteurs?|pharmaciens?|avocats?|notaires?
-        |professionnels?|experts?|spécialistes?|autorités?|police|urgences?|service client|support
-        |assistance|fabricant|vendeur|fournisseur|conseiller|équipe)\b){rest}
-      | (?:(?:consult|vérifi|visit|regard|utilis|cherch)(?:er|ez|e)|voir|lire|lisez
-        |(?:se )?référ(?:er|ez-vous) à) (?=.*\b(?:sites?|site web|pages?|application|appli
-        |documentation|manuel|guide|sources?|internet|en ligne|web|moteur de recherche|actualités
-        |prévisions|officiel(?:le)?s?)\b){rest}
-      | vérifi(?:er|ez|e) (?:ces|cette|cela)(?: {info})?
-      | pour (?:plus|davantage|obtenir|de plus|des|toute question) {rest}
-    )
+    say="""
+    dit disent mentionne mentionnent précise précisent indique indiquent parle parlent explique
+    expliquent répond répondent aborde abordent évoque évoquent spécifie laisse laissent
     """,
-    question=r"""
-    .*\b(?:vous|votre|vos|tu|ton|tes)\b|(?:pouvez|pourriez|peux|pourrais|voulez|voudriez|souhaitez
-      |souhaites|veux|avez|as|puis|aimeriez|êtes|es)-(?:vous|tu|je)\b
-    | (?:de |à |sur |avec )?(?:que|quels?|quelles?|comment|où|quand|quoi
-      |est-ce que) (?:\S+ ){0,4}\S*(?:vous|tu|je)\b
+    contain="""
+    contient contiennent fournit fournissent donne donnent comporte comprend comporter contenir
     """,
-    opener=r"""
-    mais|et|ou|donc|cependant|malheureusement|(?:veuillez |à )?not(?:er|ez) que|je crains que
+    stated="""
+    mentionné mentionnée mentionnés mentionnées indiqué indiquée indiqués indiquées précisé précisée
+    précisés précisées spécifié spécifiée évoqué évoquée
     """,
-    documents=r"""
-    (?:les?|la|ces?|cette|vos|votre|l'|aucun des) ?(?:(?:présents?|fichiers?) )?(?:documents?
-      |contexte|textes?|sources?|manuel|guide|extraits?|documentation|brochure|bail|devis|contrat
-      |rapport|fichiers?|notice|pages?)(?: (?:fournis?|donnés?|fournies?|joints?|ci-dessus
-      |que vous avez \S+))?
+    held="donné donnée décrit décrite figure apparaît inclus incluse disponible",
+    exist="y figure apparaît trouve est il",
+    document="""
+    document* contexte texte textes source sources manuel guide extrait extraits documentation
+    brochure* bail devis contrat* rapport* fichier* notice page pages fourni* fournis donnés joint*
+    ci dessus internet site sites web application ligne passage article officiel* lettre courrier
+    courriel mail note tableau
     """,
-    information=r"""
-    informations?|données|détails|accès|réponses?|précisions?|renseignements?|indications?
+    information="""
+    information* donnée données détail* réponse* précision* renseignement* indication* idée mention
+    question* demande sujet point points étape étapes résumé aperçu exemple* rôle liste explication*
+    temps réel connaissance* personne requête
+    """,
+    advice="avis conseil conseils recommandation* consultation* diagnostic*",
+    adviser="""
+    médecin* docteur* pharmacien* avocat* notaire* juriste* professionnel* expert* spécialiste*
+    autorité* police urgences support fabricant vendeur fournisseur conseiller* humain personne
+    thérapeute* vétérinaire* financi*
+    """,
+    replace="remplace remplacent constitue constituent considéré considérée substitue doit doivent",
+    machine="ia intelligence artificielle assistant modèle langage langue chatbot programme",
+    consult="""
+    consult* contact* appel* demand* parl* adress* vérifi* visit* regard* référ* voir voyez
+    """,
+    pointer="ceci cela ça ce c ci cette cet ces ceux en là dessus voici y le plus autre chose",
+    here="voici voilà",
+    condition="si lorsque",
+    courtesy="""
+    malheureusement désolé désolée hélas heureux heureuse ravi ravie volontiers honnêtement
+    """,
+    flaw="""
+    obsolète* incomplète* inexacte* erronée* indicatif informatif général* tromper erreurs jour
+    """,
+    small="""
+    un une des de d à au aux en dans sur pour par avec et ou ni ne n que qu très bien aussi encore
+    plus moins même tout toute bref brève court courte personnelle* personnel* précis* sujet propos
+    fiable* spécifique* particulier* actuel* autre autres tant qu et vraiment donc non exactement
+    bref concernant veuillez merci selon basé base prière comme malheureusement mais
     """,
     attributes="""
     adresse âge auteur but cause coût couleur date délai durée hauteur lieu montant nom nombre poids
     prix raison sujet taille tarif titre valeur année
     """,
+    referral=r"""
+    pour (?:plus|davantage|obtenir|de plus|des|toute question) {rest}
+    """,
+    greeting="""
+    bonjour bonsoir salut coucou bienvenue adieu revoir merci prie enchanté enchantée espère hésite
+    hésitez cordialement félicitations bientôt problème souci compris noté entendu dites faites
+    laissez permettez rencontrer connaissance ah oh plaît plaisir disposition reste
+    """,
+    praise="bon bonne excellent* belle beau intéressant* super très beaucoup bien bonnes",
+    wish="""
+    journée soirée nuit continuation chance courage voyage appétit lecture route weekend semaine
+    vacances plaisir
+    """,
+    apology="""
+    désolé désolée excuse* excusez regrette malheureusement pardon remarque avertissement hélas
+    """,
+    assumes="parce puisque qui",
+    polite=r"""
+    de rien|(?:comment )?ça va(?: bien)?|à (?:bientôt|plus tard|demain)|bien sûr
+    | pas de (?:souci|problème)
+    """,
+    no="aucun aucune",
+    faculty="accès opinion* avis sentiment* expérience* souvenir* préférence* compétence* moyen*",
+    deed="contrat* bail devis",
+    unsaid="ouvert ouverte",
+    joins="et mais donc ou",
+    turns="mais parce puisque",
+    learn="savoir connaître apprendre",
+    purpose="avant pour si",
+    which="que quel quelle quels quelles",
+    handle="voir ouvrir accéder lire écrire envoyer consulter naviguer",
+    never="jamais",
+    heard="entendu",
     definites="le la les l du au aux",
     others="pourquoi son sa ses leur leurs lui dont elle elles",
-    interrogatives="qui que quand où combien comment quel quelle quels quelles",
+    interrogatives="qui quand où combien comment quel quelle quels quelles",
     claims="""
-    qui que qu'il qu'elle dont où car parce est sont était étaient fut a ont été né née mort mais
-    cependant lequel laquelle puisque comme
+    qui que qu'il qu'elle dont car parce est sont était étaient fut a ont été né née mort mais
+    cependant lequel laquelle puisque
     """,
 )
 
 SPANISH: Final = Phrases(
-    polite=r"""
-    (?:hola|bienvenid[oa]s?|saludos)(?: (?:a todos|de nuevo))?|buen(?:os|as) (?:días|tardes|noches)
-      |adiós|hasta (?:luego|pronto|mañana|la vista)|cuídate|nos vemos|ah|oh|bueno|pues
-    | (?:muchas |muchísimas )?gracias(?: (?:por {rest}|a ti))?|de nada|con (?:mucho )?gusto
-    | un placer|encantad[oa]|no hay de qué|(?:que (?:tengas|tenga) (?:un )?)?buen día
-    | (?:cómo|qué tal)(?: (?:estás|está|te va))?|(?:estoy )?(?:muy )?bien|y (?:tú|usted)
-    | (?:en qué|cómo) (?:te |le )?puedo {rest}|(?:es una )?(?:muy )?(?:buena|excelente
-      |gran) pregunta
-    | espero (?:que )?(?:esto|te|le|haber\w*|sea|ayude)(?: {rest})?|buena suerte
-    | (?:avísame|dime|hazme saber|no dud(?:es|e) en)(?: {rest})?|(?:(?:te|le|os) )?puedo ayudar(?:te
-      |le)? (?:en|con) {rest}
-    | (?:hay )?(?:algo|alguna cosa) más en (?:lo )?que {rest}|quieres que te {rest}
-    | (?:no hay|ningún|sin) problema|entendido|de acuerdo|buen (?:punto|viaje|provecho)
-    | por (?:favor|supuesto)|(?:eso )?depende|(?:déjame|permíteme|déjeme) (?:explicar|ver|pensar
-      |comprobar)(?:te|lo|le)?(?: {rest})?|claro(?: que sí)?|que te diviertas
-    | (?:puedo|estaré encantad[oa] de|estoy aquí para) (?:ayudar|explicar|dar
-      |proporcionar)\S*(?: {rest})?|si (?:quieres|deseas|necesitas|tienes|quiere|desea|necesita
-      |tiene) {rest}
-    | (?:atentamente|saludos cordiales|un (?:cordial )?saludo)|aquí (?:tienes|está|estoy)
-    | (?:quedo|estoy) a (?:tu|su) (?:entera )?disposición
+    speaker="""
+    yo puedo podría debo quiero sé conozco tengo dispongo encuentro encontré recuerdo entiendo soy
+    estoy he cuento ignoro desconozco logro consigo haré prefiero explico voy explicaré
     """,
-    disclaimer=r"""
-    nota|aviso|lo (?:siento|lamento)(?: mucho)?|disculp[ae]|perdón|perdona|lamentablemente
-    | desafortunadamente|como (?:ia|modelo de lenguaje|inteligencia artificial|asistente)
-    | (?:esto|est[ae]s? {info}) no (?:es|son|constituyen?|sustituyen?|reemplazan?) (?:\S+ ){0,3}?
-      (?:asesoramiento|asesoría|consejo|recomendación|consulta|opinión|diagnóstico)(?: {rest})?
-    | (?:(?:est[ae]|mi|la)s? {info}(?: \w+d[oa]s?)?) (?:puede[n]? (?:estar|ser) (?:desactualizad
-      |incomplet|inexact|obsolet)[oa]s?|(?:es|son) (?:solo |únicamente )?(?:orientativ\w+
-      |general(?:es)?|para fines {rest}))|esta {info} se basa en {docs}
-    | por favor (?:proporciona|proporcione|indica|indique|aclara|aclare) {rest}
-    | (?:me disculpo|pido disculpas|mis disculpas)(?: por {rest})?|(?:según|en) {docs}
+    me="me mi mis mí nos nuestro",
+    you="""
+    tú tu tus te ti usted ustedes le les su sus os puedes quieres necesitas deseas tienes refieres
+    refiere sabes sabe eres estás prefieres prefiere buscas busca buscan
     """,
-    refusal=r"""
-    (?:yo )?no (?:lo |le |te |me )?(?:tengo|dispongo|encuentro|conozco|sé|puedo|logro|consigo
-      |entiendo|consta|he encontrado|encontré|hallé|cuento con|estoy segur[oa]|soy (?:capaz
-      |(?:una? )?(?:médic[oa]|abogad[oa]|expert[oa]|profesional|human[oa])))(?: {rest})?
-    | no (?:he hallado|se ha encontrado|se (?:encontró|encontraron|encuentra)) (?:nada|ninguna?
-      |{info}|esa|esta)(?: {rest})?|ni idea|(?:lo )?(?:desconozco|ignoro)(?: (?:ese|este|el|la|esa
-      |esta) (?:{info}|cifra|fecha|nombre))?
-    | (?:eso|esto) (?:está fuera de|escapa a|excede) {rest}
+    negation="no ni tampoco imposible difícil ignoro desconozco",
+    nothing="nada",
+    able="""
+    puedo podría debo quiero capaz posible autorizado autorizada cualificado cualificada condiciones
+    consigo logro haré puede prefiero explico explicaré voy
     """,
-    silence=r"""
-    {docs} no (?:l[oa]s? )?(?:dicen?|mencionan?|especifican?|indican?|hablan?|explican?|recogen?
-      |precisan?)(?: (?:nada|ninguna))?(?: {rest})?
-    | {docs} no (?:contienen?|incluyen?|proporcionan?|ofrecen?|dan?|aportan?) (?:(?:esa|esta|ninguna
-      |nada|más) ?)*(?:{info})?(?: (?:sobre|acerca|de) {rest})?
-    | (?:{rest} )?(?:(?:eso|esto|la respuesta|esa {info}) )?no (?:se (?:menciona|indica|dice
-      |especifica|describe|da|encuentra)|aparece|figura|consta|está (?:indicad|mencionad
-      |especificad)[oa])n? (?:en|por) {docs}(?: \S+)?
-    | (?:(?:eso|esto|la respuesta|es[ea] {info}) )?no (?:se (?:menciona|indica|dice|especifica)
-      |aparece|figura|consta|está(?: disponible)?)
-    | en {docs} no (?:se )?(?:menciona|indica|dice|especifica|habla|aparece|figura|encuentra|precisa
-      |hay (?:nada|{info}|mención))n?(?: {rest})?
-    | no hay (?:ninguna )?(?:{info}|mención|nada)(?: {rest})?
-    | (?:ese|este|esa|esta|la) {info} no (?:está disponible|es pública|aparece|figura|consta)
-      (?: {rest})?
-    | desconocid[oa]|no (?:especificad|indicad|mencionad)[oa]|no disponible
+    be="soy estoy es está son ser",
+    have="tengo dispongo cuento encuentro encontré encontrado hallado tiene he",
+    possible="posible imposible difícil",
+    know="""
+    sé conozco recuerdo entiendo seguro segura encuentro encontré encontrado ignoro desconozco
+    familiarizado consta buscado leído revisado
     """,
-    referral=r"""
-    (?:(?:por favor|siempre|también|(?:te|le|os) (?:recomiendo|sugiero|aconsejo)(?: que)?
-      |(?:recomiendo|sugiero)|(?:puedes|deberías|debes|puede|debería)|es (?:mejor|recomendable
-      |aconsejable|importante)) )*
-    (?:
-      (?:consult|llam|contact|pregunt|habl|acud|visit)(?:a|e|es|ar|ir|ad|en|as)?(?: (?:a|con
-        |al))? (?=.*\b(?:médic[oa]s?|doctor(?:a|es)?|farmacéutic[oa]|abogad[oa]s?|profesional(?:es)?
-        |notario|expert[oa]s?|especialistas?|autoridad(?:es)?|policía|emergencias?
-        |atención al cliente|soporte|fabricante|vendedor|proveedor|asesor|equipo)\b){rest}
-      | (?:(?:consult|visit|revis|mir|verific|comprueb|comprob|us|busc)(?:a|e|es|ar|as)|lee|lea|leer
-        |ve a|ver) (?=.*\b(?:sitios?|sitio web|web|páginas?|aplicación|app|documentación|manual|guía
-        |fuentes?|internet|en línea|buscador|noticias|pronóstico|oficial(?:es)?)\b){rest}
-      | (?:verifi(?:ca|que)|comprueb[ae]) (?:esta|esto|estos)(?: {info})?
-      | para (?:más|mayor|obtener|información) {rest}
-    )
+    act="""
+    decir dar ofrecer proporcionar facilitar compartir comentar hablar especular garantizar predecir
+    diagnosticar evaluar juzgar determinar identificar encontrar verificar confirmar recomendar
+    aconsejar responder contestar ayudar saber revelar decirte darte ayudarte ayudarle responderte
+    darle decirle precisar asesorar recomiendo aconsejo sugiero
     """,
-    question=r"""
-    .*\busted(?:es)?\b|(?:puedes?|podrías?|quieres?|quisieras?|(?:te|le) gustaría|deseas?|necesitas?
-      |tienes?|has|puedo) \S
-    | (?:(?:a|de|con|sobre|en|para) )?(?:qué|cuál|cuáles|cómo|cuándo|dónde) (?:\S+ ){0,4}(?:usted
-      |puedo|quieres?|necesitas?|deseas?|tienes?|te|le|tu|su|se|estás|está|hablas|habla|usas?)\b
-    | (?:te|se) refieres? a \S
+    serve="""
+    ayudar explicar responder resumir detallar aclarar profundizar ampliar describir ayudarte
+    ayudarle explicarte explicarle responderte contarte guiarte papel mostrarte darte haré ayude
+    útil sirva explico explicaré
     """,
-    opener=r"pero|y|o|por tanto|lamentablemente|ten(?:ga)? en cuenta que|lo siento",
-    documents=r"""
-    (?:el|la|los|las|estos?|estas?|tus?|sus?|ningun[oa] de l[oa]s) (?:(?:presente) )?(?:documentos?
-      |contexto|textos?|fuentes?|manual|guía|extractos?|documentación|contrato|informe|archivos?
-      |folleto)(?: (?:proporcionad[oa]s?|dad[oa]s?|facilitad[oa]s?|adjunt[oa]s?|suministrad[oa]s?))?
+    say="""
+    dice dicen menciona mencionan especifica especifican indica indican habla hablan explica
+    explican recoge recogen precisa precisan aclara aclaran responde detalla deja dejan
     """,
-    information=r"información|datos?|detalles?|acceso|idea|respuestas?|suficiente|específica|respecto",
+    contain="""
+    contiene contienen incluye incluyen proporciona proporcionan ofrece ofrecen da dan aporta
+    aportan
+    """,
+    stated="""
+    mencionado mencionada mencionados mencionadas indicado indicada indicados indicadas especificado
+    especificada descrito descrita menciona mencionan indica especifica
+    """,
+    held="aparece aparecen figura figuran consta encuentra disponible recogido recogida",
+    exist="hay existe aparece figura consta encuentra es está",
+    document="""
+    documento* contexto texto textos fuente* manual guía extracto* documentación contrato* informe*
+    archivo* folleto* página* presente proporcionad* dado facilitad* adjunt* suministrad* internet
+    web sitio línea red pasaje artículo* oficial* póliza carta correo nota tabla
+    """,
+    information="""
+    información dato datos detalle* idea respuesta* respecto mención pregunta* tema punto punto*
+    paso paso* resumen ejemplo* conocimiento* tiempo real papel lista explicación asunto persona
+    salud petición solicitud
+    """,
+    advice="asesoramiento asesoría consejo* recomendación consulta opinión diagnóstico*",
+    adviser="""
+    médico médica médicos doctor* farmacéutic* abogado abogada abogados profesional* notario expert*
+    especialista* autoridad* policía emergencias cliente soporte fabricante vendedor proveedor
+    asesor* humano humana persona financier* consultor*
+    """,
+    replace="""
+    constituye constituyen sustituye sustituyen reemplaza reemplazan considerarse tomarse debe deben
+    """,
+    machine="ia inteligencia artificial modelo lenguaje asistente chatbot programa",
+    consult="""
+    consult* llam* contact* pregunt* acud* visit* revis* verific* comprueb* busc* habla hable
+    """,
+    pointer="esto eso ello este esta ese esa estos estas aquí ahí lo algo más otro otra al",
+    here="aquí",
+    condition="si cuando",
+    courtesy="lamentablemente desafortunadamente gusto encantado encantada favor claro verdad",
+    flaw="""
+    desactualizad* incomplet* inexact* obsolet* orientativ* general* fines equivocarme errores
+    """,
+    small="""
+    un una unos unas de del a al en con por para sobre acerca y o e u ni se muy también aún ya solo
+    legal legales médico médica personal personales breve específica específico suficiente tan como
+    cómo cualquier mucho mucha realmente acuerdo verdad es que fiable ahora según basado base
+    lamentablemente desafortunadamente pero lo continuación paso detalle
+    """,
     attributes="""
     altura año autor cantidad causa color coste costo dirección duración edad fecha importe lugar
     motivo nombre número peso plazo precio razón tamaño tema título valor
     """,
+    referral=r"""
+    para (?:más|mayor|obtener|información) {rest}
+    """,
+    greeting="""
+    hola bienvenid* saludos adiós cuídate gracias espero felicidades atentamente saludo dudes dude
+    avísame dime entendido problema diviertas hazme déjame permíteme avíseme placer luego pronto
+    acuerdo conocerte favor gusto tengas tenga disposición
+    """,
+    praise="""
+    buen buena excelente gran interesante bonito muchas muchísimas mucha mucho cordial bien buenas
+    buenos
+    """,
+    wish="día días tarde tardes noche noches suerte viaje provecho fin semana gusto placer",
+    apology="siento lamento disculp* perdón perdona lamentablemente desafortunadamente nota aviso",
+    assumes="porque",
+    polite=r"""
+    de nada|no hay de qué|hasta (?:la vista|mañana)|nos vemos|bueno|claro|bien|(?:eso )?depende
+    """,
+    no="ninguna ninguno ningún ni",
+    faculty="""
+    acceso opinión opiniones preferencia* sentimiento* experiencia* recuerdo* capacidad* manera
+    forma
+    """,
+    deed="contrato* póliza",
+    unsaid="abierto abierta",
+    joins="y pero e o",
+    turns="pero porque aunque",
+    learn="saber conocer",
+    purpose="antes para si",
+    which="qué cuál cuáles",
+    handle="ver abrir acceder leer escribir enviar buscar",
+    never="nunca jamás",
+    heard="oído",
     definites="el la los las del al",
     others="porqué su sus él ella ellos ellas cuyo cuya",
-    interrogatives="que quien quién qué cuál cuándo cuándo dónde cuánto cómo",
+    interrogatives="quien quién qué cuál cuándo cuándo dónde cuánto cómo",
     claims="""
-    que quien quienes cual donde porque pues es son era eran fue fueron ha han nació murió ganó pero
-    aunque como está están
+    que quien quienes porque pues es son era eran fue fueron ha han nació murió ganó pero aunque
+    está están
     """,
 )
 
 ITALIAN: Final = Phrases(
-    polite=r"""
-    (?:ciao|salve|benvenut[oaie])(?: a tutti)?|buon(?:giorno|asera|anotte)|buona (?:giornata|serata
-      |notte|sera|fortuna)|arrivederci|a (?:presto|dopo|domani)|ah|oh|beh|allora
-    | (?:molte |tante )?grazie(?: (?:mille|tante|a (?:te|lei)|per {rest}))?
-    | prego|di (?:nulla|niente)|con piacere|piacere(?: di conoscerti)?|volentieri|cert(?:o|amente)
-    | (?:è una )?(?:ottima|bella|buona) domanda|(?:spero|felice|lieto) (?:che|di|questo|ti)
-      (?: {rest})?
-    | (?:fammi|mi faccia) sapere(?: {rest})?|non esitare(?: {rest})?|(?:chiedi|chieda) pure
-    | come (?:stai|sta|va)|(?:sto|tutto) (?:molto )?bene|e (?:tu|lei)
-    | (?:come|in (?:che )?cosa|in che modo) posso {rest}
-    | per favore|nessun problema|capito|va bene|buon (?:punto|viaggio|appetito|divertimento)|dipende
-    | (?:fammi|lasciami|mi lasci) (?:spiegare|vedere|pensare|controllare)(?: {rest})?
-    | (?:posso|sarò (?:felice|lieto) di|sono qui per) (?:aiutar|spiegar|dar|fornir)\S*(?: {rest})?
-    | se (?:vuoi|desideri|hai|vuole|desidera|ha) {rest}|cordiali saluti|distinti saluti
-      |ecco(?: a te)?
-    | (?:resto|sono) a (?:tua|sua|vostra)? ?disposizione
-    | (?:hai|ha) (?:altre|qualche altra) domand[ae]|c'è altro (?:che|in cui) {rest}
+    speaker="""
+    io posso potrei devo voglio so conosco ho dispongo trovo ricordo capisco sono riesco saprei
+    ignoro farò preferisco spiego
     """,
-    disclaimer=r"""
-    (?:nota|avvertenza|purtroppo|spiacente|scus[ai])|mi (?:dispiace|scuso|scusi)(?: molto)?
-    | (?:questo|ciò|quest[ae] {info}) non (?:è|sono|costituisc(?:e|ono)|sostituisc(?:e
-      |ono)) (?:\S+ ){0,3}?(?:consiglio|consulenza|parere|raccomandazione|diagnosi|visita)
-      (?: {rest})?
-    | (?:(?:quest[ae]|le mie|la mia) {info}) (?:potrebber?o? (?:non )?essere (?:obsolet|incomplet
-      |inesatt|aggiornat)[aeio]|(?:è|sono) (?:solo )?(?:a titolo (?:puramente )?(?:indicativo
-      |informativo)|general[ei]|indicativ[ae]))|questa {info} si basa su[il]? ?{docs}
-    | (?:in quanto|come) (?:ia|modello linguistico|intelligenza artificiale|assistente)
-    | per favore (?:fornisci|fornisca|specifica|specifichi) {rest}
-    | (?:mi scuso|chiedo scusa|le mie scuse)(?: per {rest})?|(?:secondo )?{docs}
+    me="mi me mio mia miei mie ci nostro",
+    you="""
+    tu ti te tuo tua tuoi tue lei le la suo voi vi vostro vostra puoi vuoi hai desideri può intendi
+    intende riferisci sai preferisci preferisce cerchi cerca
     """,
-    refusal=r"""
-    non (?:lo |ne |ti )?(?:ho|dispongo|trovo|conosco|so|posso|riesco|capisco|saprei|sono (?:in grado
-      |sicur[oa]|una?))(?: {rest})?|nessuna idea|(?:questo|ciò) (?:va oltre|esula da|supera) {rest}
+    negation="non né impossibile difficile ignoro",
+    nothing="niente nulla",
+    able="""
+    posso potrei devo voglio grado riesco capace autorizzato autorizzata possibile farò può permette
+    preferisco spiego
     """,
-    silence=r"""
-    {docs} non (?:lo |la |ne |li |le |ci |si )*(?:dic(?:e|ono)|menzionan?o?|specificano?|specifica
-      |indica(?:no)?|parlan?o?|spiegan?o?|riporta(?:no)?|precisan?o?|(?:è|viene|vengono
-      |sono) (?:indicat|riportat|menzionat|specificat)[oaie])(?: {rest})?
-    | {docs} non (?:ci sono|c'è|fornisc(?:e|ono)|d[àa]|danno|contengono|contiene
-      |trovan?o?) (?:(?:quest[ae]|alcuna?|nessuna?) )*(?:{info}|menzione)(?: {rest})?
-    | (?:{rest} )?non (?:è|viene|vengono|sono|compare|risulta|figura) ?(?:(?:menzionat|indicat
-      |specificat|riportat|descritt)[oaie])?(?: da)? {docs}(?: \S+)?
-    | (?:(?:questo|ciò|(?:la|questa|tale|l') ?{info}) )?non (?:è|viene|compare|figura|si trova)
-      (?: (?:menzionat|indicat|specificat|riportat|dett)[oa])(?: {rest})?
-    | (?:(?:questa|tale|la) |l'){info} non (?:è (?:disponibile|pubblica|presente|indicata)|si trova
-      |compare|figura)(?: {rest})?
-    | non (?:ci sono|c'è) (?:alcuna )?(?:{info}|menzione)(?: {rest})?
-    | sconosciut[oa]|non (?:specificat|indicat|menzionat|not)[oa]|non disponibile
+    be="sono è essere essendo sia abbia siano abbiano",
+    have="ho dispongo trovo trovato ha hanno possiedo",
+    possible="possibile impossibile difficile",
+    know="""
+    so saprei conosco ricordo capisco sicuro sicura certo certa trovato ignoro trovo cercato letto
+    consultato
     """,
-    referral=r"""
-    (?:(?:per favore|si (?:prega|consiglia|raccomanda) di|sempre|anche|(?:ti|le|vi) (?:consiglio
-      |suggerisco|raccomando)(?: di)?|(?:consiglio|suggerisco)(?: di)?|(?:puoi|dovresti|può
-      |dovrebbe)|è (?:meglio|consigliabile|importante)) )*
-    (?:
-      (?:(?:consult|chiam|contatt)(?:a|i|are)|chied(?:i|a|ere)(?: a[dl]?)?|parl(?:a|i|are) con
-        |rivolg(?:iti|ersi|etevi) a\w*) (?=.*\b(?:medic[oi]|dottor(?:e|essa)|farmacista|avvocato
-        |professionist[ai]|espert[oi]|specialist[ai]|notaio|autorità|polizia|emergenz[ae]|assistenza
-        |supporto|servizio clienti|produttore|venditore|fornitore)\b){rest}
-      | (?:(?:consult|visit|controll|verific|guard|us|cerc)(?:a|i|are)|legg(?:i|a|ere)|vedi
-        |veda) (?=.*\b(?:sit[oi]|sito web|web|pagin[ae]|app|applicazione|documentazione|manuale
-        |guida|font[ei]|internet|online|motore di ricerca|notizie|previsioni|ufficial[ei])\b){rest}
-      | verific(?:a|hi) (?:quest[eio]|ciò)(?: {info})?
-      | per (?:maggiori|ulteriori|più|informazioni) {rest}
-    )
+    act="""
+    dire dare fornire offrire condividere commentare parlare speculare garantire prevedere
+    diagnosticare valutare giudicare determinare stabilire identificare trovare verificare
+    confermare consigliare raccomandare rispondere aiutare aiutarti aiutarla risponderti dirti darti
+    sapere esprimere rivelare dirle consiglio suggerisco raccomando
     """,
-    question=r"""
-    (?:puoi|può|potrebbe|potresti|vuole|vuoi|desideri|desidera|posso|vorresti|vorrebbe|hai) \S
-    | (?:(?:a|di|con|su|in|per) )?(?:che|cosa|quale|quali|come|dove|quando) (?:\S+ ){0,4}(?:posso
-      |vuoi|vuole|vorresti|desideri|ti|tu|lei|hai|stai|sta|si|usi|parli|parla|intendi|riferisci)\b
-    | (?:intendi|intende|ti riferisci|si riferisce) \S
+    serve="""
+    aiutare aiutarti aiutarla spiegare spiegarti rispondere riassumere dettagliare chiarire
+    approfondire descrivere guidarti fare interpretare farò aiuti utile spiego farti
     """,
-    opener=r"ma|e|o|quindi|purtroppo|tieni presente che|mi dispiace",
-    documents=r"""
-    (?:il|la|i|le|gli|lo|l'|quest[oiae]|nessuno dei|ne(?:l|i|lla|lle|gli)|da[il]|dagli) (?:\S+ )?
-      (?:document[oi]|contesto|test[oi]|font[ei]|manuale|guida|documentazione|contratto|rapporto
-      |file|estratt[oi]|opuscolo|brochure)(?: (?:fornit|allegat|dat)[oaie])?
+    say="""
+    dice dicono menziona menzionano specifica specificano indica indicano parla parlano spiega
+    spiegano riporta riportano precisa precisano risponde chiarisce lascia lasciano
     """,
-    information=r"informazion[ei]|dat[oi]|dettagl[io]+|accesso|idea|risposta|risposte|nulla|niente|riguardo",
+    contain="contiene contengono fornisce forniscono dà danno offre offrono include riporta",
+    stated="""
+    indicato indicata indicati indicate riportato riportata menzionato menzionata menzionati
+    menzionate specificato specificata descritto descritta
+    """,
+    held="compare risulta figura presente disponibile trova",
+    exist="c ci è sono compare figura trova risulta",
+    document="""
+    documento documenti contesto testo testi fonte fonti manuale guida documentazione contratto
+    rapporto file estratto estratti opuscolo brochure pagina pagine forniti fornito fornita fornite
+    allegato allegati allegata dati sito internet rete online web brano articolo ufficial* polizza
+    lettera mail nota tabella email
+    """,
+    information="""
+    informazion* dato dati dettagli* idea risposta risposte menzione riguardo merito domanda domande
+    argomento punto punti passo passaggi riassunto riepilogo panoramica esempio esempi conoscenz*
+    tempo reale ruolo lista spiegazion* proposito persona richiesta
+    """,
+    advice="consiglio consigli consulenza parere raccomandazione diagnosi visita",
+    adviser="""
+    medico medici dottore dottoressa farmacista avvocato avvocati professionista professionisti
+    esperto esperti specialista notaio autorità polizia emergenza assistenza supporto clienti
+    produttore venditore fornitore umano persona consulente consulent* finanziar*
+    """,
+    replace="costituisce costituiscono sostituisce sostituiscono considerarsi deve devono",
+    machine="ia intelligenza artificiale modello linguistico assistente chatbot programma",
+    consult="""
+    consult* chiam* contatt* chiedi chieda chiedere parla parli rivolg* visit* controll* verific*
+    cerca cerchi leggi
+    """,
+    pointer="questo questa questi queste quello ciò ne lo qui là lì li tale qualcosa altro più",
+    here="ecco",
+    condition="se quando",
+    courtesy="purtroppo spiacente felice lieto lieta volentieri certo",
+    flaw="obsolet* incomplet* inesatt* aggiornat* indicativ* informativo general* sbagliare errori",
+    small="""
+    un una uno di del dello della dei degli a ad in con su per tra da e o né anche ancora solo molto
+    breve personale personali legale legali medico medici specifiche specifica sufficienti
+    affidabil* realmente come cosa qualche qualsiasi un' dell all proposito ora secondo base basato
+    purtroppo ma passo
+    """,
     attributes="""
     altezza anno autore causa colore costo data dimensione durata età importo indirizzo luogo motivo
     nome numero peso prezzo scadenza tema titolo valore
     """,
+    referral=r"""
+    per (?:maggiori|ulteriori|più|informazioni) {rest}
+    """,
+    greeting="""
+    ciao salve benvenut* buongiorno buonasera buonanotte arrivederci grazie prego spero auguri
+    saluti esitare figurati problema capito fammi faccia lasciami permettimi chiedi piacere dipende
+    conoscerti presto favore accordo disposizione sapere
+    """,
+    praise="buon buona ottim* bell* interessante molte tante mille tanto molto cordiali bene",
+    wish="""
+    giornata serata notte fortuna viaggio appetito divertimento giorno weekend settimana piacere
+    lavoro
+    """,
+    apology="spiacente scus* dispiace purtroppo nota avvertenza",
+    assumes="perché",
+    polite=r"""
+    di (?:nulla|niente)|come (?:stai|sta|va)|a (?:dopo|domani)|va bene|bene|allora
+    """,
+    no="nessuna nessuno nessun alcuna alcun",
+    faculty="accesso opinion* parere preferenz* sentiment* esperienz* ricord* capacità modo",
+    deed="contratto polizza",
+    unsaid="aperto aperta",
+    joins="e ed ma quindi o",
+    turns="ma perché sebbene",
+    learn="sapere conoscere",
+    purpose="prima per se",
+    which="che cosa quale quali",
+    handle="vedere aprire accedere leggere scrivere inviare cercare",
+    never="mai",
+    heard="sentito",
     definites="""
     dell nell all sull dall l il lo la i gli le del dellodella dei delle degli al alla agli alle
     """,
     others="perché suo sua suoi sue loro lui lei egli ella cui",
-    interrogatives="che chi cosa quale quando dove come quanto quanti",
-    claims="""
-    che chi cui quale dove perché poiché è sono era erano fu furono ha hanno nato nata morto vinse
-    ma però come
-    """,
+    interrogatives="chi cosa quale quando dove come quanto quanti",
+    claims="che cui poiché è sono era erano fu furono ha hanno nato nata morto vinse ma però",
 )
 
 PORTUGUESE: Final = Phrases(
-    polite=r"""
-    (?:olá|oi|bem-vind[oa]s?|saudações)(?: (?:a todos|de novo))?|bo[ma] (?:dia|tarde|noite)
-    | adeus|tchau|até (?:logo|breve|mais|amanhã)|ah|oh|bem|(?:muito )?obrigad[oa](?: (?:por
-      |pel[oa]) {rest})?
-    | (?:de|por) nada|disponha(?: sempre)?|(?:é )?um prazer|prazer em conhecê-l[oa]
-    | (?:como (?:você )?(?:está|vai)|tudo bem)(?: com você)?|(?:estou|tudo) bem|e você
-    | tenha um (?:bom|ótimo) dia|(?:é uma )?(?:boa|ótima|excelente) pergunta|boa (?:sorte|viagem)
-    | espero (?:que|ter|te|ajudar)(?: {rest})?|(?:avise-me|me avise|diga-me|não hesite)(?: {rest})?
-    | (?:como|em que|no que) posso {rest}|por favor|(?:sem|nenhum) problema|entendi(?:do)?
-    | combinado|bom (?:ponto|apetite)|depende|claro|com certeza|estou aqui|aqui está|atenciosamente
-    | (?:deixe-me|me deixe|vamos) (?:explicar|ver|pensar|verificar)(?: {rest})?
-    | (?:posso|(?:ficarei |fico )?feliz em|estou aqui para) (?:poder )?(?:ajud|explic|fornec
-      |dar)\S*(?: {rest})?|se (?:você )?(?:quiser|desejar|precisar|tiver) {rest}
-    | (?:é só|basta) (?:avisar|perguntar|chamar|dizer)|(?:fico|estou) (?:à
-      |a sua) (?:sua )?disposição
-    | qualquer (?:dúvida|coisa)|(?:você )?tem (?:mais )?(?:alguma|outra) (?:outra )?(?:dúvida
-      |pergunta)|há (?:algo|alguma coisa) mais {rest}
+    speaker="""
+    eu posso poderia devo quero sei conheço tenho disponho encontro encontrei lembro entendo sou
+    estou consigo consegui pude desconheço ignoro farei apresento prefiro ouvi vou
     """,
-    disclaimer=r"""
-    (?:nota|aviso|infelizmente|perdão)|(?:sinto|lamento)(?: muito)?|desculp[ae]
-    | (?:isto|isso|est[ae]s? {info}) não (?:é|são|constitu(?:i|em)|substitu(?:i|em)) (?:\S+ ){0,3}?
-      (?:aconselhamento|conselho|recomendação|consulta|opinião|diagnóstico|orientação)(?: {rest})?
-    | (?:(?:est[ae]|minhas?|as)s? {info}) pode[m]? (?:não )?(?:estar|ser) (?:desatualizad|incomplet
-      |incorret|atualizad)[oa]s?|esta {info} (?:se baseia|é baseada) ?{docs}
-    | (?:est[ae]s? {info}) (?:é|são) (?:apenas |somente )?(?:gera(?:l|is)|para fins {rest})
-    | como (?:uma? )?(?:ia|modelo de linguagem|inteligência artificial|assistente)
-    | por favor (?:forneça|informe|especifique|esclareça) {rest}
-    | (?:peço desculpas?|minhas desculpas)(?: (?:por|pelo|pela) {rest})?|(?:segundo )?{docs}
+    me="me mim meu minha meus minhas nos nosso",
+    you="""
+    você vocês te lhe ti tu teu tua seu sua seus suas quer quiser pode precisa deseja precisar tiver
+    refere tens podes queres prefere procura
     """,
-    refusal=r"""
-    (?:eu )?não (?:o |lhe |te )?(?:tenho|disponho|encontrei|encontro|conheço|sei|posso|consigo
-      |consegui|pude|entendi|entendo|sou (?:capaz|(?:uma? )?(?:médic[oa]|advogad[oa]|especialista
-      |profissional|human[oa]))|estou cert[oa])(?: {rest})?|não faço ideia
-    | (?:isso|isto) (?:está fora|foge|vai além) {rest}
-    | (?:eu )?desconheço(?: (?:ess[ae]|est[ae]|[oa]) {info})?
-    | não (?:é|foi) possível (?:responder|determinar|saber|encontrar|afirmar|informar)(?: {rest})?
+    negation="não nem impossível difícil desconheço ignoro",
+    nothing="nada",
+    able="""
+    posso poderia devo quero capaz possível autorizado autorizada consigo consegui pude condições
+    qualificado farei pode permite apresento faço prefiro vou
     """,
-    silence=r"""
-    {docs} não (?:[oa] |se )?(?:diz(?:em)?|menciona(?:m)?|especifica(?:m)?|indica(?:m)?|fala(?:m)?
-      |informa(?:m)?|respondem?|abordam?|(?:é|são) (?:mencionad|indicad|especificad|descrit
-      |informad)[oa]s?)(?: (?:nada|nenhuma))?(?: {rest})?
-    | {docs} não (?:há|cont(?:é|ê)m|traz(?:em)?|forne(?:ce|cem)|d[áã]o?) (?:(?:ess[ae]|est[ae]
-      |nenhuma) )*(?:{info}|menção|nada)(?: {rest})?
-    | (?:{rest} )?não (?:é|são|está|estão|aparece|consta|figura) ?(?:(?:mencionad|indicad
-      |especificad|descrit|informad)[oa]s?)?(?: por)? {docs}(?: \S+)?
-    | (?:(?:isso|isto|(?:a|essa|esta) {info}) )?não (?:é (?:mencionad|indicad)[oa]|consta|aparece
-      |está(?: disponível)?)
-    | (?:essa|esta) {info} não está (?:disponível|n[oa]s? {rest})|não há (?:nenhuma )?(?:{info}
-      |menção|nada)(?: {rest})?
-    | desconhecid[oa]|não (?:especificad|indicad|mencionad|informad)[oa]|não disponível
+    be="sou estou é está são ser foi",
+    have="tenho disponho encontro encontrei há tem ouvi",
+    possible="possível impossível difícil",
+    know="""
+    sei conheço lembro entendo certo certa certeza encontro encontrei desconheço ignoro
+    familiarizado entendi procurei li consultei
     """,
-    referral=r"""
-    (?:(?:por favor|sempre|também|(?:recomendo|sugiro|aconselho)(?: que)?(?: você)?|(?:você )?
-      (?:pode|deve|deveria)|é (?:melhor|recomendável|aconselhável|importante)) )*
-    (?:
-      (?:consult|procur|contat|contact|lig|pergunt|fal)(?:e|a|ar|em|ue)(?: (?:a|com|para
-        |ao))? (?=.*\b(?:médic[oa]s?|doutora?|farmacêutic[oa]|advogad[oa]s?|profissiona(?:l|is)
-        |especialistas?|autoridades?|polícia|emergências?|atendimento|suporte|fabricante|vendedor
-        |fornecedor|equipe)\b){rest}
-      | (?:(?:consult|visit|verifi[cq]u?|us|procur|acess)(?:e|a|ar)|ve(?:ja|r)|leia
-        |ler) (?=.*\b(?:sites?|páginas?|aplicativo|app|documentação|manual|guia|fontes?|internet
-        |online|web|notícias|previsão|oficial)\b){rest}
-      | verifique (?:est[ae]s?|isso)(?: {info})?
-      | para (?:mais|maiores|obter|informações) {rest}
-    )
+    act="""
+    dizer dar fornecer oferecer compartilhar partilhar comentar falar especular garantir prever
+    diagnosticar avaliar julgar determinar identificar encontrar verificar confirmar recomendar
+    aconselhar responder ajudar saber revelar informar afirmar ajudá prestar saber recomendo sugiro
+    aconselho
     """,
-    question=r"""
-    .*\bvocês?\b|(?:você )?(?:pode|poderia|podes|quer|gostaria|deseja|precisa|posso|tem|já) \S
-    | (?:(?:a|de|em|sobre|com|para) )?(?:o que|que|qual|quais|como|onde|quando) (?:\S+ ){0,4}(?:você
-      |posso|gostaria|deseja|quer|se refere|está|fala|tens|tem)\b
-    | você (?:se refere|quer dizer|fala|está falando)\b
+    serve="""
+    ajudar explicar responder resumir detalhar esclarecer aprofundar ampliar descrever ajudá
+    apresento fazer farei mostrar interpretar ajude útil
     """,
-    opener=r"mas|e|ou|portanto|infelizmente|(?:note|lembre-se de) que|desculpe",
-    documents=r"""
-    (?:o|a|os|as|estes?|estas?|n[oa]s?|seus?|pel[oa]s?|nenhum dos) (?:documentos?|contexto|textos?
-      |fontes?|manual|guia|documentação|contrato|relatório|arquivos?|trechos?|folheto)
-      (?: (?:fornecid|anexad|dad|enviad)[oa]s?)?
+    say="""
+    diz dizem menciona mencionam especifica especificam indica indicam fala falam informa informam
+    explica explicam responde respondem aborda abordam esclarece deixa deixam
     """,
-    information=r"""
-    informaç(?:ão|ões)|dados?|detalhes?|acesso|ideia|respostas?|suficientes|específicas|certeza
+    contain="""
+    contém contêm contem inclui incluem fornece fornecem oferece traz trazem dá dão apresenta
+    """,
+    stated="""
+    mencionado mencionada mencionados mencionadas indicado indicada indicados especificado
+    especificada descrito descrita informado informada
+    """,
+    held="aparece consta figura disponível presente",
+    exist="há existe consta aparece figura está é",
+    document="""
+    documento* contexto texto textos fonte* manual guia documentação contrato* relatório* arquivo*
+    ficheiro* trecho* folheto* página* fornecid* anexad* dados enviad* internet web site sites rede
+    online passagem artigo* oficia* apólice carta e-mail email nota tabela
+    """,
+    information="""
+    informaç* dado dados detalhe* ideia resposta* menção pergunta* dúvida* tema ponto pontos passo
+    passos resumo exemplo* conhecimento* tempo real papel lista explicação assunto respeito certeza
+    coisa pessoa pedido
+    """,
+    advice="""
+    aconselhamento conselho* recomendação consulta opinião diagnóstico* orientação consultoria
+    """,
+    adviser="""
+    médico médica médicos doutor doutora farmacêutic* advogado advogada advogados profissional
+    profissionais especialista* autoridade* polícia emergência* atendimento suporte fabricante
+    vendedor fornecedor equipe humano humana pessoa consultor* financeir* assessor*
+    """,
+    replace="constitui constituem substitui substituem considerado considerada deve devem",
+    machine="ia inteligência artificial modelo linguagem assistente chatbot programa",
+    consult="""
+    consult* procur* contat* contact* ligue ligar pergunte perguntar fale falar visit* verifi* veja
+    ver leia acesse
+    """,
+    pointer="isto isso este esta esse essa aqui aí ali algo mais outra outro o",
+    here="aqui seguir",
+    condition="se quando caso",
+    courtesy="infelizmente desculpe feliz favor prazer claro lamento",
+    flaw="desatualizad* incomplet* incorret* atualizad* gerais geral fins enganado erros errar",
+    small="""
+    um uma uns umas de do da dos das a ao à às em no na nos nas com por para pela pelo sobre e ou
+    nem também ainda só muito breve específica específicas específico suficientes suficiente pessoal
+    pessoais jurídico médico qualquer alguma algum realmente exato tão agora confiáveis segundo base
+    conforme infelizmente mas como passo
     """,
     attributes="""
     altura ano autor causa cor custo data duração endereço idade local motivo nome número peso prazo
     preço razão tamanho tema título valor
     """,
+    referral=r"""
+    para (?:mais|maiores|obter|informações) {rest}
+    """,
+    greeting="""
+    olá oi bem-vind* saudações adeus tchau obrigad* disponha espero parabéns atenciosamente hesite
+    avise diga problema entendi entendido deixe avisar prazer depende combinado logo breve conhecê
+    favor disposição
+    """,
+    praise="bom boa ótim* excelente interessante muito grande bons boas bem",
+    wish="dia tarde noite sorte viagem apetite fim semana",
+    apology="sinto lamento desculp* perdão infelizmente nota aviso",
+    assumes="porque",
+    polite=r"""
+    de nada|por nada|tudo bem|claro|bem|até (?:mais|amanhã)|com certeza|a seguir
+    """,
+    no="nenhum nenhuma",
+    faculty="""
+    acesso opinião opiniões preferência* sentimento* experiência* lembrança* capacidade* como
+    """,
+    deed="contrato* apólice",
+    unsaid="aberto aberta",
+    joins="e mas ou",
+    turns="mas porque embora",
+    learn="saber conhecer",
+    purpose="antes para se",
+    which="que qual quais o",
+    handle="ver abrir acessar aceder ler escrever enviar buscar",
+    never="nunca jamais",
+    heard="ouvi ouvido",
     definites="o a os as do da dos das no na nos nas ao à aos às",
     others="porquê seu sua seus suas dele dela deles delas ele ela eles elas cujo cuja",
-    interrogatives="que quem qual quais quando onde como quanto",
-    claims="""
-    que quem qual onde porque pois é são era eram foi foram tem têm nasceu morreu ganhou mas porém
-    como está
-    """,
+    interrogatives="quem qual quais quando onde como quanto",
+    claims="que porque pois é são era eram foi foram tem têm nasceu morreu ganhou mas porém está",
 )
 
 POLISH: Final = Phrases(

@@ -1,0 +1,416 @@
+"""Forms of clauses that claim nothing, over classes of words.
+
+"I can't give legal advice" is the speaker, a modal verb, a negation, an act of communication, and
+what it is about. So are "Ich kann keine Rechtsberatung geben" and "No puedo ofrecer asesoramiento
+legal". A form is a regular expression over the classes of a clause's words, which are the data of
+each language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Final, Literal
+
+from resay.core.details import is_new_word
+from resay.core.phrases import Phrases
+
+Act = Literal["polite", "disclaimer", "refusal", "silence", "lacks", "referral"]
+"""What one does with a clause that claims nothing."""
+
+# Fields of `Phrases` that are no classes of words.
+_OTHERS: Final = frozenset(
+    (
+        *("polite", "silence", "lacks", "refusal", "disclaimer", "referral", "question"),
+        *("letters", "has_capitals", "definite_endings", "comma_before_question"),
+    )
+)
+_CLASSES: Final = tuple(f.name for f in fields(Phrases) if f.name not in _OTHERS)
+_ACTS: Final[tuple[Act, ...]] = (
+    *("polite", "silence", "lacks", "refusal", "disclaimer", "referral"),
+)
+_WORD: Final = re.compile(r"\w+")
+# Between the lines of a pattern; see `Phrases`.
+_LINES: Final = re.compile(r"\s*\n\s*(\| )?")
+_OPTIONAL: Final = re.compile(r"\w\?")
+_SOFT: Final = "small|here|pointer|me|you|definites|courtesy"
+_FILL: Final = f"{_SOFT}|able|be|do|have|condition"
+_TOPIC: Final = "small|definites|known|new|pointer|attributes|information|document"
+# Parts of the forms. `new` and `known` are words of no class; the question has the known ones.
+_PARTS: Final[Mapping[str, str]] = {
+    # Words between those of a form: without verbs, with auxiliary verbs, with documents too
+    "SOFT": f"({_SOFT}){{0,5}}",
+    "FILL": f"({_FILL}){{0,7}}",
+    "PAGE": f"({_FILL}|document|exist){{0,10}}",
+    "INFO": f"({_SOFT}){{0,5}} (new|known|flaw|attributes){{0,3}} (information|advice|faculty)",
+    "FACT": f"({_SOFT}){{0,5}} (new|known|flaw|attributes){{0,3}} information",
+    "KNOWN": f"({_FILL}|known){{0,6}}",
+    "ANY": f"({_FILL}|known|new|information|advice|adviser){{0,6}}",
+    "DOES": "(act|serve|know|handle (?=(small|definites|handle){0,4} (you|me|THING)))",
+    "THING": "(pointer-claims|document|information|faculty)",
+    "NO": "(negation|nothing|no)",
+    "CANNOT": "(negation FILL able|negation+able)",
+}
+# Each is the beginning of a clause. The rest says what it is about. `I(able)` is the speaker as the
+# subject of a verb: "I can", "kann ich", "puedo".
+_FORMS: Final[Mapping[Act, Sequence[str]]] = {
+    "silence": (
+        # "The text does not say", "El texto no dice", "Nothing in the text says"
+        "(?=.*document) PAGE NO PAGE (say|stated)",
+        # "The text says nothing", "Der Text erwähnt das nicht", "The text is silent"
+        "(?=.*document) PAGE say (small-claims|me|you|definites|document|pointer-claims){0,6} NO",
+        "(?=.*document) PAGE negation+say",
+        # "In de tekst staat niet"
+        "(?=.*document) PAGE exist PAGE negation (?=(END|interrogatives))",
+        # "The text leaves the price open"
+        f"(?=.*document) PAGE say ({_TOPIC}){{1,5}} unsaid",
+        # "The text does not contain any information", "contains no information"
+        "(?=.*document) PAGE NO PAGE contain FACT",
+        "(?=.*document) PAGE contain PAGE NO FACT",
+        "(?=.*document) PAGE negation+contain FACT",
+        # "Nothing in the text allows to answer"
+        "(?=.*document) (?=.*able) PAGE NO PAGE (know|serve)",
+        # "There is nothing in the text", "Dazu steht im Text nichts"
+        "(?=.*exist) (?=.*(nothing|information)) (?=.*NO) (?=.*document)"
+        f" ({_FILL}|document|negation|nothing|no|exist|information|stated){{2,14}}",
+        # "There is no information", "No information is available", "Not specified"
+        "FILL (exist FILL NO|NO FILL exist) FACT"
+        f" ({_SOFT}|known|held|stated|attributes){{0,6}} END",
+        f"(?=.*NO) ({_SOFT}|nothing|no|new){{0,4}} information ({_TOPIC}){{0,6}}"
+        f" ({_FILL}|negation){{1,5}} (held|stated)",
+        "negation SOFT (stated|held) (PAGE document)? END",
+        # "The price is not mentioned"
+        f"({_TOPIC}){{1,8}} (be PAGE negation|negation PAGE be) PAGE stated",
+        # "The price is not included in the manual", "Der Preis steht nicht im Text"
+        f"({_TOPIC}){{1,8}} (?=(be|do|able|exist|negation)) (?=.*negation)"
+        f" ({_FILL}|document|negation|exist){{1,9}}"
+        " (stated|held|say|exist) SOFT document-deed",
+        f"({_TOPIC}){{1,8}} (?=(be|do|able|exist|negation)) (?=.*negation) (?=.*document)"
+        f" ({_FILL}|document-deed|negation|exist){{1,9}} (stated|held|document-deed)",
+    ),
+    "lacks": (
+        # "The text does not contain the price"
+        "(?=.*document) PAGE NO PAGE contain SOFT (attributes|known)",
+        # "The text gives no price"
+        "(?=.*document) PAGE (contain|say) PAGE no SOFT (attributes|known)",
+        f"(?=.*document) ({_FILL}|document|exist){{1,8}} NO SOFT (attributes|known) PAGE stated",
+        "SOFT no (attributes|known){1,2} be (stated|held)",
+    ),
+    "refusal": (
+        # "I can not help", "No puedo ayudar"
+        "FILL I(able) FILL negation FILL DOES",
+        "FILL negation FILL I(able) FILL DOES",
+        # "I am not sure", "I am not able to help"
+        "FILL I(be) FILL negation FILL know",
+        "FILL negation FILL I(be) FILL (know|able)",
+        "FILL I(be) FILL CANNOT FILL DOES",
+        # "I do not know"
+        "FILL I(do) FILL negation FILL (know|able)",
+        # "I have never heard of it"
+        "(FILL (never|negation))? FILL I(have) FILL never? SOFT (new|known|able){0,3} heard",
+        "FILL never FILL I(heard)",
+        # "I must decline"
+        "FILL I(able) FILL negation+act",
+        # "Je ne sais pas", "I know nothing", "No sé", "J'ignore"
+        f"FILL I(know) ({_SOFT}|known|information|document){{0,6}} NO",
+        "FILL negation FILL I(know)",
+        "FILL I(negation+know)",
+        # "I have no idea", "I do not have access", "No tengo acceso", "No idea"
+        "FILL I(have) KNOWN NO INFO",
+        "FILL I(do) FILL negation FILL have INFO",
+        "FILL negation FILL I(have) INFO",
+        "SOFT (nothing|no) INFO",
+        # "Mir liegen keine Angaben vor", "Diese Person ist mir nicht bekannt"
+        "FILL have FILL me FILL NO INFO",
+        "FILL me FILL have FILL NO INFO",
+        "(small|definites|pointer|known|information){1,4} be SOFT me FILL negation FILL know",
+        # "It is unclear to me"
+        "SOFT pointer be SOFT negation+know SOFT (me|interrogatives SOFT you)",
+        # "I am not a doctor"
+        "FILL I(be) FILL NO SOFT new{0,2} adviser",
+        "FILL negation FILL I(be) SOFT new{0,2} adviser",
+        # "It is not possible to say"
+        "FILL be FILL (negation FILL possible|negation+possible) FILL DOES",
+        "FILL negation FILL be FILL possible FILL DOES",
+        # "Ich kann keine Auskunft geben", "Eine Diagnose kann ich nicht stellen"
+        "FILL I(able) KNOWN NO ANY (act|serve|know) END",
+        "FILL I(able) KNOWN NO SOFT new{0,2} THING handle END",
+        f"({_TOPIC}|advice){{1,5}} able SOFT speaker FILL NO FILL DOES",
+        # "…, dass ich keine Auskunft geben darf"
+        "FILL speaker KNOWN NO ANY ((act|serve) able|be|know|have) END",
+        # "Making calls is something I can not do"
+        f"({_TOPIC}|act){{1,5}} be SOFT pointer SOFT I(able) FILL negation FILL DOES",
+        # "Your question is vague"
+        "SOFT you information FILL flaw",
+    ),
+    "disclaimer": (
+        # "This is not legal advice"
+        "(?=.*NO) (?=.*(be|replace|able)) (?=.*(pointer|information|document|nothing))"
+        f" ({_FILL}|document|negation|nothing|no|information|replace|speaker|say|act){{2,12}}"
+        " new{0,2} (advice|adviser)",
+        # "Treat this as general information"
+        "FILL replace SOFT pointer INFO",
+        # "This information may be outdated", "I may be wrong"
+        "(small|definites){0,2} (pointer|me) SOFT new? information"
+        f" ({_FILL}|negation|replace){{1,6}} flaw",
+        "FILL I(able) FILL ((act|contain) SOFT)? flaw",
+        "(small|definites){0,2} me (new|known){1,2} able"
+        f" ({_FILL}|negation|contain|act){{0,4}} flaw",
+        # "Based on the documents"
+        "(?=.*document) (small|definites|you|have|document){2,10} END",
+        # "I am sorry", "Please note"
+        f"(?=.*apology) ({_SOFT}|apology|praise|speaker be|speaker|act|information){{1,8}}"
+        " (END|(?=condition SOFT you))",
+        # "I have read the documents"
+        "FILL I(have|do|be|know) FILL know? PAGE document END",
+        "FILL I(have) PAGE document FILL know END",
+        # "As an AI"
+        "(small|be|courtesy){1,5} machine (machine|small){0,5}",
+        "FILL I(be) SOFT machine (machine|small){0,5} END",
+    ),
+    "referral": (
+        # "Please consult a qualified professional", "Ich empfehle, einen Anwalt zu fragen"
+        f"({_FILL}|speaker|act|know|replace|possible){{0,9}} consult"
+        f" ({_SOFT}|new|known|able|held){{0,6}} (adviser|document)",
+        f"({_SOFT}|new|known){{0,4}} (adviser|document) SOFT consult END",
+        f"(?=.*you) ({_FILL}|new|known|information|advice|act){{0,9}} adviser SOFT consult END",
+        # "For legal advice"
+        "purpose INFO new? END",
+    ),
+    "polite": (
+        # "Thanks for your patience", "Feel free to ask", "Let me know if you have questions"
+        f"(?=.*greeting) ({_SOFT}|negation|nothing|no|greeting|praise|wish|information|serve|know"
+        "|claims-be|consult|exist-be|me SOFT act|you SOFT (new|known)"
+        "|you be|be you|speaker (be|able|have)?|able){1,14}"
+        " (END|(?=condition SOFT you))",
+        # "Have a great weekend", "Good luck with your exam"
+        "(small|you|me|have|definites|praise){0,6} praise SOFT wish",
+        "have SOFT wish END",
+        # "Young traveller", "You have got this", "I am rooting for you"
+        "SOFT new greeting END",
+        "you have SOFT have? pointer END",
+        "SOFT I(be) new? small you END",
+        # "I am here", "How are you?", "Happy to help", "Just ask"
+        "(?=.*pointer) SOFT I(be) SOFT (END|(?=condition SOFT you))",
+        "SOFT interrogatives be SOFT you SOFT END",
+        "SOFT (praise|courtesy) FILL serve",
+        "(small|courtesy){0,3} (consult|say) (small|courtesy|you|me){0,3} END",
+        # "That is a great question"
+        "(pointer|small|be|definites){0,4} praise SOFT information END",
+        # "I am fine"
+        "SOFT I(be|able) SOFT praise END",
+        # "How can I help you?", "Would you like me to explain it?"
+        "FILL (interrogatives|claims)? FILL (I(able)|able SOFT you|you SOFT able? SOFT me)"
+        " FILL serve",
+        # "I can explain", "I would be happy to help"
+        "FILL I(able|be) FILL serve",
+        "FILL I(able+serve)",
+        "FILL I(able|be) FILL (act|contain|handle) INFO",
+        "FILL I(able|be) INFO (act|contain|handle)",
+        # "Here is a short overview"
+        "FILL here FILL INFO",
+        # "If you have more questions"
+        "SOFT condition SOFT you",
+        f"SOFT condition ({_FILL}|serve|act|know|praise|information){{1,8}} END",
+        "SOFT condition SOFT you+have",
+    ),
+}
+# "I am afraid that", "Please note that" before a clause
+_PREFIX: Final = f"({_FILL}|speaker){{0,4}} apology (small|pointer|claims)?"
+# A question to the user, and one that tells something
+_ASKING: Final = ".*you|.*I(able|do|be)|(small|able){1,2} me"
+_TELLING: Final = "you SOFT know (know|be|have|do|able|known|new|pointer|definites|others)"
+_PART: Final = re.compile(r"\b(?:" + "|".join(_PARTS) + r")\b")
+_SUBJECT: Final = re.compile(r"I\(([^()]*)\)")
+_CLASS: Final = re.compile(
+    r"\((?P<any>[a-z]+(?:\|[a-z]+)+)\)|(?P<all>[a-z]+(?:\+[a-z]+)*)(?:-(?P<no>[a-z]+))?"
+)
+_MAX_QUESTION_WORDS: Final = 16
+_KNOWN: Final = frozenset({"known"})
+_NEW: Final = frozenset({"new"})
+_SMALL: Final = frozenset({"small"})
+# A word is written as the letters of its classes in order, in brackets: "<ac>".
+_LETTERS: Final[Mapping[str, str]] = {
+    name: chr(ord("À") + index) for index, name in enumerate((*_CLASSES, "known", "new"))
+}
+
+Classes = frozenset[str]
+
+
+@cache
+def _forms() -> Sequence[tuple[Act, re.Pattern[str]]]:
+    """Return the compiled forms, in the order in which they apply."""
+    return [(act, _compiled(form)) for act, forms in _FORMS.items() for form in forms]
+
+
+@cache
+def _prefix() -> re.Pattern[str]:
+    return _compiled(_PREFIX)
+
+
+@cache
+def _asking() -> re.Pattern[str]:
+    return _compiled(_ASKING)
+
+
+@cache
+def _telling() -> re.Pattern[str]:
+    return _compiled(_TELLING)
+
+
+def _compiled(form: str) -> re.Pattern[str]:
+    form = _SUBJECT.sub(_as_subject, form)
+    while _PART.search(form):
+        form = _PART.sub(lambda part: _PARTS[part[0]], form)
+    form = _CLASS.sub(_as_word, form).replace("(<", "(?:<").replace("END", r"\Z")
+    return re.compile(form.replace(" ", ""))
+
+
+def _as_subject(verb: re.Match[str]) -> str:
+    finite = "|".join(f"speaker+{name}" for name in verb[1].split("|"))
+    return f"(?:speaker SOFT ({verb[1]})|({verb[1]}) SOFT speaker|{finite})"
+
+
+def _as_word(names: re.Match[str]) -> str:
+    """Return the pattern for a word in any or all of some classes, and not in another."""
+    if names["any"]:
+        letters = "".join(_LETTERS[name] for name in names["any"].split("|"))
+        return f"(?:<[^>]*[{letters}][^>]*>)"
+    others = f"[^>{_LETTERS[names['no']]}]*" if names["no"] else "[^>]*"
+    letters = sorted(_LETTERS[name] for name in names["all"].split("+"))
+    return f"(?:<{others}{others.join(letters)}{others}>)"
+
+
+def _written(classes: Sequence[Classes]) -> str:
+    return "".join(f"<{''.join(sorted(_LETTERS[name] for name in its))}>" for its in classes)
+
+
+class Language:
+    """The compiled words and phrases of a language.
+
+    Attributes:
+        acts: The patterns of clauses that claim nothing, by what one does with them.
+        question: The pattern of the beginning of a question to the user.
+        letters: A pattern for a letter of its script.
+        definite_endings: Endings of nouns that do what a definite article does.
+        comma_before_question: Whether a comma precedes indirect questions.
+        has_capitals: Whether common nouns are capitalised.
+        has_classes: Whether the classes of its words are known.
+    """
+
+    def __init__(self, phrases: Phrases) -> None:
+        self._exact, self._stems = _tables(phrases)
+        self._lengths = sorted({len(stem) for stem in self._stems}, reverse=True)
+        self._ends = {word.strip("*"): c for word, c in self._exact.items() if word[0] == "*"}
+        self._end_lengths = sorted({len(end) for end in self._ends}, reverse=True)
+        self.acts: Mapping[Act, re.Pattern[str]] = {
+            act: _clause(getattr(phrases, act)) for act in _ACTS
+        }
+        self.question = _clause(phrases.question)
+        self.letters = re.compile(f"[{phrases.letters}]")
+        self.definite_endings = tuple(phrases.definite_endings.split())
+        self.comma_before_question = phrases.comma_before_question
+        self.has_capitals = phrases.has_capitals
+        self.has_classes = bool(phrases.speaker)
+        idioms = " ".join(getattr(phrases, act) for act in _ACTS)
+        self._idioms = frozenset(_WORD.findall(idioms) + _WORD.findall(_OPTIONAL.sub("", idioms)))
+
+    def classes(self, word: str) -> Classes:
+        """Return the classes of a word; none for a word with a meaning of its own."""
+        classes = self._exact.get(word)
+        if classes is not None:
+            return classes
+        for length in self._lengths:
+            if length <= len(word) and (classes := self._stems.get(word[:length])):
+                return classes
+        for length in self._end_lengths:
+            if length < len(word) and (classes := self._ends.get(word[-length:])):
+                return classes
+        return frozenset()
+
+    def says(self, word: str) -> bool:
+        """Return whether a word is one of those that say nothing about the world."""
+        return bool(self.classes(word)) or word in self._idioms
+
+    def classes_in(self, words: Iterable[str], known: frozenset[str]) -> list[Classes]:
+        """Return the classes of words; those with a meaning of their own are `known` or `new`.
+
+        Args:
+            words: The words.
+            known: The words of the question.
+        """
+        results: list[Classes] = []
+        for word in words:
+            classes = self.classes(word)
+            if not classes and not is_new_word(word, known):
+                classes = (
+                    _SMALL if word not in known and not is_new_word(word, frozenset()) else _KNOWN
+                )
+            results.append(classes or _NEW)
+        return results
+
+    def forms_of(self, classes: Sequence[Classes]) -> Iterator[tuple[Act, int]]:
+        """Yield the acts that a clause begins with, and the index of the first word after it.
+
+        Args:
+            classes: The classes of the clause's words.
+        """
+        if not self.has_classes:
+            return
+        written = _written(classes)
+        for act, form in _forms():
+            if match := form.match(written):
+                yield act, match[0].count("<")
+
+    def prefix(self, classes: Sequence[Classes]) -> int:
+        """Return the length of an apology or a note that a clause begins with."""
+        match = _prefix().match(_written(classes))
+        return match[0].count("<") if match else 0
+
+    def is_small(self, clause: str) -> bool:
+        """Return whether a clause has only words without a meaning: "for now"."""
+        return all("small" in self.classes(word) for word in clause.split())
+
+    def asks_indirectly(self, clause: str) -> bool:
+        """Return whether a clause asks and claims nothing: "when it was launched"."""
+        classes = [self.classes(word) for word in clause.split()]
+        is_question = "interrogatives" in classes[0] and len(classes) <= _MAX_QUESTION_WORDS
+        return is_question and not any("turns" in its for its in classes)
+
+    def without_link(self, clause: str) -> str:
+        """Return a clause without a conjunction that it begins with: "that"."""
+        first, _, rest = clause.partition(" ")
+        return rest if "claims" in self.classes(first) else clause
+
+    def asks(self, classes: Sequence[Classes]) -> bool:
+        """Return whether a clause with a question mark asks the user something.
+
+        "Do you know that it is closed?" does not.
+        """
+        written = _written(classes)
+        return _asking().match(written) is not None and _telling().search(written) is None
+
+
+def _tables(phrases: Phrases) -> tuple[dict[str, Classes], dict[str, Classes]]:
+    """Return the classes of whole words, and of the beginnings of words."""
+    exact: dict[str, Classes] = {}
+    stems: dict[str, Classes] = {}
+    for field in _CLASSES:
+        for word in getattr(phrases, field).split():
+            table = stems if word.endswith("*") else exact
+            word = word.rstrip("*")
+            table[word] = table.get(word, frozenset()) | {field}
+    for table in (stems, exact):
+        for word in sorted(table, key=len):
+            for stem, classes in stems.items():
+                if word.startswith(stem):
+                    table[word] |= classes
+    return exact, stems
+
+
+def _clause(pattern: str) -> re.Pattern[str]:
+    # Clauses are case-folded.
+    pattern = pattern.strip().replace("{rest}", r"(\S.*)").replace("ß", "ss")
+    return re.compile(_LINES.sub(lambda line: "|" if line[1] else "", pattern))
