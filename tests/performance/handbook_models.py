@@ -53,6 +53,11 @@ Reads = Callable[[Sequence[Message]], "str | None"]
 _RELATIONS = {key: re.compile(a.relation, re.IGNORECASE) for key, a in ATTRIBUTES.items()}
 _VALUES = {key: re.compile(a.value) for key, a in ATTRIBUTES.items()}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_TEXT = re.compile(
+    r"<(?P<kind>document|sample)-(?P<code>\w+) number=\"(?P<number>\d+)\">\n(?P<text>.*?)\n"
+    r"</(?P=kind)-(?P=code)>",
+    re.DOTALL,
+)
 _EDITION = re.compile(
     r"\bedition\W{1,3}((?:19|20)\d\d)\b|\b((?:19|20)\d\d)-\d\d-\d\d\b", re.IGNORECASE
 )
@@ -144,9 +149,11 @@ def _judged(parts: Mapping[str, str], prompt: str) -> str | None:
     talk = _CONVERSATION.search(prompt)
     before = talk["text"] if talk else ""
     claims = numbered(parts["claims"]) if "claims" in parts else [parts.get("sentence", "")]
-    if "documents" in parts:
-        shown = shown_in(parts["documents"])
-        held = (_held(claim, shown, before) for claim in claims)
+    if "texts" in parts:
+        # Another answer is about what was asked, too; a document has its own title.
+        about = before if parts["kind"] == "samples" else ""
+        texts = [(int(m["number"]), m["text"].strip()) for m in _TEXT.finditer(parts["texts"])]
+        held = (_held(claim, texts, before, about) for claim in claims)
         return json.dumps([{"claim": i, **found} for i, found in enumerate(held, 1)])
     if "context" not in parts:
         return None
@@ -167,8 +174,8 @@ def _against(claim: str, texts: Sequence[tuple[str, str]], before: str) -> str:
     return "not_mentioned"
 
 
-def _held(claim: str, shown: Sequence[Shown], before: str) -> dict[str, Any]:
-    found = {document.number: _compared(claim, before, document.text) for document in shown}
+def _held(claim: str, shown: Sequence[tuple[int, str]], before: str, about: str) -> dict[str, Any]:
+    found = {number: _compared(claim, before, text, about) for number, text in shown}
     told = {number: each for number, each in found.items() if each is not None}
     supports = [number for number, (does, _) in told.items() if does]
     against = [number for number, (does, _) in told.items() if not does]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from resay import Passage, Query
 from resay.core.references import Reference
 from resay.core.verdict import Scores
+from resay.providers import Completion, Completions
+from resay.scorers.common.document_subjects import DocumentSubjects
 from resay.scorers.evidence import Evidence
 from resay.scorers.references import References
 
@@ -574,3 +580,53 @@ async def test_values_of_something_else_support_nothing(name: str, claim: str) -
     (score,) = (await compared(claim, CASES[name])).sentences
     assert score is not None
     assert score > 0.5
+
+
+class Judge:
+    """Gives one answer."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        self._answer = json.dumps([answer])
+
+    async def takes_n(self, query: Query) -> bool:
+        return False
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        return Completions((Completion(self._answer),))
+
+
+async def judged(claim: str, case: Case, answer: dict[str, Any]) -> Scores:
+    """Compare a claim with the documents of a case by a judge."""
+    sources = tuple(Reference(text, f"references[{i}]") for i, text in enumerate(case.documents))
+    query = Query.of(case.question, model="judge")
+    evidence = Evidence(sources=sources, query=query, judge_provider=Judge(answer))
+    return await References().score(Passage.from_sentences([claim]), evidence)
+
+
+@pytest.mark.parametrize(("name", "claim"), TRUE)
+async def test_a_judge_names_all_documents_that_say_a_part(name: str, claim: str) -> None:
+    case = CASES[name]
+    numbers = list(range(1, len(case.documents) + 1))
+    quotes = [text.split(".")[0] for text in case.documents]
+    answer = {"claim": 1, "supported_by": numbers, "contradicted_by": [], "quotes": quotes}
+    scores = await judged(claim, case, answer)
+    assert scores.sentences == (0.0,)
+    assert [ground.reference for ground in scores.grounds[0]] == [n - 1 for n in numbers]
+
+
+@pytest.mark.parametrize(("name", "claim"), FALSE)
+async def test_a_judge_names_the_words_that_no_document_says(name: str, claim: str) -> None:
+    words = claim[len(claim) // 2 :]
+    answer = {"claim": 1, "supported_by": [1], "contradicted_by": [], "unsupported_words": words}
+    scores = await judged(claim, CASES[name], answer)
+    assert scores.sentences == (1.0,)
+    (span,) = scores.spans[0]
+    assert claim[span.start : span.end] in words
+
+
+@given(st.text(alphabet="aB Cé .,;1大|\n", max_size=60), st.text(alphabet="aB Cé.大", max_size=40))
+def test_the_stretches_of_a_claim_are_all_of_it(claim: str, document: str) -> None:
+    documents = [Reference(text, "a document") for text in (document, claim, "Cé B 1.")]
+    stretches = DocumentSubjects(documents, "").stretches(claim)
+    assert (stretches[0].start, stretches[-1].end) == (0, len(claim))
+    assert all(first.end == second.start for first, second in pairwise(stretches))

@@ -10,6 +10,7 @@ some documents have and others do not counts as one.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -38,6 +39,7 @@ _BEHIND_INDEFINITE = re.compile(
 )
 _NUMBER_BEHIND = re.compile(r"[ \u00a0]\d[\w’-]*\Z")
 _NOUN_BEFORE = re.compile(r"([^\W\d_]+)[ \u00a0]\Z")
+_WORD_BEFORE = re.compile(r"(\w[\w’-]*)[ \u00a0]\Z")
 _NOUN_AFTER = re.compile(r"[ \u00a0]([^\W\d_]+)")
 _QUALIFIER = re.compile(
     r"\s*(?:\(([^\W\d_][^()\n]{0,40})\)|,\s+([A-ZÀ-ÖØ-Þ][\w’-]*),"
@@ -47,6 +49,9 @@ _QUALIFIER = re.compile(
 _SHORTEST = 2
 _LONGEST_TEXT = 400
 _STEM = 4
+# The text in which names of scripts without capitals are looked for, and the names of a claim.
+_MOST_CHARS = 50_000
+_MOST_NAMES = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +173,14 @@ class DocumentSubjects:
         has_subject = bool(asked) and bool(self._mentioning(asked))
         about = frozenset(self.of(claim))
         has_capitals = claim.lower() != claim.upper()
-        names = self._discriminating_names(claim, with_words=not has_subject)
+        names = self._discriminating_names(claim, with_words=not has_subject)[:_MOST_NAMES]
         cuts = [start for start, _ in parts_of(claim)]
         stretches: list[Stretch] = []
         opened = False
         current = Stretch(0, len(claim), (about,), self._related(asked))
         for i, name in enumerate(names):
             before = names[i - 1] if i else None
-            begins = max(cut for cut in cuts if cut <= name.start)
+            begins = cuts[bisect_right(cuts, name.start) - 1]
             after_name = max(begins, before.end if before else 0)
             opens = self._is_first(claim, after_name, name)
             is_listed = opened and name.is_name and not _says_anything(claim[begins : name.start])
@@ -212,11 +217,13 @@ class DocumentSubjects:
             first, _, last = name.rpartition(" ")
             if not first or not last.istitle():
                 continue
-            alone = re.compile(rf"(?:(\w[\w’-]*)[ \u00a0])?(?<!\w){re.escape(last)}(?![\w-])")
+            alone = re.compile(rf"(?<!\w){re.escape(last)}(?![\w-])")
             for k, text in enumerate(self._texts):
-                before = [match[1] for match in alone.finditer(text)]
-                if any(word is None or word[0].islower() for word in before):
-                    related.add(k)
+                for match in alone.finditer(text):
+                    before = _WORD_BEFORE.search(text[max(match.start() - 40, 0) : match.start()])
+                    if before is None or before[1].islower():
+                        related.add(k)
+                        break
         return frozenset(related)
 
     def _is_first(self, claim: str, start: int, name: _Name) -> bool:
@@ -229,7 +236,7 @@ class DocumentSubjects:
         words = _content_words(text)
         if not words:
             return True
-        noun = _NOUN_BEFORE.search(text)
+        noun = _NOUN_BEFORE.search(text[-40:])
         if noun is None or words != [noun[1]]:
             return False
         return any(self._mentions[k].score(f"{noun[1]} {name.text}") for k in name.documents)
@@ -325,6 +332,8 @@ class DocumentSubjects:
     def _shared_text(self, claim: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of a claim in a script without capitals that documents share."""
         position, end = 0, min(len(claim), _LONGEST_TEXT)
+        if sum(map(len, self._texts)) > _MOST_CHARS:
+            return
         while position < end:
             longest = position
             while (
