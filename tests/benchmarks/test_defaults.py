@@ -126,6 +126,10 @@ def test_it_flags_what_the_default_policy_flags(found):
         assert row["accurate"] == "5.3 (0.9 to 24.6)"
         assert (row["major_low"], row["major_high"]) == (20.7, 100.0)
         assert row["holds"] is True
+        # The one answer with an error, and those without.
+        assert (row["right_answers"], row["right_answers_flagged"]) == (9, 0.0)
+        assert (row["wrong_answers"], row["wrong_answers_flagged"]) == (1, 100.0)
+        assert row["roc_auc"] == 100.0
         assert 3 <= row["samples"] <= 5
         assert row["calls"] == row["samples"]
     step = next(s for s in Policy.default().chain if isinstance(s, Prompt.Config))
@@ -196,6 +200,19 @@ def test_the_other_data_stand_beside_it(data):
     assert len(rows_of(found, data="sac3_hotpot", fitted_on="wikibio_gpt3")) == 2
     assert any(note.startswith("factscore_instructgpt: not applicable.") for note in found["notes"])
     assert not any("skipped" in note for note in found["notes"])
+
+
+def test_what_claims_nothing_is_skipped_as_the_policy_does(data):
+    add_others(data)
+    path = data / SAC3.responses
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    refusal = "I'm sorry, I cannot answer this question without more information."
+    rows[1] |= {"passage": refusal, "sentences": [refusal]}
+    write(path, rows)
+    found = measured(data)
+    for row in rows_of(found, data="sac3_hotpot", fitted_on="as it ships"):
+        assert (row["unscored"], row["major_flagged"]) == (1, 0.0)
+    assert any("not flagged: 0 of wikibio_gpt3 and 1 of sac3_hotpot." in n for n in found["notes"])
 
 
 def test_data_that_are_missing_are_named(found):

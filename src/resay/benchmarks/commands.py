@@ -225,6 +225,16 @@ def defaults(folder: Path, rows: slice) -> _Job:
 
 
 @bench_command
+def thresholds(folder: Path, rows: slice) -> _Job:
+    """Measure whether one threshold of facts fits short and long answers (WikiBio, SAC3)."""
+    from resay.benchmarks import thresholds as bench
+
+    with bad_parameter("--data"):
+        data = bench.load(folder, rows)
+    return _Job(bench.steps(data), partial(bench.run, data))
+
+
+@bench_command
 def frontier(
     folder: Path,
     rows: slice,

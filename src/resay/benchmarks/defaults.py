@@ -26,6 +26,7 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
+from resay.benchmarks import metrics
 from resay.benchmarks.entries import Lenient, choose_rows, parse_row, read_lines
 from resay.benchmarks.measuring import Checked, Item, check
 from resay.benchmarks.table import Column, ResultTable, Row
@@ -343,7 +344,8 @@ async def checked(policy: Policy, judged: Judged, no: No) -> list[Checked]:
         ConfigurationError: The policy asks something that was not recorded.
     """
     asked = Policy.of(by_sample(policy.model_dump()))
-    found = await check(asked, judged.items, RecordedJudgeAdapter(judged, no))
+    judge = RecordedJudgeAdapter(judged, no)
+    found = await check(asked, judged.items, judge, skips=True)
     if any(step.failures for one in found for step in one.verdict.steps):
         raise ConfigurationError(f"{judged.name}: the default policy asks what was not recorded")
     return found
@@ -489,11 +491,17 @@ def shipped_weight() -> Between:
 
 @dataclass(slots=True)
 class Bands:
-    """Counts sentences by label and band; those in the last band are flagged."""
+    """Counts sentences by label and band, and answers by their worst label.
+
+    Attributes:
+        counts: Numbers of sentences by label and band.
+        answers: Numbers of answers by the worst label of a sentence, and whether any is flagged.
+    """
 
     counts: Counter[tuple[Label, Band | None]] = field(
         default_factory=Counter[tuple[Label, Band | None]]
     )
+    answers: Counter[tuple[Label, bool]] = field(default_factory=Counter[tuple[Label, bool]])
 
     def add(self, judged: Judged, bands: Mapping[int, Sequence[Band | None]]) -> None:
         """Count the sentences of some passages.
@@ -503,8 +511,12 @@ class Bands:
             bands: The band of each sentence, by the indices of the passages to count.
         """
         for place, row in bands.items():
+            labels: list[Label] = [label for label in judged.labels[place] if label is not None]
             pairs = zip(judged.labels[place], row, strict=True)
             self.counts.update((label, band) for label, band in pairs if label is not None)
+            if labels:
+                worst = max(labels, key=_LABELS.index)
+                self.answers[worst, any(band in FLAGGED for band in row)] += 1
 
     def total(self, label: Label) -> int:
         """Return the number of sentences with a label."""
@@ -527,18 +539,27 @@ class Bands:
             low, high = wilson(hits, count) if count else (None, None)
             figures |= {
                 f"{key}_sentences": count,
-                f"{key}_flagged": round(100 * hits / count, 1) if count else None,
+                f"{key}_flagged": _percent(hits, count),
                 f"{key}_low": None if low is None else round(100 * low, 1),
                 f"{key}_high": None if high is None else round(100 * high, 1),
                 key: None
                 if low is None or high is None
                 else f"{100 * hits / count:.1f} ({100 * low:.1f} to {100 * high:.1f})",
             }
-        right, count = self.counts["accurate", "supported"], self.total("accurate")
+        right = self.counts["accurate", "supported"]
         supported = sum(self.counts[label, "supported"] for label in _LABELS)
-        figures["accurate_supported"] = round(100 * right / count, 1) if count else None
-        figures["supported_right"] = round(100 * right / supported, 1) if supported else None
+        figures["accurate_supported"] = _percent(right, self.total("accurate"))
+        figures["supported_right"] = _percent(right, supported)
+        for label in ("accurate", "major_inaccurate"):
+            key = "right_answers" if label == "accurate" else "wrong_answers"
+            hits, misses = self.answers[label, True], self.answers[label, False]
+            figures[key] = hits + misses
+            figures[f"{key}_flagged"] = _percent(hits, hits + misses)
         return figures
+
+
+def _percent(part: int, whole: int) -> float | None:
+    return round(100 * part / whole, 1) if whole else None
 
 
 COLUMNS = (
@@ -551,6 +572,9 @@ COLUMNS = (
     Column("accurate", "accurate flagged"),
     Column("minor", "minor flagged"),
     Column("major", "major flagged"),
+    Column("roc_auc", "ROC", 1),
+    Column("right_answers_flagged", "answers without an error flagged", 1),
+    Column("wrong_answers_flagged", "answers with a major error flagged", 1),
     Column("accurate_supported", "accurate supported", 1),
     Column("supported_right", "supported that are accurate", 1),
     Column("samples", "looked at", 2),
@@ -591,7 +615,9 @@ async def run(
 
     Raises:
         ConfigurationError: WikiBio or its recorded answers cannot be read.
+        MissingDependencyError: scikit-learn or scipy is not installed.
     """
+    metrics.require()
     wikibio = load(folder, WIKIBIO, rows)
     missing = [s for s in (SAC3, FACTSCORE) if not (folder / s.responses).is_file()]
     sac3 = () if SAC3 in missing else load(folder, SAC3, slice(None))
@@ -651,11 +677,29 @@ async def _row(case: _Case) -> Row:
         "weight": round(fmean(weights), 4),
         "no": case.no,
         **counts.figures(),
+        "roc_auc": _roc_auc(judged, found),
+        "unscored": sum(
+            score is None and label is not None
+            for place, result in found.items()
+            for score, label in zip(result.sentences, judged.labels[place], strict=True)
+        ),
         "samples": round(fmean(one.verdict.samples for one in found.values()), 2),
         "calls": round(fmean(one.calls for one in found.values()), 2),
         "holds": counts.percent("accurate") <= MOST_ACCURATE
         and counts.percent("major_inaccurate") >= LEAST_MAJOR,
     }
+
+
+def _roc_auc(judged: Judged, found: Mapping[int, Checked]) -> float | None:
+    """Return how well the scores tell wrong sentences from accurate ones."""
+    wrong: list[bool] = []
+    scores: list[float] = []
+    for place, result in found.items():
+        for label, score in zip(judged.labels[place], result.sentences, strict=True):
+            if label is not None and score is not None:
+                wrong.append(label != "accurate")
+                scores.append(score)
+    return metrics.roc_auc(wrong, scores)
 
 
 def steps(folder: Path, rows: slice) -> int:
@@ -676,15 +720,21 @@ def _notes(
         "Percent of the sentences with each label that are flagged, with the 95 % interval of"
         " Wilson; samples looked at and calls of the judge are means per passage. The policy is"
         " Policy.default(), run with its own sampling and early stop, on the first samples it"
-        " would draw and on the next; a sentence that is not scored is not flagged."
+        " would draw and on the next. An answer is flagged if any of its sentences is."
+    )
+    unscored = {row["data"]: row["unscored"] for row in rows if row["fitted_on"] == _SHIPPED}
+    yield (
+        "As shipped the policy does not score sentences that claim nothing, and here these count as"
+        f" not flagged: {' and '.join(f'{count} of {name}' for name, count in unscored.items())}."
+        " The labels of sac3_hotpot call refusals wrong."
     )
     yield (
         "Judges were recorded with the published question, whether the sample supports the"
-        " sentence. Yes is supported; No is what a bare No is to the policy, not_mentioned. It"
-        " does not tell whether the sample says something else, so each row as it ships stands"
-        " beside one in which all Noes are contradictions: the truth lies between. On"
-        " sac3_hotpot the question was whether two answers are equivalent, and its No is nearer"
-        " to contradicted."
+        " sentence, and are asked about each sample by itself. Yes is supported; No is what a bare"
+        " No is to the policy, not_mentioned. It does not tell whether the sample says something"
+        " else, so each row as it ships stands beside one in which all Noes are contradictions: the"
+        " truth lies between. On sac3_hotpot the question was whether two answers are equivalent,"
+        " and its No is nearer to contradicted."
     )
     of_shipped = [row for row in rows if row["fitted_on"] == _SHIPPED and row["no"] == _READINGS[0]]
     for judge in WIKIBIO.judges:
@@ -694,7 +744,9 @@ def _notes(
             f"The goal is at most {MOST_ACCURATE:g} % of the accurate and at least"
             f" {LEAST_MAJOR:g} % of the major sentences of {WIKIBIO.name}. {judge}, as it ships:"
             f" {'met' if draws[0]['holds'] else 'not met'} on samples {draws[0]['drawn']};"
-            f" {shares[0]:.1f} and {shares[1]:.1f} on average over {len(draws)} draws."
+            f" {shares[0]:.1f} and {shares[1]:.1f} on average over {len(draws)} draws. Of"
+            f" {draws[0]['right_answers']} answers without an error"
+            f" {_shown(draws[0]['right_answers_flagged'])} are flagged."
         )
     yield (
         "`most` of not_mentioned fitted on all of wikibio_gpt3 with both judges:"
@@ -716,6 +768,10 @@ def _notes(
         )
     for source in missing:
         yield f"{source.name}: skipped: no data."
+
+
+def _shown(percent: float | None) -> str:
+    return "–" if percent is None else f"{percent:.1f} %"
 
 
 def _beside(fitted: float, ships: float, digits: int) -> str:

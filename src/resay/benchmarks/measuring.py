@@ -271,6 +271,7 @@ async def check(
     items: Iterable[Item],
     judge: BenchJudge,
     *,
+    skips: bool = False,
     done: Callable[[], object] = lambda: None,
 ) -> list[Checked]:
     """Check items one after the other, drawing their samples as the chain requests them.
@@ -279,14 +280,16 @@ async def check(
         policy: The policy; up to `sampling.max` of an item's samples can be drawn, in order.
         items: The items to check.
         judge: The judge.
+        skips: Whether sentences that claim nothing are skipped, if the policy says so. The data
+            sets label them as well, so a comparison of methods scores them.
         done: Called after each item.
 
     Returns:
         One result per item.
     """
-    # The data sets label all of their sentences, so none is skipped. Their sentences are units, so
-    # the same is scored as where the policy is used.
-    read = Policy.of(policy).model_copy(update={"non_claims": "score"})
+    read = Policy.of(policy)
+    if not skips:
+        read = read.model_copy(update={"non_claims": "score"})
     chain, results = Chain(read), list[Checked]()
     for item in items:
         asked = Metered(judge.provider_for(item.index))
