@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from resay.lang.tables import table
 
@@ -140,13 +141,14 @@ def load_prompts(code: str) -> Prompts:
         ConfigurationError: The language has no file.
     """
     texts = table(code, "prompts")
-    together = texts["together"]
     documents = texts.get("documents") or table("en", "prompts")["documents"]
+    together: dict[str, Any] = {**texts["together"]}
+    together["reasons"] = tuple(together["reasons"])
     question = texts.get("direct_question")
     answers = {meaning: tuple(words) for meaning, words in texts["answers"].items()}
     return Prompts(
         per_sample=PerSamplePrompt(**texts["per_sample"]),
-        together=TogetherPrompt(**{**together, "reasons": tuple(together["reasons"])}),
+        together=TogetherPrompt(**together),
         documents=DocumentsPrompt(**documents),
         direct_question=DirectQuestionPrompt(**question) if question else None,
         answers=AnswerWords(**answers),

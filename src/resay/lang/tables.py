@@ -9,17 +9,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from typing import Any, cast
 
 from resay.errors import ConfigurationError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-_FOLDER = files(__package__)
+# Python has a reader of its own since 3.11.
+_TOML: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+_FOLDER = files("resay.lang")
 _ENDING = ".toml"
 
 
@@ -52,4 +50,4 @@ def _tables(code: str) -> Mapping[str, Any]:
         raise ConfigurationError(
             f"there is no language {code!r}; use one of {', '.join(map(repr, codes()))}"
         )
-    return tomllib.loads(_FOLDER.joinpath(code + _ENDING).read_text(encoding="utf-8"))
+    return _TOML.loads(_FOLDER.joinpath(code + _ENDING).read_text(encoding="utf-8"))

@@ -415,11 +415,9 @@ class Prompt(SampleScorer):
         @model_validator(mode="before")
         @classmethod
         def _ask_about_pairs(cls, data: Any) -> Any:
-            if not isinstance(data, Mapping):
-                return data
-            settings = cast("Mapping[str, Any]", data)
+            settings = cast("Mapping[str, Any]", data if isinstance(data, Mapping) else {})
             works_on_pairs = any(settings.get(key) == value for key, value in _PAIRED.items())
-            return {"mode": "per_pair", **settings} if works_on_pairs else data
+            return {"mode": "per_pair", **settings} if works_on_pairs else cast("Any", data)
 
         @model_validator(mode="after")
         def _must_ask_about_pairs(self) -> Prompt.Config:

@@ -77,8 +77,12 @@ def _json_spans(text: str) -> Iterator[tuple[Any, int, int]]:
         position = _next_bracket(text, end)
 
 
-def _without_json(text: str) -> str:
-    """Return a text without its JSON, except for lists of numbers, which may number its lines."""
+def without_json(text: str) -> str:
+    """Return a text without its JSON, except for lists of numbers, which may number its lines.
+
+    Args:
+        text: The text.
+    """
     parts: list[str] = []
     position = 0
     for value, start, end in _json_spans(text):
@@ -308,7 +312,7 @@ class _Reading(Generic[T]):
     def entries(self, text: str) -> Iterator[list[tuple[int, T]]]:
         """Yield the numbers and values that an answer gives, by one form after the other."""
         yield self._in_json(text)
-        clean = unicodedata.normalize("NFKC", _FENCE.sub("", _without_json(text))).strip()
+        clean = unicodedata.normalize("NFKC", _FENCE.sub("", without_json(text))).strip()
         clean = _BLANK_LINES.sub("\n\n", _BLANK.sub(" ", clean))
         # Asked about a single item, judges omit its number.
         if self.count == 1 and self.choices.first(clean) is not None:
@@ -494,15 +498,15 @@ def _plain(key: object) -> str:
     return re.sub(r"[\s_.-]+", "", str(key).casefold())
 
 
-def numbered_lines(text: str) -> list[tuple[tuple[int, ...], str]]:
-    """Return the numbers that the lines of an answer begin with, and the text behind them.
+def numbered_parts(text: str, count: int) -> list[tuple[tuple[int, ...], str]]:
+    """Return the numbers of items in an answer, each with the text up to the next one.
 
     Args:
         text: The answer.
+        count: Number of items, numbered from 1.
     """
     clean = unicodedata.normalize("NFKC", _FENCE.sub("", text[:_MOST_CHARS]))
-    headers = (_HEADER.match(line) for line in clean.splitlines())
-    return [(_numbers_in(header["numbers"]), header["rest"]) for header in headers if header]
+    return [(part.numbers, f"{part.text}\n{part.below}") for part in _parts_of(clean, count)]
 
 
 def number_of(data: Mapping[Any, Any]) -> int | None:
