@@ -8,28 +8,23 @@ from typing import Any, Literal
 
 from attacks.judges import AttackedJudge, Kind
 from attacks.texts import Attack, attacks, obeyed_tenth
-from resay import Guard, Policy, Verdict
+from resay import Guard, Verdict
 from resay.core.query import Message
 
 Place = Literal["question", "conversation", "answer", "claim", "sample", "document"]
 Form = Literal["together", "per_sample", "per_pair", "references"]
 
 
-def _by_sample() -> Mapping[str, Any]:
-    """Return the default policy with a call for each sample."""
-    settings = Policy.default().model_dump(include={"chain", "threshold"})
-    chain = [{**step, "mode": "per_sample"} for step in settings["chain"]]
-    return {**settings, "chain": chain}
+def _asking(mode: str) -> Mapping[str, Any]:
+    """Return a policy in which the judge alone decides: what it finds silent has one weight."""
+    return {"chain": [{"method": "prompt", "mode": mode, "weights": {"not_mentioned": 0.4}}]}
 
 
-FORMS: Mapping[Form, Mapping[str, Any] | None] = {
-    "together": None,  # the default policy
-    "per_sample": _by_sample(),
-    "per_pair": {"chain": [{"method": "prompt", "mode": "per_pair"}]},
-    "references": {
-        "chain": [{"method": "prompt"}],
-        "references": {"by": "judge"},
-    },
+FORMS: Mapping[Form, Mapping[str, Any]] = {
+    "together": _asking("together"),  # the default mode
+    "per_sample": _asking("per_sample"),
+    "per_pair": _asking("per_pair"),
+    "references": {"chain": [{"method": "prompt"}], "references": {"by": "judge"}},
 }
 PLACES: Mapping[Form, Sequence[Place]] = {
     "together": ("question", "conversation", "answer", "claim", "sample"),
