@@ -245,7 +245,7 @@ def test_it_stops_whatever_waits() -> None:
         provider.stop()
         with pytest.raises(httpx.HTTPError):
             waiting.result()
-    with pytest.raises(ConfigurationError, match="does not run"):
+    with pytest.raises(ConfigurationError, match="is not running"):
         _ = provider.base_url
 
 
@@ -301,7 +301,7 @@ def test_what_cannot_be_used_is_refused() -> None:
         SimulatedProvider(latency_s=-1)
     with pytest.raises(ConfigurationError, match="not a fault"):
         SimulatedProvider(faults=["slow"])  # type: ignore[list-item]
-    with SimulatedProvider() as provider, pytest.raises(ConfigurationError, match="runs already"):
+    with SimulatedProvider() as provider, pytest.raises(ConfigurationError, match="already running"):
         provider.start()
 
 

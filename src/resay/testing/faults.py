@@ -18,8 +18,8 @@ GarbledStyle = Literal["prose", "markdown", "foreign", "refusal", "empty"]
 def _check(name: str, value: float | None, low: float, high: float | None = None) -> None:
     if value is None or (value >= low and (high is None or value <= high)):
         return
-    wanted = f"{low} or more" if high is None else f"one in [{low}, {high}]"
-    raise ConfigurationError(f"{name} is {value!r}; give {wanted}")
+    range_text = f"{low} or more" if high is None else f"one in [{low}, {high}]"
+    raise ConfigurationError(f"{name} is {value!r}; give {range_text}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,9 @@ class Fault:
         _check("first", self.first, 0)
         _check("after", self.after, 0)
         if self.only not in ("any", "judge", "chat", "text"):
-            known = "'any', 'judge', 'chat' or 'text'"
-            raise ConfigurationError(f"only is {self.only!r}; give {known}")
+            raise ConfigurationError(
+                f"only is {self.only!r}; give 'any', 'judge', 'chat' or 'text'"
+            )
 
     def matches(self, kind: RequestKind, params: Collection[str]) -> bool:
         """Return whether it may strike a request of this kind, with these parameters."""
@@ -183,8 +184,8 @@ class Garbled(Fault):
     def __post_init__(self) -> None:
         Fault.__post_init__(self)
         if self.style not in _GARBLE:
-            known = ", ".join(map(repr, _GARBLE))
-            raise ConfigurationError(f"style is {self.style!r}; give one of {known}")
+            styles = ", ".join(map(repr, _GARBLE))
+            raise ConfigurationError(f"style is {self.style!r}; give one of {styles}")
 
     @property
     def text(self) -> str:
@@ -214,9 +215,9 @@ class FaultSchedule:
 
     def __post_init__(self) -> None:
         self.faults = tuple(self.faults)
-        strange = [fault for fault in self.faults if not isinstance(fault, Fault)]  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-        if strange:
-            raise ConfigurationError(f"not a fault: {strange[0]!r}; pass one like RateLimited()")
+        for fault in self.faults:
+            if not isinstance(fault, Fault):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+                raise ConfigurationError(f"not a fault: {fault!r}; pass one like RateLimited()")
         self._matched = [0] * len(self.faults)
 
     def strike(self, kind: RequestKind, params: Collection[str] = ()) -> Fault | None:

@@ -109,11 +109,11 @@ class Exchange:
         await self._send(self._head(200, "text/event-stream", None))
         for position, event in enumerate(events):
             await asyncio.sleep(pause_s if position else first_s)
-            said = event
             if position == len(events) // 2:
                 await self._break(fault)
-                said = event[: len(event) // 2] if isinstance(fault, MalformedJson) else event
-            data = f"data: {said}\n\n".encode()
+                if isinstance(fault, MalformedJson):
+                    event = event[: len(event) // 2]
+            data = f"data: {event}\n\n".encode()
             await self._send(b"%x\r\n%s\r\n" % (len(data), data))
         await self._send(b"0\r\n\r\n", last=True)
 
@@ -153,13 +153,13 @@ class LoopbackServer(ABC):
     """A server on 127.0.0.1 and a free port, in a thread of its own; use it as a context manager.
 
     Args:
-        called: The server's name in messages.
+        name: The server's name in messages.
         faults: How it fails.
         seed: The seed of random faults.
     """
 
-    def __init__(self, called: str, faults: Iterable[Fault], seed: int) -> None:
-        self._called = called
+    def __init__(self, name: str, faults: Iterable[Fault], seed: int) -> None:
+        self._name = name
         self._seed = seed
         self._schedule = FaultSchedule(tuple(faults), seed)
         self._changed = threading.Condition()
@@ -186,13 +186,14 @@ class LoopbackServer(ABC):
             ConfigurationError: It is running already.
         """
         if self._stop is not None:
-            raise ConfigurationError(f"{self._called} runs already; stop it first")
+            raise ConfigurationError(f"{self._name} is already running; stop it first")
         started: Future[Callable[[], object]] = Future()
-        run = lambda: asyncio.run(self._run(started))  # noqa: E731 - said on one line
-        thread = threading.Thread(target=run, name="resay-loopback", daemon=True)
+        thread = threading.Thread(
+            target=lambda: asyncio.run(self._run(started)), name="resay-loopback", daemon=True
+        )
         thread.start()
-        end = started.result()
-        self._stop = lambda: (end(), thread.join())
+        stop_loop = started.result()
+        self._stop = lambda: (stop_loop(), thread.join())
 
     def stop(self) -> None:
         """Stop at once, regardless of pending requests. Records and totals stay readable."""
@@ -201,13 +202,13 @@ class LoopbackServer(ABC):
             stop()
 
     async def _run(self, started: Future[Callable[[], object]]) -> None:
-        stopped, me, loop = asyncio.Event(), asyncio.current_task(), asyncio.get_running_loop()
+        stopped, loop = asyncio.Event(), asyncio.get_running_loop()
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self._port = server.sockets[0].getsockname()[1]
         started.set_result(lambda: loop.call_soon_threadsafe(stopped.set))
         await stopped.wait()
         # A connection that is just being accepted is a task, and would be left open.
-        while others := asyncio.all_tasks() - {me}:
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
             for task in others:
                 task.cancel()
             await asyncio.sleep(0)
@@ -217,11 +218,13 @@ class LoopbackServer(ABC):
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                first, *lines = head.decode("latin-1").strip().split("\r\n")
-                pairs = (line.partition(":") for line in lines)
-                headers = {name.lower(): value.strip() for name, _, value in pairs}
+                request_line, *lines = head.decode("latin-1").strip().split("\r\n")
+                headers: dict[str, str] = {}
+                for line in lines:
+                    name, _, value = line.partition(":")
+                    headers[name.lower()] = value.strip()
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
-                exchange = self._begin(first, headers, body, (reader, writer))
+                exchange = self._begin(request_line, headers, body, (reader, writer))
                 try:
                     await self._answer(exchange)
                 finally:
@@ -233,20 +236,24 @@ class LoopbackServer(ABC):
 
     def _begin(
         self,
-        line: str,
+        request_line: str,
         headers: Mapping[str, str],
         data: bytes,
         connection: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     ) -> Exchange:
-        method, path = line.partition("?")[0].split(" ")[:2]
+        method, path = request_line.partition("?")[0].split(" ")[:2]
         try:
             decoded = json.loads(data)
         except ValueError:
             decoded = None
         body = cast("dict[str, Any]", decoded) if isinstance(decoded, dict) else None
-        shown = {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}
-        stream = bool(body and body.get("stream"))
-        record = RequestRecord(path, body, shown, time.monotonic(), stream=stream)
+        record = RequestRecord(
+            path=path,
+            body=body,
+            headers={k: v for k, v in headers.items() if k not in _SECRET_HEADERS},
+            started_s=time.monotonic(),
+            stream=bool(body and body.get("stream")),
+        )
         with self._changed:
             index, gate = len(self._records), self._gate
             self._records.append(record)
@@ -261,7 +268,7 @@ class LoopbackServer(ABC):
             ConfigurationError: It is not running.
         """
         if self._stop is None:
-            raise ConfigurationError(f"{self._called} does not run; use it in a `with` block")
+            raise ConfigurationError(f"{self._name} is not running; use it in a `with` block")
         return f"http://127.0.0.1:{self._port}"
 
     @property
@@ -309,9 +316,10 @@ class LoopbackServer(ABC):
     def _wait(self, holds: Callable[[], bool], timeout_s: float) -> None:
         with self._changed:
             if not self._changed.wait_for(holds, timeout_s):
-                left = sum(record.ended_s is None for record in self._records)
+                unanswered = sum(record.ended_s is None for record in self._records)
                 raise TimeoutError(
-                    f"waited {timeout_s!r} s; there are {self.calls} requests, {left} unanswered"
+                    f"waited {timeout_s!r} s; there are {self.calls} requests, {unanswered}"
+                    " unanswered"
                 )
 
     def _strike(self, exchange: Exchange, kind: RequestKind) -> Fault | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from resay.errors import ConfigurationError
 
-_LONGEST_ANSWER = 6
+_MAX_SENTENCES = 6
 _SLOT = re.compile(r"\{(\w*)(?::(\d+)-(\d+))?\}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|\[\d+\]|\d+[.)])\s+")
@@ -41,23 +41,25 @@ def supports(context: str, sentence: str) -> bool:
     It does if it contains all numbers and names of the sentence and at least 60 % of its other
     words, ignoring function words.
     """
-    said, present = WORD.findall(sentence), WORD.findall(context)
-    missing = exact(said) - {fold(word) for word in present}
-    wanted = stems(said)
-    return not missing and len(wanted & stems(present)) >= SUPPORT * len(wanted)
+    words, context_words = WORD.findall(sentence), WORD.findall(context)
+    missing = exact(words) - set(map(fold, context_words))
+    sentence_stems = stems(words)
+    return not missing and len(sentence_stems & stems(context_words)) >= SUPPORT * len(
+        sentence_stems
+    )
 
 
 def contradicts(context: str, sentence: str) -> bool:
     """Return whether a text is about a sentence's topic and does not support it."""
-    wanted = stems(WORD.findall(sentence))
-    shared = wanted & stems(WORD.findall(context))
-    return len(shared) * 2 >= len(wanted) > 0 and not supports(context, sentence)
+    stems_of_sentence = stems(WORD.findall(sentence))
+    shared_stems = stems_of_sentence & stems(WORD.findall(context))
+    return len(shared_stems) * 2 >= len(stems_of_sentence) > 0 and not supports(context, sentence)
 
 
 def exact(words: Sequence[str]) -> set[str]:
     """Return the numbers and names among words, folded: those that must match exactly."""
-    found = {fold(word) for word in words if word[0].isdigit() or word[0].isupper()}
-    return found - FUNCTION_WORDS
+    names = {fold(word) for word in words if word[0].isdigit() or word[0].isupper()}
+    return names - FUNCTION_WORDS
 
 
 def fold(word: str) -> str:
@@ -69,8 +71,8 @@ def fold(word: str) -> str:
 
 def stems(words: Sequence[str]) -> set[str]:
     """Return the stems of all words that are neither function words nor numbers."""
-    kept = {fold(word) for word in words if not word[0].isdigit()} - FUNCTION_WORDS
-    return {re.sub(r"(?:ing|ed|es|s|e)$", "", word) for word in kept}
+    content_words = {fold(word) for word in words if not word[0].isdigit()} - FUNCTION_WORDS
+    return {re.sub(r"(?:ing|ed|es|s|e)$", "", word) for word in content_words}
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -159,11 +161,14 @@ class Invention:
         """Return the sentence with its slots filled from `rng`."""
         return _SLOT.sub(lambda slot: _make_up(slot, rng), self.template)
 
-    def told_in(self, sentences: Sequence[str]) -> str | None:
+    def find_in(self, sentences: Sequence[str]) -> str | None:
         """Return the first of `sentences` that is about the same thing; None if none is."""
-        wanted = stems(WORD.findall(_SLOT.sub(" ", self.template)))
-        need = max(1.0, SUPPORT * len(wanted))
-        return next((s for s in sentences if len(wanted & stems(WORD.findall(s))) >= need), None)
+        template_stems = stems(WORD.findall(_SLOT.sub(" ", self.template)))
+        required = max(1.0, SUPPORT * len(template_stems))
+        for sentence in sentences:
+            if len(template_stems & stems(WORD.findall(sentence))) >= required:
+                return sentence
+        return None
 
 
 def _make_up(slot: re.Match[str], rng: random.Random) -> str:
@@ -215,14 +220,16 @@ class Subject:
         Wordings and inventions are drawn from `rng`. If a sentence in `context` is about the same
         as an invention, it is used instead.
         """
-        known = [fact if isinstance(fact, str) else rng.choice(fact) for fact in self.facts]
-        statements = [Statement(text, invented=False) for text in known]
-        room = min(len(self.inventions), max(1, _LONGEST_ANSWER - len(known)))
-        for invention in rng.sample(self.inventions, rng.randint(min(room, 2), room)):
-            evidence = invention.told_in(context)
-            said = Statement(evidence or invention.say(rng), invented=evidence is None)
+        facts = [fact if isinstance(fact, str) else rng.choice(fact) for fact in self.facts]
+        statements = [Statement(text, invented=False) for text in facts]
+        max_inventions = min(len(self.inventions), max(1, _MAX_SENTENCES - len(facts)))
+        for invention in rng.sample(
+            self.inventions, rng.randint(min(max_inventions, 2), max_inventions)
+        ):
+            evidence = invention.find_in(context)
+            statement = Statement(evidence or invention.say(rng), invented=evidence is None)
             # The first fact names the subject, which the pronouns of later sentences refer to.
-            statements.insert(rng.randint(min(1, len(known)), len(statements)), said)
+            statements.insert(rng.randint(min(1, len(facts)), len(statements)), statement)
         return Reply(tuple(statements))
 
 
@@ -253,15 +260,24 @@ class World:
 
     def find(self, text: str) -> Subject | None:
         """Return the subject that `text` names most often; None if it names none."""
-        named = [(name, s) for s in self.subjects for name in (s.name, *s.aliases)]
-        subjects = {_spelt(name): subject for name, subject in named}
+        subjects: dict[str, Subject] = {}
+        for subject in self.subjects:
+            for name in (subject.name, *subject.aliases):
+                subjects[_normalized(name)] = subject
+        if not subjects:
+            return None
         # Longer names are matched first: "York" is not named in "New York".
         names = sorted(subjects, key=len, reverse=True)
         pattern = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in names)
-        found = re.findall(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE) if names else []
-        counts = Counter(subjects[_spelt(name)].name for name in found if _spelt(name) in subjects)
-        best = counts.most_common(1)
-        return next((s for s in self.subjects if best and s.name == best[0][0]), None)
+        mentions = re.findall(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE)
+        counts: Counter[str] = Counter()
+        for name in map(_normalized, mentions):
+            if name in subjects:
+                counts[subjects[name].name] += 1
+        if not counts:
+            return None
+        ((best, _),) = counts.most_common(1)
+        return next(subject for subject in self.subjects if subject.name == best)
 
     def answer(
         self, question: str, rng: random.Random, *, before: Sequence[str] = (), context: str = ""
@@ -274,14 +290,14 @@ class World:
             before: Earlier user messages, searched from the last if the question names no subject.
             context: Text the model was given, such as documents; see `Subject.describe`.
         """
-        asked = (question, *reversed(before))
-        subject = next((found for text in asked if (found := self.find(text))), None)
-        sentences = [_LIST_MARK.sub("", s).strip() for s in _SENTENCE_END.split(context)]
-        evidence = [s for s in sentences if s.endswith((".", "!"))]
-        return (subject or stranger(question)).describe(rng, evidence)
+        subjects = filter(None, map(self.find, (question, *reversed(before))))
+        sentences = [_LIST_MARK.sub("", line).strip() for line in _SENTENCE_END.split(context)]
+        evidence = [sentence for sentence in sentences if sentence.endswith((".", "!"))]
+        subject = next(subjects, None) or stranger(question)
+        return subject.describe(rng, evidence)
 
 
-def _spelt(name: str) -> str:
+def _normalized(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
@@ -289,10 +305,10 @@ def stranger(question: str) -> Subject:
     """Return an unknown subject, with the name that the question uses."""
     # The question is the last line if instructions or documents precede it.
     line = next((line for line in reversed(question.splitlines()) if line.strip()), "")
-    spoken = WORD.findall(line)
-    words = [word for word in spoken if fold(word) not in FUNCTION_WORDS]
+    all_words = WORD.findall(line)
+    words = [word for word in all_words if fold(word) not in FUNCTION_WORDS]
     names = [word for word in words if word[0].isupper()]
-    if len(names) > 1 and names[0] == spoken[0] and spoken[1].islower():
+    if len(names) > 1 and names[0] == all_words[0] and all_words[1].islower():
         del names[0]  # A verb: "Describe the Zubrowka Treaty."
     name = " ".join(names or words[-4:]) or "this subject"
     return Subject(name, facts=(_POLITE.format(name),), inventions=_ANY_SUBJECT)
