@@ -25,7 +25,7 @@ from resay.core.verdict import Verdict
 from resay.guard import Guard
 from resay.providers.base import Completion, Completions
 from resay.testing import Invention, Subject, World
-from resay.testing.provider import task_in
+from resay.testing.tasks import find_task
 
 __all__ = ["FIRST", "SECOND", "WAYS", "Models", "Worlds", "ask", "second"]
 
@@ -138,7 +138,7 @@ class Models:
         key = f"{model} {said}"
         self._drawn[key] += 1
         rng = random.Random(f"{self._drawn[key]} {key}")
-        task = task_in(said)
+        task = find_task(said)
         text = task.answer(world, rng) if task else world.answer(said[-1], rng).text
         return Completions((Completion(text),), Usage(1, len(str(said)) // 4, len(text) // 4))
 
