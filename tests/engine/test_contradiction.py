@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from resay import Contradiction, Guard, Passage, Policy, SentenceVerdict, Verdict
 from resay.core.verdict import Band, Part
-from resay.engine.contradictions import ContradictionIndex, stretches_in_doubt
+from resay.engine.contradictions import ContradictionIndex, kind_of_words, stretches_in_doubt
 from resay.engine.decide import Decider
 from resay.engine.state import RunState
 from resay.scorers.evidence import Evidence, Sample, Samples
@@ -128,6 +128,25 @@ def test_the_half_of_a_sentence_that_is_wrong_is_contradicted(
     assert parts[doubted] == "contradicted"
     assert set(parts.values()) == {"supported", "contradicted"}
     assert [answer[slice(*span)].split()[0] for span in claim.spans_in_doubt] == [doubted]
+
+
+@pytest.mark.parametrize(
+    ("words", "claim", "kind"),
+    [
+        ("1923", "It opened in 1923.", "date"),
+        ("May 3, 1999", "It opened on May 3, 1999.", "date"),
+        ("6,512,331 rivets", "It has 6,512,331 rivets.", "number"),
+        ("Ada Moor", "It was designed by Ada Moor.", "name"),
+        ("King of Spain", "It belongs to the King of Spain.", "name"),
+        ("Turm", "Das Haus hat einen Turm.", "other"),
+        ("Ada Moor", "Das Haus ist von Ada Moor.", "name"),
+        ("never", "It never opened.", "negation"),
+        ("https://x.org/a", "See https://x.org/a.", "link"),
+        ("the designer", "She is the designer.", "other"),
+    ],
+)
+def test_the_words_of_a_part_have_a_kind(words: str, claim: str, kind: str) -> None:
+    assert kind_of_words(words, claim) == kind
 
 
 WORDS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5).map(" ".join)

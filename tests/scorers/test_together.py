@@ -81,7 +81,7 @@ async def test_the_words_that_are_wrong_are_flagged_and_quoted() -> None:
     assert (claim.band, verdict.score, verdict.threshold) == ("contradicted", 1.0, 0.5)
     (part,) = claim.parts
     assert ANSWER[part.start : part.end] == "1923"
-    assert part.band == "contradicted"
+    assert (part.band, part.kind) == ("contradicted", "date")
     said = claim.contradicted_by
     assert said is not None
     assert (said.source, said.index, said.text) == ("sample", 0, "The bridge opened in 1932.")

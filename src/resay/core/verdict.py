@@ -397,7 +397,7 @@ class Contradiction:
         return replace(self, claimed=(start + by, end + by))
 
 
-PartKind = Literal["number", "date", "name", "other"]
+PartKind = Literal["number", "date", "name", "negation", "link", "other"]
 """What the words of a part are."""
 
 

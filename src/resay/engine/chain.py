@@ -35,7 +35,7 @@ from resay.core.verdict import (
     Verdict,
 )
 from resay.engine.code_names import NameClaim, NameFinder, compare_names, index_samples, names_in
-from resay.engine.contradictions import INDEX_BUILDERS
+from resay.engine.contradictions import INDEX_BUILDERS, kind_of_words
 from resay.engine.decide import TIMED_OUT, Decider, VerdictTracker, pool_of
 from resay.engine.state import ClaimResult, RunState
 from resay.errors import ConfigurationError, ScorerError
@@ -413,10 +413,18 @@ class Chain:
                 by_source.setdefault(result.source, []).append(i)
                 continue
             band = "contradicted" if result.denied else "unsupported"
-            parts[i] = tuple(
-                Part(start=span.start, end=span.end, band=band, score=span.score)
-                for span in result.unsupported
-            )
+            of_claim: list[Part] = []
+            for unsupported in result.unsupported:
+                words = state.passage.text[unsupported.start : unsupported.end]
+                part = Part(
+                    start=unsupported.start,
+                    end=unsupported.end,
+                    band=band,
+                    kind=kind_of_words(words, state.claims[i].text),
+                    score=unsupported.score,
+                )
+                of_claim.append(part)
+            parts[i] = tuple(of_claim)
         with anyio.CancelScope(deadline=deadline):
             for source, claims in by_source.items():
                 compared = replace(evidence, samples=pool_of(source, evidence))

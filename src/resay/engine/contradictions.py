@@ -12,10 +12,11 @@ from math import log
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
 from resay.core.languages import guess_language
+from resay.core.links import links_in
 from resay.core.quantities import negations, quantities
 from resay.core.segmentation import Span
 from resay.core.tokens import InvertedIndex, tokenize
-from resay.core.verdict import Contradiction, ContraryKind, EvidenceKind, Part
+from resay.core.verdict import Contradiction, ContraryKind, EvidenceKind, Part, PartKind
 from resay.scorers.evidence import Sample
 
 # Sentences that share less than this part of their weight are about different things.
@@ -186,24 +187,28 @@ def contradiction_of(
     context = text.removesuffix(claim.text)
     nearest: Contradiction | None = None
     for begin, end in stretches_in_doubt(claim.text, claim.start, parts):
-        found = index.search(f"{context}{claim.text[begin:end]}", against, claim=text)
-        if found is None:
+        contradiction = index.search(f"{context}{claim.text[begin:end]}", against, claim=text)
+        if contradiction is None:
             continue
-        found = with_difference(found, claim, (begin, end), analyses, of_fields=of_fields)
-        if found.kind != "other":
-            return found
-        nearest = nearest or found
+        contradiction = with_difference(
+            contradiction, claim, [(begin, end)], analyses, of_fields=of_fields
+        )
+        if contradiction.kind != "other":
+            return contradiction
+        nearest = nearest or contradiction
     if nearest is not None or not parts:
         return nearest
-    found = index.search(text, against)
+    contradiction = index.search(text, against)
+    if contradiction is None:
+        return None
     whole = (0, len(claim.text))
-    return found and with_difference(found, claim, whole, analyses, of_fields=of_fields)
+    return with_difference(contradiction, claim, [whole], analyses, of_fields=of_fields)
 
 
 def with_difference(
-    found: Contradiction,
+    contradiction: Contradiction,
     claim: Claim,
-    stretch: Span,
+    stretches: Sequence[Span],
     analyses: AnalysisCache,
     *,
     of_fields: bool,
@@ -211,20 +216,40 @@ def with_difference(
     """Return a contradiction with the words in which it differs from a claim.
 
     Args:
-        found: The contradiction.
+        contradiction: The contradiction.
         claim: The claim.
-        stretch: The span of the claim's own words to look at.
+        stretches: The spans of the claim's own words to look at, in this order.
         analyses: The cache of sentence analyses.
         of_fields: Whether both are lines of fields, of which only the values are compared.
     """
-    begin, end = stretch
-    other = 0
-    if of_fields:
-        begin, other = _value_offset(claim.text), _value_offset(found.text)
-    for kind, here, there in _differences(claim.text[begin:end], found.text[other:], analyses):
-        claimed, said = _shifted(here, claim.start + begin), _shifted(there, other)
-        return replace(found, kind=kind, claimed=claimed, said=said)
-    return found
+    offset = _value_offset(contradiction.text) if of_fields else 0
+    other = contradiction.text[offset:]
+    for begin, end in stretches:
+        if of_fields:
+            begin = _value_offset(claim.text)
+        for kind, here, there in _differences(claim.text[begin:end], other, analyses):
+            claimed = _shifted(here, claim.start + begin)
+            return replace(contradiction, kind=kind, claimed=claimed, said=_shifted(there, offset))
+    return contradiction
+
+
+def kind_of_words(words: str, claim: str) -> PartKind:
+    """Return what words in doubt are: a number, a date, a link, a name, a negation or other words.
+
+    Args:
+        words: The words.
+        claim: The claim that they are from.
+    """
+    if any(links_in(words)):
+        return "link"
+    numbers = quantities(words)
+    if numbers:
+        return "date" if all(number.year_or_date for number in numbers) else "number"
+    # In German, all nouns are capitalized.
+    is_noun = " " not in words and guess_language(claim.lower().split()) == "de"
+    if _NAME.fullmatch(words) and not is_noun:
+        return "name"
+    return "negation" if negations(words) else "other"
 
 
 def _value_offset(line: str) -> int:

@@ -35,6 +35,7 @@ from resay.engine.contradictions import (
     AnalysisCache,
     ContradictionIndex,
     contradiction_of,
+    stretches_in_doubt,
     with_difference,
 )
 from resay.engine.state import ClaimResult, RunState
@@ -276,8 +277,13 @@ class Decider:
                     contradiction = replace(contradiction, model=self._policy.second.model)
             else:
                 whole = (0, len(claim.text))
+                doubted = stretches_in_doubt(claim.text, claim.start, parts.get(i, ()))
                 contradiction = with_difference(
-                    contradiction, claim, whole, analyses, of_fields=self._structured
+                    contradiction,
+                    claim,
+                    [*doubted, whole],
+                    analyses,
+                    of_fields=self._structured,
                 )
             if contradiction is not None:
                 found[i] = contradiction

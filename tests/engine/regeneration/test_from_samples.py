@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -138,6 +140,40 @@ async def test_to_each_doubt_belongs_what_samples_say_about_it() -> None:
         f'1. {wheel}\n   in doubt: "90 sails"\n   other answers: It has 4 sails. (x5)\n'
         f'   in doubt: "8 metres"\n   other answers: {WHEEL} (x5)\n'
     ) in prompt
+
+
+class JudgingModel(Model):
+    """Finds the words "in 1845" wrong, and everything else right."""
+
+    def _say(self, query: Query) -> str:
+        prompt = query.question
+        if "<claims-" not in prompt:
+            return super()._say(query)
+        listed = prompt.partition("<claims-")[2].partition("</claims-")[0]
+        claims = re.findall(r"^(\d+)\. (.*)$", listed, re.MULTILINE)
+        samples = [int(number) for number in re.findall(r'<sample-\w+ number="(\d+)">', prompt)]
+        rows: list[dict[str, object]] = []
+        for number, claim in claims:
+            row: dict[str, object] = {"claim": int(number), "supported_by": samples}
+            if "1845" in claim:
+                row = {
+                    "claim": int(number),
+                    "supported_by": [],
+                    "contradicted_by": samples,
+                    "words": "in 1845",
+                    "quote": "in 1801",
+                }
+            rows.append(row)
+        return json.dumps(rows)
+
+
+async def test_the_words_that_a_judge_finds_wrong_are_named_to_the_writer() -> None:
+    model = JudgingModel(f"1: {IN_PART.replace('1845', '1801')}", draft=f"{IN_PART} {RIGHT}")
+    answer = await repaired(model, chain=[{"method": "prompt"}])
+    assert answer.text == f"{IN_PART.replace('1845', '1801')} {RIGHT}"
+    (prompt,) = model.prompts
+    assert named_in_doubt(prompt) == ['"in 1845"']
+    assert f"   other answers: {RIGHT} (x5)\n" in prompt
 
 
 async def test_the_writer_reads_the_beginning_of_a_long_answer() -> None:

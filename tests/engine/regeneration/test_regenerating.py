@@ -46,6 +46,13 @@ async def test_a_repair_changes_the_flagged_sentence_and_nothing_else() -> None:
     assert found.samples == 3
 
 
+async def test_the_writer_reads_which_words_are_in_doubt() -> None:
+    await guard_of(model := Model()).aask(QUESTION)
+    (prompt,) = model.prompts
+    assert f">>> {MADE_UP} <<<" in prompt
+    assert 'documents. In doubt are above all its words "Marta Vogel", "1931". Rules:\n1.' in prompt
+
+
 async def test_the_record_says_what_was_done() -> None:
     model, shelf = Model(), Shelf()
     answer = await guard_of(model, shelf).aask(QUESTION)

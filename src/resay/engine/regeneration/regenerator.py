@@ -18,7 +18,16 @@ from resay.core.query import Query
 from resay.core.references import Document, mentions_name
 from resay.core.standalone import standalone_question
 from resay.core.usage import Usage
-from resay.core.verdict import Attempt, Edit, Regeneration, SentenceVerdict, Verdict, over, tally
+from resay.core.verdict import (
+    Attempt,
+    Edit,
+    Part,
+    Regeneration,
+    SentenceVerdict,
+    Verdict,
+    over,
+    tally,
+)
 from resay.engine.actions import Regenerated
 from resay.engine.check import Check
 from resay.engine.regeneration.prompts import (
@@ -262,6 +271,7 @@ class Writer:
         self,
         passage: Passage,
         places: Mapping[int, tuple[int, int]],
+        parts: Sequence[Part],
         documents: Sequence[Document],
     ) -> tuple[dict[int, Replacement], str | None]:
         """Write replacements for sentences.
@@ -269,6 +279,7 @@ class Writer:
         Args:
             passage: The answer that contains them.
             places: Their spans in it, by any key that identifies them.
+            parts: The parts of the answer that are in doubt.
             documents: The documents to correct them by; each prompt shows the nearest ones.
 
         Returns:
@@ -278,8 +289,9 @@ class Writer:
         failures: list[str] = []
 
         async def repair(key: int, start: int, end: int) -> None:
+            inside = [part for part in parts if start <= part.start and part.end <= end]
             try:
-                found = await self._sentence(passage.text, start, end, documents)
+                found = await self._sentence(passage.text, start, end, inside, documents)
             except ProviderError as error:
                 failures.append(type(error).__name__)
             else:
@@ -295,7 +307,12 @@ class Writer:
         return written, note
 
     async def _sentence(
-        self, text: str, start: int, end: int, documents: Sequence[Document]
+        self,
+        text: str,
+        start: int,
+        end: int,
+        parts: Sequence[Part],
+        documents: Sequence[Document],
     ) -> Replacement | None:
         query, sentence = self._check.query or Query(()), text[start:end]
         question = standalone_question(query.messages)
@@ -310,6 +327,7 @@ class Writer:
             text[end : end + _CONTEXT_CHARS],
             shown,
             self._edition,
+            doubted=[text[part.start : part.end] for part in parts],
         )
         judge = judge_for(self._model, self._check.evidence)
         most = _TOKENS_AROUND_SENTENCE + 2 * len(sentence)
@@ -653,8 +671,12 @@ class _DocumentRepair(Repair):
         now = RepairedText.of(self._draft.passage, self._best.repairs, floor=self._shown)
         spans = [self._best.passage.sentences[i] for i in self._doubtful()]
         targets = sorted({i for s in spans for i in now.origin(s.start, s.end)})
+        flagged = self._best.verdict.flagged_claims
         self._written, note = await self._writer.repairs(
-            self._best.passage, {i: now.places[i] for i in targets}, documents
+            self._best.passage,
+            {i: now.places[i] for i in targets},
+            [part for claim in flagged for part in claim.flagged_parts],
+            documents,
         )
         if note:
             self._notes.append(note)
