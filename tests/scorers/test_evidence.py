@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import anyio
 import anyio.lowlevel
 import pytest
 
 from resay import ProviderError, Query
 from resay.providers import Completion, Completions
-from resay.scorers.evidence import Samples
+from resay.scorers.evidence import Gathering, Samples
 
 pytestmark = pytest.mark.anyio
 QUERY = Query.of("Who?", model="m")
@@ -171,3 +173,57 @@ async def test_a_cancelled_drawing_asks_for_nothing_more() -> None:
         tasks.cancel_scope.cancel()
     assert sorted(provider.asked) == [0, 1, 2]
     assert samples.available == 0
+
+
+async def test_what_comes_while_others_are_asked_for_is_asked_for_together() -> None:
+    gathering, asked = Gathering(), list[list[str]]()
+    begun, go = anyio.Event(), anyio.Event()
+
+    async def ask(texts: Sequence[str]) -> list[str]:
+        asked.append(list(texts))
+        begun.set()
+        await go.wait()
+        return [text.upper() for text in texts]
+
+    results: dict[str, Sequence[str]] = {}
+
+    async def want(*texts: str) -> None:
+        results["".join(texts)] = await gathering.ask("judge", texts, ask)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(want, "a")
+        await begun.wait()
+        for texts in (("b", "c"), ("d",)):
+            tasks.start_soon(want, *texts)
+        await anyio.wait_all_tasks_blocked()
+        go.set()
+    assert asked == [["a"], ["b", "c", "d"]]
+    assert results == {"a": ["A"], "bc": ["B", "C"], "d": ["D"]}
+
+
+async def test_who_is_cancelled_while_asking_leaves_the_others_their_turn() -> None:
+    gathering, asked = Gathering(), list[list[str]]()
+
+    async def ask(texts: Sequence[str]) -> list[str]:
+        asked.append(list(texts))
+        if len(asked) == 1:
+            await anyio.Event().wait()
+        return [text.upper() for text in texts]
+
+    results: dict[str, Sequence[str]] = {}
+    scopes = [anyio.CancelScope() for _ in range(3)]
+
+    async def want(text: str, scope: anyio.CancelScope) -> None:
+        with scope:
+            results[text] = await gathering.ask("judge", [text], ask)
+
+    async with anyio.create_task_group() as tasks:
+        for text, scope in zip("abc", scopes, strict=True):
+            tasks.start_soon(want, text, scope)
+        await anyio.wait_all_tasks_blocked()
+        # Another source has a queue of its own.
+        assert await gathering.ask("other", ["x"], ask) == ["X"]
+        scopes[2].cancel()
+        scopes[0].cancel()
+    assert results == {"b": ["B"]}
+    assert asked == [["a", "b", "c"], ["x"], ["b"]]

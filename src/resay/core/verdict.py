@@ -324,6 +324,14 @@ def over(score: float | None, threshold: float | None) -> bool:
     return without_noise(score) > without_noise(threshold)
 
 
+def digits_to_tell(score: float, threshold: float) -> int:
+    """Return how many decimals, at least two, tell a score from a threshold that it exceeds."""
+    for digits in range(2, _DECIMALS):
+        if round(score, digits) != round(threshold, digits):
+            return digits
+    return 2
+
+
 def tally(kinds: Iterable[str]) -> str:
     """Return the count of each kind, most frequent first: `TimeoutError x3, KeyError x1`."""
     return ", ".join(f"{kind} x{count}" for kind, count in Counter(kinds).most_common())

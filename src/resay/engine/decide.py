@@ -27,6 +27,7 @@ from resay.core.verdict import (
     UnscoredKind,
     Verdict,
     counted,
+    digits_to_tell,
     over,
     tally,
 )
@@ -388,7 +389,8 @@ class Decider:
         gap += self._why_unanswered(state)
         reasons: list[str] = []
         if threshold.passage is not None and over(score, threshold.passage):
-            reasons.append(f"passage {score:.2f} > {threshold.passage:.2f}")
+            digits = digits_to_tell(score, threshold.passage)
+            reasons.append(f"passage {score:.{digits}f} > {threshold.passage:.{digits}f}")
         if flagged := bands["unsupported"] + bands["contradicted"]:
             reasons.append(f"{flagged} of {count} {self._unit}s > {threshold.sentence:.2f}")
         names = sum(self.flags(result) and name.sentence < 0 for name, result in state.names)

@@ -138,7 +138,6 @@ _ENCODED = ("identity", "")
 # The end of a stream, which an upstream that is cut off early cannot send.
 _DONE = "[DONE]"
 _ENDS_WITH_DONE = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
-_SCORE_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -578,5 +577,6 @@ def verdict_headers(answers: Sequence[Answer]) -> Headers:
         return []
     values: dict[str, Any] = {"action": answer.action, "decision": answer.verdict.decision}
     score = answer.verdict.score
-    values |= {} if score is None else {"score": round(score, _SCORE_DIGITS)}
+    # Not rounded: a score just above the threshold must not look like one at it.
+    values |= {} if score is None else {"score": score}
     return [(f"x-resay-{name}".encode(), f"{value}".encode()) for name, value in values.items()]

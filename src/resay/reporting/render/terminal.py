@@ -188,6 +188,9 @@ def _scored(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> Iterat
         mark = Text("!", "bold red")
     yield Text(score, style), mark, _with_lines(sentence, claims, style)
     if not sentence.flagged:
+        is_lost = sentence.score is None and any(claim.kind == "fact" for claim in claims)
+        if is_lost and sentence.why:
+            yield _below(Text(clean(sentence.why), "dim"))
         return
     for doubt in doubts(sentence, claims):
         yield _below(Text(f"in doubt: {clean(doubt)}", "red"))
