@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.non_claims import ResponseKind, asking_part, nothing_to_check
+from resay.core.non_claims import ResponseKind, asking_part, non_claim_kind, nothing_to_check
 from resay.core.passage import Passage
 from support.claims import claims_of
 
@@ -330,6 +330,44 @@ def test_claiming_nothing_is_known_in_other_languages() -> None:
         for kind, texts in NOTHING_IN_OTHER_LANGUAGES.items()
     }
     assert found == {"refusal": [], "filler": [], "question": []}
+
+
+def read_table() -> list[list[str]]:
+    """Read the rows: what it is, its language, the question, and the sentence."""
+    table = Path(__file__).with_name("non_claims.tsv").read_text(encoding="utf-8")
+    return [row.split("\t") for row in table.splitlines()]
+
+
+TABLE = read_table()
+# Swedish, Danish and Norwegian share their words.
+LANGUAGES = [("en",), ("de",), ("nl",), ("sv", "da", "no"), ("fr",), ("es",), ("it",), ("pt",)]
+
+
+def test_no_claim_is_skipped_that_is_worded_like_talk() -> None:
+    skipped: list[str] = []
+    for what, _, question, sentence in TABLE:
+        if what == "claim" and non_claim_kind(sentence, is_open=True, asked=question):
+            skipped.append(sentence)
+    assert skipped == []
+
+
+@pytest.mark.parametrize("languages", LANGUAGES)
+def test_nine_tenths_of_talk_are_recognized_in_each_language(languages: tuple[str, ...]) -> None:
+    missed: list[str] = []
+    count = 0
+    for what, language, question, sentence in TABLE:
+        if what == "nothing" and language in languages:
+            count += 1
+            if non_claim_kind(sentence, is_open=True, asked=question) is None:
+                missed.append(sentence)
+    assert len(missed) <= 0.1 * count, missed
+
+
+@given(st.lists(st.sampled_from(sorted({w for row in TABLE for w in row[3].split()})), max_size=12))
+def test_a_new_name_and_a_number_are_claims_among_any_words(words: list[str]) -> None:
+    text = " ".join(words)
+    assert non_claim_kind(f"{text} 1932", is_open=True, asked="Why?") is None
+    assert non_claim_kind(f"It is {text} of Zürich", is_open=True, asked="Why?") is None
 
 
 def test_what_is_denied_of_the_world_is_a_claim_in_any_language() -> None:

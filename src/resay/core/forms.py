@@ -46,9 +46,10 @@ _PARTS: Final[Mapping[str, str]] = {
     "PAGE": f"({_FILL}|document|exist){{0,10}}",
     "INFO": f"({_SOFT}){{0,5}} (new|known|flaw|attributes){{0,3}} (information|advice|faculty)",
     "FACT": f"({_SOFT}){{0,5}} (new|known|flaw|attributes){{0,3}} information",
-    "KNOWN": f"({_FILL}|known){{0,6}}",
+    "KNOWN": f"({_FILL}|known|information){{0,6}}",
     "ANY": f"({_FILL}|known|new|information|advice|adviser){{0,6}}",
-    "DOES": "(act|serve|know|handle (?=(small|definites|handle){0,4} (you|me|THING)))",
+    "DOES": "(act|serve|know|HANDLES)",
+    "HANDLES": "handle (?=(small|definites|handle){0,4} (you|me|THING))",
     "THING": "(pointer-claims|document|information|faculty)",
     "NO": "(negation|nothing|no)",
     "CANNOT": "(negation FILL able|negation+able)",
@@ -70,6 +71,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "(?=.*document) PAGE NO PAGE contain FACT",
         "(?=.*document) PAGE contain PAGE NO FACT",
         "(?=.*document) PAGE negation+contain FACT",
+        "(?=.*document) PAGE NO PAGE contain SOFT held (?=(END|interrogatives))",
         # "Nothing in the text allows to answer"
         "(?=.*document) (?=.*able) PAGE NO PAGE (know|serve)",
         # "There is nothing in the text", "Dazu steht im Text nichts"
@@ -86,7 +88,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         # "The price is not included in the manual", "Der Preis steht nicht im Text"
         f"({_TOPIC}){{1,8}} (?=(be|do|able|exist|negation)) (?=.*negation)"
         f" ({_FILL}|document|negation|exist){{1,9}}"
-        " (stated|held|say|exist) SOFT document-deed",
+        " (stated|held|exist) SOFT document-deed",
         f"({_TOPIC}){{1,8}} (?=(be|do|able|exist|negation)) (?=.*negation) (?=.*document)"
         f" ({_FILL}|document-deed|negation|exist){{1,9}} (stated|held|document-deed)",
     ),
@@ -103,7 +105,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "FILL I(able) FILL negation FILL DOES",
         "FILL negation FILL I(able) FILL DOES",
         # "I am not sure", "I am not able to help"
-        "FILL I(be) FILL negation FILL know",
+        "FILL I(be) FILL negation FILL (know|HANDLES)",
         "FILL negation FILL I(be) FILL (know|able)",
         "FILL I(be) FILL CANNOT FILL DOES",
         # "I do not know"
@@ -112,7 +114,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "(FILL (never|negation))? FILL I(have) FILL never? SOFT (new|known|able){0,3} heard",
         "FILL never FILL I(heard)",
         # "I must decline"
-        "FILL I(able) FILL negation+act",
+        "FILL I(able|be) FILL negation+act",
         # "Je ne sais pas", "I know nothing", "No sé", "J'ignore"
         f"FILL I(know) ({_SOFT}|known|information|document){{0,6}} NO",
         "FILL negation FILL I(know)",
@@ -183,8 +185,8 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         # "Thanks for your patience", "Feel free to ask", "Let me know if you have questions"
         f"(?=.*greeting) ({_SOFT}|negation|nothing|no|greeting|praise|wish|information|serve|know"
         "|claims-be|consult|exist-be|me SOFT act|you SOFT (new|known)"
-        "|you be|be you|speaker (be|able|have)?|able){1,14}"
-        " (END|(?=condition SOFT you))",
+        "|you be|be you|speaker (be|able|have)?|able|tour){1,14}"
+        " (END|(?=condition SOFT you|interrogatives I(able)))",
         # "Have a great weekend", "Good luck with your exam"
         "(small|you|me|have|definites|praise){0,6} praise SOFT wish",
         "have SOFT wish END",
@@ -195,7 +197,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         # "I am here", "How are you?", "Happy to help", "Just ask"
         "(?=.*pointer) SOFT I(be) SOFT (END|(?=condition SOFT you))",
         "SOFT interrogatives be SOFT you SOFT END",
-        "SOFT (praise|courtesy) FILL serve",
+        "SOFT (praise|courtesy) FILL (serve|tour)",
         "(small|courtesy){0,3} (consult|say) (small|courtesy|you|me){0,3} END",
         # "That is a great question"
         "(pointer|small|be|definites){0,4} praise SOFT information END",
@@ -203,17 +205,17 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "SOFT I(be|able) SOFT praise END",
         # "How can I help you?", "Would you like me to explain it?"
         "FILL (interrogatives|claims)? FILL (I(able)|able SOFT you|you SOFT able? SOFT me)"
-        " FILL serve",
+        " FILL (serve|tour)",
         # "I can explain", "I would be happy to help"
-        "FILL I(able|be) FILL serve",
-        "FILL I(able+serve)",
+        "FILL I(able|be) FILL (serve|tour)",
+        "FILL I(able+serve|able+tour)",
         "FILL I(able|be) FILL (act|contain|handle) INFO",
         "FILL I(able|be) INFO (act|contain|handle)",
         # "Here is a short overview"
         "FILL here FILL INFO",
         # "If you have more questions"
         "SOFT condition SOFT you",
-        f"SOFT condition ({_FILL}|serve|act|know|praise|information){{1,8}} END",
+        f"SOFT condition ({_FILL}|serve|tour|act|know|praise|information){{1,8}} END",
         "SOFT condition SOFT you+have",
     ),
 }
@@ -368,6 +370,12 @@ class Language:
         """Return the length of an apology or a note that a clause begins with."""
         match = _prefix().match(_written(classes))
         return match[0].count("<") if match else 0
+
+    def assumes(self, classes: Sequence[Classes]) -> bool:
+        """Return whether a question takes something for granted; "that I explain it" does not."""
+        following = [*classes[1:], frozenset[str]()]
+        pairs = zip(classes, following, strict=True)
+        return any("assumes" in its and "speaker" not in after for its, after in pairs)
 
     def is_small(self, clause: str) -> bool:
         """Return whether a clause has only words without a meaning: "for now"."""

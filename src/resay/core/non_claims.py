@@ -706,13 +706,7 @@ def _asks_user(text: str, clauses: Sequence[str], language: Language, question: 
     if not _QUESTION.search(text):
         return False
     words = _WRITTEN_WORD.findall(text)
-    named = [
-        word
-        for word in words[1:]
-        if word[0].isupper()
-        and word.partition("'")[0] != "I"
-        and word.casefold().removesuffix("'s") not in question.known
-    ]
+    named = list(new_names(text, question.known))
     if len(words) > _MAX_QUESTION_WORDS or (named and not language.has_capitals):
         return False
     asking = " ".join(clauses).replace(" such as ", " like ")
@@ -732,7 +726,7 @@ def _is_asked(clauses: Sequence[str], language: Language, question: _Question) -
     asks = False
     for clause in clauses:
         classes = language.classes_in(_WORD.findall(clause), question.known)
-        if any("assumes" in its for its in classes):
+        if language.assumes(classes):
             return False
         if language.asks(classes):
             asks = True

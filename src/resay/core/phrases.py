@@ -40,6 +40,7 @@ class Phrases:
         act: Infinitives of what an assistant does or cannot do: "give", "confirm".
         handle: Infinitives of what it does with documents, and others with other things: "open".
         serve: Infinitives of talking, which an assistant also offers: "explain".
+        tour: Infinitives that are offers only in a figurative sense: "walk you through".
         say: Verbs for what documents do: "mention".
         contain: Verbs for what has information: "contains".
         stated: Participles for what documents say: "mentioned".
@@ -112,6 +113,7 @@ class Phrases:
     act: str = ""
     handle: str = ""
     serve: str = ""
+    tour: str = ""
     say: str = ""
     contain: str = ""
     stated: str = ""

@@ -41,9 +41,8 @@ ENGLISH: Final = Phrases(
     fulfil* help support translate interpret calculate express form hold get know speak talk do
     """,
     serve="""
-    help assist explain expand elaborate clarify summari* guide adjust tailor walk dive dig hear
-    answer review play act begin look describe outline list compare chat explain go clears helps
-    helped tell think break
+    help assist explain expand elaborate clarify summari* guide adjust tailor answer review describe
+    outline list explain clears helps helped tell think
     """,
     say="""
     say says mention mentions state states specify specifies address addresses discuss discusses
@@ -76,7 +75,7 @@ ENGLISH: Final = Phrases(
     breakdown example* description thing things kind conversation* recommendation* reference*
     context term terms title* page* place person name goal plan start choice sense catch words
     confusion mistake mistakes inconvenience error errors misunderstanding delay list story stories
-    achievement success news progress work job checklist template draft
+    achievement success news progress work job checklist template draft future
     """,
     advice="""
     advice recommendation* guidance counsel consultation* opinion* diagnosis substitute examination
@@ -92,7 +91,7 @@ ENGLISH: Final = Phrases(
     """,
     replace="""
     replace* constitute* considered taken meant intended construed treat treated consider take
-    substitute rely considering
+    substitute rely considering seen understood regarded
     """,
     machine="ai language model assistant chatbot bot machine program",
     consult="""
@@ -119,7 +118,7 @@ ENGLISH: Final = Phrases(
     professional private based according bit go yes-no widely per way publicly previously few
     several step doing bringing pointing sharing letting kind day-to today tomorrow back again there
     else but unfortunately could please bear keep asked requested wanted needed young simpler feel
-    properly useful helpful want need like going
+    properly useful helpful want need like going entirely completely fully certainly absolutely
     """,
     attributes="""
     address age amount author category colour color cost cause date deadline duration fee height
@@ -174,6 +173,7 @@ ENGLISH: Final = Phrases(
     | (?:see|talk to) you(?: (?:soon|later|around|again))?|well|right then
     | (?:that|this) (?:name )?does not ring a bell|as (?:requested|promised)
     | you can do (?:this|it)|keep (?:it up|going|at it)|(?:bear|keep) in mind
+    | well done|keep up the good work
     | do not (?:worry|give up|be (?:so |too )?hard on yourself)(?: about (?:it|that|this))?
     """,
     no="no neither",
@@ -190,12 +190,13 @@ ENGLISH: Final = Phrases(
     which="what which",
     handle="""
     see open view read access browse check send draw call book create generate write make go search
-    retrieve perform
+    retrieve perform seeing finding
     """,
     never="never",
     heard="heard encountered",
-    definites="the its",
-    others="why her his their she he him whose",
+    tour="walk go dive dig play act begin break look take hear chat compare",
+    definites="the",
+    others="why her his their she he him whose its",
     things="it",
     interrogatives="who whom what when where how which",
     claims="""
@@ -230,9 +231,8 @@ GERMAN: Final = Phrases(
     ablehnen wissen empfehle rate zugreifen machen tun
     """,
     serve="""
-    helfen erklären erläutern zusammenfassen eingehen antworten beantworten helfe erkläre erläutere
-    schlüpfe spiele übernehme gehe weiterhelfen anpassen beschreiben vertiefen ausführen hilft
-    weiterhelfe
+    helfen erklären erläutern zusammenfassen antworten beantworten helfe erkläre erläutere
+    weiterhelfen anpassen beschreiben vertiefen ausführen hilft weiterhelfe
     """,
     say="""
     sagt sagen erwähnt erwähnen nennt nennen beschreibt beschreiben erklärt erklären äussert angibt
@@ -251,13 +251,13 @@ GERMAN: Final = Phrases(
     packungsbeilage e-mail mail datei* bereitgestellt* vorliegend* angegeben* beigefügt* website*
     webseite* seite seiten app internet online dokumentation nachrichten angehängt* gezeigt*
     offiziell* mietvertrag* police *vertrag *bericht *anleitung *handbuch *blatt *unterlagen *text
-    *seite brief* notiz* tabelle* *brief
+    *seite brief* notiz* tabelle* *brief artikel* *artikel
     """,
     information="""
     information* daten angabe angaben kenntnis* detail* auskunft auskünfte hinweis* antwort
     antworten regelung* einzelheiten ahnung frage fragen anfrage thema punkt punkte punkten schritt
     schritte schritten zusammenfassung überblick übersicht beispiel* echtzeit rolle liste erklärung*
-    version person begriff bitte
+    version person begriff bitte zukunft
     """,
     advice="""
     beratung rechtsberatung anlageberatung finanzberatung steuerberatung empfehlung* rat ratschlag
@@ -344,6 +344,7 @@ GERMAN: Final = Phrases(
     """,
     never="nie niemals",
     heard="gehört",
+    tour="schlüpfe spiele übernehme gehe eingehen",
     definites="den dem des der die im zum zur vom am beim",
     others="""
     warum wieso weshalb sein seine seinen seinem seiner seines ihr ihre ihren ihrem ihrer ihres
@@ -381,8 +382,7 @@ DUTCH: Final = Phrases(
     antwoorden helpen weten raden noemen vertellen achterhalen opmaken raad adviseer doen
     """,
     serve="""
-    helpen uitleggen toelichten samenvatten ingaan antwoorden vertellen beschrijven spelen kruip
-    speel help leg helpt
+    helpen uitleggen toelichten samenvatten ingaan antwoorden vertellen beschrijven help leg helpt
     """,
     say="""
     zegt zeggen vermeldt vermelden noemt noemen beschrijft beschrijven meldt melden rept laat laten
@@ -395,11 +395,11 @@ DUTCH: Final = Phrases(
     document* context* tekst* bron bronnen handleiding* handboek contract* brochure* rapport*
     bestand* fragment* pagina* verstrekte gegeven bijgevoegde aangeleverde website* site internet
     online app folder documentatie officiële officieel *contract huurcontract polis brief* mail
-    notitie tabel
+    notitie tabel artikel* folder*
     """,
     information="""
     informatie gegevens detail* antwoord* kennis vermelding idee vraag vragen onderwerp punt punten
-    stap stappen samenvatting overzicht voorbeeld* rol lijst uitleg persoon
+    stap stappen samenvatting overzicht voorbeeld* rol lijst uitleg persoon toekomst
     """,
     advice="""
     advies aanbeveling* diagnose* consult bezoek gesprek rechtsadvies beleggingsadvies *advies
@@ -462,6 +462,7 @@ DUTCH: Final = Phrases(
     handle="zien openen lezen controleren schrijven sturen zoeken opzoeken",
     never="nooit",
     heard="gehoord",
+    tour="spelen kruip speel",
     definites="de het",
     others="waarom haar hun zij ze hij hem",
     things="het dit dat",
@@ -494,7 +495,7 @@ NORDIC: Final = Phrases(
     """,
     serve="""
     hjälpa hjælpe hjelpe förklara forklare sammanfatta opsummere oppsummere svara svare berätta
-    fortælle fortelle utveckla uddybe utdype beskriva beskrive spela spille hjälper hjælper hjelper
+    fortælle fortelle utveckla uddybe utdype beskriva beskrive hjälper hjælper hjelper
     """,
     say="""
     säger siger sier nämner nævner nevner angiver oppgir beskriver beskriver framgår fremgår omtaler
@@ -511,12 +512,12 @@ NORDIC: Final = Phrases(
     dokument* text texten texterna tekst teksten kontext* kontekst* källan källor* kilde* kilden
     manual* handbok* håndbog* håndbok* underlag* broschyr* brochure* brosjyre* avtal* kontrakt*
     rapport* fil* sida sidan side siden internet nettet webbplats* hjemmeside* nettside* vedlagte
-    bifogade aftale* avtale* brev* mejl e-post notat* tabell*
+    bifogade aftale* avtale* brev* mejl e-post notat* tabell* artikel*
     """,
     information="""
     information* informasjon uppgift* oplysning* opplysning* detalj* svar data kunskap* viden
     kunnskap* fråga frågor spørgsmål spørsmål sammanfattning opsummering oppsummering exempel
-    eksempel* punkt* steg trin idé ämne emne realtid* roll rolle
+    eksempel* punkt* steg trin idé ämne emne realtid* roll rolle framtid* fremtid*
     """,
     advice="råd rådgivning rekommendation* anbefaling* anbefalning* diagnos* diagnose* rådgivning",
     adviser="""
@@ -577,6 +578,7 @@ NORDIC: Final = Phrases(
     handle="se öppna åbne åpne läsa læse lese kontrollera",
     never="aldrig aldri",
     heard="hört hørt",
+    tour="spela spille",
     definites="den det de",
     definite_endings="na ne en et ene erne",
     comma_before_question=True,

@@ -37,7 +37,7 @@ FRENCH: Final = Phrases(
     """,
     serve="""
     aider expliquer répondre résumer détailler préciser approfondir développer clarifier présenter
-    décrire jouer guider accompagner aide utile aidera explique
+    décrire aide utile aidera explique
     """,
     say="""
     dit disent mentionne mentionnent précise précisent indique indiquent parle parlent explique
@@ -61,7 +61,7 @@ FRENCH: Final = Phrases(
     information="""
     information* donnée données détail* réponse* précision* renseignement* indication* idée mention
     question* demande sujet point points étape étapes résumé aperçu exemple* rôle liste explication*
-    temps réel connaissance* personne requête
+    temps réel connaissance* personne requête avenir
     """,
     advice="avis conseil conseils recommandation* consultation* diagnostic*",
     adviser="""
@@ -126,6 +126,7 @@ FRENCH: Final = Phrases(
     handle="voir ouvrir accéder lire écrire envoyer consulter naviguer",
     never="jamais",
     heard="entendu",
+    tour="jouer guider accompagner",
     definites="le la les l du au aux",
     others="pourquoi son sa ses leur leurs lui dont elle elles",
     interrogatives="qui quand où combien comment quel quelle quels quelles",
@@ -166,8 +167,8 @@ SPANISH: Final = Phrases(
     """,
     serve="""
     ayudar explicar responder resumir detallar aclarar profundizar ampliar describir ayudarte
-    ayudarle explicarte explicarle responderte contarte guiarte papel mostrarte darte haré ayude
-    útil sirva explico explicaré
+    ayudarle explicarte explicarle responderte contarte guiarte mostrarte darte ayude útil sirva
+    explico explicaré
     """,
     say="""
     dice dicen menciona mencionan especifica especifican indica indican habla hablan explica
@@ -191,7 +192,7 @@ SPANISH: Final = Phrases(
     information="""
     información dato datos detalle* idea respuesta* respecto mención pregunta* tema punto punto*
     paso paso* resumen ejemplo* conocimiento* tiempo real papel lista explicación asunto persona
-    salud petición solicitud
+    salud petición solicitud futuro
     """,
     advice="asesoramiento asesoría consejo* recomendación consulta opinión diagnóstico*",
     adviser="""
@@ -256,6 +257,7 @@ SPANISH: Final = Phrases(
     handle="ver abrir acceder leer escribir enviar buscar",
     never="nunca jamás",
     heard="oído",
+    tour="papel haré",
     definites="el la los las del al",
     others="porqué su sus él ella ellos ellas cuyo cuya",
     interrogatives="quien quién qué cuál cuándo cuándo dónde cuánto cómo",
@@ -296,7 +298,7 @@ ITALIAN: Final = Phrases(
     """,
     serve="""
     aiutare aiutarti aiutarla spiegare spiegarti rispondere riassumere dettagliare chiarire
-    approfondire descrivere guidarti fare interpretare farò aiuti utile spiego farti
+    approfondire descrivere guidarti aiuti utile spiego
     """,
     say="""
     dice dicono menziona menzionano specifica specificano indica indicano parla parlano spiega
@@ -318,7 +320,7 @@ ITALIAN: Final = Phrases(
     information="""
     informazion* dato dati dettagli* idea risposta risposte menzione riguardo merito domanda domande
     argomento punto punti passo passaggi riassunto riepilogo panoramica esempio esempi conoscenz*
-    tempo reale ruolo lista spiegazion* proposito persona richiesta
+    tempo reale ruolo lista spiegazion* proposito persona richiesta futuro
     """,
     advice="consiglio consigli consulenza parere raccomandazione diagnosi visita",
     adviser="""
@@ -377,6 +379,7 @@ ITALIAN: Final = Phrases(
     handle="vedere aprire accedere leggere scrivere inviare cercare",
     never="mai",
     heard="sentito",
+    tour="fare interpretare farò farti",
     definites="""
     dell nell all sull dall l il lo la i gli le del dellodella dei delle degli al alla agli alle
     """,
@@ -416,7 +419,7 @@ PORTUGUESE: Final = Phrases(
     """,
     serve="""
     ajudar explicar responder resumir detalhar esclarecer aprofundar ampliar descrever ajudá
-    apresento fazer farei mostrar interpretar ajude útil
+    apresento mostrar ajude útil
     """,
     say="""
     diz dizem menciona mencionam especifica especificam indica indicam fala falam informa informam
@@ -439,7 +442,7 @@ PORTUGUESE: Final = Phrases(
     information="""
     informaç* dado dados detalhe* ideia resposta* menção pergunta* dúvida* tema ponto pontos passo
     passos resumo exemplo* conhecimento* tempo real papel lista explicação assunto respeito certeza
-    coisa pessoa pedido
+    coisa pessoa pedido futuro
     """,
     advice="""
     aconselhamento conselho* recomendação consulta opinião diagnóstico* orientação consultoria
@@ -499,6 +502,7 @@ PORTUGUESE: Final = Phrases(
     handle="ver abrir acessar aceder ler escrever enviar buscar",
     never="nunca jamais",
     heard="ouvi ouvido",
+    tour="fazer farei interpretar",
     definites="o a os as do da dos das no na nos nas ao à aos às",
     others="porquê seu sua seus suas dele dela deles delas ele ela eles elas cujo cuja",
     interrogatives="quem qual quais quando onde como quanto",
