@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.non_claims import ResponseKind, asking_part, non_claim_kind, nothing_to_check
+from resay.core.non_claims import ResponseKind, non_claim_kind, nothing_to_check
 from resay.core.passage import Passage
+from resay.core.questions import asking_part
 from support.claims import claims_of
 
 CODE = "```python\nprint('The capital of Australia is Sydney.')\n```\n"

@@ -25,14 +25,9 @@ from resay.core.details import (
     words_in,
 )
 from resay.core.languages import guess_language_of, word_set
-from resay.core.non_claims import (
-    NonClaim,
-    asking_part,
-    invention_predicate,
-    is_open_question,
-    non_claim_kind,
-)
+from resay.core.non_claims import NonClaim, non_claim_kind
 from resay.core.passage import Passage, Sentence
+from resay.core.questions import asking_part, invention_predicate, is_open_question
 
 ClaimKind = Literal["fact", "hedged", "label"] | NonClaim
 """The kind of a claim: a fact, a statement marked as uncertain, a label such as a table's header or

@@ -212,7 +212,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "FILL I(able|be) FILL (act|contain|handle) INFO",
         "FILL I(able|be) INFO (act|contain|handle)",
         # "Here is a short overview"
-        "FILL here FILL INFO",
+        "FILL here FILL (INFO|(new|known|flaw|praise){0,3} (information|document))",
         # "If you have more questions"
         "SOFT condition SOFT you",
         f"SOFT condition ({_FILL}|serve|tour|act|know|praise|information){{1,8}} END",

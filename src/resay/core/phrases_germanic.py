@@ -75,7 +75,8 @@ ENGLISH: Final = Phrases(
     breakdown example* description thing things kind conversation* recommendation* reference*
     context term terms title* page* place person name goal plan start choice sense catch words
     confusion mistake mistakes inconvenience error errors misunderstanding delay list story stories
-    achievement success news progress work job checklist template draft future
+    achievement success news progress work job checklist template draft future function script
+    snippet query command implementation solution
     """,
     advice="""
     advice recommendation* guidance counsel consultation* opinion* diagnosis substitute examination
@@ -251,7 +252,7 @@ GERMAN: Final = Phrases(
     packungsbeilage e-mail mail datei* bereitgestellt* vorliegend* angegeben* beigefügt* website*
     webseite* seite seiten app internet online dokumentation nachrichten angehängt* gezeigt*
     offiziell* mietvertrag* police *vertrag *bericht *anleitung *handbuch *blatt *unterlagen *text
-    *seite brief* notiz* tabelle* *brief artikel* *artikel
+    *seite brief* notiz* tabelle* *brief artikel* *artikel code skript
     """,
     information="""
     information* daten angabe angaben kenntnis* detail* auskunft auskünfte hinweis* antwort
@@ -395,7 +396,7 @@ DUTCH: Final = Phrases(
     document* context* tekst* bron bronnen handleiding* handboek contract* brochure* rapport*
     bestand* fragment* pagina* verstrekte gegeven bijgevoegde aangeleverde website* site internet
     online app folder documentatie officiële officieel *contract huurcontract polis brief* mail
-    notitie tabel artikel* folder*
+    notitie tabel artikel* folder* code
     """,
     information="""
     informatie gegevens detail* antwoord* kennis vermelding idee vraag vragen onderwerp punt punten

@@ -56,7 +56,7 @@ FRENCH: Final = Phrases(
     document* contexte texte textes source sources manuel guide extrait extraits documentation
     brochure* bail devis contrat* rapport* fichier* notice page pages fourni* fournis donnés joint*
     ci dessus internet site sites web application ligne passage article officiel* lettre courrier
-    courriel mail note tableau
+    courriel mail note tableau code script
     """,
     information="""
     information* donnée données détail* réponse* précision* renseignement* indication* idée mention
@@ -187,7 +187,7 @@ SPANISH: Final = Phrases(
     document="""
     documento* contexto texto textos fuente* manual guía extracto* documentación contrato* informe*
     archivo* folleto* página* presente proporcionad* dado facilitad* adjunt* suministrad* internet
-    web sitio línea red pasaje artículo* oficial* póliza carta correo nota tabla
+    web sitio línea red pasaje artículo* oficial* póliza carta correo nota tabla código
     """,
     information="""
     información dato datos detalle* idea respuesta* respecto mención pregunta* tema punto punto*
@@ -315,7 +315,7 @@ ITALIAN: Final = Phrases(
     documento documenti contesto testo testi fonte fonti manuale guida documentazione contratto
     rapporto file estratto estratti opuscolo brochure pagina pagine forniti fornito fornita fornite
     allegato allegati allegata dati sito internet rete online web brano articolo ufficial* polizza
-    lettera mail nota tabella email
+    lettera mail nota tabella email codice
     """,
     information="""
     informazion* dato dati dettagli* idea risposta risposte menzione riguardo merito domanda domande
@@ -437,7 +437,7 @@ PORTUGUESE: Final = Phrases(
     document="""
     documento* contexto texto textos fonte* manual guia documentação contrato* relatório* arquivo*
     ficheiro* trecho* folheto* página* fornecid* anexad* dados enviad* internet web site sites rede
-    online passagem artigo* oficia* apólice carta e-mail email nota tabela
+    online passagem artigo* oficia* apólice carta e-mail email nota tabela código
     """,
     information="""
     informaç* dado dados detalhe* ideia resposta* menção pergunta* dúvida* tema ponto pontos passo
