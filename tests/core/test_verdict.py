@@ -21,7 +21,7 @@ from resay import (
     Usage,
     Verdict,
 )
-from resay.core.verdict import Attempt, Part, Regeneration, Scores, mean_score, over, tally
+from resay.core.verdict import Attempt, Part, Regeneration, Scores, mean_score, over, pieces, tally
 
 units = st.floats(0, 1)
 texts = st.text(max_size=20)
@@ -290,6 +290,40 @@ def test_a_notebook_shows_words_and_no_markup() -> None:
     assert "<script" not in shown
     assert "<b>&lt;script&gt;" in shown
     assert "<table" not in Verdict("skipped", None, "no words")._repr_html_()
+
+
+@given(
+    text=st.text(max_size=12),
+    start=st.integers(0, 5),
+    edges=st.lists(st.integers(0, 20), max_size=6).map(sorted),
+)
+def test_a_text_is_cut_at_its_spans_and_nowhere_else(
+    text: str, start: int, edges: list[int]
+) -> None:
+    spans = list(zip(edges[::2], edges[1::2], strict=False))
+    cut = list(pieces(text, start, spans))
+    assert "".join(piece for piece, _ in cut) == text
+    assert all(piece for piece, _ in cut)
+    inside = "".join(piece for piece, is_inside in cut if is_inside)
+    offsets = {offset for begin, end in spans for offset in range(begin, end)}
+    assert inside == "".join(c for i, c in enumerate(text, start) if i in offsets)
+
+
+def test_a_notebook_has_what_is_in_doubt_in_bold_type() -> None:
+    text = "It has <40> lamps."
+    claim = ClaimVerdict(
+        text=text,
+        start=5,
+        end=5 + len(text),
+        score=0.9,
+        flagged=True,
+        parts=(Part(start=12, end=16, band="unsupported", kind="number"),),
+    )
+    sentence = SentenceVerdict(text, 5, 5 + len(text), 0.9, True)
+    verdict = Verdict("flagged", 0.9, "so", (sentence,), claims=(claim,))
+    assert "It has <b>&lt;40&gt;</b> lamps." in verdict._repr_html_()
+    bare = Verdict.from_dict(verdict.to_dict(content=False))
+    assert "lamps" not in bare._repr_html_()
 
 
 def test_noise_of_floating_point_exceeds_no_threshold() -> None:

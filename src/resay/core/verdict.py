@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -473,6 +473,11 @@ class SentenceVerdict:
     scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
     band: Band | None = None
 
+    @property
+    def has_text(self) -> bool:
+        """Whether the verdict has the text of the sentence."""
+        return len(self.text) == self.end - self.start
+
     def moved(self, by: int) -> SentenceVerdict:
         """Return the verdict on the same sentence after `by` more code points."""
         return replace(
@@ -551,6 +556,29 @@ class ClaimVerdict:
             contradicted_by=self.contradicted_by and self.contradicted_by.moved(by),
             parts=tuple(part.moved(by) for part in self.parts),
         )
+
+
+def pieces(text: str, start: int, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
+    """Cut a text where spans begin and end.
+
+    Args:
+        text: The text.
+        start: Its offset in the response.
+        spans: Spans of the response, in order.
+
+    Yields:
+        Each piece that is not empty, and whether it is in a span.
+    """
+    position = 0
+    for begin, end in spans:
+        first, last = max(position, begin - start), min(len(text), end - start)
+        if first < last:
+            if position < first:
+                yield text[position:first], False
+            yield text[first:last], True
+            position = last
+    if position < len(text):
+        yield text[position:], False
 
 
 @dataclass(frozen=True, slots=True)
@@ -759,8 +787,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         """Return the HTML that notebooks show."""
-        parts = [(s.text, s.score, s.flagged, s.why) for s in self.sentences]
-        return notebook_html(self.decision, self.score, self.reason, parts)
+        return notebook_html(self)
 
     def moved(self, by: int) -> Verdict:
         """Return the verdict on the same answer at another place of a text.
@@ -911,35 +938,34 @@ def _without_text(unit: _T) -> _T:
 _COLOURS = {"flagged": "#a31d17", "consistent": "#14693c", "inconclusive": "#8a5a00"}
 
 
-def notebook_html(
-    decision: str,
-    score: float | None,
-    reason: str,
-    parts: Sequence[tuple[str, float | None, bool, str | None]],
-) -> str:
-    """Return a verdict as HTML, with all text escaped.
+def notebook_html(verdict: Verdict) -> str:
+    """Return a verdict as HTML, with all text escaped and what is in doubt in bold type."""
+    colour = _COLOURS.get(verdict.decision, "#45617d")
+    decision = f'<b style="color:{colour}">{escape(verdict.decision)}</b>'
+    head = f"{decision} {_score(verdict.score)} {escape(verdict.reason)}"
+    claims = verdict.claims_by_sentence
+    rows: list[str] = []
+    for i, sentence in enumerate(verdict.sentences):
+        rows.append(
+            f"<tr><td>{_score(sentence.score)}</td><td>{'!' if sentence.flagged else ''}</td>"
+            f'<td style="text-align:left" dir="auto">{_text(sentence, claims.get(i, ()))}</td>'
+            f'<td style="text-align:left">{escape(sentence.why or "")}</td></tr>'
+        )
+    heads = "<tr><th>score</th><th></th><th>sentence</th><th>why</th></tr>"
+    table = f"<table>{heads}{''.join(rows)}</table>"
+    return f"<div><p>{head}</p>{table if rows else ''}</div>"
 
-    Args:
-        decision: The decision.
-        score: The score.
-        reason: The reason, in one line.
-        parts: The sentences: text, score, whether it is flagged, and the explanation.
-    """
-    colour = _COLOURS.get(decision, "#45617d")
-    head = f'<b style="color:{colour}">{escape(decision)}</b> {_score(score)} {escape(reason)}'
-    rows = "".join(
-        f"<tr><td>{_score(value)}</td><td>{'!' if flagged else ''}</td>"
-        f'<td style="text-align:left" dir="auto">{_text(text, flagged)}</td>'
-        f'<td style="text-align:left">{escape(why or "")}</td></tr>'
-        for text, value, flagged, why in parts
+
+def _text(sentence: SentenceVerdict, claims: Iterable[ClaimVerdict]) -> str:
+    spans = [span for claim in claims for span in claim.spans_in_doubt]
+    if not spans or not sentence.has_text:
+        # Without claims, all of a flagged sentence is in doubt.
+        return f"<b>{escape(sentence.text)}</b>" if sentence.flagged else escape(sentence.text)
+    return "".join(
+        f"<b>{escape(piece)}</b>" if is_in_doubt else escape(piece)
+        for piece, is_in_doubt in pieces(sentence.text, sentence.start, spans)
     )
-    table = f"<table><tr><th>score</th><th></th><th>sentence</th><th>why</th></tr>{rows}</table>"
-    return f"<div><p>{head}</p>{table if parts else ''}</div>"
 
 
 def _score(score: float | None) -> str:
     return "?" if score is None else f"{score:.2f}"
-
-
-def _text(text: str, flagged: bool) -> str:
-    return f"<b>{escape(text)}</b>" if flagged else escape(text)

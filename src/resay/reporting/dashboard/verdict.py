@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from resay.core.verdict import ClaimVerdict, Grounds, Verdict
+from resay.core.verdict import ClaimVerdict, Grounds, Verdict, pieces
 from resay.errors import ConfigurationError
 from resay.reporting.dashboard.pages import DONE, Site, page, row_name
 from resay.reporting.dashboard.query import DashboardQuery
@@ -14,7 +14,7 @@ from resay.reporting.dashboard.texts import counted, duration, stamp, time_tag
 from resay.reporting.journal import Content, Entry, Feedback
 from resay.reporting.render.html import Html, Reported, has_text, joined, tag, verdict_section
 from resay.reporting.render.html.markup import badge, chip, definition, hidden, score_text
-from resay.reporting.render.texts import cost, is_stored, pieces
+from resay.reporting.render.texts import cost
 
 _KEEPS = {
     "none": "The journal does not store the text of answers (content: none)",
@@ -184,7 +184,7 @@ def _in_place(verdict: Verdict, claim: ClaimVerdict) -> Html:
     if 0 <= claim.sentence < len(verdict.sentences):
         sentence = verdict.sentences[claim.sentence]
         spans = claim.spans_in_doubt or [(claim.start, claim.end)]
-        if is_stored(sentence):
+        if sentence.has_text:
             return tag("span", _marked(sentence.text, sentence.start, spans), dir="auto")
     return tag("span", claim.text, dir="auto")
 

@@ -21,10 +21,11 @@ from resay.core.verdict import (
     SentenceVerdict,
     Unscored,
     Verdict,
+    pieces,
 )
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
-from resay.reporting.render.texts import clean, cost, doubts, is_stored, pieces
+from resay.reporting.render.texts import clean, cost, doubts
 
 
 def print_regeneration(regeneration: Regeneration, console: Console) -> None:
@@ -204,7 +205,7 @@ def _scored(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> Iterat
 
 def _with_lines(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict], style: str) -> Text:
     """Return a sentence's text, with a line under what is in doubt."""
-    if not is_stored(sentence):
+    if not sentence.has_text:
         return Text(clean(sentence.text), style)
     shown = Text()
     spans = [span for claim in claims for span in claim.spans_in_doubt]

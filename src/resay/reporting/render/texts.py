@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from resay.core.usage import Usage
 from resay.core.verdict import ClaimVerdict, SentenceVerdict
@@ -16,29 +16,6 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u20
 def clean(text: str) -> str:
     """Replace the control characters in a text."""
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def pieces(text: str, start: int, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
-    """Cut a text where spans begin and end.
-
-    Args:
-        text: The text.
-        start: Its offset in the response.
-        spans: Spans of the response, in order.
-
-    Yields:
-        Each piece that is not empty, and whether it is in a span.
-    """
-    position = 0
-    for begin, end in spans:
-        first, last = max(position, begin - start), min(len(text), end - start)
-        if first < last:
-            if position < first:
-                yield text[position:first], False
-            yield text[first:last], True
-            position = last
-    if position < len(text):
-        yield text[position:], False
 
 
 def doubts(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> list[str]:
@@ -55,7 +32,7 @@ def doubts(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> list[st
         if not claim.flagged:
             continue
         words: list[str] = []
-        for part in claim.flagged_parts if is_stored(sentence) else ():
+        for part in claim.flagged_parts if sentence.has_text else ():
             start = max(part.start - sentence.start, 0)
             words.append(f"“{sentence.text[start : part.end - sentence.start]}”")
         if words:
@@ -63,11 +40,6 @@ def doubts(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> list[st
         elif len(claims) > 1:
             named.append(claim.text)
     return named
-
-
-def is_stored(sentence: SentenceVerdict) -> bool:
-    """Return whether a verdict has the text of a sentence."""
-    return len(sentence.text) == sentence.end - sentence.start
 
 
 def cost(usage: Usage) -> str:

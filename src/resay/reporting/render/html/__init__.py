@@ -27,6 +27,7 @@ from resay.core.verdict import (
     StepRecord,
     Unscored,
     Verdict,
+    pieces,
 )
 from resay.engine.actions import Action
 from resay.errors import ConfigurationError
@@ -46,7 +47,7 @@ from resay.reporting.render.html.markup import (
     seconds,
     tag,
 )
-from resay.reporting.render.texts import cost, doubts, is_stored, pieces
+from resay.reporting.render.texts import cost, doubts
 
 __all__ = [
     "Html",
@@ -187,7 +188,7 @@ def _linked(verdict: Verdict, i: int, claims: Sequence[ClaimVerdict], key: str) 
 def _with_marks(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> Html:
     """Render the text of a sentence with what is in doubt marked."""
     spans = [span for claim in claims for span in claim.spans_in_doubt]
-    if not spans or not is_stored(sentence):
+    if not spans or not sentence.has_text:
         # Without claims, all of a flagged sentence is in doubt.
         return tag("mark", sentence.text) if sentence.flagged else joined([sentence.text])
     return joined(
