@@ -256,42 +256,26 @@ class Api(Protocol):
         ...
 
 
-class _Events(Protocol):
-    """The functions that an API's event module provides."""
-
-    def chunk_of(self, event: Event) -> Chunk: ...
-
-    def opens_answer(self, event: Event) -> bool: ...
-
-    def ends_answer(self, event: Event) -> bool: ...
-
-    def ends_stream(self, event: Event) -> bool: ...
-
-    def has_other_words(self, event: Event) -> bool: ...
-
-    def released_event(self, event: Event, start: int, stop: int) -> Event: ...
-
-    def rest_of_event(self, event: Event, start: int) -> Event: ...
-
-    def text_events(self, events: Sequence[Event], text: str, /) -> list[Event]: ...
-
-    def notice_events(self, events: Sequence[Event], notice: str, /) -> list[Event]: ...
-
-    def ending_events(self, held: Sequence[Event], outcome: Outcome | None) -> list[Event]: ...
-
-    def closing_events(
-        self, sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome
-    ) -> list[Event]: ...
-
-
 class OneAnswerApi(ABC):
-    """Base class for APIs with one answer per request; `Api` documents the methods.
+    """Base class for APIs with one answer per request; `Api` documents the methods."""
 
-    A subclass names its event module.
-    """
-
-    _events: _Events
     takes_n = False
+
+    @abstractmethod
+    def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
+        """Return a response with a message, no words of the answer, and the verdict."""
+
+    @abstractmethod
+    def _chunk(self, event: Event) -> Chunk:
+        """Return what an event adds to the answer."""
+
+    @abstractmethod
+    def _text_events(self, events: Sequence[Event], added: str) -> list[Event]:
+        """Return events that add a text to the one that is open, or begin one."""
+
+    @abstractmethod
+    def _notice_events(self, events: Sequence[Event], notice: str) -> list[Event]:
+        """Return events that add a message after all others."""
 
     def answered(self, response: Body, outcomes: Sequence[Outcome]) -> Body:
         """Return a response with its verdict, and without an answer that is replaced."""
@@ -300,37 +284,9 @@ class OneAnswerApi(ABC):
             return {**response, **outcome.fields}
         return self._replaced(response, outcome.message, outcome)
 
-    @abstractmethod
-    def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
-        """Return a response with a message, no words of the answer, and the verdict."""
-
     def chunks(self, event: Event) -> tuple[tuple[int, Chunk], ...]:
         """Return what an event adds to the answer."""
-        return ((0, self._events.chunk_of(event)),)
-
-    def ends(self, event: Event) -> bool:
-        """Return whether an event ends the answer."""
-        return self._events.ends_answer(event)
-
-    def is_last(self, event: Event) -> bool:
-        """Return whether an event is the last of a stream."""
-        return self._events.ends_stream(event)
-
-    def has_other_words(self, event: Event) -> bool:
-        """Return whether an event has words outside the answer's text."""
-        return self._events.has_other_words(event)
-
-    def opening_frame(self, event: Event) -> Event | None:
-        """Return the event if it opens a stream, with no words of the answer."""
-        return event if self._events.opens_answer(event) else None
-
-    def released(self, event: Event, start: int, stop: int) -> Event:
-        """Return an event with a part of the text it adds, and no other words."""
-        return self._events.released_event(event, start, stop)
-
-    def rest(self, event: Event, start: int) -> Event:
-        """Return an event without the beginning of its text, which was released."""
-        return self._events.rest_of_event(event, start) if start else event
+        return ((0, self._chunk(event)),)
 
     def remainder(self, event: Event) -> Event | None:
         """Return None: an event of these APIs that adds text says nothing else."""
@@ -339,19 +295,7 @@ class OneAnswerApi(ABC):
 
     def saying(self, seen: Sequence[Event], text: str, *, whole: bool = False) -> list[Event]:
         """Return events that add a text to the answer."""
-        if whole:
-            return self._events.notice_events(seen, text)
-        return self._events.text_events(seen, text)
-
-    def ending(self, held: Iterable[Event], outcomes: Mapping[int, Outcome]) -> list[Event]:
-        """Return the last events of a stream with their verdict."""
-        return self._events.ending_events(list(held), outcomes.get(0))
-
-    def closing(
-        self, sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome
-    ) -> list[Event]:
-        """Return the events that close a stream whose answer, or the end of it, is replaced."""
-        return self._events.closing_events(sent, ends, outcome)
+        return self._notice_events(seen, text) if whole else self._text_events(seen, text)
 
     def split(self, event: Event) -> list[tuple[int, Event]]:
         """Return the event, which belongs to the only answer."""

@@ -10,9 +10,9 @@ from resay.core.decoding import with_sampling
 from resay.core.query import Message, Query
 from resay.core.references import Citation
 from resay.core.usage import Usage
-from resay.providers.apis import messages_stream
-from resay.providers.apis.base import Api, OneAnswerApi, Outcome, Request
+from resay.providers.apis.base import Api, Outcome, Request
 from resay.providers.apis.messages_stream import (
+    MessagesStream,
     elsewhere_in,
     empty_message,
     prompt_tokens,
@@ -202,49 +202,6 @@ _THINKING_TYPES = frozenset({"adaptive", "enabled"})
 _MAX_TOKENS = 1024
 
 
-def read_request(body: Body) -> Request:
-    """Parse a request."""
-    messages = nested_messages(body)
-    query = Query(messages, None, _params(body), object_tools=_object_tools(body))
-    field, reason = _unrepeatable(body)
-    return Request(
-        body=body,
-        query=query,
-        streams=is_yes(body.get("stream")),
-        unrepeatable=reason,
-        field=field,
-    )
-
-
-def sample_request(request: Request, query: Query) -> Body:
-    """Return the request for a sample: the main call's own, apart from changed parameters.
-
-    A temperature is sent only if the caller or the policy sets one, because many models refuse it.
-    A thinking model gets only the caller's own, because any value but 1 is refused.
-    """
-    sample = with_sampling({k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY})
-    changed_params = changes(request.query.params, query.params)
-    if changed_params.get("temperature") is not None and _thinks(sample):
-        del changed_params["temperature"]
-    return _NAMES.apply(sample, changed_params)
-
-
-def fresh_request(body: Body, query: Query) -> Body:
-    """Return another request to the model of the main call.
-
-    The API requires `max_tokens`. A query without it gets the main call's, at least 1024, because a
-    rewritten answer may be as long as the first.
-    """
-    request = {
-        "model": body.get("model"),
-        "max_tokens": max(number(body.get("max_tokens")), _MAX_TOKENS),
-        **tools_for_continuation(body, query, {"type": "none"}),
-        **own_messages(query.messages),
-    }
-    params = {k: v for k, v in query.params.items() if k not in _TOOL_RUNNING}
-    return _NAMES.apply(request, params)
-
-
 def _thinks(body: Body) -> bool:
     return text(mapping(body.get("thinking")).get("type")) in _THINKING_TYPES
 
@@ -380,13 +337,22 @@ _NAMES = Names(
 _WORDLESS_FIELDS = ("id", "type", "role", "model", "container", "usage")
 
 
-class _Messages(OneAnswerApi):
-    _events = messages_stream
+class _Messages(MessagesStream):
     path = "/messages"
     gives_logprobs = False
 
     def read(self, body: Body) -> Request:
-        return read_request(body)
+        """Parse a request."""
+        messages = nested_messages(body)
+        query = Query(messages, None, _params(body), object_tools=_object_tools(body))
+        field, reason = _unrepeatable(body)
+        return Request(
+            body=body,
+            query=query,
+            streams=is_yes(body.get("stream")),
+            unrepeatable=reason,
+            field=field,
+        )
 
     def with_logprobs(self, body: Body, top: int) -> Body:
         del top
@@ -396,11 +362,31 @@ class _Messages(OneAnswerApi):
         return data
 
     def sample(self, request: Request, query: Query, n: int) -> Body:
-        del n
-        return sample_request(request, query)
+        """Return the request for a sample: the main call's own, apart from changed parameters.
+
+        A temperature is sent only if the caller or the policy sets one, because many models refuse
+        it. A thinking model gets only the caller's own, because any value but 1 is refused.
+        """
+        sample = with_sampling({k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY})
+        changed_params = changes(request.query.params, query.params)
+        if changed_params.get("temperature") is not None and _thinks(sample):
+            del changed_params["temperature"]
+        return _NAMES.apply(sample, changed_params)
 
     def fresh(self, body: Body, query: Query) -> Body:
-        return fresh_request(body, query)
+        """Return another request to the model of the main call.
+
+        The API requires `max_tokens`. A query without it gets the main call's, at least 1024,
+        because a rewritten answer may be as long as the first.
+        """
+        request = {
+            "model": body.get("model"),
+            "max_tokens": max(number(body.get("max_tokens")), _MAX_TOKENS),
+            **tools_for_continuation(body, query, {"type": "none"}),
+            **own_messages(query.messages),
+        }
+        params = {k: v for k, v in query.params.items() if k not in _TOOL_RUNNING}
+        return _NAMES.apply(request, params)
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
         if not isinstance(response.get("content"), list):

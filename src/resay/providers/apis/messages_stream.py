@@ -6,11 +6,11 @@ its own blocks, with their citations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from resay.core.usage import Usage
-from resay.providers.apis.base import Outcome
+from resay.providers.apis.base import OneAnswerApi, Outcome
 from resay.providers.apis.events import Event
 from resay.providers.apis.values import (
     Body,
@@ -118,96 +118,99 @@ def stopped(outcome: Outcome) -> dict[str, Any]:
     return {"stop_reason": "refusal" if outcome.filtered else "end_turn", "stop_sequence": None}
 
 
-def chunk_of(event: Event) -> Chunk:
-    """Return what an event adds to the answer."""
-    reason = mapping(event.body.get("delta")).get("stop_reason") if _kind(event) == _END else None
-    return Chunk(
-        text=_text_in(event),
-        finish_reason=text(reason) or None,
-        usage=_usage_in(event),
-        raw=event,
-        calls=_calls_in(event),
-        unread=_unread_in(event),
-        elsewhere=_elsewhere_in(event),
-    )
+class MessagesStream(OneAnswerApi):
+    """The streaming side of the Messages API."""
 
+    def _chunk(self, event: Event) -> Chunk:
+        """Return what an event adds to the answer."""
+        reason = (
+            mapping(event.body.get("delta")).get("stop_reason") if _kind(event) == _END else None
+        )
+        return Chunk(
+            text=_text_in(event),
+            finish_reason=text(reason) or None,
+            usage=_usage_in(event),
+            raw=event,
+            calls=_calls_in(event),
+            unread=_unread_in(event),
+            elsewhere=_elsewhere_in(event),
+        )
 
-def opens_answer(event: Event) -> bool:
-    """Return whether an event opens a stream, with no words of the answer."""
-    return _kind(event) == "message_start" and _unread_in(event) is None
+    def opening_frame(self, event: Event) -> Event | None:
+        """Return the event if it opens a stream, with no words of the answer."""
+        return event if _kind(event) == "message_start" and _unread_in(event) is None else None
 
+    def ends(self, event: Event) -> bool:
+        """Return whether an event ends the answer."""
+        return _kind(event) in _LAST
 
-def ends_answer(event: Event) -> bool:
-    """Return whether an event ends the answer."""
-    return _kind(event) in _LAST
+    def is_last(self, event: Event) -> bool:
+        """Return whether an event is the last of a stream."""
+        return _kind(event) == _OVER
 
+    def has_other_words(self, event: Event) -> bool:
+        """Return whether an event has words outside the answer's text."""
+        delta, block = mapping(event.body.get("delta")), mapping(event.body.get("content_block"))
+        if _kind(event) == _DELTA:
+            return delta.get("type") not in _WORDLESS_DELTAS
+        if _kind(event) == "message_start":
+            return bool(mapping(event.body.get("message")).get("content"))
+        if block.get("type") in ("redacted_thinking", "thinking"):
+            return bool(block.get("thinking"))
+        return _kind(event) == _START and block.get("type") != "text"
 
-def ends_stream(event: Event) -> bool:
-    """Return whether an event is the last of a stream."""
-    return _kind(event) == _OVER
+    def released(self, event: Event, start: int, stop: int) -> Event:
+        """Return an event with a part of the text it adds, and no other words."""
+        if not _text_in(event):
+            return event
+        index, released = number(event.body.get("index")), _text_in(event)[start:stop]
+        if _kind(event) == _DELTA or start:
+            return _delta(index, released)
+        block = mapping(event.body.get("content_block"))
+        cited = {"citations": None} if "citations" in block else {}
+        return _event(
+            _START, index=index, content_block={"type": "text", "text": released, **cited}
+        )
 
+    def rest(self, event: Event, start: int) -> Event:
+        """Return an event without the beginning of its text, which was released."""
+        if not start:
+            return event
+        return _delta(number(event.body.get("index")), _text_in(event)[start:])
 
-def has_other_words(event: Event) -> bool:
-    """Return whether an event has words outside the answer's text."""
-    delta, block = mapping(event.body.get("delta")), mapping(event.body.get("content_block"))
-    if _kind(event) == _DELTA:
-        return delta.get("type") not in _WORDLESS_DELTAS
-    if _kind(event) == "message_start":
-        return bool(mapping(event.body.get("message")).get("content"))
-    if block.get("type") in ("redacted_thinking", "thinking"):
-        return bool(block.get("thinking"))
-    return _kind(event) == _START and block.get("type") != "text"
+    def _text_events(self, events: Sequence[Event], added: str) -> list[Event]:
+        """Return events that add a text to the block that is open, or as a block."""
+        open_blocks = _open_blocks(events)
+        for event in reversed(events):
+            index = number(event.body.get("index"))
+            if _starts_text(event) and index in open_blocks:
+                return [_delta(index, added)]
+        index = _next_index(events)
+        return [*_opening(events), _block_start(index), _delta(index, added)]
 
+    def _notice_events(self, events: Sequence[Event], notice: str) -> list[Event]:
+        """Return events that add a message as a block, if all so far reached the client."""
+        index = _next_index(events)
+        return [*_opening(events), _block_start(index), _delta(index, notice), _block_stop(index)]
 
-def released_event(event: Event, start: int, stop: int) -> Event:
-    """Return an event with a part of the text it adds, and no other words."""
-    if not _text_in(event):
-        return event
-    index, released = number(event.body.get("index")), _text_in(event)[start:stop]
-    if _kind(event) == _DELTA or start:
-        return _delta(index, released)
-    block = mapping(event.body.get("content_block"))
-    cited = {"citations": None} if "citations" in block else {}
-    return _event(_START, index=index, content_block={"type": "text", "text": released, **cited})
+    def ending(self, held: Iterable[Event], outcomes: Mapping[int, Outcome]) -> list[Event]:
+        """Return the last events with the verdict."""
+        held = list(held)
+        outcome = outcomes.get(0)
+        if outcome is None:
+            return held
+        kinds = set(map(_kind, held))
+        last = _END if _END in kinds else _OVER
+        return [_with_outcome(event, outcome) if _kind(event) == last else event for event in held]
 
-
-def rest_of_event(event: Event, start: int) -> Event:
-    """Return an event without the beginning of its text."""
-    return _delta(number(event.body.get("index")), _text_in(event)[start:])
-
-
-def text_events(events: Sequence[Event], added: str) -> list[Event]:
-    """Return events that add a text to the block that is open, or as a block."""
-    open_blocks = _open_blocks(events)
-    for event in reversed(events):
-        index = number(event.body.get("index"))
-        if _starts_text(event) and index in open_blocks:
-            return [_delta(index, added)]
-    index = _next_index(events)
-    return [*_opening(events), _block_start(index), _delta(index, added)]
-
-
-def notice_events(events: Sequence[Event], notice: str) -> list[Event]:
-    """Return events that add a message, as a block, if the client received everything so far."""
-    index = _next_index(events)
-    return [*_opening(events), _block_start(index), _delta(index, notice), _block_stop(index)]
-
-
-def ending_events(held: Sequence[Event], outcome: Outcome | None) -> list[Event]:
-    """Return the last events with the verdict."""
-    if outcome is None:
-        return [*held]
-    kinds = set(map(_kind, held))
-    last = _END if _END in kinds else _OVER
-    return [_with_outcome(event, outcome) if _kind(event) == last else event for event in held]
-
-
-def closing_events(sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome) -> list[Event]:
-    """Return the events that close a stream whose answer, or the end of it, is replaced."""
-    events = [*sent, *ends]
-    delta = {**_container(events), **stopped(outcome)}
-    end = _event(_END, delta=delta, usage=_last_usage(events), **outcome.fields)
-    return [*_opening(sent), *map(_block_stop, _open_blocks(sent)), end, _event(_OVER)]
+    def closing(
+        self, sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome
+    ) -> list[Event]:
+        """Return the events that close a stream whose answer, or the end of it, is replaced."""
+        events = [*sent, *ends]
+        delta = {**_container(events), **stopped(outcome)}
+        end = _event(_END, delta=delta, usage=_last_usage(events), **outcome.fields)
+        return [*_opening(sent), *map(_block_stop, _open_blocks(sent)), end, _event(_OVER)]
 
 
 def _kind(event: Event) -> str:

@@ -8,9 +8,7 @@ from typing import Any
 from resay.core.decoding import with_sampling
 from resay.core.query import Message, Query
 from resay.core.usage import Usage
-from resay.providers.apis import responses_stream
-from resay.providers.apis.base import Api, OneAnswerApi, Outcome, Request
-from resay.providers.apis.events import Event
+from resay.providers.apis.base import Api, Outcome, Request
 from resay.providers.apis.params import (
     HOSTED,
     Names,
@@ -36,7 +34,7 @@ from resay.providers.apis.responses_output import (
     unread_in_response,
     usage_in,
 )
-from resay.providers.apis.responses_stream import event_without_logprobs, numbered_event
+from resay.providers.apis.responses_stream import ResponsesStream, event_without_logprobs
 from resay.providers.apis.values import Body, is_yes, listed, mapping, mappings, number, text
 from resay.providers.base import Completion
 
@@ -192,53 +190,12 @@ _BACKGROUND = "the answer is made in the background"
 _MIN_TOKENS = 16  # the API refuses less
 
 
-def read_request(body: Body) -> Request:
-    """Parse a request."""
-    messages = nested_messages(body)
-    query = Query(messages, None, _params(body), object_tools=_object_tools(body))
-    field, reason = _unrepeatable(body)
-    return Request(
-        body=body,
-        query=query,
-        streams=is_yes(body.get("stream")),
-        unrepeatable=reason,
-        field=field,
-        brings_references=reason == HOSTED and _includes_results(body),
-    )
-
-
 def with_logprobs(body: Body, top: int) -> dict[str, Any]:
     """Return the request with log-probabilities enabled."""
     included = [name for name in listed(body.get("include")) if name != _LOGPROBS]
     top = max(top, number(body.get("top_logprobs")))
     alternatives = {"top_logprobs": top} if top else {}
     return {**body, "include": [*included, _LOGPROBS], **alternatives}
-
-
-def sample_request(request: Request, query: Query) -> Body:
-    """Return the request for a sample: the main call's own, apart from changed parameters.
-
-    The user's id, the prompt cache key and the previous response are retained: a sample that is not
-    stored is a branch that nobody else sees.
-    """
-    sample = with_sampling({k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY})
-    reasoning = mapping(sample.get("reasoning"))
-    if reasoning:
-        sample["reasoning"] = {k: v for k, v in reasoning.items() if k not in _SUMMARIES}
-    changed_params = changes(request.query.params, query.params)
-    body = {**_NAMES.apply(sample, {**changed_params, "store": None}), "store": False}
-    return _with_logprobs(body, query.params)
-
-
-def fresh_request(body: Body, query: Query) -> Body:
-    """Return another request to the model of the main call, which the provider does not store.
-
-    The previous response is retained, as in a sample: it is part of the question.
-    """
-    request = {"model": body.get("model"), "input": own_items(query.messages)}
-    params = {k: v for k, v in query.params.items() if k not in _LASTING}
-    converted = _NAMES.apply({**request, **tools_for_continuation(body, query, "none")}, params)
-    return _with_logprobs({**converted, "store": False}, params)
 
 
 def _with_logprobs(body: Body, params: Mapping[str, Any]) -> Body:
@@ -396,13 +353,23 @@ _NAMES = Names(
 _NO_ANSWER = frozenset({"cancelled", "failed", "in_progress", "queued"})
 
 
-class _Responses(OneAnswerApi):
-    _events = responses_stream
+class _Responses(ResponsesStream):
     path = "/responses"
     gives_logprobs = True
 
     def read(self, body: Body) -> Request:
-        return read_request(body)
+        """Parse a request."""
+        messages = nested_messages(body)
+        query = Query(messages, None, _params(body), object_tools=_object_tools(body))
+        field, reason = _unrepeatable(body)
+        return Request(
+            body=body,
+            query=query,
+            streams=is_yes(body.get("stream")),
+            unrepeatable=reason,
+            field=field,
+            brings_references=reason == HOSTED and _includes_results(body),
+        )
 
     def with_logprobs(self, body: Body, top: int) -> Body:
         return with_logprobs(body, top)
@@ -411,11 +378,28 @@ class _Responses(OneAnswerApi):
         return response_without_logprobs(event_without_logprobs(data))
 
     def sample(self, request: Request, query: Query, n: int) -> Body:
-        del n
-        return sample_request(request, query)
+        """Return the request for a sample: the main call's own, apart from changed parameters.
+
+        The user's id, the prompt cache key and the previous response are retained: a sample that is
+        not stored is a branch that nobody else sees.
+        """
+        sample = with_sampling({k: v for k, v in request.body.items() if k not in _MAIN_CALL_ONLY})
+        reasoning = mapping(sample.get("reasoning"))
+        if reasoning:
+            sample["reasoning"] = {k: v for k, v in reasoning.items() if k not in _SUMMARIES}
+        changed_params = changes(request.query.params, query.params)
+        body = {**_NAMES.apply(sample, {**changed_params, "store": None}), "store": False}
+        return _with_logprobs(body, query.params)
 
     def fresh(self, body: Body, query: Query) -> Body:
-        return fresh_request(body, query)
+        """Return another request to the main call's model, which the provider does not store.
+
+        The previous response is retained, as in a sample: it is part of the question.
+        """
+        request = {"model": body.get("model"), "input": own_items(query.messages)}
+        params = {k: v for k, v in query.params.items() if k not in _LASTING}
+        converted = _NAMES.apply({**request, **tools_for_continuation(body, query, "none")}, params)
+        return _with_logprobs({**converted, "store": False}, params)
 
     def completions(self, response: Body) -> tuple[Completion, ...]:
         if not isinstance(response.get("output"), list):
@@ -444,9 +428,6 @@ class _Responses(OneAnswerApi):
     def _replaced(self, response: Body, message: str, outcome: Outcome) -> Body:
         item = message_item(local_id(response, 0), item_status(outcome), [text_part(message)])
         return replaced_response(response, [item], outcome)
-
-    def numbered(self, event: Event, position: int) -> Event:
-        return numbered_event(event, position)
 
 
 RESPONSES: Api = _Responses()

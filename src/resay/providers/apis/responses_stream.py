@@ -8,7 +8,7 @@ from typing import Any
 
 from resay.core.logprobs import read_logprobs
 from resay.core.reasoning import notice_after
-from resay.providers.apis.base import Outcome
+from resay.providers.apis.base import OneAnswerApi, Outcome
 from resay.providers.apis.events import Event
 from resay.providers.apis.responses_output import (
     KEY,
@@ -107,81 +107,133 @@ class _Position:
         }
 
 
-def chunk_of(event: Event) -> Chunk:
-    """Return what an event adds to the answer."""
-    body, response = event.body, mapping(event.body.get("response"))
-    if _kind(event) not in _LAST:
+class ResponsesStream(OneAnswerApi):
+    """The streaming side of the Responses API."""
+
+    def _chunk(self, event: Event) -> Chunk:
+        """Return what an event adds to the answer."""
+        body, response = event.body, mapping(event.body.get("response"))
+        if _kind(event) not in _LAST:
+            return Chunk(
+                text=_text_in(event),
+                logprobs=_logprobs_in(event),
+                raw=event,
+                calls=_calls_in(event),
+                usage=usage_in(response),
+                unread=_unread_in(event),
+                repeats=_repeats_in(event),
+                elsewhere=_elsewhere_in(event),
+            )
         return Chunk(
-            text=_text_in(event),
-            logprobs=_logprobs_in(event),
-            raw=event,
-            calls=_calls_in(event),
+            finish_reason=stopped_by(response) or text(body.get("type")),
             usage=usage_in(response),
-            unread=_unread_in(event),
-            repeats=_repeats_in(event),
-            elsewhere=_elsewhere_in(event),
+            raw=event,
+            unread=unread_in_response(response),
+            repeats=(_kind(event), answer_text(response)),
+            elsewhere=elsewhere_in(response),
+            found=retrieved_by_provider(response),
+            citations=attached_citations(response),
         )
-    return Chunk(
-        finish_reason=stopped_by(response) or text(body.get("type")),
-        usage=usage_in(response),
-        raw=event,
-        unread=unread_in_response(response),
-        repeats=(_kind(event), answer_text(response)),
-        elsewhere=elsewhere_in(response),
-        found=retrieved_by_provider(response),
-        citations=attached_citations(response),
-    )
 
+    def opening_frame(self, event: Event) -> Event | None:
+        """Return the event if it opens a stream, with no words of the answer."""
+        has_output = mapping(event.body.get("response")).get("output")
+        return event if _kind(event) in _OPENING and not has_output else None
 
-def opens_answer(event: Event) -> bool:
-    """Return whether an event opens a stream, with no words of the answer."""
-    return _kind(event) in _OPENING and not mapping(event.body.get("response")).get("output")
+    def ends(self, event: Event) -> bool:
+        """Return whether an event ends the answer."""
+        return _kind(event) in _LAST
 
+    def is_last(self, event: Event) -> bool:
+        """Return whether an event is the last of a stream."""
+        return _kind(event) in _ANSWERED
 
-def ends_answer(event: Event) -> bool:
-    """Return whether an event ends the answer."""
-    return _kind(event) in _LAST
+    def has_other_words(self, event: Event) -> bool:
+        """Return whether an event has words outside the answer's text."""
+        item, part = mapping(event.body.get("item")), mapping(event.body.get("part"))
+        if item.get("type") == "reasoning":
+            # Most models do not expose their reasoning.
+            return bool(item.get("summary") or item.get("content"))
+        if item:
+            # A message that begins with its words has them before they are released.
+            begins = _kind(event) == _ITEM and bool(item.get("content"))
+            return begins or item.get("type") != "message"
+        if part:
+            return not is_text(part)
+        if _kind(event) in _OPENING:
+            return self.opening_frame(event) is None
+        return _kind(event) not in _TEXT_EVENTS
 
+    def released(self, event: Event, start: int, stop: int) -> Event:
+        """Return an event with a part of the text it adds, and no other words."""
+        if not _text_in(event):
+            return event
+        kind, position = _kind(event), _position(event.body)
+        released = _text_in(event)[start:stop]
+        if kind != _PART:
+            return _delta(position, released, kind)
+        part = mapping(event.body.get("part"))
+        if start:
+            return _delta(position, released, _delta_kind(part))
+        return _event(_PART, **position.data, part=_part_with(part, released))
 
-def ends_stream(event: Event) -> bool:
-    """Return whether an event is the last of a stream."""
-    return _kind(event) in _ANSWERED
+    def rest(self, event: Event, start: int) -> Event:
+        """Return an event without the beginning of its text, which was released."""
+        return self.released(event, start, len(_text_in(event))) if start else event
 
+    def _text_events(self, events: Sequence[Event], added: str) -> list[Event]:
+        """Return events that add a text to the part that is open, or as a part."""
+        items = _items(events)
+        item = items[-1] if items and not items[-1].is_done else None
+        if item is None or not item.is_message:
+            position = _next_position(events)
+            return [*_opening(events), *_opening_message(position), _delta(position, added)]
+        part = item.parts[-1] if item.parts else None
+        if part is not None and not part.is_done:
+            return [_delta(part.position, added, _delta_kind(part.data))]
+        position = _Position(item.id, item.output_index, len(item.parts))
+        return [_event(_PART, **position.data, part=text_part("")), _delta(position, added)]
 
-def has_other_words(event: Event) -> bool:
-    """Return whether an event has words outside the answer's text."""
-    item, part = mapping(event.body.get("item")), mapping(event.body.get("part"))
-    if item.get("type") == "reasoning":
-        # Most models do not expose their reasoning.
-        return bool(item.get("summary") or item.get("content"))
-    if item:
-        # A message that begins with its words has them before they are released.
-        begins = _kind(event) == _ITEM and bool(item.get("content"))
-        return begins or item.get("type") != "message"
-    if part:
-        return not is_text(part)
-    if _kind(event) in _OPENING:
-        return not opens_answer(event)
-    return _kind(event) not in _TEXT_EVENTS
+    def _notice_events(self, events: Sequence[Event], notice: str) -> list[Event]:
+        """Return events that add a message if the client received everything so far."""
+        position = _next_position(events)
+        return [
+            *_opening(events),
+            *_opening_message(position),
+            _delta(position, notice),
+            *_closing_message(position, notice, "completed"),
+        ]
 
+    def ending(self, held: Iterable[Event], outcomes: Mapping[int, Outcome]) -> list[Event]:
+        """Return the last events with the verdict in their response."""
+        outcome = outcomes.get(0)
+        return [event if outcome is None else _with_outcome(event, outcome) for event in held]
 
-def released_event(event: Event, start: int, stop: int) -> Event:
-    """Return an event with a part of the text it adds, and no other words."""
-    if not _text_in(event):
-        return event
-    kind, position = _kind(event), _position(event.body)
-    released = _text_in(event)[start:stop]
-    if kind != _PART:
-        return _delta(position, released, kind)
-    part = mapping(event.body.get("part"))
-    if start:
-        return _delta(position, released, _delta_kind(part))
-    return _event(_PART, **position.data, part=_part_with(part, released))
+    def closing(
+        self, sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome
+    ) -> list[Event]:
+        """Return the events that close a stream whose answer, or the end of it, is replaced."""
+        status = item_status(outcome)
+        closing: list[Event] = []
+        output: list[Mapping[str, Any]] = []
+        for item in _items(sent):
+            closing += item.closing(status)
+            output.append(item.whole(status))
+        if not output:
+            # Nothing replaces it.
+            output = [message_item(_next_position(sent).item_id, status, [])]
+        last = replaced_response(_response_in([*sent, *ends]), output, outcome)
+        opening = [] if _is_open(sent) else [_created_event(last)]
+        return [*opening, *closing, _event(f"response.{status}", response=last)]
 
-
-def rest_of_event(event: Event, start: int) -> Event:
-    """Return an event without the beginning of its text."""
-    return released_event(event, start, len(_text_in(event)))
+    def numbered(self, event: Event, position: int) -> Event:
+        """Return an event with its number in its stream."""
+        if isinstance(event.data, str) or not _kind(event):
+            return event
+        # Not all implementations of this API number their events.
+        if event.data.get("sequence_number", position) == position:
+            return event
+        return Event({**event.data, "sequence_number": position}, event.name)
 
 
 def _delta_kind(part: Mapping[str, Any]) -> str:
@@ -203,52 +255,6 @@ def event_without_logprobs(data: Body) -> Body:
     if mapping(data.get("response")):
         stripped["response"] = response_without_logprobs(mapping(data["response"]))
     return stripped
-
-
-def text_events(events: Sequence[Event], added: str) -> list[Event]:
-    """Return events that add a text to the part that is open, or as a part."""
-    items = _items(events)
-    item = items[-1] if items and not items[-1].is_done else None
-    if item is None or not item.is_message:
-        position = _next_position(events)
-        return [*_opening(events), *_opening_message(position), _delta(position, added)]
-    part = item.parts[-1] if item.parts else None
-    if part is not None and not part.is_done:
-        return [_delta(part.position, added, _delta_kind(part.data))]
-    position = _Position(item.id, item.output_index, len(item.parts))
-    return [_event(_PART, **position.data, part=text_part("")), _delta(position, added)]
-
-
-def notice_events(events: Sequence[Event], notice: str) -> list[Event]:
-    """Return events that add a message if the client received everything so far."""
-    position = _next_position(events)
-    return [
-        *_opening(events),
-        *_opening_message(position),
-        _delta(position, notice),
-        *_closing_message(position, notice, "completed"),
-    ]
-
-
-def ending_events(held: Iterable[Event], outcome: Outcome | None) -> list[Event]:
-    """Return the last events with the verdict in their response."""
-    return [event if outcome is None else _with_outcome(event, outcome) for event in held]
-
-
-def closing_events(sent: Sequence[Event], ends: Sequence[Event], outcome: Outcome) -> list[Event]:
-    """Return the events that close a stream whose answer, or the end of it, is replaced."""
-    status = item_status(outcome)
-    closing: list[Event] = []
-    output: list[Mapping[str, Any]] = []
-    for item in _items(sent):
-        closing += item.closing(status)
-        output.append(item.whole(status))
-    if not output:
-        # Nothing replaces it.
-        output = [message_item(_next_position(sent).item_id, status, [])]
-    last = replaced_response(_response_in([*sent, *ends]), output, outcome)
-    opening = [] if _is_open(sent) else [_created_event(last)]
-    return [*opening, *closing, _event(f"response.{status}", response=last)]
 
 
 def _response_in(events: Sequence[Event]) -> Body:
@@ -338,16 +344,6 @@ def _items(sent: Sequence[Event]) -> list[_SentItem]:
         elif kind == _PART_DONE and item.parts:
             item.parts[-1].data, item.parts[-1].is_done = mapping(body.get("part")), True
     return [items[index] for index in sorted(items)]
-
-
-def numbered_event(event: Event, position: int) -> Event:
-    """Return an event with its number in its stream."""
-    if isinstance(event.data, str) or not _kind(event):
-        return event
-    # Not all implementations of this API number their events.
-    if event.data.get("sequence_number", position) == position:
-        return event
-    return Event({**event.data, "sequence_number": position}, event.name)
 
 
 def _kind(event: Event) -> str:
