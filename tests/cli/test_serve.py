@@ -319,4 +319,4 @@ def test_what_it_cannot_do_is_said_at_once(tmp_path: Path, policy: Path) -> None
     config = tmp_path / "gateway.yaml"
     config.write_text("upstream: {url: http://x, api_key: k}\n")
     open_door = refused("--config", str(config), "--host", "0.0.0.0")
-    assert "everybody could use" in str(open_door)
+    assert "anyone could use" in str(open_door)

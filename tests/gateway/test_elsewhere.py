@@ -8,7 +8,7 @@ from resay import Policy
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import ProviderRefusedError
-from resay.gateway.guarded_request import HarmlessParams
+from resay.gateway.harmless_params import HarmlessParams
 from resay.providers.base import Completion, Completions
 
 POLICY = Policy.of(
@@ -83,7 +83,7 @@ async def test_nothing_is_fetched_for_a_client(part: dict[str, Any], refers: boo
     recording = Recording()
     asking = HarmlessParams(recording, asked, POLICY).complete(sample_of(asked))
     if refers:
-        with pytest.raises(ProviderRefusedError, match="refer to other addresses"):
+        with pytest.raises(ProviderRefusedError, match="the messages contain URLs"):
             await asking
     else:
         await asking

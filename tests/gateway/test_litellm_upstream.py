@@ -11,7 +11,9 @@ from resay.errors import ConfigurationError
 from resay.gateway.calls import Call, read_call
 from resay.gateway.config import ModelConfig
 from resay.gateway.errors import RefusedError
-from resay.gateway.litellm.upstream import LiteLLM, LiteLLMUpstream, refusal_of
+from resay.gateway.litellm.client import LiteLLM
+from resay.gateway.litellm.errors import refusal_of
+from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.upstream import UpstreamError
 from resay.providers.apis import Event, EventReader
 from simulation import (
@@ -232,7 +234,7 @@ async def test_a_stream_that_ends_without_its_last_event_says_so(
     monkeypatch.setattr(LiteLLM, "replays", lambda *_: False)
     monkeypatch.setattr(litellm, "aresponses", begin)
     monkeypatch.setattr(litellm.anthropic.messages, "acreate", begin)
-    with pytest.raises(RefusedError, match="the model 'sim' broke off") as caught:
+    with pytest.raises(RefusedError, match="the stream from model 'sim' ended early") as caught:
         await events_of(upstream, path, {**ASKED[path], "model": "sim"})
     assert caught.value.status == 502
 

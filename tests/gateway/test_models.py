@@ -338,7 +338,7 @@ def test_the_gateway_file_names_models(tmp_path: Path, monkeypatch: pytest.Monke
     assert config.models["cheap"].params == {"aws_region_name": "eu-west-1"}
     assert "sk-secret" not in repr(config)
     check_exposure(config, "127.0.0.1")
-    with pytest.raises(ConfigurationError, match="everybody could use"):
+    with pytest.raises(ConfigurationError, match="anyone could use"):
         check_exposure(config, "0.0.0.0")
     keys = [{"name": "a", "sha256": "0" * 64}]
     check_exposure(GatewayConfig.of({"models": {"m": {"model": "x"}}, "keys": keys}), "0.0.0.0")

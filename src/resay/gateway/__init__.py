@@ -14,14 +14,8 @@ for _module in ("aiohttp", "prometheus_client", "starlette", "uvicorn"):
 from resay.gateway.app import Gateway  # noqa: E402
 from resay.gateway.config import ClientKey, GatewayConfig, GatewayLimits, UpstreamConfig  # noqa: E402
 from resay.gateway.observation import Observation, Observer  # noqa: E402
-from resay.gateway.server import (  # noqa: E402
-    check_exposure,
-    listener,
-    reserve,
-    serve,
-    serve_workers,
-    serving,
-)
+from resay.gateway.server import check_exposure, listener, serve, serving  # noqa: E402
+from resay.gateway.workers import reserve, serve_workers  # noqa: E402
 
 __all__ = [
     "ClientKey",

@@ -78,14 +78,17 @@ class HostRules:
             _check_type(call)
 
     def _check_origin(self, call: Call, host: str) -> None:
-        found = [value for name, value in call.headers if name == b"origin"]
-        origins = {value.decode("latin-1").lower() for value in found}
+        origins = {
+            value.decode("latin-1").lower() for name, value in call.headers if name == b"origin"
+        }
         own = {f"{scheme}://{host.lower()}" for scheme in ("http", "https")}
         refused = sorted(origins - own - self._origins)
         if refused:
-            shown = refused[0][:_SHOWN]
-            message = f"pages of {shown!r} may not use the gateway; add the origin to `origins`"
-            raise RefusedError(403, "unknown_origin", f"{message} in the gateway file")
+            message = (
+                f"pages of {refused[0][:_SHOWN]!r} may not use the gateway; add the origin to"
+                " `origins` in the gateway file"
+            )
+            raise RefusedError(403, "unknown_origin", message)
         if not origins and (call.header(b"sec-fetch-site") or "").lower() in _OTHER_SITES:
             message = "pages of other sites may not use the gateway"
             raise RefusedError(403, "unknown_origin", message)

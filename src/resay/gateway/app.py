@@ -63,11 +63,17 @@ class Gateway:
         self._journal = open_journal(config.journal) if config.journal else None
         self._state = shared_state(config)
         self._metrics = Metrics(self._readings())
-        observers = [log_request, self._metrics.observe, *([on_verdict] if on_verdict else [])]
+        observers: list[Observer] = [log_request, self._metrics.observe]
+        if on_verdict is not None:
+            observers.append(on_verdict)
         quotas = Quotas(config, self._state)
-        reporter = Reporter(observers, self._journal, self._metrics, quotas)
         self._handler = RequestHandler(
-            config, self.policies, self.admission, reporter, quotas, self._state
+            config=config,
+            policies=self.policies,
+            admission=self.admission,
+            reporter=Reporter(observers, self._journal, self._metrics, quotas),
+            quotas=quotas,
+            state=self._state,
         )
         self.draining = False
 
@@ -101,15 +107,15 @@ class Gateway:
         Args:
             routes: Additional routes, matched before the gateway's own.
         """
-        shown = [] if self._journal is None else dashboard(self._journal, hosts=None)
-        router = Router([*shown, Route("/metrics", self._metrics_response)])
+        pages = [] if self._journal is None else dashboard(self._journal, hosts=None)
+        router = Router([*pages, Route("/metrics", self._metrics_response)])
         operators = OperatorAuth(router, self._config)
         own = [
             Route("/healthz", _healthy),
             Route("/readyz", self._readiness_response),
             Route("/openapi.json", self._openapi_response),
             *(Route(path, operators) for path in ("/metrics", "/ui", "/ui/{rest:path}")),
-            *([Route("/", _home)] if shown else []),
+            *([Route("/", _home)] if pages else []),
             Route("/{path:path}", self._handler),
         ]
         return Starlette(routes=[*routes, *own], lifespan=self._lifespan)
@@ -123,9 +129,10 @@ class Gateway:
     async def _lifespan(self, app: object) -> AsyncGenerator[None]:
         del app
         await self.prepare()
-        upstream = self._config.upstream
-        known = None if upstream is None else UpstreamClient(self._config, upstream)
-        routing = Routing(known, self._models)
+        upstream: UpstreamClient | None = None
+        if self._config.upstream is not None:
+            upstream = UpstreamClient(self._config, self._config.upstream)
+        routing = Routing(upstream, self._models)
         background = [asyncio.ensure_future(self.policies.watch_files(self._config.reload_s))]
         if self._state is not None:
             background.append(asyncio.ensure_future(self._share(self._state)))

@@ -25,7 +25,8 @@ from resay.engine.regeneration.prompts import format_for_judge, without_instruct
 from resay.errors import ConfigurationError
 from resay.gateway.endpoints import EndpointState, Reply, read_as, sources_of
 from resay.gateway.errors import RefusedError
-from resay.gateway.guarded_request import HARMLESS, RequestContext, withheld_answer
+from resay.gateway.guarded_request import RequestContext, withheld_answer
+from resay.gateway.harmless_params import HARMLESS
 from resay.gateway.routing import Routing
 from resay.guard import Guard, Input
 from resay.providers.apis import CHAT_COMPLETIONS, Body, Request

@@ -116,16 +116,17 @@ def named_model(body: Mapping[str, Any]) -> str | None:
     return model if isinstance(model, str) else None
 
 
-def unknown_model(name: str | None, known: Iterable[str]) -> RefusedError:
+def unknown_model(name: str | None, models: Iterable[str]) -> RefusedError:
     """Return the error for a client that asks for an unknown model.
 
     Args:
         name: The name it sent.
-        known: The names of the known models.
+        models: The names of the known models.
     """
-    names = ", ".join(repr(model) for model in sorted(known))
-    asked = "the request names no `model`" if name is None else f"no model {name[:_SHOWN]!r}"
-    problem = asked if name is None else f"there is {asked}"
+    names = ", ".join(repr(model) for model in sorted(models))
+    problem = "the request names no `model`"
+    if name is not None:
+        problem = f"there is no model {name[:_SHOWN]!r}"
     return RefusedError(404, "model_not_found", f"{problem}; known: {names}")
 
 
@@ -483,6 +484,6 @@ def _place(data: dict[str, Any], folder: Path) -> None:
 
 
 def _put(data: dict[str, Any], section: str, name: str, value: str) -> None:
-    known = data.setdefault(section, {})
-    if isinstance(known, dict):
-        known[name] = value
+    settings = data.setdefault(section, {})
+    if isinstance(settings, dict):
+        settings[name] = value

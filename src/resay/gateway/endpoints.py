@@ -15,7 +15,8 @@ from resay.engine.actions import Answer
 from resay.gateway.config import GatewayConfig
 from resay.gateway.conversations import Conversations
 from resay.gateway.errors import RefusedError
-from resay.gateway.guarded_request import HarmlessParams, RequestContext
+from resay.gateway.guarded_request import RequestContext
+from resay.gateway.harmless_params import HarmlessParams
 from resay.gateway.logs import one_line
 from resay.gateway.policies import Policies
 from resay.gateway.routing import Routing

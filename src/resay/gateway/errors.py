@@ -74,25 +74,31 @@ def error_event(
     if dialect == "anthropic":
         return Event(_error(error, dialect, request_id), "error")
     if api is RESPONSES:
-        said = {"code": error.code, "message": error.message, "param": None}
-        number = {"sequence_number": position}
-        return Event({"type": "error", **said, **number, **error.details}, "error")
+        body = {
+            "type": "error",
+            "code": error.code,
+            "message": error.message,
+            "param": None,
+            "sequence_number": position,
+            **error.details,
+        }
+        return Event(body, "error")
     return Event(_error(error, dialect, request_id))
 
 
 def _error(error: RefusedError, dialect: Dialect, request_id: str) -> dict[str, Any]:
     if dialect == "anthropic":
         kind = _ANTHROPIC.get(error.status) or _kind(error.status, "api_error")
-        said = {"type": kind, "message": error.message, **error.details}
-        return {"type": "error", "error": said, "request_id": request_id}
-    said = {
+        details = {"type": kind, "message": error.message, **error.details}
+        return {"type": "error", "error": details, "request_id": request_id}
+    details = {
         "message": error.message,
         "type": _kind(error.status, "server_error"),
         "param": None,
         "code": error.code,
         "request_id": request_id,
     }
-    return {"error": {**said, **error.details}}
+    return {"error": {**details, **error.details}}
 
 
 def _kind(status: int, of_server: str) -> str:

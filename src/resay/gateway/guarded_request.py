@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from resay._internal.event_loops import compute
 from resay.adapters.http import is_event_stream
@@ -18,33 +17,21 @@ from resay.adapters.outcomes import outcome_of
 from resay.adapters.own_field import without_own_field
 from resay.adapters.relay import Events, Relay
 from resay.adapters.threads import cancel_once
-from resay.adapters.upstream import (
-    OPENAI_PARAMS,
-    StreamedError,
-    Upstream,
-    is_about_parameters,
-    litellm_provider,
-)
+from resay.adapters.upstream import StreamedError, Upstream, is_about_parameters, litellm_provider
 from resay.adapters.verdicts import VerdictDetail, verdict_cost, withheld_data
-from resay.core.query import Query
 from resay.core.verdict import HallucinationBlocked
 from resay.engine.actions import Answer, withheld_stops
-from resay.errors import (
-    ConfigurationError,
-    DeadlineExceededError,
-    ProviderError,
-    ProviderRefusedError,
-    UncheckableError,
-)
-from resay.gateway.calls import Call, Headers, Outgoing, contains_address
+from resay.errors import ConfigurationError, DeadlineExceededError, ProviderError, UncheckableError
+from resay.gateway.calls import Call, Headers
 from resay.gateway.conversations import Conversations
 from resay.gateway.errors import RefusedError
+from resay.gateway.harmless_params import HarmlessParams
 from resay.gateway.observation import Observation, worst_answer
+from resay.gateway.outgoing import Outgoing
 from resay.gateway.routing import Routing
 from resay.gateway.stored import StoredAnswers, ids_of, is_unfinished, without_output
 from resay.gateway.upstream import UpstreamError, UpstreamResponse, client_headers
 from resay.guard import Guard
-from resay.policy import Policy
 from resay.providers.apis import (
     CHAT_COMPLETIONS,
     COMPLETIONS,
@@ -57,46 +44,6 @@ from resay.providers.apis import (
     refusal_without_answer,
 )
 from resay.providers.apis.values import is_yes
-from resay.providers.base import Completions, Layer, Provider
-
-# Parameters that control the answer, and never the address or the payer.
-HARMLESS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {"extra_body", "extra_headers"}
-
-
-class HarmlessParams(Layer):
-    """Passes only the question and harmless parameters of a client's request to litellm.
-
-    litellm accepts addresses, keys, headers and entire other models as parameters, and fetches URLs
-    in messages.
-
-    Args:
-        inner: The wrapped provider.
-        query: The client's request.
-        policy: The policy; its own parameters are kept.
-    """
-
-    def __init__(self, inner: Provider, query: Query, policy: Policy) -> None:
-        super().__init__(inner)
-        self._messages = query.messages
-        self._kept = HARMLESS | frozenset(policy.sampling.params)
-
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Call the wrapped provider.
-
-        Raises:
-            ProviderRefusedError: The client's messages contain a reference to be fetched.
-        """
-        # Judges are called with the policy's parameters only.
-        if query.messages != self._messages:
-            return await self.inner.complete(query, n=n)
-        if any(contains_address(message.get("content"), "text") for message in query.messages):
-            raise ProviderRefusedError(
-                "the messages refer to other addresses, and a gateway fetches nothing from them;"
-                " send the content itself"
-            )
-        params = {k: v for k, v in query.params.items() if k in self._kept}
-        return await self.inner.complete(replace(query, params=params), n=n)
-
 
 # The other APIs always report usage.
 _USAGE_ON_REQUEST = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
@@ -116,10 +63,10 @@ def with_usage_option(api: Api, body: Body) -> Body:
     options: object = {} if body.get(_OPTIONS) is None else body[_OPTIONS]
     if api.path not in _USAGE_ON_REQUEST or not isinstance(options, Mapping):
         return body
-    known = cast("Mapping[str, object]", options)
-    if known.get(_INCLUDE_USAGE) is not None:
+    fields = cast("Mapping[str, object]", options)
+    if fields.get(_INCLUDE_USAGE) is not None:
         return body
-    return {**body, _OPTIONS: {**known, _INCLUDE_USAGE: True}}
+    return {**body, _OPTIONS: {**fields, _INCLUDE_USAGE: True}}
 
 
 def is_usage_only(event: Event) -> bool:
@@ -134,7 +81,6 @@ _STREAM: Headers = [
     (b"x-accel-buffering", b"no"),
 ]
 UNGUARDED: Headers = [(b"x-resay-action", b"unguarded")]
-_ENCODED = ("identity", "")
 # The end of a stream, which an upstream that is cut off early cannot send.
 _DONE = "[DONE]"
 _ENDS_WITH_DONE = frozenset({CHAT_COMPLETIONS.path, COMPLETIONS.path})
@@ -161,40 +107,6 @@ class RequestContext:
     tenant: str | None
     client: str | None
     detail: VerdictDetail = "full"
-
-
-def read_body(call: Call, data: bytes) -> Body:
-    """Parse the JSON object in a request's body.
-
-    Raises:
-        RefusedError: It contains none, so its answer could not be guarded.
-    """
-    encoding = (call.header(b"content-encoding") or "").strip().lower()
-    if encoding not in _ENCODED:
-        message = "cannot guard a compressed request; send it uncompressed"
-        raise RefusedError(415, "unsupported_encoding", message)
-    try:
-        value: object = json.loads(data, parse_constant=_no_number, parse_float=_finite)
-    # Deep nesting raises a RecursionError.
-    except (ValueError, RecursionError) as error:
-        message = (
-            "the request's body cannot be read as JSON; send UTF-8, finite numbers of ordinary"
-            " length, no raw control characters, and no nesting that is thousands deep"
-        )
-        raise RefusedError(400, "invalid_json", message) from error
-    if not isinstance(value, dict):
-        raise RefusedError(400, "invalid_json", "the request's body is not a JSON object")
-    return cast("Body", value)
-
-
-def _no_number(name: str) -> object:
-    raise ValueError(name)
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    # A number that overflows could not be forwarded as a number.
-    return number if math.isfinite(number) else cast("float", _no_number(digits))
 
 
 @dataclass(eq=False, repr=False)
@@ -235,8 +147,9 @@ class GuardedRequest:
         )
         self._question: str | None = None
         self._main: UpstreamResponse | None = None
-        self._drawn: list[tuple[Body, Body]] = []
-        self._drawn_before: list[tuple[Body, Body]] = []
+        # Requests for samples with their responses: of this request, and of one that it retries.
+        self._samples: list[tuple[Body, Body]] = []
+        self._earlier_samples: list[tuple[Body, Body]] = []
         self._adds_usage = False
         self._expected = 1
         self._began_s = time.monotonic()
@@ -249,16 +162,17 @@ class GuardedRequest:
         """
         request, upstream = self._prepare()
         try:
-            await (self._answer_stream if request.streams else self._answer_complete)(
-                request, upstream
-            )
+            if request.streams:
+                await self._answer_stream(request, upstream)
+            else:
+                await self._answer_complete(request, upstream)
         except UpstreamError as error:
-            given = error.response
-            headers = client_headers(given, of_body=False)
-            content = given.content
+            response = error.response
+            headers = client_headers(response, of_body=False)
+            content = response.content
             if self.context.guard.policy.can_withhold:
                 content = _without_answer(content)
-            await self.outgoing.send_complete(given.status_code, headers, content)
+            await self.outgoing.send_complete(response.status_code, headers, content)
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             raise await self._refusal(error) from None
 
@@ -345,13 +259,13 @@ class GuardedRequest:
 
     async def _ask(self, body: Body) -> Body:
         context = self.context
-        before = next((pair for pair in self._drawn_before if pair[0] == body), None)
-        if before is not None:
-            self._drawn_before.remove(before)
-            return before[1]
+        for index, (request, response) in enumerate(self._earlier_samples):
+            if request == body:
+                del self._earlier_samples[index]
+                return response
         response = await cancel_once(self.routing.ask(context.call, context.api.path, body))
         if self._main is None:
-            self._drawn.append((body, response))
+            self._samples.append((body, response))
         return response
 
     async def _takes_n(self) -> bool:
@@ -371,18 +285,18 @@ class GuardedRequest:
         if self._in_background:
             return await self._answer_in_background(request, upstream)
         # Usually none has failed, and hashing a long body takes time.
-        before = self.failed.take(self._key(upstream)) if len(self.failed) else None
-        self._drawn_before = [] if before is None else before["drawn"]
+        failed = self.failed.take(self._key(upstream)) if len(self.failed) else None
+        self._earlier_samples = [] if failed is None else failed["samples"]
         # The first try drew samples, so a retry draws its own only once it has an answer.
-        retries = before is not None or self.context.call.is_retry
+        retries = failed is not None or self.context.call.is_retry
         try:
             response = await self._relay.aanswer(request, self._send, upstream, main_first=retries)
         except StreamedError as error:
             return await self._answer_events(request, error.response, upstream)
         finally:
             if self._main is None or not self._main.is_success:
-                drawn = [*self._drawn_before, *self._drawn]
-                self.failed.remember(self._key(upstream), {"drawn": drawn})
+                samples = [*self._earlier_samples, *self._samples]
+                self.failed.remember(self._key(upstream), {"samples": samples})
         return await self._send_answer(response)
 
     async def _answer_in_background(self, request: Request, upstream: Upstream) -> None:
@@ -401,8 +315,8 @@ class GuardedRequest:
     def _key(self, upstream: Upstream) -> str:
         """Return the key that identifies a request when a client retries it."""
         context = self.context
-        whose = (upstream.source, context.client, context.tenant, context.policy, context.api.path)
-        return hashlib.sha256(json_bytes([whose, self.body])).hexdigest()
+        scope = (upstream.source, context.client, context.tenant, context.policy, context.api.path)
+        return hashlib.sha256(json_bytes([scope, self.body])).hexdigest()
 
     async def _send(self, body: Body) -> Body:
         response = await self.routing.open(self.context.call, self.context.api.path, body)
@@ -436,9 +350,8 @@ class GuardedRequest:
         if body:
             # Its own verdict is about as long again, at most.
             content = await compute(partial(json_bytes, body), chars=len(content))
-        if body:
-            others = [(name, value) for name, value in headers if name != b"content-type"]
-            headers = [*others, (b"content-type", b"application/json")]
+            headers = [(name, value) for name, value in headers if name != b"content-type"]
+            headers.append((b"content-type", b"application/json"))
         await self.outgoing.send_complete(main.status_code, headers, content)
 
     async def _answer_stream(self, request: Request, upstream: Upstream) -> None:
@@ -452,54 +365,55 @@ class GuardedRequest:
     async def _answer_events(
         self, request: Request, response: UpstreamResponse, upstream: Upstream
     ) -> None:
-        kept = client_headers(response, of_body=False)
-        fresh = {name for name, _ in _STREAM}
-        headers = [*((k, v) for k, v in kept if k not in fresh), *_STREAM]
+        own_names = {name for name, _ in _STREAM}
+        upstream_headers = client_headers(response, of_body=False)
+        headers = [(name, value) for name, value in upstream_headers if name not in own_names]
+        headers += _STREAM
         events = self._relay.aevents(request, self._events(response), upstream)
         try:
             async with self.outgoing.keep_alive(headers, self.heartbeat_s), aclosing(events):
-                given = self._client_events(events)
-                await self.outgoing.send_events(200, headers, given, self.context.api)
+                client_events = self._client_events(events)
+                await self.outgoing.send_events(200, headers, client_events, self.context.api)
         finally:
             # Closing an unstarted generator does not close the response.
             response.close()
 
     async def _open(self, request: Request) -> UpstreamResponse:
         call, path = self.context.call, self.context.api.path
-        asked = self._relay.main_body(request)
-        counted = (
-            asked if self.routing.refuses_usage else with_usage_option(self.context.api, asked)
-        )
-        response = await self.routing.open(call, path, counted)
-        self._adds_usage = counted is not asked
+        main_body = self._relay.main_body(request)
+        body = main_body
+        if not self.routing.refuses_usage:
+            body = with_usage_option(self.context.api, main_body)
+        response = await self.routing.open(call, path, body)
+        self._adds_usage = body is not main_body
         # The upstream may have refused our own addition.
         if self._adds_usage and is_about_parameters(UpstreamError(response)):
             response.close()
-            response = await self.routing.open(call, path, asked)
+            response = await self.routing.open(call, path, main_body)
             self._adds_usage, self.routing.refuses_usage = False, response.is_success
-        if asked is not request.body and is_about_parameters(UpstreamError(response)):
+        if main_body is not request.body and is_about_parameters(UpstreamError(response)):
             response.close()
             response = await self.routing.open(call, path, request.body)
         return response
 
     async def _events(self, response: UpstreamResponse) -> AsyncGenerator[Events]:
-        is_named = self._may_be_stored
-        async with aclosing(response.events()) as events:
-            async for together in events:
-                for event in together if is_named else ():
+        may_be_stored = self._may_be_stored
+        async with aclosing(response.events()) as groups:
+            async for group in groups:
+                for event in group if may_be_stored else ():
                     # Each event repeats the answer's id.
                     self._ids += (name for name in ids_of(event.body) if name not in self._ids[-2:])
-                yield together
+                yield group
 
     async def _client_events(self, events: AsyncGenerator[Events]) -> AsyncGenerator[Events]:
         """Yield the guard's events as the client receives them."""
         last: object = None
         try:
-            async for together in events:
-                last = together[-1].data if together else last
+            async for group in events:
+                last = group[-1].data if group else last
                 if self._adds_usage:
-                    together = [event for event in together if not is_usage_only(event)]
-                yield together
+                    group = [event for event in group if not is_usage_only(event)]
+                yield group
         except (HallucinationBlocked, DeadlineExceededError, ProviderError) as error:
             raise await self._refusal(error) from None
         is_withheld = any(answer.blocked for answer in self._answers)
@@ -527,8 +441,8 @@ def _without_answer(content: bytes) -> bytes:
     if not isinstance(body, dict):
         return content
     error = cast("Body", body)
-    alone = refusal_without_answer(error)
-    return content if alone == error else json_bytes(alone)
+    refusal = refusal_without_answer(error)
+    return content if refusal == error else json_bytes(refusal)
 
 
 async def withheld_answer(
@@ -575,8 +489,8 @@ def verdict_headers(answers: Sequence[Answer]) -> Headers:
     answer = worst_answer(answers)
     if answer is None:
         return []
-    values: dict[str, Any] = {"action": answer.action, "decision": answer.verdict.decision}
-    score = answer.verdict.score
-    # Not rounded: a score just above the threshold must not look like one at it.
-    values |= {} if score is None else {"score": score}
+    values: dict[str, object] = {"action": answer.action, "decision": answer.verdict.decision}
+    if answer.verdict.score is not None:
+        # Not rounded: a score just above the threshold must not look like one at it.
+        values["score"] = answer.verdict.score
     return [(f"x-resay-{name}".encode(), f"{value}".encode()) for name, value in values.items()]

@@ -27,14 +27,10 @@ from resay.gateway.calls import (
     LITELLM_GUARDRAIL,
     VERDICT_DETAIL,
     Call,
-    ClientDisconnectedError,
     Headers,
-    Incoming,
-    Outgoing,
     credential,
     has_body,
     read_call,
-    run_until_disconnect,
 )
 from resay.gateway.check import check
 from resay.gateway.config import GatewayConfig
@@ -46,12 +42,13 @@ from resay.gateway.guarded_request import (
     GuardedRequest,
     RequestContext,
     new_observation,
-    read_body,
     verdict_headers,
 )
+from resay.gateway.incoming import ClientDisconnectedError, Incoming, run_until_disconnect
 from resay.gateway.keys import Keyring
 from resay.gateway.litellm.guardrail import check_for_litellm
 from resay.gateway.logs import WithoutMessage
+from resay.gateway.outgoing import Outgoing
 from resay.gateway.paths import (
     PREFIX,
     PassThrough,
@@ -62,6 +59,7 @@ from resay.gateway.paths import (
 )
 from resay.gateway.policies import Policies
 from resay.gateway.reporter import Reporter
+from resay.gateway.request_body import read_body
 from resay.gateway.routing import Routing
 from resay.gateway.shared import Quotas
 from resay.gateway.stored import StoredAnswers
@@ -200,15 +198,25 @@ class RequestHandler:
             return await self._pass_unguarded(call, client, incoming, outgoing)
         if call.own == FEEDBACK:
             async with self._quotas.admit(client, call.tenant), self._received(incoming) as data:
-                said = await rate(call, client, read_body(call, data), self._shared)
-            return await outgoing.send_complete(200, [_JSON_TYPE], json_bytes(said))
+                rating = await rate(call, client, read_body(call, data), self._shared)
+            return await outgoing.send_complete(200, [_JSON_TYPE], json_bytes(rating))
         policy, guard = self._policies.choose(call.policy, brings_answer=call.own is not None)
-        given = f", which only {CHECK} is given; use another policy (x-resay-policy)"
-        if call.own is None and (problem := guard.missing({"references": given})):
-            raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
+        if call.own is None:
+            remedy = f", which only {CHECK} is given; use another policy (x-resay-policy)"
+            problem = guard.missing({"references": remedy})
+            if problem is not None:
+                raise RefusedError(400, "policy_needs_references", f"policy {policy!r}: {problem}")
         api = call.api or CHAT_COMPLETIONS
         detail = self._detail(call)
-        context = RequestContext(call, api, policy, guard, call.tenant, client, detail)
+        context = RequestContext(
+            call=call,
+            api=api,
+            policy=policy,
+            guard=guard,
+            tenant=call.tenant,
+            client=client,
+            detail=detail,
+        )
         try:
             async with (
                 self._quotas.admit(client, call.tenant),
@@ -272,14 +280,14 @@ class RequestHandler:
 
     def _detail(self, call: Call) -> VerdictDetail:
         """Return how much of the verdict the client gets: at most what the gateway's file says."""
-        allowed, wanted = self._config.verdict, call.header(VERDICT_DETAIL)
+        allowed, requested = self._config.verdict, call.header(VERDICT_DETAIL)
         details = get_args(VerdictDetail)
-        if wanted is None:
+        if requested is None:
             return allowed
-        if wanted not in details:
+        if requested not in details:
             message = f"the header x-resay-verdict must be {', '.join(details[:-1])} or none"
             raise RefusedError(400, "bad_header", message)
-        return details[max(details.index(wanted), details.index(allowed))]
+        return details[max(details.index(requested), details.index(allowed))]
 
     async def _guard(self, context: RequestContext, data: bytes, outgoing: Outgoing) -> None:
         body = read_body(context.call, data)
@@ -295,14 +303,14 @@ class RequestHandler:
 
     def _guarded(self, context: RequestContext, body: Body, outgoing: Outgoing) -> GuardedRequest:
         return GuardedRequest(
-            context,
-            body,
-            self._client,
-            outgoing,
-            self._config.heartbeat_s,
-            self._shared.failed,
-            self._stored,
-            self._config.limits.answers,
+            context=context,
+            body=body,
+            routing=self._client,
+            outgoing=outgoing,
+            heartbeat_s=self._config.heartbeat_s,
+            failed=self._shared.failed,
+            stored=self._stored,
+            max_answers=self._config.limits.answers,
         )
 
     async def _run_and_report(
@@ -327,7 +335,7 @@ class RequestHandler:
             if reply.refused is not None:
                 return await outgoing.refuse(reply.refused)
             headers = [_JSON_TYPE, *verdict_headers(reply.answers)]
-            chars = sum(map(len, (answer.text for answer in reply.answers)))
+            chars = sum(len(answer.text) for answer in reply.answers)
             content = await compute(partial(json_bytes, reply.body), chars=chars)
             await outgoing.send_complete(200, headers, content)
         finally:
@@ -404,9 +412,9 @@ class RequestHandler:
             except UpstreamError:
                 message = "the answer stored by the upstream cannot be read"
                 raise RefusedError(502, "answer_unreadable", message) from None
-            later = self._stored.unchecked(body)
-            if later is not None:
-                return await self._check_background(*later, call, client, response, outgoing)
+            unchecked = self._stored.unchecked(body)
+            if unchecked is not None:
+                return await self._check_background(*unchecked, call, client, response, outgoing)
             if call.method == "POST" and not stored.name:
                 self._stored.remember_conversation(body, client)
             if self._keys and call.method == "GET" and not stored.name:
@@ -418,8 +426,8 @@ class RequestHandler:
 
     async def _released_events(self, response: UpstreamResponse) -> AsyncGenerator[Sequence[Event]]:
         async with aclosing(response.events()) as events:
-            async for together in events:
-                for event in together:
+            async for group in events:
+                for event in group:
                     self._stored.check_event(event)
                     yield [event]
 
@@ -437,7 +445,15 @@ class RequestHandler:
         # The query applies to the stored answer, not to its samples.
         call = replace(call, query=b"")
         detail = self._detail(call)
-        context = RequestContext(call, RESPONSES, name, guard, call.tenant, client, detail)
+        context = RequestContext(
+            call=call,
+            api=RESPONSES,
+            policy=name,
+            guard=guard,
+            tenant=call.tenant,
+            client=client,
+            detail=detail,
+        )
         guarded = self._guarded(context, request_body, outgoing)
         async with self._quotas.admit(client, call.tenant), self._admission.slot():
             await self._run_and_report(guarded, guarded.check(response), outgoing)

@@ -23,8 +23,8 @@ class Keyring:
     """
 
     def __init__(self, keys: Sequence[ClientKey], env: Mapping[str, str] | None = None) -> None:
-        known = os.environ if env is None else env
-        self._hashes = [(key.name, _hash_of(key, known)) for key in keys]
+        variables = os.environ if env is None else env
+        self._hashes = [(key.name, _hash_of(key, variables)) for key in keys]
 
     def __bool__(self) -> bool:
         return bool(self._hashes)
@@ -36,8 +36,8 @@ class Keyring:
         """
         digest = _hex_of(presented or "")
         owner = None
-        for name, known in self._hashes:
-            if hmac.compare_digest(digest, known) and presented:
+        for name, key_digest in self._hashes:
+            if hmac.compare_digest(digest, key_digest) and presented:
                 owner = name
         return owner
 

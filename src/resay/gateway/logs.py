@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timezone
 from typing import Literal, cast
 
@@ -52,8 +52,8 @@ class WithoutMessage(Exception):  # noqa: N818 - it represents an error
     """
 
     def __init__(self, error: BaseException) -> None:
-        said = f": {error}" if isinstance(error, ConfigurationError) else ""
-        super().__init__(f"{type(error).__name__}{said}")
+        message = f": {error}" if isinstance(error, ConfigurationError) else ""
+        super().__init__(f"{type(error).__name__}{message}")
         self.error = error
         self.__traceback__ = error.__traceback__
         context = None if error.__suppress_context__ else error.__context__
@@ -75,16 +75,17 @@ def configure(format: Format = "text", level: Level = "info") -> None:  # noqa: 
     form = _Json if format == "json" else _Text
     handler.setFormatter(form(is_open=level == "debug"))
     root = logging.getLogger()
-    for known in [known for known in root.handlers if isinstance(known, _Handler)]:
-        root.removeHandler(known)
+    for earlier in root.handlers[:]:
+        if isinstance(earlier, _Handler):
+            root.removeHandler(earlier)
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
     for name in _OPEN:
         logging.getLogger(name).setLevel(level.upper())
     for name in _LOUD:
-        loud = logging.getLogger(name)
-        loud.filters[:] = [known for known in loud.filters if not isinstance(known, _Only)]
-        loud.addFilter(_Only(handler))
+        logger = logging.getLogger(name)
+        logger.filters[:] = [item for item in logger.filters if not isinstance(item, _Only)]
+        logger.addFilter(_Only(handler))
     # Some warnings print the values that they are about.
     logging.captureWarnings(capture=True)
 
@@ -142,8 +143,8 @@ def _write(
 ) -> None:
     if not _access.isEnabledFor(logging.INFO):
         return
-    shown = [fields.get(name) for name in ("policy", "decision", "action")]
-    summary = ", ".join(str(value) for value in shown if value is not None)
+    values = [fields.get(name) for name in ("policy", "decision", "action")]
+    summary = ", ".join(str(value) for value in values if value is not None)
     extra = {"method": method, "route": route, "status": status, "elapsed_s": round(elapsed_s, 6)}
     _access.info(
         "%s %s %d in %.2f s%s",
@@ -234,14 +235,14 @@ class _Json(_Lines):
             "error": self._error(record),
             "traceback": self._traceback(record),
         }
-        known = {name: value for name, value in fields.items() if value not in (None, [])}
-        return json.dumps(known | self._fields(record, known), allow_nan=False)
+        fields = {name: value for name, value in fields.items() if value not in (None, [])}
+        return json.dumps(fields | self._fields(record, fields.keys()), allow_nan=False)
 
-    def _fields(self, record: logging.LogRecord, known: Mapping[str, object]) -> dict[str, object]:
+    def _fields(self, record: logging.LogRecord, taken: Set[str]) -> dict[str, object]:
         # Fields added by other libraries may contain anything.
         if _origin(record) != "resay":
             return {}
-        added = {k: v for k, v in vars(record).items() if k not in _STANDARD and k not in known}
+        added = {k: v for k, v in vars(record).items() if k not in _STANDARD and k not in taken}
         return {one_line(name): _plain(value) for name, value in added.items()}
 
 
@@ -273,8 +274,8 @@ def _time(record: logging.LogRecord) -> str:
 
 
 def _request_id(record: logging.LogRecord) -> str | None:
-    found: object = getattr(record, "request_id", None) or current_request_id.get()
-    return one_line(str(found)) if found else None
+    identifier: object = getattr(record, "request_id", None) or current_request_id.get()
+    return one_line(str(identifier)) if identifier else None
 
 
 def _plain(value: object) -> object:

@@ -174,8 +174,8 @@ class Metrics:
             status: The HTTP status sent to the client.
             elapsed_s: The time until the answer was complete, in seconds.
         """
-        known = method if method in _METHODS else _OTHER
-        _labelled(self._instruments.passed, known, _status_class(status)).inc()
+        label = method if method in _METHODS else _OTHER
+        _labelled(self._instruments.passed, label, _status_class(status)).inc()
         self._instruments.passed_duration.observe(elapsed_s)
 
     def count_refused(self, code: str) -> None:
@@ -284,16 +284,16 @@ class _Models:
     """
 
     def __init__(self) -> None:
-        self._known: set[str] = set()
+        self._names: set[str] = set()
 
     def label(self, observation: Observation) -> str:
         if observation.model is None:
             return _NONE
         name = one_line(observation.model, _LONGEST)
-        gave_one = observation.answers and _status_class(observation.status) == "2xx"
-        if gave_one and len(self._known) < _MODELS:
-            self._known.add(name)
-        return name if name in self._known else _OTHER
+        has_answered = observation.answers and _status_class(observation.status) == "2xx"
+        if has_answered and len(self._names) < _MODELS:
+            self._names.add(name)
+        return name if name in self._names else _OTHER
 
 
 class _ReadingsCollector:
@@ -376,8 +376,8 @@ class _SharedReadings:
             if reading is not None:
                 gauge.set(reading())
         if self._journal_lost is not None:
-            known, self._lost = self._lost, self._journal_lost()
-            self._lost_counter.inc(self._lost - known)
+            before, self._lost = self._lost, self._journal_lost()
+            self._lost_counter.inc(self._lost - before)
 
 
 def _status_class(status: int) -> str:

@@ -57,16 +57,16 @@ def address_of(path: bytes) -> Address:
     """
     lenient = _lenient(path)
     prefix = _LENIENT.match(lenient)
-    rest = lenient[prefix.end() :] if prefix else lenient
-    named = _IN_DEPLOYMENT.match(rest)
+    api_path = lenient[prefix.end() :] if prefix else lenient
     deployment = None
-    if named is not None:
-        deployment, rest = _split_deployment(rest[named.end() :])
-        if not rest:
-            deployment, rest = None, lenient[prefix.end() :] if prefix else lenient
+    in_deployment = _IN_DEPLOYMENT.match(api_path)
+    if in_deployment is not None:
+        name, path_of_deployment = _split_deployment(api_path[in_deployment.end() :])
+        if path_of_deployment:
+            deployment, api_path = name, path_of_deployment
     strict = _STRICT.fullmatch(path)
     return Address(
-        path=rest.lower(),
+        path=api_path.lower(),
         deployment=deployment,
         forwarded=None if strict is None else strict["rest"],
     )
@@ -78,8 +78,8 @@ def _split_deployment(path: str) -> tuple[str, str]:
         name = path[: -len(api.path)]
         if name and path.lower().endswith(api.path):
             return name, api.path
-    name, slash, rest = path.partition("/")
-    return name, slash + rest
+    name, slash, remainder = path.partition("/")
+    return name, slash + remainder
 
 
 def plain_path(path: bytes) -> str:
@@ -168,8 +168,8 @@ class Pattern:
             path: The path, without its prefix.
         """
         # Whoever may use a path may also ask how.
-        asked = "GET" if method == "HEAD" else method
-        if self.method not in (None, asked) and method != "OPTIONS":
+        allowed = (None, "GET" if method == "HEAD" else method)
+        if self.method not in allowed and method != "OPTIONS":
             return False
         segments = path.split("/")[1:]
         if self.segments[-1] == "*" and len(segments) >= len(self.segments):
@@ -260,10 +260,9 @@ def contains_question(body: object) -> bool:
 
 
 def _closed(method: str, path: str, hint: str = "") -> RefusedError:
-    shown = path[:_SHOWN]
     return RefusedError(
         403,
         "path_closed",
-        f"the gateway does not pass on {method} {PREFIX + shown!r}{hint}; its operator can open an"
-        " unguarded path with `pass_through` in the gateway file",
+        f"the gateway does not pass on {method} {PREFIX + path[:_SHOWN]!r}{hint}; its operator can"
+        " open an unguarded path with `pass_through` in the gateway file",
     )

@@ -65,13 +65,14 @@ class Policies:
         Raises:
             RefusedError: There is no policy of that name.
         """
-        wanted = DEFAULT_POLICY if name is None else name
-        guard = self._guards.get(wanted)
+        if name is None:
+            name = DEFAULT_POLICY
+        guard = self._guards.get(name)
         if guard is None:
-            names = ", ".join(repr(known) for known in sorted(self._guards))
-            message = f"unknown policy {wanted[:_SHOWN]!r} (x-resay-policy); known: {names}"
+            names = ", ".join(map(repr, sorted(self._guards)))
+            message = f"unknown policy {name[:_SHOWN]!r} (x-resay-policy); known: {names}"
             raise RefusedError(400, "unknown_policy", message)
-        return wanted, guard
+        return name, guard
 
     def choose(self, name: str | None, *, brings_answer: bool) -> tuple[str, Guard]:
         """Return the policy that a client chooses, and its guard.
@@ -171,14 +172,14 @@ class Policies:
 def _guard(name: str, file: str | None) -> Guard:
     guard = guard_of(file)
     # Steps that compare with documents are for checks of answers that come with some.
-    given = name != DEFAULT_POLICY
-    check_client_policy(guard, "a gateway's upstream", gives_references=given)
+    gives_references = name != DEFAULT_POLICY
+    check_client_policy(guard, "a gateway's upstream", gives_references=gives_references)
     return guard
 
 
 def _signature(file: str) -> _Signature:
     try:
-        known = Path(file).stat()
+        status = Path(file).stat()
     except OSError:
         return None
-    return known.st_mtime_ns, known.st_size, known.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -10,10 +10,11 @@ from typing import cast
 
 from resay._internal.event_loops import compute
 from resay.adapters.verdicts import verdict_cost
-from resay.gateway.calls import Call, Outgoing
+from resay.gateway.calls import Call
 from resay.gateway.logs import log_passed
 from resay.gateway.metrics import Metrics
 from resay.gateway.observation import Observation, Observer, notify
+from resay.gateway.outgoing import Outgoing
 from resay.gateway.paths import PREFIX
 from resay.gateway.shared import Quotas
 from resay.reporting.journal import Entry, Journal

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote
 from resay.gateway.calls import Call
 from resay.gateway.config import named_model, unknown_model
 from resay.gateway.errors import Dialect, RefusedError
-from resay.gateway.litellm.answers import LiteLLMResponse, headers_of, once
+from resay.gateway.litellm.response import LiteLLMResponse, headers_of, once
 from resay.gateway.litellm.upstream import LiteLLMUpstream
 from resay.gateway.upstream import UpstreamClient, UpstreamError, UpstreamResponse
 from resay.providers.apis import Body, json_bytes
@@ -53,8 +53,8 @@ async def listed_models(
     own = [] if query & _LATER else [_model(name, call.dialect) for name in sorted(names)]
     others: Body = {} if upstream is None else await _others(call, upstream)
     # If both have a model of the same name, the gateway's own is used.
-    known = [model for model in mappings(others.get("data")) if model.get("id") not in names]
-    return _list([*own, *known], others, call.dialect)
+    remaining = [model for model in mappings(others.get("data")) if model.get("id") not in names]
+    return _list([*own, *remaining], others, call.dialect)
 
 
 def _path(call: Call) -> str:
@@ -65,8 +65,8 @@ def _path(call: Call) -> str:
 
 def _requested_model(call: Call) -> str:
     """Return the name of the one requested model; empty for the whole list."""
-    found, _, name = _path(call).partition(_PATH + "/")
-    return "" if found else name
+    before, _, name = _path(call).partition(_PATH + "/")
+    return "" if before else name
 
 
 def _model(name: str, dialect: Dialect) -> dict[str, Any]:
@@ -80,8 +80,12 @@ def _list(models: list[Any], others: Body, dialect: Dialect) -> dict[str, Any]:
     if dialect == "openai":
         return {"object": "list", "data": models}
     ids = [text(model.get("id")) or None for model in models] or [None]
-    more = others.get("has_more") is True
-    return {"data": models, "has_more": more, "first_id": ids[0], "last_id": ids[-1]}
+    return {
+        "data": models,
+        "has_more": others.get("has_more") is True,
+        "first_id": ids[0],
+        "last_id": ids[-1],
+    }
 
 
 async def _others(call: Call, upstream: UpstreamClient) -> Body:
@@ -119,10 +123,8 @@ class Routing:
 
     def source(self, call: Call, client: str | None) -> str:
         """Return a cache key that differs for clients whose requests are billed differently."""
-        known = [
-            provider.source(call, client) for provider in (self._upstream, self._models) if provider
-        ]
-        return " ".join(known)
+        providers = (self._upstream, self._models)
+        return " ".join(provider.source(call, client) for provider in providers if provider)
 
     def takes_n(self, body: Body) -> bool:
         """Return whether a model accepts requests for several answers."""
@@ -167,28 +169,29 @@ class Routing:
             ClientDisconnectedError: The client disconnects while its body is sent.
         """
         if self._models is not None and asks_for_models(call, self._models.models):
-            return await self._listed(call, self._models)
+            return await self._model_list(call, self._models)
         if self._models is not None and call.api is not None and body is not None:
             content = b"".join([piece async for piece in body])
-            asked = _read(content)
-            if self._upstream is None or self._models.has_model(asked):
-                return await self._provider_for(asked).open(call, call.api.path, asked)
+            parsed = _read(content)
+            if self._upstream is None or self._models.has_model(parsed):
+                return await self._provider_for(parsed).open(call, call.api.path, parsed)
             body = once(content)
         if self._upstream is None:
             message = "the gateway has no upstream for this request"
             raise RefusedError(404, "not_found", message)
         return await self._upstream.forward(call, body)
 
-    async def _listed(self, call: Call, models: LiteLLMUpstream) -> UpstreamResponse:
-        listed = await listed_models(call, models.models, self._upstream)
-        content = json_bytes(listed)
+    async def _model_list(self, call: Call, models: LiteLLMUpstream) -> UpstreamResponse:
+        body = await listed_models(call, models.models, self._upstream)
+        content = json_bytes(body)
         length = (b"content-length", str(len(content)).encode())
         headers = [*headers_of(call, "application/json"), length]
-        return LiteLLMResponse(200, headers, once(content), len(content), body=listed)
+        return LiteLLMResponse(200, headers, once(content), len(content), body=body)
 
     def _own(self, body: Body) -> LiteLLMUpstream | None:
-        known = self._models is not None and self._models.has_model(body)
-        return self._models if known else None
+        if self._models is not None and self._models.has_model(body):
+            return self._models
+        return None
 
     def _provider_for(self, body: Body) -> LiteLLMUpstream | UpstreamClient:
         provider = self._own(body) or self._upstream

@@ -84,7 +84,7 @@ class _Account:
             self.used.update(await self.totals.read())
             problem = self.refusal
             if problem is not None:
-                # SDKs retry after at most a minute, which would be in vain.
+                # SDKs retry after at most a minute, which would be pointless.
                 raise _refusal(problem, self.totals.seconds_left, {"x-should-retry": "false"})
         wait_s = await self.limits.try_enter()
         if wait_s:
@@ -124,7 +124,7 @@ class _Account:
         if quota.cost_usd_per_day is not None and used[_UNPRICED]:
             return (
                 f"{self.label} has used a model whose price is unknown, so its `cost_usd_per_day`"
-                " cannot be kept; give `prices` in the policy, or a quota of tokens"
+                " cannot be enforced; set `prices` in the policy, or a quota of tokens"
             )
         return None
 
@@ -235,13 +235,13 @@ class Quotas:
     ) -> list[_Account]:
         if not self._quotas:
             return []
-        found: list[_Account] = []
+        accounts: list[_Account] = []
         if client is not None:
-            found += self._account("key", client, self._quotas.get(DEFAULT_QUOTA), entered)
+            accounts += self._account("key", client, self._quotas.get(DEFAULT_QUOTA), entered)
         if client is None or tenant in self._quotas:
             default = self._quotas.get(DEFAULT_QUOTA) if client is None else None
-            found += self._account("tenant", tenant or "", default, entered)
-        return found
+            accounts += self._account("tenant", tenant or "", default, entered)
+        return accounts
 
     def _account(
         self, kind: str, name: str, default: Quota | None, entered: bool
@@ -261,15 +261,15 @@ class Quotas:
                     " give clients `keys`"
                 )
                 raise _refusal(problem, _RETRY_AFTER_S, {"x-should-retry": "false"})
-            shared = f"{kind}:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+            shared_name = f"{kind}:{hashlib.sha256(name.encode()).hexdigest()[:32]}"
             limits = SharedLimits(
                 self._state,
-                shared,
+                shared_name,
                 concurrency=quota.concurrency,
                 per_minute=quota.requests_per_minute,
             )
             label = f"the {kind} {name[:_SHOWN]!r}" if name else "a client that names no tenant"
-            totals = SharedTotals(self._state, shared, _FIELDS)
+            totals = SharedTotals(self._state, shared_name, _FIELDS)
             accounts[key] = _Account(label, quota, limits, totals)
         elif not is_named:
             self._others.move_to_end(key)
@@ -330,10 +330,10 @@ class SharedConversations:
         name, member = self._name(self._state, key), await self._state.member()
         data = await member.send(lambda client: client.get(name))
         try:
-            found: Any = None if data is None else json.loads(data)
+            value: Any = None if data is None else json.loads(data)
         except ValueError:
             return None
-        return cast("Body", found) if isinstance(found, dict) else None
+        return cast("Body", value) if isinstance(value, dict) else None
 
     @staticmethod
     def _name(state: SharedState, key: Hashable) -> str:

@@ -20,9 +20,10 @@ import httpx
 from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
-from resay.gateway.calls import Call, ClientDisconnectedError, Headers
+from resay.gateway.calls import Call, Headers
 from resay.gateway.config import GatewayConfig, UpstreamConfig
 from resay.gateway.errors import RefusedError
+from resay.gateway.incoming import ClientDisconnectedError
 from resay.providers.apis import Body, Event, EventReader, json_bytes
 
 
@@ -54,8 +55,8 @@ class UpstreamResponse:
     @property
     def headers(self) -> Mapping[str, str]:
         """The headers, names in lower case; the first value of repeated ones."""
-        known = reversed(self.raw_headers)
-        return {name.decode("latin-1"): value.decode("latin-1") for name, value in known}
+        headers = reversed(self.raw_headers)
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
 
     async def read(self) -> None:
         """Read the complete body into `content`.
@@ -268,14 +269,10 @@ class UpstreamClient:
             RefusedError: The upstream redirects.
             ClosedError: The upstream is unreachable.
         """
-        headers = self._headers(call, without=_BODY_HEADERS)
-        content = json_bytes(body)
-        json_headers = [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
-        kept = [(k, v) for k, v in headers if k != b"content-type"]
+        headers = self._headers(call, excluded=_BODY_HEADERS | {b"content-type"})
+        headers += [(b"content-type", b"application/json"), (b"accept-encoding", b"identity")]
         target = self._target(path.encode(), call)
-        response = await self._send(
-            self._read_session, "POST", target, [*kept, *json_headers], content
-        )
+        response = await self._send(self._read_session, "POST", target, headers, json_bytes(body))
         if response.status_code // 100 == _REDIRECT:
             response.close()
             # A client would follow the redirect, bypassing the guard.
@@ -355,15 +352,17 @@ class UpstreamClient:
             raise RefusedError(502, "answer_unreadable", message)
         return HTTPResponse(response, self._limit)
 
-    def _headers(self, call: Call, *, without: frozenset[bytes] = frozenset()) -> Headers:
-        left_out = _HOP_BY_HOP | _REROUTING | _connection_headers(call.headers) | without
-        left_out |= _CREDENTIALS if self._drops_credentials else frozenset[bytes]()
-        kept = [
+    def _headers(self, call: Call, *, excluded: frozenset[bytes] = frozenset()) -> Headers:
+        excluded |= _HOP_BY_HOP | _REROUTING | _connection_headers(call.headers)
+        excluded |= {b"x-request-id"}
+        if self._drops_credentials:
+            excluded |= _CREDENTIALS
+        headers = [
             (name, value)
             for name, value in call.headers
-            if name not in left_out and not name.startswith(_OWN_PREFIX) and name != b"x-request-id"
+            if name not in excluded and not name.startswith(_OWN_PREFIX)
         ]
-        return [*kept, (b"x-request-id", call.request_id.encode()), *self._own_key(call)]
+        return [*headers, (b"x-request-id", call.request_id.encode()), *self._own_key(call)]
 
     def _own_key(self, call: Call) -> Headers:
         if self._key is None:
@@ -383,14 +382,18 @@ def client_headers(response: UpstreamResponse, *, of_body: bool) -> Headers:
         of_body: Whether the body is passed on unchanged, so that headers about it still apply.
     """
     raw = response.raw_headers
-    left_out = _HOP_BY_HOP | _connection_headers(raw)
-    left_out |= frozenset[bytes]() if of_body else _BODY_HEADERS
-    return [(k, v) for k, v in raw if k not in left_out and not k.startswith(_OWN_PREFIX)]
+    excluded = _HOP_BY_HOP | _connection_headers(raw)
+    if not of_body:
+        excluded |= _BODY_HEADERS
+    return [(k, v) for k, v in raw if k not in excluded and not k.startswith(_OWN_PREFIX)]
 
 
 def _connection_headers(headers: Headers) -> frozenset[bytes]:
-    named = (value for name, value in headers if name == b"connection")
-    return frozenset(token.strip().lower() for value in named for token in value.split(b","))
+    names: set[bytes] = set()
+    for name, value in headers:
+        if name == b"connection":
+            names.update(token.strip().lower() for token in value.split(b","))
+    return frozenset(names)
 
 
 def _finite(digits: str) -> float:

@@ -36,29 +36,30 @@ def document(config: GatewayConfig | None = None) -> dict[str, Any]:
     """
     text = files("resay.gateway.openapi").joinpath("openapi.yaml").read_text(encoding="utf-8")
     # The round trip copies YAML aliases, which would otherwise be shared objects.
-    made: dict[str, Any] = json.loads(json.dumps(yaml.safe_load(text)))
-    made["info"]["version"] = __version__
-    made["components"]["schemas"] |= _schemas()
-    _secure(made["paths"], config)
-    return made
+    result: dict[str, Any] = json.loads(json.dumps(yaml.safe_load(text)))
+    result["info"]["version"] = __version__
+    result["components"]["schemas"] |= _schemas()
+    _secure(result["paths"], config)
+    return result
 
 
 def _schemas() -> dict[str, Any]:
-    named = {"Action": Action, "Decision": Decision}
-    words = {n: {"type": "string", "enum": list(get_args(t))} for n, t in named.items()}
-    return words | _of_verdicts() | _of_checks()
+    schemas: dict[str, Any] = {}
+    for name, literal in {"Action": Action, "Decision": Decision}.items():
+        schemas[name] = {"type": "string", "enum": list(get_args(literal))}
+    return schemas | _of_verdicts() | _of_checks()
 
 
 def _of_verdicts() -> dict[str, Any]:
-    made = schemas_of(Verdict)
+    schemas = schemas_of(Verdict)
     # `Verdict.to_dict` adds these to its fields.
     properties = {
         "flagged": {"type": "boolean", "description": "Whether the decision is `flagged`."},
         "inconclusive": {"type": "boolean", "description": "Whether it is `inconclusive`."},
     }
-    made["Verdict"]["properties"] |= properties
-    made["Verdict"]["required"] += list(properties)
-    return made
+    schemas["Verdict"]["properties"] |= properties
+    schemas["Verdict"]["required"] += list(properties)
+    return schemas
 
 
 def _of_checks() -> dict[str, Any]:
@@ -87,5 +88,5 @@ def _secure(paths: dict[str, Any], config: GatewayConfig | None) -> None:
     for_operators = _OPERATOR if config is not None and config.operator_key else _ANY
     for path, item in paths.items():
         for operation in item.values():
-            wanted = for_operators if path == "/metrics" else for_clients
-            operation.setdefault("security", [dict(one) for one in wanted])
+            schemes = for_operators if path == "/metrics" else for_clients
+            operation.setdefault("security", [dict(scheme) for scheme in schemes])

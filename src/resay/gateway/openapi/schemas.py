@@ -26,50 +26,48 @@ def schemas_of(kind: type[Any]) -> dict[str, Any]:
         Schemas of values with all their fields, referring to each other as components of an OpenAPI
         document.
     """
-    made = TypeAdapter(kind).json_schema(mode="serialization", ref_template=_REF)
-    inner = cast("dict[str, dict[str, Any]]", made.pop("$defs", {}))
-    return {name: _described(one) for name, one in {kind.__name__: made, **inner}.items()}
+    schema = TypeAdapter(kind).json_schema(mode="serialization", ref_template=_REF)
+    schemas = {kind.__name__: schema, **schema.pop("$defs", {})}
+    return {name: _described(schema) for name, schema in schemas.items()}
 
 
-def schemas_of_models(taken: type[BaseModel], given: type[BaseModel]) -> dict[str, Any]:
+def schemas_of_models(request: type[BaseModel], response: type[BaseModel]) -> dict[str, Any]:
     """Return the schemas of an endpoint's request and response, by class name.
 
     Args:
-        taken: The request's model.
-        given: The response's model.
+        request: The request's model.
+        response: The response's model.
 
     Returns:
         Their schemas, and those of the models nested in them.
     """
-    _, made = models_json_schema(
-        [(taken, "validation"), (given, "serialization")], ref_template=_REF
+    _, document = models_json_schema(
+        [(request, "validation"), (response, "serialization")], ref_template=_REF
     )
-    return {name: _untitled(one) for name, one in made["$defs"].items()}
+    return {name: _untitled(schema) for name, schema in document["$defs"].items()}
 
 
 def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
     fields = cast("dict[str, dict[str, Any]]", schema.get("properties", {}))
-    bare = {name: _without(one, ("title",)) for name, one in fields.items()}
-    return {**_without(schema, ("title",)), "properties": bare}
+    properties = {name: _without(field, ("title",)) for name, field in fields.items()}
+    return {**_without(schema, ("title",)), "properties": properties}
 
 
 def _described(schema: dict[str, Any]) -> dict[str, Any]:
-    what, _, said = str(schema.get("description", "")).partition(_FIELDS)
-    descriptions = {
-        name: _NULL.sub("null", " ".join(text.split())) for name, text in _FIELD.findall(said)
-    }
-    fields = cast("dict[str, dict[str, Any]]", schema["properties"])
+    summary, _, field_docs = str(schema.get("description", "")).partition(_FIELDS)
+    descriptions: dict[str, str] = dict(_FIELD.findall(field_docs))
+    properties: dict[str, Any] = {}
+    for name, field in cast("dict[str, dict[str, Any]]", schema["properties"]).items():
+        properties[name] = _without(field, _NOISE)
+        if name in descriptions:
+            text = " ".join(descriptions[name].split())
+            properties[name] = {"description": _NULL.sub("null", text), **properties[name]}
     return {
-        "description": " ".join(what.split()),
+        "description": " ".join(summary.split()),
         "type": "object",
-        "required": list(fields),
-        "properties": {name: _plain(one, descriptions.get(name)) for name, one in fields.items()},
+        "required": list(properties),
+        "properties": properties,
     }
-
-
-def _plain(field: dict[str, Any], description: str | None) -> dict[str, Any]:
-    kept = _without(field, _NOISE)
-    return kept if description is None else {"description": description, **kept}
 
 
 def _without(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
