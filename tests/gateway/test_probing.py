@@ -29,7 +29,7 @@ PARTS = (
 TOWER = Subject(
     "Corvel Tower",
     facts=("Corvel Tower stands in Odense.",),
-    inventions=[Invention(f"{{person}} {verb} the {part}.") for verb, part in PARTS],
+    inventions=[Invention(f"They {verb} {{number}} {part}.") for verb, part in PARTS],
 )
 MESSAGES = [
     {"role": "system", "content": "Be brief."},
@@ -65,7 +65,6 @@ def test_answers_and_streams_are_asked_about(
     asked = [body for body in bodies if "<questions-" in json.dumps(body)]
     # Two answers to all questions at once; a stream may have asked about the first sentence before.
     assert len(asked) in ({2, 4} if stream else {2})
-    assert len(probed) > 2
     # What the application tells its model holds here too.
     assert all(body["messages"][0] == MESSAGES[0] for body in asked)
     # The main call is not the check's.

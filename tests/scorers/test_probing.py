@@ -429,7 +429,7 @@ def test_no_text_can_end_the_marks_around_it(conversation: str, said: str) -> No
 
 
 async def test_the_simulated_provider_knows_facts_and_makes_up_the_rest() -> None:
-    inventions = [Invention(f"{{person}} {verb} the {part}.") for verb, part in _PARTS]
+    inventions = [Invention(f"They {verb} {{number}} {part}.") for verb, part in _PARTS]
     tower = Subject(
         "Corvel Tower", facts=("Corvel Tower stands in Odense.",), inventions=inventions
     )
