@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from resay import Contradiction, Guard, Passage, Policy, SentenceVerdict, Verdict
 from resay.core.verdict import Band, Part
-from resay.engine.contradictions import ContradictionIndex, kind_of_words, stretches_in_doubt
+from resay.engine.contradictions import (
+    AnalysisCache,
+    ContradictionIndex,
+    contradiction_of,
+    kind_of_words,
+    stretches_in_doubt,
+)
 from resay.engine.decide import Decider
 from resay.engine.state import RunState
 from resay.scorers.evidence import Evidence, Sample, Samples
@@ -128,6 +134,20 @@ def test_the_half_of_a_sentence_that_is_wrong_is_contradicted(
     assert parts[doubted] == "contradicted"
     assert set(parts.values()) == {"supported", "contradicted"}
     assert [answer[slice(*span)].split()[0] for span in claim.spans_in_doubt] == [doubted]
+
+
+def test_words_that_are_not_in_doubt_are_not_contradicted() -> None:
+    (claim,) = claims_of(Passage.of("The red crane was built in 1931."))
+    index = ContradictionIndex([Sample(0, "The blue crane was built in 1932.")])
+    red = Part(start=4, end=7, band="unsupported")
+    year = Part(start=27, end=31, band="supported", kind="date")
+    analyses = AnalysisCache()
+    found = contradiction_of(claim, [red, year], index, None, analyses, of_fields=False)
+    assert found is not None
+    assert (found.kind, found.claimed) == ("other", None)
+    found = contradiction_of(claim, [], index, None, analyses, of_fields=False)
+    assert found is not None
+    assert (found.kind, found.claimed) == ("date", (27, 31))
 
 
 @pytest.mark.parametrize(

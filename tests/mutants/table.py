@@ -195,6 +195,8 @@ EQUIVALENT: Mapping[str, str] = {
     "  ->  self._samples_problem(evidence)": "A stream has no samples where nothing compares.",
     "resay.engine.decide:Decider._why_unconfirmed: 1  ->  0": "There is one second model.",
     "resay.engine.decide:_severity: 1.0  ->  1.5": "Either is less than every score.",
+    "resay.engine.contradictions:_differences: quantities(claim) if theirs else ()  ->  "
+    "quantities(claim)": "Without numbers on the other side, none of the claim's is contradicted.",
     "resay.engine.contradictions:_Totals.__init__: super().__init__()  ->  pass": (
         "A dictionary needs no setting up to be empty."
     ),
