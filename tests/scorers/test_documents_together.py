@@ -550,6 +550,140 @@ CASES = {
             "The Garmo bridge and the Silo tunnel opened in the same year, 1950.",
         ),
     ),
+    "hotpot": Case(
+        question="Who directed the film Silent Harbour and where was the director born?",
+        documents=(
+            "Silent Harbour is a 1963 drama film directed by Marta Keller.",
+            "Marta Keller (born 1921 in Graz) was an Austrian film director.",
+            "Silent River is a 1971 film directed by Olaf Brink.",
+        ),
+        true=(
+            "Silent Harbour was directed by Marta Keller, who was born in Graz.",
+            "The 1963 film Silent Harbour was directed by the Austrian director Marta Keller.",
+            "Marta Keller, born in 1921 in Graz, directed Silent Harbour.",
+        ),
+        false=(
+            "Silent Harbour was directed by Olaf Brink, who was born in Graz.",
+            "The 1971 film Silent Harbour was directed by Marta Keller.",
+            "Marta Keller, born in 1921 in Graz, directed Silent River.",
+        ),
+    ),
+    "warranty": Case(
+        question="What is the warranty on the Kelvin kettle?",
+        documents=(
+            "Kelvin kettle: capacity 1.7 litres, power 2,200 W.",
+            "Warranty: the Kelvin kettle has a warranty of 3 years.",
+            "Warranty: the Joule toaster has a warranty of 5 years.",
+        ),
+        true=(
+            "The Kelvin kettle holds 1.7 litres and has a warranty of 3 years.",
+            "It has a power of 2,200 W, a capacity of 1.7 litres and 3 years of warranty.",
+        ),
+        false=(
+            "The Kelvin kettle holds 1.7 litres and has a warranty of 5 years.",
+            "The Joule toaster has a power of 2,200 W and a warranty of 5 years.",
+        ),
+    ),
+    "hr": Case(
+        question="How many vacation days and sick days are there?",
+        documents=(
+            "Full-time staff receive 28 vacation days per year.",
+            "Sick leave: up to 12 days per year with full pay.",
+            "Interns receive 20 vacation days per year.",
+        ),
+        true=("Full-time staff receive 28 vacation days, interns receive 20.",),
+        false=(
+            "Full-time staff receive 20 vacation days, interns receive 28.",
+            "Full-time staff receive 12 vacation days per year and up to 28 sick days.",
+        ),
+    ),
+    "rivers": Case(
+        question="Compare the Arve and the Lorn.",
+        documents=(
+            "The Arve is 108 km long and flows through Chamonix.",
+            "The Lorn is 74 km long.",
+            "The Lorn flows into the Baltic Sea.",
+        ),
+        true=(
+            "The Arve is 108 km long, the Lorn 74 km.",
+            "The Arve flows through Chamonix, and the Lorn flows into the Baltic Sea.",
+            "The Lorn, 74 km long, flows into the Baltic Sea.",
+        ),
+        false=(
+            "The Arve is 74 km long, the Lorn 108 km.",
+            "The Arve flows into the Baltic Sea, and the Lorn flows through Chamonix.",
+            "The Lorn, 108 km long, flows into the Baltic Sea.",
+        ),
+    ),
+    "people": Case(
+        question="Who founded Lumina and who runs it today?",
+        documents=(
+            "Lumina was founded in 2004 by Petra Voss.",
+            "Since 2019 Lumina has been led by Jonas Reich.",
+            "Solaris was founded in 2009 by Ines Kamp.",
+        ),
+        true=(
+            "Lumina, founded in 2004 by Petra Voss, has been led by Jonas Reich since 2019.",
+            "Petra Voss founded Lumina in 2004; Jonas Reich has led it since 2019.",
+            "Lumina was founded in 2004 and Solaris in 2009.",
+        ),
+        false=(
+            "Lumina, founded in 2004 by Jonas Reich, has been led by Petra Voss since 2019.",
+            "Lumina was founded in 2009 and Solaris in 2004.",
+            "Lumina, founded in 2004 by Ines Kamp, has been led by Jonas Reich since 2019.",
+            "Lumina, founded in 2019 by Petra Voss, has been led by Jonas Reich since 2004.",
+        ),
+    ),
+    "table": Case(
+        question="What are the limits?",
+        documents=(
+            "| Plan | Requests |\n|---|---|\n| Free | 100 |\n| Team | 5,000 |",
+            "The Team plan costs 49 dollars a month.",
+            "The Free plan has no support.",
+        ),
+        true=(
+            "The Team plan allows 5,000 requests and costs 49 dollars a month.",
+            "The Free plan allows 100 requests and has no support.",
+        ),
+        false=(
+            "The Team plan allows 100 requests and costs 49 dollars a month.",
+            "The Free plan allows 5,000 requests and has no support.",
+            "The Free plan costs 49 dollars a month.",
+        ),
+    ),
+    "de3": Case(
+        question="Was kostet das Deutschlandticket und wo gilt es?",
+        documents=(
+            "Das Deutschlandticket kostet 58 Euro im Monat.",
+            "Das Deutschlandticket gilt in allen Regionalzügen.",
+            "Das Bayernticket kostet 29 Euro und gilt einen Tag.",
+        ),
+        true=(
+            "Das Deutschlandticket kostet 58 Euro im Monat und gilt in allen Regionalzügen.",
+            "Das Deutschlandticket kostet 58 Euro, das Bayernticket 29 Euro.",
+        ),
+        false=(
+            "Das Deutschlandticket kostet 29 Euro im Monat und gilt in allen Regionalzügen.",
+            "Das Deutschlandticket kostet 29 Euro, das Bayernticket 58 Euro.",
+        ),
+    ),
+    "zh2": Case(
+        question="三星堆和金沙遗址的情况？",
+        documents=(
+            "三星堆遗址位于四川广汉，发现于1929年。",
+            "金沙遗址位于成都，发现于2001年。",
+            "三星堆遗址面积约12平方公里。",
+        ),
+        true=(
+            "三星堆遗址发现于1929年，面积约12平方公里。",
+            "三星堆遗址发现于1929年，金沙遗址发现于2001年。",
+        ),
+        false=(
+            "三星堆遗址发现于2001年，面积约12平方公里。",
+            "三星堆遗址发现于2001年，金沙遗址发现于1929年。",
+            "金沙遗址发现于2001年，面积约12平方公里。",
+        ),
+    ),
 }
 
 

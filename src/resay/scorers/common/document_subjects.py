@@ -37,7 +37,7 @@ _BEHIND_ARTICLE = re.compile(
 _BEHIND_INDEFINITE = re.compile(
     r"(?<!\w)(?:an?|ein|eine[mnr]?|une?|una|uno|uma?|een)\s\Z", re.IGNORECASE
 )
-_NUMBER_BEHIND = re.compile(r"[ \u00a0]\d[\w’-]*\Z")
+_NUMBER_BEHIND = re.compile(r"[ \u00a0]\d.*")
 _NOUN_BEFORE = re.compile(r"([^\W\d_]+)[ \u00a0]\Z")
 _WORD_BEFORE = re.compile(r"(\w[\w’-]*)[ \u00a0]\Z")
 _NOUN_AFTER = re.compile(r"[ \u00a0]([^\W\d_]+)")
@@ -188,7 +188,7 @@ class DocumentSubjects:
             # "In Basel." answers with a name; it says nothing of it.
             is_answer = has_subject and not is_own and not _says_anything(claim[name.end :])
             is_behind = has_subject and (not opens or bool(_content_words(claim[:begins])))
-            if i == 0 and not is_behind and not is_answer:
+            if i == 0 and not is_behind and not is_answer and (name.is_name or opens):
                 first = name.documents & about if is_own else name.documents
                 related = name.documents | self._related([name.text, *asked])
                 current = Stretch(0, len(claim), (first,), related - first)
@@ -196,6 +196,7 @@ class DocumentSubjects:
             elif not name.documents.isdisjoint(current.documents | current.related):
                 related = current.related | (name.documents - current.documents)
                 current = Stretch(current.start, len(claim), current.subjects, related)
+                opened = False
             elif opens and begins > 0:
                 is_silent = before and not self._says_something(claim[before.end : begins], before)
                 if is_silent and is_listed:
@@ -230,7 +231,7 @@ class DocumentSubjects:
         """Whether nothing but values and a noun that belongs to it precede a name."""
         text = claim[start : name.start]
         if not name.is_name:
-            return not _says_anything(text)
+            return not _says_anything(text) and self._begins_a_sentence(name)
         for quantity in reversed(quantities(text)):
             text = text[: quantity.start] + text[quantity.end :]
         words = _content_words(text)
@@ -240,6 +241,13 @@ class DocumentSubjects:
         if noun is None or words != [noun[1]]:
             return False
         return any(self._mentions[k].score(f"{noun[1]} {name.text}") for k in name.documents)
+
+    def _begins_a_sentence(self, name: _Name) -> bool:
+        """Whether a document has a sentence that begins with a word, perhaps behind an article."""
+        beginning = re.compile(
+            rf"(?:\A|[.!?。！？।\n|:]\s*)(?:\w{{1,4}}\s)?{re.escape(name.text)}", re.IGNORECASE
+        )
+        return any(beginning.search(self._texts[k]) for k in name.documents)
 
     def _says_something(self, text: str, name: _Name) -> bool:
         """Whether the text between a name and the next says something of it.
@@ -267,16 +275,21 @@ class DocumentSubjects:
         names: list[_Name] = []
         for start, end in found:
             documents = self._about(claim, start, end)
-            names.append(_Name(claim[start:end], start, end, documents))
-        is_first_word = has_capitals and bool(names) and not claim[: names[0].start].strip()
-        if is_first_word and " " not in names[0].text:
-            others = frozenset[int]().union(*(name.documents for name in names[1:]))
-            # It has a capital in any case: it is no name if it stands beside one.
-            if not others.isdisjoint(names[0].documents):
-                names.pop(0)
-        telling = [name for name in names if 0 < len(name.documents) < len(self._texts)]
-        if telling or not with_words:
-            return telling
+            names.append(_Name(claim[start:end], start, end, documents, is_name=has_capitals))
+        # A first word has a capital in any case.
+        is_first_word = (
+            has_capitals
+            and bool(names)
+            and " " not in names[0].text
+            and not _without_article(claim[: names[0].start]).strip()
+        )
+        surely_names = names[is_first_word:]
+        beside = frozenset[int]().union(*(name.documents for name in surely_names))
+        if is_first_word and not beside.isdisjoint(names[0].documents):
+            names = surely_names
+        if beside or not with_words:
+            return [name for name in names if 0 < len(name.documents) < len(self._texts)]
+        telling: list[_Name] = []
         for match in _WORD.finditer(claim):
             word = match[0].casefold()
             holders = frozenset(k for k, words in enumerate(self._words) if word in words)
@@ -292,7 +305,7 @@ class DocumentSubjects:
             if first == 0:
                 name = self._without_noun(name)
             start = end - len(name)
-            while name and not self._mentioning([name]) and _NUMBER_BEHIND.search(name):
+            if name and not self._mentioning([name]):
                 name = _NUMBER_BEHIND.sub("", name)
                 end = start + len(name)
             is_date = any(value <= start < last for value, last in values)
