@@ -36,8 +36,8 @@ _WORD: Final = re.compile(r"\w+")
 _LINES: Final = re.compile(r"\s*\n\s*(\| )?")
 _OPTIONAL: Final = re.compile(r"\w\?")
 _SOFT: Final = "small|here|pointer|me|you|definites|courtesy"
-_FILL: Final = f"{_SOFT}|able|be|do|have|condition"
-_TOPIC: Final = "small|definites|known|new|pointer|attributes|information|document"
+_FILL: Final = f"{_SOFT}|able|be|do|have|condition|given"
+_TOPIC: Final = "small|given|definites|known|new|pointer|attributes|information|document"
 # Parts of the forms. `new` and `known` are words of no class; the question has the known ones.
 _PARTS: Final[Mapping[str, str]] = {
     # Words between those of a form: without verbs, with auxiliary verbs, with documents too
@@ -49,7 +49,7 @@ _PARTS: Final[Mapping[str, str]] = {
     "KNOWN": f"({_FILL}|known|information){{0,6}}",
     "ANY": f"({_FILL}|known|new|information|advice|adviser){{0,6}}",
     "DOES": "(act|serve|know|HANDLES)",
-    "HANDLES": "handle (?=(small|definites|handle){0,4} (you|me|THING))",
+    "HANDLES": "handle (?=(small|definites|given|handle){0,4} (you|me|THING))",
     "THING": "(pointer-claims|document|information|faculty)",
     "NO": "(negation|nothing|no)",
     "CANNOT": "(negation FILL able|negation+able)",
@@ -161,7 +161,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "(small|definites){0,2} me (new|known){1,2} able"
         f" ({_FILL}|negation|contain|act){{0,4}} flaw",
         # "Based on the documents"
-        "(?=.*document) (small|definites|you|have|document){2,10} END",
+        "(?=.*document) (small|definites|you|have|given|document){2,10} END",
         # "I am sorry", "Please note"
         f"(?=.*apology) ({_SOFT}|apology|praise|speaker be|speaker|act|information){{1,8}}"
         " (END|(?=condition SOFT you))",
@@ -175,7 +175,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
     "referral": (
         # "Please consult a qualified professional", "Ich empfehle, einen Anwalt zu fragen"
         f"({_FILL}|speaker|act|know|replace|possible){{0,9}} consult"
-        f" ({_SOFT}|new|known|able|held){{0,6}} (adviser|document)",
+        f" ({_SOFT}|new|known|able|held|given){{0,6}} (adviser|document)",
         f"({_SOFT}|new|known){{0,4}} (adviser|document) SOFT consult END",
         f"(?=.*you) ({_FILL}|new|known|information|advice|act){{0,9}} adviser SOFT consult END",
         # "For legal advice"

@@ -47,7 +47,8 @@ class Phrases:
         unsaid: What documents leave something: "open".
         held: Participles that say so beside a document: "included in the manual".
         exist: Verbs for what is in a document: "there is".
-        document: Nouns for documents and other resources, and what tells them apart: "attached".
+        document: Nouns for documents and other resources.
+        given: What tells them apart: "attached", "official".
         deed: Those that also do something: "the contract does not include parking".
         information: Nouns for what documents and answers contain.
         faculty: Nouns for what an assistant lacks: "access", "opinions".
@@ -121,6 +122,7 @@ class Phrases:
     held: str = ""
     exist: str = ""
     document: str = ""
+    given: str = ""
     deed: str = ""
     information: str = ""
     faculty: str = ""

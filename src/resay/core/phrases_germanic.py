@@ -62,11 +62,10 @@ ENGLISH: Final = Phrases(
     document="""
     document* context text texts source sources material* passage* handbook manual guide* excerpt*
     article* file* page pages lease contract agreement policy report letter invoice brochure leaflet
-    e-mail email mail transcript minutes memo readme datasheet sheet notes attach* faq form chapter
-    section snippet* link links listing pdf reference* provided given supplied uploaded enclosed
-    shared sent gave pasted linked website* site sites internet web online app apps news docs label*
-    database* code base official officially license note chart screenshot image photo certificate
-    statement
+    e-mail email mail transcript minutes memo readme datasheet sheet notes faq form chapter section
+    snippet* link links listing pdf reference* website* site sites internet web app apps news docs
+    label* database* code base license note chart screenshot image photo certificate statement
+    attachment*
     """,
     information="""
     information info detail* data answer* response* reply overview summary summaries explanation*
@@ -196,6 +195,10 @@ ENGLISH: Final = Phrases(
     never="never",
     heard="heard encountered",
     tour="walk go dive dig play act begin break look take hear chat compare",
+    given="""
+    provided given supplied uploaded enclosed shared sent gave pasted linked official officially
+    online attach*
+    """,
     definites="the",
     others="why her his their she he him whose its",
     things="it",
@@ -249,9 +252,8 @@ GERMAN: Final = Phrases(
     document="""
     dokument* unterlag* kontext* text texte texten quelle* handbuch* anleitung* auszug auszügen
     vertrag* bericht* brief rechnung broschüre* prospekt* richtlinie* protokoll* merkblatt
-    packungsbeilage e-mail mail datei* bereitgestellt* vorliegend* angegeben* beigefügt* website*
-    webseite* seite seiten app internet online dokumentation nachrichten angehängt* gezeigt*
-    offiziell* mietvertrag* police *vertrag *bericht *anleitung *handbuch *blatt *unterlagen *text
+    packungsbeilage e-mail mail datei* website* webseite* seite seiten app internet dokumentation
+    nachrichten mietvertrag* police *vertrag *bericht *anleitung *handbuch *blatt *unterlagen *text
     *seite brief* notiz* tabelle* *brief artikel* *artikel code skript
     """,
     information="""
@@ -346,6 +348,7 @@ GERMAN: Final = Phrases(
     never="nie niemals",
     heard="gehört",
     tour="schlüpfe spiele übernehme gehe eingehen",
+    given="bereitgestellt* vorliegend* angegeben* beigefügt* angehängt* gezeigt* offiziell* online",
     definites="den dem des der die im zum zur vom am beim",
     others="""
     warum wieso weshalb sein seine seinen seinem seiner seines ihr ihre ihren ihrem ihrer ihres
@@ -394,9 +397,8 @@ DUTCH: Final = Phrases(
     exist="er is zijn staat staan wordt worden daar",
     document="""
     document* context* tekst* bron bronnen handleiding* handboek contract* brochure* rapport*
-    bestand* fragment* pagina* verstrekte gegeven bijgevoegde aangeleverde website* site internet
-    online app folder documentatie officiële officieel *contract huurcontract polis brief* mail
-    notitie tabel artikel* folder* code
+    bestand* fragment* pagina* website* site internet app folder documentatie *contract huurcontract
+    polis brief* mail notitie tabel artikel* folder* code
     """,
     information="""
     informatie gegevens detail* antwoord* kennis vermelding idee vraag vragen onderwerp punt punten
@@ -464,6 +466,7 @@ DUTCH: Final = Phrases(
     never="nooit",
     heard="gehoord",
     tour="spelen kruip speel",
+    given="verstrekte gegeven bijgevoegde aangeleverde officiële officieel online",
     definites="de het",
     others="waarom haar hun zij ze hij hem",
     things="het dit dat",
@@ -512,8 +515,8 @@ NORDIC: Final = Phrases(
     document="""
     dokument* text texten texterna tekst teksten kontext* kontekst* källan källor* kilde* kilden
     manual* handbok* håndbog* håndbok* underlag* broschyr* brochure* brosjyre* avtal* kontrakt*
-    rapport* fil* sida sidan side siden internet nettet webbplats* hjemmeside* nettside* vedlagte
-    bifogade aftale* avtale* brev* mejl e-post notat* tabell* artikel*
+    rapport* fil* sida sidan side siden internet nettet webbplats* hjemmeside* nettside* aftale*
+    avtale* brev* mejl e-post notat* tabell* artikel*
     """,
     information="""
     information* informasjon uppgift* oplysning* opplysning* detalj* svar data kunskap* viden
@@ -580,6 +583,7 @@ NORDIC: Final = Phrases(
     never="aldrig aldri",
     heard="hört hørt",
     tour="spela spille",
+    given="vedlagte bifogade",
     definites="den det de",
     definite_endings="na ne en et ene erne",
     comma_before_question=True,

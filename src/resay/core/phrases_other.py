@@ -54,9 +54,8 @@ FRENCH: Final = Phrases(
     exist="y figure apparaît trouve est il",
     document="""
     document* contexte texte textes source sources manuel guide extrait extraits documentation
-    brochure* bail devis contrat* rapport* fichier* notice page pages fourni* fournis donnés joint*
-    ci dessus internet site sites web application ligne passage article officiel* lettre courrier
-    courriel mail note tableau code script
+    brochure* bail devis contrat* rapport* fichier* notice page pages internet site sites web
+    application passage article lettre courrier courriel mail note tableau code script
     """,
     information="""
     information* donnée données détail* réponse* précision* renseignement* indication* idée mention
@@ -127,6 +126,7 @@ FRENCH: Final = Phrases(
     never="jamais",
     heard="entendu",
     tour="jouer guider accompagner",
+    given="fourni* fournis donnés joint* ci dessus officiel* ligne",
     definites="le la les l du au aux",
     others="pourquoi son sa ses leur leurs lui dont elle elles",
     interrogatives="qui quand où combien comment quel quelle quels quelles",
@@ -186,8 +186,8 @@ SPANISH: Final = Phrases(
     exist="hay existe aparece figura consta encuentra es está",
     document="""
     documento* contexto texto textos fuente* manual guía extracto* documentación contrato* informe*
-    archivo* folleto* página* presente proporcionad* dado facilitad* adjunt* suministrad* internet
-    web sitio línea red pasaje artículo* oficial* póliza carta correo nota tabla código
+    archivo* folleto* página* internet web sitio pasaje artículo* póliza carta correo nota tabla
+    código
     """,
     information="""
     información dato datos detalle* idea respuesta* respecto mención pregunta* tema punto punto*
@@ -258,6 +258,7 @@ SPANISH: Final = Phrases(
     never="nunca jamás",
     heard="oído",
     tour="papel haré",
+    given="presente proporcionad* dado facilitad* adjunt* suministrad* oficial* línea red",
     definites="el la los las del al",
     others="porqué su sus él ella ellos ellas cuyo cuya",
     interrogatives="quien quién qué cuál cuándo cuándo dónde cuánto cómo",
@@ -313,9 +314,8 @@ ITALIAN: Final = Phrases(
     exist="c ci è sono compare figura trova risulta",
     document="""
     documento documenti contesto testo testi fonte fonti manuale guida documentazione contratto
-    rapporto file estratto estratti opuscolo brochure pagina pagine forniti fornito fornita fornite
-    allegato allegati allegata dati sito internet rete online web brano articolo ufficial* polizza
-    lettera mail nota tabella email codice
+    rapporto file estratto estratti opuscolo brochure pagina pagine sito internet web brano articolo
+    polizza lettera mail nota tabella email codice
     """,
     information="""
     informazion* dato dati dettagli* idea risposta risposte menzione riguardo merito domanda domande
@@ -380,6 +380,7 @@ ITALIAN: Final = Phrases(
     never="mai",
     heard="sentito",
     tour="fare interpretare farò farti",
+    given="forniti fornito fornita fornite allegato allegati allegata dati ufficial* online rete",
     definites="""
     dell nell all sull dall l il lo la i gli le del dellodella dei delle degli al alla agli alle
     """,
@@ -436,8 +437,8 @@ PORTUGUESE: Final = Phrases(
     exist="há existe consta aparece figura está é",
     document="""
     documento* contexto texto textos fonte* manual guia documentação contrato* relatório* arquivo*
-    ficheiro* trecho* folheto* página* fornecid* anexad* dados enviad* internet web site sites rede
-    online passagem artigo* oficia* apólice carta e-mail email nota tabela código
+    ficheiro* trecho* folheto* página* internet web site sites passagem artigo* apólice carta e-mail
+    email nota tabela código
     """,
     information="""
     informaç* dado dados detalhe* ideia resposta* menção pergunta* dúvida* tema ponto pontos passo
@@ -503,6 +504,7 @@ PORTUGUESE: Final = Phrases(
     never="nunca jamais",
     heard="ouvi ouvido",
     tour="fazer farei interpretar",
+    given="fornecid* anexad* dados enviad* oficia* online rede",
     definites="o a os as do da dos das no na nos nas ao à aos às",
     others="porquê seu sua seus suas dele dela deles delas ele ela eles elas cujo cuja",
     interrogatives="quem qual quais quando onde como quanto",
