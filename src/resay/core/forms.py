@@ -37,7 +37,7 @@ _LINES: Final = re.compile(r"\s*\n\s*(\| )?")
 _OPTIONAL: Final = re.compile(r"\w\?")
 _SOFT: Final = "small|here|pointer|me|you|definites|courtesy"
 _FILL: Final = f"{_SOFT}|able|be|do|have|condition|given"
-_TOPIC: Final = "small|given|definites|known|new|pointer|attributes|information|document"
+_TOPIC: Final = "small|given|theme|definites|known|new|pointer|attributes|information|document"
 # Parts of the forms. `new` and `known` are words of no class; the question has the known ones.
 _PARTS: Final[Mapping[str, str]] = {
     # Words between those of a form: without verbs, with auxiliary verbs, with documents too
@@ -46,11 +46,11 @@ _PARTS: Final[Mapping[str, str]] = {
     "PAGE": f"({_FILL}|document|exist){{0,10}}",
     "INFO": f"({_SOFT}){{0,5}} (new|known|flaw|attributes){{0,3}} (information|advice|faculty)",
     "FACT": f"({_SOFT}){{0,5}} (new|known|flaw|attributes){{0,3}} information",
-    "KNOWN": f"({_FILL}|known|information){{0,6}}",
-    "ANY": f"({_FILL}|known|new|information|advice|adviser){{0,6}}",
+    "KNOWN": f"({_FILL}|known|information|theme){{0,6}}",
+    "ANY": f"({_FILL}|known|new|information|theme|advice|adviser){{0,6}}",
     "DOES": "(act|serve|know|HANDLES)",
     "HANDLES": "handle (?=(small|definites|given|handle){0,4} (you|me|THING))",
-    "THING": "(pointer-claims|document|information|faculty)",
+    "THING": "(pointer-claims|document|information|faculty|theme)",
     "NO": "(negation|nothing|no)",
     "CANNOT": "(negation FILL able|negation+able)",
 }
@@ -90,7 +90,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         f" ({_FILL}|document|negation|exist){{1,9}}"
         " (stated|held|exist) SOFT document-deed",
         f"({_TOPIC}){{1,8}} (?=(be|do|able|exist|negation)) (?=.*negation) (?=.*document)"
-        f" ({_FILL}|document-deed|negation|exist){{1,9}} (stated|held|document-deed)",
+        f" ({_FILL}|document-deed|negation|exist){{1,9}} (stated|held|within SOFT document-deed)",
     ),
     "lacks": (
         # "The text does not contain the price"
@@ -116,7 +116,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         # "I must decline"
         "FILL I(able|be) FILL negation+act",
         # "Je ne sais pas", "I know nothing", "No sé", "J'ignore"
-        f"FILL I(know) ({_SOFT}|known|information|document){{0,6}} NO",
+        f"FILL I(know) ({_SOFT}|known|information|theme|document){{0,6}} NO",
         "FILL negation FILL I(know)",
         "FILL I(negation+know)",
         # "I have no idea", "I do not have access", "No tengo acceso", "No idea"
@@ -127,7 +127,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         # "Mir liegen keine Angaben vor", "Diese Person ist mir nicht bekannt"
         "FILL have FILL me FILL NO INFO",
         "FILL me FILL have FILL NO INFO",
-        "(small|definites|pointer|known|information){1,4} be SOFT me FILL negation FILL know",
+        "(small|definites|pointer|known|information|theme){1,4} be SOFT me FILL negation FILL know",
         # "It is unclear to me"
         "SOFT pointer be SOFT negation+know SOFT (me|interrogatives SOFT you)",
         # "I am not a doctor"
@@ -145,13 +145,16 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         # "Making calls is something I can not do"
         f"({_TOPIC}|act){{1,5}} be SOFT pointer SOFT I(able) FILL negation FILL DOES",
         # "Your question is vague"
-        "SOFT you information FILL flaw",
+        "SOFT you (information|theme) FILL flaw",
     ),
     "disclaimer": (
         # "This is not legal advice"
-        "(?=.*NO) (?=.*(be|replace|able)) (?=.*(pointer|information|document|nothing))"
+        "(?=.*NO) (?=.*(be|able|replace)) (?=.*(pointer-exist|information|document|nothing))"
         f" ({_FILL}|document|negation|nothing|no|information|replace|speaker|say|act){{2,12}}"
-        " new{0,2} (advice|adviser)",
+        " new{0,2} advice",
+        "(?=.*NO) (?=.*replace)"
+        f" ({_FILL}|document|negation|nothing|no|information|replace|speaker|say|act){{2,12}}"
+        " (new|advice){0,2} SOFT adviser",
         # "Treat this as general information"
         "FILL replace SOFT pointer INFO",
         # "This information may be outdated", "I may be wrong"
@@ -161,15 +164,16 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "(small|definites){0,2} me (new|known){1,2} able"
         f" ({_FILL}|negation|contain|act){{0,4}} flaw",
         # "Based on the documents"
-        "(?=.*document) (small|definites|you|have|given|document){2,10} END",
+        "(?=.*document) SOFT (within|given)"
+        " (small|within|definites|pointer|you|have|given|document){1,9} END",
         # "I am sorry", "Please note"
-        f"(?=.*apology) ({_SOFT}|apology|praise|speaker be|speaker|act|information){{1,8}}"
+        f"(?=.*apology) ({_SOFT}|apology|praise|speaker be|speaker|act|information|theme){{1,8}}"
         " (END|(?=condition SOFT you))",
         # "I have read the documents"
         "FILL I(have|do|be|know) FILL know? PAGE document END",
         "FILL I(have) PAGE document FILL know END",
         # "As an AI"
-        "(small|be|courtesy){1,5} machine (machine|small){0,5}",
+        "SOFT role SOFT machine (machine|small){0,5}",
         "FILL I(be) SOFT machine (machine|small){0,5} END",
     ),
     "referral": (
@@ -179,12 +183,12 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         f"({_SOFT}|new|known){{0,4}} (adviser|document) SOFT consult END",
         f"(?=.*you) ({_FILL}|new|known|information|advice|act){{0,9}} adviser SOFT consult END",
         # "For legal advice"
-        "purpose INFO new? END",
+        "purpose (INFO new?|SOFT new? theme) END",
     ),
     "polite": (
         # "Thanks for your patience", "Feel free to ask", "Let me know if you have questions"
         f"(?=.*greeting) ({_SOFT}|negation|nothing|no|greeting|praise|wish|information|serve|know"
-        "|claims-be|consult|exist-be|me SOFT act|you SOFT (new|known)"
+        "|claims-be|consult|theme|me SOFT act|you SOFT (new|known)"
         "|you be|be you|speaker (be|able|have)?|able|tour){1,14}"
         " (END|(?=condition SOFT you|interrogatives I(able)))",
         # "Have a great weekend", "Good luck with your exam"
@@ -198,9 +202,9 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "(?=.*pointer) SOFT I(be) SOFT (END|(?=condition SOFT you))",
         "SOFT interrogatives be SOFT you SOFT END",
         "SOFT (praise|courtesy) FILL (serve|tour)",
-        "(small|courtesy){0,3} (consult|say) (small|courtesy|you|me){0,3} END",
+        "(?=.*(you|courtesy)) (small|courtesy){0,3} (consult|say) (small|courtesy|you|me){0,3} END",
         # "That is a great question"
-        "(pointer|small|be|definites){0,4} praise SOFT information END",
+        "(pointer|small|be|definites){0,4} praise SOFT (information|theme) END",
         # "I am fine"
         "SOFT I(be|able) SOFT praise END",
         # "How can I help you?", "Would you like me to explain it?"
@@ -212,10 +216,10 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "FILL I(able|be) FILL (act|contain|handle) INFO",
         "FILL I(able|be) INFO (act|contain|handle)",
         # "Here is a short overview"
-        "FILL here FILL (INFO|(new|known|flaw|praise){0,3} (information|document))",
+        "FILL here FILL (INFO|(new|known|flaw|praise){0,3} (information|document|theme))",
         # "If you have more questions"
         "SOFT condition SOFT you",
-        f"SOFT condition ({_FILL}|serve|tour|act|know|praise|information){{1,8}} END",
+        f"SOFT condition ({_FILL}|serve|tour|act|know|praise|information|theme){{1,8}} END",
         "SOFT condition SOFT you+have",
     ),
 }

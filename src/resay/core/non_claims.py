@@ -288,7 +288,7 @@ def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[st
         elif "definites" in its:
             before = max(left, before)
             left = limits.definite
-        elif its & {"claims", "information", "faculty", "document"}:
+        elif its & {"claims", "information", "theme", "faculty", "document"}:
             # "When the bridge was built", "the ability to"
             left = before
         elif "new" in its and word not in counted and not language.says(word):
@@ -450,7 +450,7 @@ def _ends_empty(classes: Sequence[Classes], start: int) -> bool:
 
 
 _CONTENT: Final = frozenset({"new", "known"})
-_AFTER_POINTER: Final = frozenset({"small", "document", "information", "attributes"})
+_AFTER_POINTER: Final = frozenset({"small", "document", "information", "theme", "attributes"})
 
 
 _FINITE: Final = frozenset({"be", "have", "do", "able"})

@@ -49,8 +49,11 @@ class Phrases:
         exist: Verbs for what is in a document: "there is".
         document: Nouns for documents and other resources.
         given: What tells them apart: "attached", "official".
+        within: Prepositions before documents: "in", "according to".
+        role: "As", before what an assistant is.
         deed: Those that also do something: "the contract does not include parking".
         information: Nouns for what documents and answers contain.
+        theme: Nouns for what talk is about, that are no information: "question", "mistake".
         faculty: Nouns for what an assistant lacks: "access", "opinions".
         attributes: Nouns for what everything of its kind has, such as a price: "the price" takes
             nothing for granted.
@@ -123,8 +126,11 @@ class Phrases:
     exist: str = ""
     document: str = ""
     given: str = ""
+    within: str = ""
+    role: str = ""
     deed: str = ""
     information: str = ""
+    theme: str = ""
     faculty: str = ""
     attributes: str = ""
     advice: str = ""

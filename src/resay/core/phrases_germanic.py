@@ -58,7 +58,7 @@ ENGLISH: Final = Phrases(
     given listed provided included described disclosed covered documented found available contained
     present part shown inferred derived established determined answered
     """,
-    exist="there is are was were appear found left leave leaves",
+    exist="there appear found left leave leaves",
     document="""
     document* context text texts source sources material* passage* handbook manual guide* excerpt*
     article* file* page pages lease contract agreement policy report letter invoice brochure leaflet
@@ -69,13 +69,9 @@ ENGLISH: Final = Phrases(
     """,
     information="""
     information info detail* data answer* response* reply overview summary summaries explanation*
-    content contents knowledge fact facts record* specifics idea clue mention* indication question*
-    request* message* task topic* subject matter point points step steps bullet bullets version
-    breakdown example* description thing things kind conversation* recommendation* reference*
-    context term terms title* page* place person name goal plan start choice sense catch words
-    confusion mistake mistakes inconvenience error errors misunderstanding delay list story stories
-    achievement success news progress work job checklist template draft future function script
-    snippet query command implementation solution
+    content contents knowledge fact facts record* specifics mention* indication request* message*
+    task bullets version breakdown example* description conversation* recommendation* reference*
+    context title* page* place checklist template draft query
     """,
     advice="""
     advice recommendation* guidance counsel consultation* opinion* diagnosis substitute examination
@@ -119,6 +115,7 @@ ENGLISH: Final = Phrases(
     several step doing bringing pointing sharing letting kind day-to today tomorrow back again there
     else but unfortunately could please bear keep asked requested wanted needed young simpler feel
     properly useful helpful want need like going entirely completely fully certainly absolutely
+    being
     """,
     attributes="""
     address age amount author category colour color cost cause date deadline duration fee height
@@ -146,8 +143,7 @@ ENGLISH: Final = Phrases(
     hello hi hey greetings howdy welcome ahoy goodbye bye farewell cheers thanks thank appreciate
     appreciated anytime enjoy congratulations regards wishes sincerely hope understood noted gladly
     behold hesitate let alright dear worries worries pleasure aye arr arrr depends please oh ah aha
-    hm hmm matey mate mates friend friends folks partner traveler traveller sir madam captain meet
-    shout wish problem trouble
+    hm hmm matey mate mates sir madam meet shout wish problem trouble
     """,
     praise="""
     great good excellent interesting fantastic wonderful delightful marvel* curious intriguing
@@ -170,16 +166,17 @@ ENGLISH: Final = Phrases(
     | (?:it is )?(?:so |very )?(?:a pleasure|nice|great|good|lovely|wonderful) to (?:meet|see
       |hear from|have) you(?: \w+)?|(?:and )?you are doing (?:\w+ )?(?:well|great)
     | feel free(?: {rest})?|(?:is there )?(?:anything|something) (?:else|more)(?: {rest})?|any time
-    | (?:see|talk to) you(?: (?:soon|later|around|again))?|well|right then
+    | (?:see|talk to) you(?: (?:soon|later|around|again))?|well|just ask|ask away|just say so
     | (?:that|this) (?:name )?does not ring a bell|as (?:requested|promised)
     | you can do (?:this|it)|keep (?:it up|going|at it)|(?:bear|keep) in mind
+    | (?:(?:my|dear|brave|young|good|fellow) )+(?:friends?|partner|captain|travell?er|adventurer)
     | well done|keep up the good work
     | do not (?:worry|give up|be (?:so |too )?hard on yourself)(?: about (?:it|that|this))?
     """,
     no="no neither",
     faculty="""
     access ability abilities way means memory memories preference* feeling* experience* belief*
-    capabilit* opinion* emotion* skill* tools permission
+    capabilit* opinion* emotion* skill* tools permission idea clue
     """,
     deed="contract agreement lease policy form license",
     unsaid="open unspecified unanswered unmentioned",
@@ -199,6 +196,14 @@ ENGLISH: Final = Phrases(
     provided given supplied uploaded enclosed shared sent gave pasted linked official officially
     online attach*
     """,
+    theme="""
+    achievement success news progress work job goal plan start choice catch sense words confusion
+    mistake mistakes inconvenience error errors misunderstanding delay future person function script
+    snippet command implementation solution story stories thing things kind question* point points
+    topic* matter one term terms name subject step steps bullet list
+    """,
+    within="in from by according based part per within",
+    role="as being",
     definites="the",
     others="why her his their she he him whose its",
     things="it",
@@ -248,7 +253,7 @@ GERMAN: Final = Phrases(
     ersichtlich thematisiert vermerkt
     """,
     held="enthalten geregelt ableiten ersehen zu finden festgelegt",
-    exist="gibt steht stehen ist sind findet finden geht lässt wird fehlt",
+    exist="gibt steht stehen findet finden geht fehlt wird",
     document="""
     dokument* unterlag* kontext* text texte texten quelle* handbuch* anleitung* auszug auszügen
     vertrag* bericht* brief rechnung broschüre* prospekt* richtlinie* protokoll* merkblatt
@@ -258,9 +263,8 @@ GERMAN: Final = Phrases(
     """,
     information="""
     information* daten angabe angaben kenntnis* detail* auskunft auskünfte hinweis* antwort
-    antworten regelung* einzelheiten ahnung frage fragen anfrage thema punkt punkte punkten schritt
-    schritte schritten zusammenfassung überblick übersicht beispiel* echtzeit rolle liste erklärung*
-    version person begriff bitte zukunft
+    antworten regelung* einzelheiten ahnung anfrage zusammenfassung überblick übersicht beispiel*
+    erklärung* version
     """,
     advice="""
     beratung rechtsberatung anlageberatung finanzberatung steuerberatung empfehlung* rat ratschlag
@@ -310,7 +314,7 @@ GERMAN: Final = Phrases(
     greeting="""
     hallo hi hey servus moin grüezi willkommen wiedersehen tschüss danke dank bitte hoffe
     hoffentlich glückwunsch gratuliere grüss* gruss grüsse melde melden geschehen verstanden sag
-    sagen lass lassen freut problem ursache scheu zögern bescheid kennenzulernen gerne gern klar ah
+    sagen lass lassen freut problem ursache scheu zögern bescheid kennenzulernen gerne gern ah
     """,
     praise="""
     gut* toll* interessant* spannend* schön* super klasse prima herzlich* viel viele vielen beste*
@@ -349,6 +353,12 @@ GERMAN: Final = Phrases(
     heard="gehört",
     tour="schlüpfe spiele übernehme gehe eingehen",
     given="bereitgestellt* vorliegend* angegeben* beigefügt* angehängt* gezeigt* offiziell* online",
+    theme="""
+    rolle liste person punkt punkte punkten schritt schritte schritten thema zukunft begriff
+    echtzeit frage fragen bitte
+    """,
+    within="in im aus laut gemäss nach auf basis grundlage",
+    role="als",
     definites="den dem des der die im zum zur vom am beim",
     others="""
     warum wieso weshalb sein seine seinen seinem seiner seines ihr ihre ihren ihrem ihrer ihres
@@ -394,15 +404,15 @@ DUTCH: Final = Phrases(
     contain="bevat bevatten geeft geven biedt bieden heeft",
     stated="vermeld genoemd beschreven aangegeven gezegd uitgelegd gemeld",
     held="opgenomen gevonden vinden",
-    exist="er is zijn staat staan wordt worden daar",
+    exist="er staat staan daar wordt worden",
     document="""
     document* context* tekst* bron bronnen handleiding* handboek contract* brochure* rapport*
     bestand* fragment* pagina* website* site internet app folder documentatie *contract huurcontract
     polis brief* mail notitie tabel artikel* folder* code
     """,
     information="""
-    informatie gegevens detail* antwoord* kennis vermelding idee vraag vragen onderwerp punt punten
-    stap stappen samenvatting overzicht voorbeeld* rol lijst uitleg persoon toekomst
+    informatie gegevens detail* antwoord* kennis vermelding idee samenvatting overzicht voorbeeld*
+    uitleg
     """,
     advice="""
     advies aanbeveling* diagnose* consult bezoek gesprek rechtsadvies beleggingsadvies *advies
@@ -429,7 +439,7 @@ DUTCH: Final = Phrases(
     small="""
     een en of te om voor op aan bij van over in met uit naar ook nog zo heel echt precies momenteel
     zelf wel door dus maar toch alleen verdere nadere specifieke persoonlijke korte kort twijfel
-    altijd eigen tot al volgens basis helaas liever
+    altijd eigen tot al volgens basis helaas liever als
     """,
     attributes="""
     aantal adres auteur bedrag datum doel duur gewicht hoogte jaar kleur kosten lengte leeftijd naam
@@ -467,6 +477,9 @@ DUTCH: Final = Phrases(
     heard="gehoord",
     tour="spelen kruip speel",
     given="verstrekte gegeven bijgevoegde aangeleverde officiële officieel online",
+    theme="rol lijst persoon punt punten stap stappen onderwerp toekomst vraag vragen",
+    within="in volgens uit op",
+    role="als",
     definites="de het",
     others="waarom haar hun zij ze hij hem",
     things="het dit dat",
@@ -511,7 +524,7 @@ NORDIC: Final = Phrases(
     oppgis omtales beskrivs beskrives
     """,
     held="med",
-    exist="finns findes finnes står er det",
+    exist="finns findes finnes står",
     document="""
     dokument* text texten texterna tekst teksten kontext* kontekst* källan källor* kilde* kilden
     manual* handbok* håndbog* håndbok* underlag* broschyr* brochure* brosjyre* avtal* kontrakt*
@@ -520,8 +533,7 @@ NORDIC: Final = Phrases(
     """,
     information="""
     information* informasjon uppgift* oplysning* opplysning* detalj* svar data kunskap* viden
-    kunnskap* fråga frågor spørgsmål spørsmål sammanfattning opsummering oppsummering exempel
-    eksempel* punkt* steg trin idé ämne emne realtid* roll rolle framtid* fremtid*
+    kunnskap* sammanfattning opsummering oppsummering exempel eksempel* idé
     """,
     advice="råd rådgivning rekommendation* anbefaling* anbefalning* diagnos* diagnose* rådgivning",
     adviser="""
@@ -584,6 +596,11 @@ NORDIC: Final = Phrases(
     heard="hört hørt",
     tour="spela spille",
     given="vedlagte bifogade",
+    theme="""
+    roll rolle steg punkt* trin realtid* emne ämne framtid* fremtid* fråga frågor spørgsmål spørsmål
+    """,
+    within="i enligt ifølge av af",
+    role="som",
     definites="den det de",
     definite_endings="na ne en et ene erne",
     comma_before_question=True,

@@ -51,7 +51,7 @@ FRENCH: Final = Phrases(
     précisés précisées spécifié spécifiée évoqué évoquée
     """,
     held="donné donnée décrit décrite figure apparaît inclus incluse disponible",
-    exist="y figure apparaît trouve est il",
+    exist="y figure apparaît trouve",
     document="""
     document* contexte texte textes source sources manuel guide extrait extraits documentation
     brochure* bail devis contrat* rapport* fichier* notice page pages internet site sites web
@@ -59,8 +59,7 @@ FRENCH: Final = Phrases(
     """,
     information="""
     information* donnée données détail* réponse* précision* renseignement* indication* idée mention
-    question* demande sujet point points étape étapes résumé aperçu exemple* rôle liste explication*
-    temps réel connaissance* personne requête avenir
+    demande résumé aperçu exemple* explication* connaissance* requête
     """,
     advice="avis conseil conseils recommandation* consultation* diagnostic*",
     adviser="""
@@ -127,6 +126,9 @@ FRENCH: Final = Phrases(
     heard="entendu",
     tour="jouer guider accompagner",
     given="fourni* fournis donnés joint* ci dessus officiel* ligne",
+    theme="temps réel avenir personne sujet point points étape étapes rôle liste question*",
+    within="dans selon sur par d après",
+    role="tant comme",
     definites="le la les l du au aux",
     others="pourquoi son sa ses leur leurs lui dont elle elles",
     interrogatives="qui quand où combien comment quel quelle quels quelles",
@@ -183,16 +185,15 @@ SPANISH: Final = Phrases(
     especificada descrito descrita menciona mencionan indica especifica
     """,
     held="aparece aparecen figura figuran consta encuentra disponible recogido recogida",
-    exist="hay existe aparece figura consta encuentra es está",
+    exist="hay existe aparece figura consta encuentra",
     document="""
     documento* contexto texto textos fuente* manual guía extracto* documentación contrato* informe*
     archivo* folleto* página* internet web sitio pasaje artículo* póliza carta correo nota tabla
     código
     """,
     information="""
-    información dato datos detalle* idea respuesta* respecto mención pregunta* tema punto punto*
-    paso paso* resumen ejemplo* conocimiento* tiempo real papel lista explicación asunto persona
-    salud petición solicitud futuro
+    información dato datos detalle* idea respuesta* respecto mención resumen ejemplo* conocimiento*
+    explicación petición solicitud
     """,
     advice="asesoramiento asesoría consejo* recomendación consulta opinión diagnóstico*",
     adviser="""
@@ -240,7 +241,8 @@ SPANISH: Final = Phrases(
     apology="siento lamento disculp* perdón perdona lamentablemente desafortunadamente nota aviso",
     assumes="porque",
     polite=r"""
-    de nada|no hay de qué|hasta (?:la vista|mañana)|nos vemos|bueno|claro|bien|(?:eso )?depende
+    de nada|no hay de qué|hasta (?:la vista|mañana)|nos vemos|no hay problema|bueno|claro|bien
+    | (?:eso )?depende
     """,
     no="ninguna ninguno ningún ni",
     faculty="""
@@ -259,6 +261,11 @@ SPANISH: Final = Phrases(
     heard="oído",
     tour="papel haré",
     given="presente proporcionad* dado facilitad* adjunt* suministrad* oficial* línea red",
+    theme="""
+    tema asunto punto punto* paso paso* papel salud tiempo real futuro lista persona pregunta*
+    """,
+    within="en según por",
+    role="como",
     definites="el la los las del al",
     others="porqué su sus él ella ellos ellas cuyo cuya",
     interrogatives="quien quién qué cuál cuándo cuándo dónde cuánto cómo",
@@ -311,16 +318,15 @@ ITALIAN: Final = Phrases(
     menzionate specificato specificata descritto descritta
     """,
     held="compare risulta figura presente disponibile trova",
-    exist="c ci è sono compare figura trova risulta",
+    exist="c ci compare figura trova risulta",
     document="""
     documento documenti contesto testo testi fonte fonti manuale guida documentazione contratto
     rapporto file estratto estratti opuscolo brochure pagina pagine sito internet web brano articolo
     polizza lettera mail nota tabella email codice
     """,
     information="""
-    informazion* dato dati dettagli* idea risposta risposte menzione riguardo merito domanda domande
-    argomento punto punti passo passaggi riassunto riepilogo panoramica esempio esempi conoscenz*
-    tempo reale ruolo lista spiegazion* proposito persona richiesta futuro
+    informazion* dato dati dettagli* idea risposta risposte menzione riassunto riepilogo panoramica
+    esempio esempi conoscenz* spiegazion* richiesta
     """,
     advice="consiglio consigli consulenza parere raccomandazione diagnosi visita",
     adviser="""
@@ -343,7 +349,7 @@ ITALIAN: Final = Phrases(
     un una uno di del dello della dei degli a ad in con su per tra da e o né anche ancora solo molto
     breve personale personali legale legali medico medici specifiche specifica sufficienti
     affidabil* realmente come cosa qualche qualsiasi un' dell all proposito ora secondo base basato
-    purtroppo ma passo
+    purtroppo ma passo essendo quanto nel nei nella nelle negli nell dal dai dalla sul
     """,
     attributes="""
     altezza anno autore causa colore costo data dimensione durata età importo indirizzo luogo motivo
@@ -381,8 +387,14 @@ ITALIAN: Final = Phrases(
     heard="sentito",
     tour="fare interpretare farò farti",
     given="forniti fornito fornita fornite allegato allegati allegata dati ufficial* online rete",
+    theme="""
+    tempo reale futuro persona punto punti passo passaggi ruolo lista argomento proposito merito
+    riguardo domanda domande
+    """,
+    within="in nel nei nella nelle negli nell da dal dai dalla secondo su sul",
+    role="essendo quanto come",
     definites="""
-    dell nell all sull dall l il lo la i gli le del dellodella dei delle degli al alla agli alle
+    dell all sull dall l il lo la i gli le del dellodella dei delle degli al alla agli alle
     """,
     others="perché suo sua suoi sue loro lui lei egli ella cui",
     interrogatives="chi cosa quale quando dove come quanto quanti",
@@ -434,16 +446,15 @@ PORTUGUESE: Final = Phrases(
     especificada descrito descrita informado informada
     """,
     held="aparece consta figura disponível presente",
-    exist="há existe consta aparece figura está é",
+    exist="há existe consta aparece figura",
     document="""
     documento* contexto texto textos fonte* manual guia documentação contrato* relatório* arquivo*
     ficheiro* trecho* folheto* página* internet web site sites passagem artigo* apólice carta e-mail
     email nota tabela código
     """,
     information="""
-    informaç* dado dados detalhe* ideia resposta* menção pergunta* dúvida* tema ponto pontos passo
-    passos resumo exemplo* conhecimento* tempo real papel lista explicação assunto respeito certeza
-    coisa pessoa pedido futuro
+    informaç* dado dados detalhe* ideia resposta* menção dúvida* resumo exemplo* conhecimento*
+    explicação certeza pedido
     """,
     advice="""
     aconselhamento conselho* recomendação consulta opinião diagnóstico* orientação consultoria
@@ -505,6 +516,12 @@ PORTUGUESE: Final = Phrases(
     heard="ouvi ouvido",
     tour="fazer farei interpretar",
     given="fornecid* anexad* dados enviad* oficia* online rede",
+    theme="""
+    tempo real futuro pessoa ponto pontos passo passos papel tema coisa assunto lista pergunta*
+    respeito
+    """,
+    within="em no na nos nas segundo conforme por pelo pela",
+    role="como",
     definites="o a os as do da dos das no na nos nas ao à aos às",
     others="porquê seu sua seus suas dele dela deles delas ele ela eles elas cujo cuja",
     interrogatives="quem qual quais quando onde como quanto",
