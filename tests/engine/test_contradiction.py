@@ -83,6 +83,11 @@ def test_a_sentence_that_says_no_more_than_the_claim_does_not_contradict_it() ->
     found = index.search("opened in 1931", claim="The bridge opened in 1931 and is grey.")
     assert found is not None
     assert found.text == "The bridge opened in 1932."
+    grey = ContradictionIndex([Sample(0, "The grey bridge opened.")])
+    assert grey.search("The bridge opened in 1931") is not None
+    assert (
+        grey.search("The bridge opened in 1931", claim="The bridge opened in 1931, grey.") is None
+    )
     # With fewer words, it may say the opposite.
     found = index.search("The bridge never opened in 1932.", [0])
     assert found is not None
@@ -134,6 +139,24 @@ def test_the_half_of_a_sentence_that_is_wrong_is_contradicted(
     assert parts[doubted] == "contradicted"
     assert set(parts.values()) == {"supported", "contradicted"}
     assert [answer[slice(*span)].split()[0] for span in claim.spans_in_doubt] == [doubted]
+
+
+def test_a_link_that_nobody_gives_is_a_part() -> None:
+    answer = "The manual of the X100 is at https://docs.vorst.example/x100 and has 40 pages."
+    other = "https://help.vorst.example/manual"
+    samples = [
+        f"The manual of the X100 has 40 pages. It is at {other}.",
+        f"The X100's manual is at {other} and has 40 pages.",
+        f"The manual, 40 pages, is at {other}.",
+    ]
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = guard.check(answer, samples=samples, question="Where is the manual of the X100?")
+    (claim,) = verdict.claims
+    parts = [(answer[part.start : part.end], part.kind, part.flagged) for part in claim.parts]
+    assert parts == [
+        ("https://docs.vorst.example/x100", "link", True),
+        ("40 pages", "number", False),
+    ]
 
 
 def test_words_that_are_not_in_doubt_are_not_contradicted() -> None:

@@ -22,6 +22,7 @@ from typing import Final, Literal
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.citations import without_marks
 from resay.core.languages import guess_language
+from resay.core.links import link_spans, normal_link
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import Quantity, negations, quantities
@@ -531,6 +532,12 @@ class FactComparison:
             kind = "date" if fact.quantity.year_or_date else "number"
             span = self._original.span(fact.quantity.start, fact.quantity.end)
             yield Part(start + span[0], start + span[1], band, kind)
+            return
+        if fact.text in self._links:
+            written = self._original.written
+            for begin, end in link_spans(written):
+                if normal_link(written[begin:end]) == fact.text:
+                    yield Part(start + begin, start + end, band, "link")
             return
         kind = "name" if fact.text[:1].isupper() else "other"
         for match in re.finditer(
