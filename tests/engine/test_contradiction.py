@@ -91,6 +91,8 @@ def test_a_sentence_that_says_no_more_than_the_claim_does_not_contradict_it() ->
     # With fewer words, it may say the opposite.
     found = index.search("The bridge never opened in 1932.", [0])
     assert found is not None
+    negated = "The grey bridge opened in 1931 and never closed."
+    assert grey.search("The grey bridge opened in 1931", claim=negated) is not None
 
 
 def test_the_words_around_a_part_reach_to_those_around_the_next() -> None:
