@@ -86,8 +86,8 @@ def test_a_module_that_fails_is_not_called_missing(
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ConfigurationError) as raised:
         Guard({"chain": [{"method": "failing_module:Scorer"}]})
-    said = f"cannot import 'failing_module:Scorer': importing 'failing_module' {why}"
-    assert str(raised.value).endswith(said)
+    message = f"cannot import 'failing_module:Scorer': importing 'failing_module' {why}"
+    assert str(raised.value).endswith(message)
 
 
 @pytest.mark.parametrize("module", ["no_such_module", "no_such.module", "json.no_such"])

@@ -16,6 +16,7 @@ from resay.gateway import GatewayConfig
 from resay.gateway.conversations import Conversations
 from resay.gateway.sample_tags import SampleTags
 from simulation import ServerError, SimulatedProvider
+from support.clock import Clock
 from support.gateway import Gateways, Served
 from support.known_world import MADE_UP
 from support.repaired import KNOWN as CLOCK
@@ -319,16 +320,6 @@ def test_what_cannot_be_read_is_refused(gateways: Gateways) -> None:
         message = response.json()["error"]["message"]
         assert words in message
         assert "secret" not in message
-
-
-class Clock:
-    """Says what time it is."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_tags_are_known_for_an_hour_and_only_with_the_secret() -> None:

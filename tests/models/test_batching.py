@@ -116,8 +116,8 @@ async def test_those_who_wait_together_are_computed_together(
 ) -> None:
     run = batcher(model, worker, window_s=20.0, batch_tokens=1, batch_items=8, padding=1.0)
     # The window ends early once there is a round's worth of work.
-    found = await asyncio.gather(*(run.map(texts(chr(97 + i))) for i in range(8)))
-    assert found == [[chr(65 + i)] for i in range(8)]
+    results = await asyncio.gather(*(run.map(texts(chr(97 + i))) for i in range(8)))
+    assert results == [[chr(65 + i)] for i in range(8)]
     assert len(model.batches) == 8  # of one token each, as the settings say
     model.batches.clear()
     run = batcher(model, worker, window_s=20.0, batch_tokens=8, padding=1.0)
@@ -193,18 +193,18 @@ async def test_a_request_larger_than_the_queue_goes_in_bit_by_bit(
 
 def test_several_event_loops_share_one_model(model: Model, worker: ThreadPoolExecutor) -> None:
     run = batcher(model, worker, queue_tokens=40)
-    found: dict[int, list[str]] = {}
+    results: dict[int, list[str]] = {}
 
     def use(number: int) -> None:
         items = texts(*(f"{number % 4}-{i}" for i in range(40)))
-        found[number] = asyncio.run(run.map(items))
+        results[number] = asyncio.run(run.map(items))
 
     threads = [threading.Thread(target=use, args=(n,)) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert found == {n: [f"{n % 4}-{i}" for i in range(40)] for n in range(8)}
+    assert results == {n: [f"{n % 4}-{i}" for i in range(40)] for n in range(8)}
     assert len(model.seen) == len(set(model.seen)) == 160
 
 
@@ -229,5 +229,5 @@ def test_batches_keep_within_the_settings(
 
 def test_equal_lengths_go_together() -> None:
     work = [Work(Text("x" * size)) for size in (3, 30, 3, 30, 3)]
-    found = list(pack(work, Batching(batch_tokens=1000, padding=0.1)))
-    assert [[len(w.item) for w in batch] for batch in found] == [[30, 30], [3, 3, 3]]
+    batches = list(pack(work, Batching(batch_tokens=1000, padding=0.1)))
+    assert [[len(w.item) for w in batch] for batch in batches] == [[30, 30], [3, 3, 3]]

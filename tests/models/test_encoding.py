@@ -28,10 +28,10 @@ def test_somebody_elses_cutting_and_padding_does_not_reach_us(tokenizer: Any) ->
 
 def test_room_is_what_special_tokens_leave(tokenizer: Any) -> None:
     encoder = TextEncoder(tokenizer, 64)
-    one = encoder.texts([TEXTS[0]])[0][0]
+    encoded = encoder.texts([TEXTS[0]])[0][0]
     pair = encoder.pairs([(TEXTS[0], TEXTS[1])])[0]
     lengths = encoder.lengths([TEXTS[0], TEXTS[1]])
-    assert len(one) - sum(one.special) == lengths[0]
+    assert len(encoded) - sum(encoded.special) == lengths[0]
     assert encoder.max_pair_tokens is not None
     assert len(pair) - sum(lengths) == 64 - encoder.max_pair_tokens
     assert TextEncoder(tokenizer, None).max_pair_tokens is None

@@ -56,14 +56,20 @@ def test_a_folder_holds_all_that_a_model_needs(
 
 def test_files_say_what_they_are(tiny: Tiny, tmp_path: Path) -> None:
     export(str(tiny(make_roberta)), tmp_path / "a", layer=2, int8=True)
-    said = {
+    metadata = {
         name: {p.key: p.value for p in onnx.load(str(tmp_path / "a" / name)).metadata_props}
         for name in ("model.onnx", "model_int8.onnx")
     }
-    assert said["model.onnx"]["resay.kind"] == said["model_int8.onnx"]["resay.kind"] == "embedding"
-    assert said["model.onnx"]["resay.layer"] == said["model_int8.onnx"]["resay.layer"] == "2"
-    assert said["model_int8.onnx"]["resay.precision"] == "int8"
-    for name in said:
+    assert (
+        metadata["model.onnx"]["resay.kind"]
+        == metadata["model_int8.onnx"]["resay.kind"]
+        == "embedding"
+    )
+    assert (
+        metadata["model.onnx"]["resay.layer"] == metadata["model_int8.onnx"]["resay.layer"] == "2"
+    )
+    assert metadata["model_int8.onnx"]["resay.precision"] == "int8"
+    for name in metadata:
         used = onnx.load(str(tmp_path / "a" / name)).opset_import
         assert [(o.domain, o.version) for o in used] == [("", 17)]
 
@@ -147,5 +153,7 @@ async def test_weights_too_big_for_one_file_lie_beside_it(
     assert small.path.stat().st_size < small.bytes
     texts = ["The bridge was opened.", "Workers."]
     config = ModelConfig(name=str(tmp_path / "a"), precision="fp32")
-    found = await sentence_embedder(config).embed(texts)
-    np.testing.assert_allclose(found, await sentence_embedder(str(source)).embed(texts), atol=1e-4)
+    embeddings = await sentence_embedder(config).embed(texts)
+    np.testing.assert_allclose(
+        embeddings, await sentence_embedder(str(source)).embed(texts), atol=1e-4
+    )

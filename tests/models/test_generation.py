@@ -88,11 +88,11 @@ async def test_tokens_are_drawn_as_probable_as_they_are(tiny: Tiny) -> None:
     draws = 4000
     generator = text_generator(together(folder))
     (texts,) = await generator.generate([TEXTS[0]], n=draws, max_new_tokens=1)
-    found = Counter(texts)
-    assert set(found) <= set(expected)
+    counts = Counter(texts)
+    assert set(counts) <= set(expected)
     for text, share in expected.items():
         error = (share * (1 - share) / draws) ** 0.5
-        assert abs(found[text] / draws - share) <= 5 * error + 1 / draws, text
+        assert abs(counts[text] / draws - share) <= 5 * error + 1 / draws, text
 
 
 @pytest.mark.anyio
@@ -111,8 +111,8 @@ async def test_texts_of_different_lengths_are_written_together(tiny: Tiny) -> No
     apart = text_generator(alone(folder))
     config = ModelConfig(name=str(folder), batch_tokens=100_000, cache_mb=0, window_ms=100)
     generator = text_generator(config)
-    asked = [generator.generate(PROMPTS, max_new_tokens=most) for most in (11, 12)]
-    shorter, longer = await asyncio.gather(*asked)
+    generations = [generator.generate(PROMPTS, max_new_tokens=most) for most in (11, 12)]
+    shorter, longer = await asyncio.gather(*generations)
     assert shorter == await apart.generate(PROMPTS, max_new_tokens=11)
     assert longer == await apart.generate(PROMPTS, max_new_tokens=12)
     assert shorter != longer
@@ -147,8 +147,8 @@ def test_several_event_loops_share_one_model(tiny: Tiny) -> None:
         return asyncio.run(generator.generate([prompt], n=2, max_new_tokens=8))
 
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(ask, PROMPTS))
-    assert found == [ask(prompt) for prompt in PROMPTS]
+        results = list(threads.map(ask, PROMPTS))
+    assert results == [ask(prompt) for prompt in PROMPTS]
 
 
 @pytest.mark.anyio

@@ -70,9 +70,9 @@ async def test_pairs_are_classified_as_one_by_one(tiny: Tiny, maker: Any) -> Non
     )
     model = pair_classifier(fresh(folder))
     assert await model.labels() == tuple(NLI_LABELS.values())
-    found = await model.classify(PAIRS)
-    assert np.abs(found - np.array(expected)).max() < 1e-5
-    assert np.std(found, axis=0).max() > 0.05  # the model does tell pairs apart
+    probabilities = await model.classify(PAIRS)
+    assert np.abs(probabilities - np.array(expected)).max() < 1e-5
+    assert np.std(probabilities, axis=0).max() > 0.05  # the model does tell pairs apart
     assert (await model.classify([])).shape == (0, 3)
 
 
@@ -99,8 +99,8 @@ async def test_tokens_are_embedded_as_one_by_one(tiny: Tiny, layer: int | None) 
     texts = [(text,) for text in TEXTS]
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
-    found = await token_embedder(fresh(folder), layer).embed_tokens(TEXTS)
-    for text, rows in zip(texts, found, strict=True):
+    embeddings = await token_embedder(fresh(folder), layer).embed_tokens(TEXTS)
+    for text, rows in zip(texts, embeddings, strict=True):
         with torch.inference_mode():
             states = model(**tokenizer(*text, return_tensors="pt"), output_hidden_states=True)
         expected = states.hidden_states[3 if layer is None else layer][0, 1:-1]
@@ -120,8 +120,8 @@ async def test_texts_are_embedded_as_sentence_transformers_does(
         [(text,) for text in TEXTS],
         lambda out: torch.nn.functional.normalize(take(out.last_hidden_state[0]), dim=-1),
     )
-    found = await sentence_embedder(fresh(folder)).embed(TEXTS)
-    assert np.abs(found - np.array(expected)).max() < 1e-5
+    embeddings = await sentence_embedder(fresh(folder)).embed(TEXTS)
+    assert np.abs(embeddings - np.array(expected)).max() < 1e-5
 
 
 async def test_a_long_text_is_embedded_in_parts(tiny: Tiny) -> None:
@@ -129,8 +129,8 @@ async def test_a_long_text_is_embedded_in_parts(tiny: Tiny) -> None:
     rows = (await token_embedder(fresh(tiny(make_roberta))).embed_tokens([long]))[0]
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny(make_roberta))
     assert len(rows) == len(tokenizer(long, add_special_tokens=False)["input_ids"]) > 64
-    one = await sentence_embedder(fresh(tiny(make_bert, pooling=None))).embed([long])
-    assert np.linalg.norm(one) == pytest.approx(1.0, abs=1e-5)
+    embedding = await sentence_embedder(fresh(tiny(make_bert, pooling=None))).embed([long])
+    assert np.linalg.norm(embedding) == pytest.approx(1.0, abs=1e-5)
 
 
 @pytest.mark.parametrize("choices", [True, False])
@@ -144,8 +144,8 @@ async def test_longformers_score_pairs_as_one_by_one(tiny: Tiny, choices: bool) 
     for pair in pairs:
         inputs = tokenizer(*pair, return_tensors="pt")
         with torch.inference_mode():
-            one = {k: v[None] for k, v in inputs.items()} if choices else inputs
-            expected.append(model(**one).logits[0].double().numpy())
+            single = {k: v[None] for k, v in inputs.items()} if choices else inputs
+            expected.append(model(**single).logits[0].double().numpy())
     scorer = (choice_scorer if choices else pair_scorer)(fresh(folder))
     assert np.abs(await scorer.logits(pairs) - np.array(expected)).max() < 1e-4
 
@@ -155,9 +155,9 @@ async def test_the_probability_of_each_token_and_the_entropy_of_its_place(tiny: 
     model = text_model(fresh(folder))
     encoder = await model.encoder()
     items = [encoder.texts([text])[0][0] for text in TEXTS[:5]]
-    found = await model.rows(items)
+    results = await model.rows(items)
     reference = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
-    for item, rows in zip(items, found, strict=True):
+    for item, rows in zip(items, results, strict=True):
         ids = torch.tensor([item.ids])
         with torch.inference_mode():
             given = reference(input_ids=ids).logits[0].double().log_softmax(-1)
@@ -195,11 +195,11 @@ def test_a_model_is_loaded_once_for_all_threads(
     monkeypatch.setattr(torch_network, "load_model", counted)
     config = ModelConfig(name=str(tiny(make_deberta)), window_ms=1.5)
     barrier = threading.Barrier(6)
-    found: list[Any] = []
+    models: list[Any] = []
 
     def use() -> None:
         barrier.wait(30)
-        found.append(asyncio.run(pair_classifier(config).classify(PAIRS[:6])))
+        models.append(asyncio.run(pair_classifier(config).classify(PAIRS[:6])))
 
     threads = [threading.Thread(target=use) for _ in range(6)]
     for thread in threads:
@@ -207,8 +207,8 @@ def test_a_model_is_loaded_once_for_all_threads(
     for thread in threads:
         thread.join(60)
     assert len(loads) == 1
-    assert len(found) == 6
-    assert all(np.array_equal(rows, found[0]) for rows in found)
+    assert len(models) == 6
+    assert all(np.array_equal(rows, models[0]) for rows in models)
 
 
 async def test_a_model_that_could_not_be_loaded_may_be_tried_again(tmp_path: Path) -> None:

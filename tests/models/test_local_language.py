@@ -29,9 +29,11 @@ TEXT = "The bridge was opened in 1932 by a king. Über 200 Meter: 橋 und 😀."
 
 
 @pytest.fixture(scope="module")
-def bare(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_folder(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model whose tokenizer puts nothing around a text, as GPT-2's."""
-    folder = Path(shutil.copytree(tiny(make_gpt2), tmp_path_factory.mktemp("bare") / "gpt2"))
+    folder = Path(
+        shutil.copytree(tiny(make_gpt2), tmp_path_factory.mktemp("model_folder") / "gpt2")
+    )
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
     tokenizer["post_processor"] = None
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
@@ -39,33 +41,35 @@ def bare(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("prompt", ["", "Who opened the bridge?\n\n"])
-async def test_each_token_has_the_probability_the_model_gives_it(bare: Path, prompt: str) -> None:
-    found = await LocalLanguageModel(ModelConfig(name=str(bare), max_tokens=512)).score_text(
-        prompt, TEXT
-    )
-    tokenizer = transformers.AutoTokenizer.from_pretrained(bare)
-    model = transformers.AutoModelForCausalLM.from_pretrained(bare).eval()
+async def test_each_token_has_the_probability_the_model_gives_it(
+    model_folder: Path, prompt: str
+) -> None:
+    tokens = await LocalLanguageModel(
+        ModelConfig(name=str(model_folder), max_tokens=512)
+    ).score_text(prompt, TEXT)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model_folder)
+    model = transformers.AutoModelForCausalLM.from_pretrained(model_folder).eval()
     ids = torch.tensor([[tokenizer.bos_token_id, *tokenizer(prompt + TEXT)["input_ids"]]])[:, :64]
     with torch.inference_mode():
         given = model(input_ids=ids).logits[0].double().log_softmax(-1)
     expected = given[:-1].gather(-1, ids[0, 1:, None])[:, 0].tolist()
     entropies = (-(given.exp() * given).sum(-1))[:-1].tolist()
-    assert [token.logprob for token in found][:63] == pytest.approx(expected, abs=1e-4)
-    assert [token.entropy for token in found][:63] == pytest.approx(entropies, abs=1e-4)
-    assert b"".join(bytes(token.bytes or ()) for token in found).decode() == prompt + TEXT
+    assert [token.logprob for token in tokens][:63] == pytest.approx(expected, abs=1e-4)
+    assert [token.entropy for token in tokens][:63] == pytest.approx(entropies, abs=1e-4)
+    assert b"".join(bytes(token.bytes or ()) for token in tokens).decode() == prompt + TEXT
 
 
-async def test_a_long_text_is_read_in_parts(bare: Path) -> None:
+async def test_a_long_text_is_read_in_parts(model_folder: Path) -> None:
     text = " ".join([TEXT] * 5)
-    found = await LocalLanguageModel(ModelConfig(name=str(bare))).score_text("", text)
-    assert len(found) > 128
-    assert all(token.logprob is not None for token in found)
-    assert b"".join(bytes(token.bytes or ()) for token in found).decode() == text
+    tokens = await LocalLanguageModel(ModelConfig(name=str(model_folder))).score_text("", text)
+    assert len(tokens) > 128
+    assert all(token.logprob is not None for token in tokens)
+    assert b"".join(bytes(token.bytes or ()) for token in tokens).decode() == text
 
 
 @pytest.mark.parametrize("measure", ["probability", "entropy"])
-async def test_the_proxy_scores_sentences(bare: Path, measure: str) -> None:
-    step = {"method": "proxy_logprobs", "model": str(bare), "measure": measure}
+async def test_the_proxy_scores_sentences(model_folder: Path, measure: str) -> None:
+    step = {"method": "proxy_logprobs", "model": str(model_folder), "measure": measure}
     guard = Guard({"chain": [step]})
     await guard.aprepare()
     verdict = await guard.acheck(TEXT, question="Who opened the bridge?")

@@ -23,9 +23,9 @@ def plainly(a: object, b: object) -> float:
 def test_all_pairs_at_once_are_each_pair_by_itself(seed: int) -> None:
     draw = np.random.default_rng(seed)
     texts = [unit(draw.normal(size=(draw.integers(1, 9), 8))) for _ in range(9)]
-    found = f1(texts[:4], texts[4:])
+    scores = f1(texts[:4], texts[4:])
     expected = [[plainly(a, b) for b in texts[4:]] for a in texts[:4]]
-    assert np.allclose(found, expected, atol=1e-6)
+    assert np.allclose(scores, expected, atol=1e-6)
 
 
 def test_a_text_without_tokens_matches_nothing() -> None:
@@ -36,6 +36,6 @@ def test_a_text_without_tokens_matches_nothing() -> None:
 
 def test_cosines_stay_within_bounds() -> None:
     rows = unit(np.random.default_rng(0).normal(size=(50, 384)))
-    found = cosines(rows, rows)
-    assert found.max() <= 1.0
-    assert np.allclose(np.diag(found), 1.0)
+    cosine = cosines(rows, rows)
+    assert cosine.max() <= 1.0
+    assert np.allclose(np.diag(cosine), 1.0)

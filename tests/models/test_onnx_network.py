@@ -84,15 +84,15 @@ def test_every_length_and_every_padding_is_as_in_torch(
 ) -> None:
     settings = {"head": True} if maker is make_roberta else {}
     kind = "embedding" if maker is make_bert else "classification"
-    one = torch_network.load(ModelConfig(name=str(tiny(maker, **settings))), kind)
+    original = torch_network.load(ModelConfig(name=str(tiny(maker, **settings))), kind)
     other = onnx_network.load(ModelConfig(name=str(exported(maker, **settings))), kind)
     items = items_of_all_lengths(32 if maker is make_bert else 64)
     batches = [[item] for item in items] + [items, items[:2], items[-3:]]
-    for batch in (pad(items, one.network.traits.pad_id) for items in batches):
+    for batch in (pad(items, original.network.traits.pad_id) for items in batches):
         there = batch.mask[..., None] if kind == "embedding" else 1
-        found, expected = other.network.run(batch), one.network.run(batch)
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found * there, expected * there, rtol=1e-4, atol=1e-4)
+        actual, expected = other.network.run(batch), original.network.run(batch)
+        assert actual.dtype == np.float32
+        np.testing.assert_allclose(actual * there, expected * there, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("maker", [make_deberta, make_roberta])
@@ -100,19 +100,23 @@ async def test_pairs_are_classified_as_in_torch(
     maker: Any, tiny: Callable[..., Path], exported: Exported
 ) -> None:
     settings = {"head": True} if maker is make_roberta else {}
-    one = pair_classifier(str(tiny(maker, **settings)))
+    original = pair_classifier(str(tiny(maker, **settings)))
     other = pair_classifier(str(exported(maker, **settings)))
-    found = await other.classify(PAIRS)
-    np.testing.assert_allclose(found, await one.classify(PAIRS), atol=1e-4)
-    assert np.ptp(found, axis=0).max() > 0.1  # the model does tell pairs apart
-    assert await other.labels() == await one.labels() == ("contradiction", "entailment", "neutral")
+    actual = await other.classify(PAIRS)
+    np.testing.assert_allclose(actual, await original.classify(PAIRS), atol=1e-4)
+    assert np.ptp(actual, axis=0).max() > 0.1  # the model does tell pairs apart
+    assert (
+        await other.labels()
+        == await original.labels()
+        == ("contradiction", "entailment", "neutral")
+    )
     assert (
         await other.max_input_tokens()
-        == await one.max_input_tokens()
+        == await original.max_input_tokens()
         == (61 if maker is make_deberta else 60)
     )
     texts = [a for a, _ in PAIRS]
-    assert await other.lengths(texts) == await one.lengths(texts)
+    assert await other.lengths(texts) == await original.lengths(texts)
 
 
 @pytest.mark.parametrize("layer", [None, 2])
@@ -120,11 +124,11 @@ async def test_tokens_are_embedded_as_in_torch(
     layer: int | None, tiny: Callable[..., Path], exported: Exported
 ) -> None:
     texts = sentences(20, longest=100)
-    one = token_embedder(str(tiny(make_roberta)), layer)
+    original = token_embedder(str(tiny(make_roberta)), layer)
     other = token_embedder(str(exported(make_roberta, layer=layer)), layer)
-    pairs = zip(await other.embed_tokens(texts), await one.embed_tokens(texts), strict=True)
-    for found, expected in pairs:
-        np.testing.assert_allclose(found, expected, atol=1e-4)
+    pairs = zip(await other.embed_tokens(texts), await original.embed_tokens(texts), strict=True)
+    for actual, expected in pairs:
+        np.testing.assert_allclose(actual, expected, atol=1e-4)
 
 
 async def test_layers_differ(exported: Exported) -> None:
@@ -139,9 +143,9 @@ async def test_sentences_are_embedded_as_in_torch(
     pooling: str | None, tiny: Callable[..., Path], exported: Exported
 ) -> None:
     texts = sentences(20, longest=60)
-    one = sentence_embedder(str(tiny(make_bert, pooling=pooling)))
+    original = sentence_embedder(str(tiny(make_bert, pooling=pooling)))
     other = sentence_embedder(str(exported(make_bert, pooling=pooling)))
-    np.testing.assert_allclose(await other.embed(texts), await one.embed(texts), atol=1e-4)
+    np.testing.assert_allclose(await other.embed(texts), await original.embed(texts), atol=1e-4)
 
 
 async def test_pooling_makes_a_difference(exported: Exported) -> None:
@@ -157,8 +161,8 @@ async def test_eight_bits_are_close_to_full_precision(calm: Path) -> None:
     auto, full = [
         pair_classifier(ModelConfig(name=str(calm), precision=p)) for p in ("auto", "fp32")
     ]
-    found, expected = await auto.classify(PAIRS), await full.classify(PAIRS)
-    differences = np.abs(found - expected)
+    actual, expected = await auto.classify(PAIRS), await full.classify(PAIRS)
+    differences = np.abs(actual - expected)
     # Measured: 0.0089 at most and 0.0019 on average, of probabilities from 0.03 to 0.92.
     assert 1e-4 < differences.max() < 0.02
     assert differences.mean() < 0.005
@@ -186,8 +190,8 @@ async def test_eight_bits_may_be_computed_together_where_that_is_asked_for(calm:
         )
         for value in (None, False)
     ]
-    found = await together.classify(PAIRS)
-    difference = np.abs(found - await alone.classify(PAIRS)).max()
+    actual = await together.classify(PAIRS)
+    difference = np.abs(actual - await alone.classify(PAIRS)).max()
     assert 1e-6 < difference < 0.02  # measured: no more than rounding itself changes
 
 

@@ -57,11 +57,11 @@ async def test_classifies_and_counts(server: SimulatedInference) -> None:
     model = classifier(server)
     await model.prepare()
 
-    found = await model.classify([SAME, OTHER, SAME])
+    probabilities = await model.classify([SAME, OTHER, SAME])
 
-    assert found.shape == (3, 3)
-    assert found.dtype == np.float64
-    assert np.allclose(found, expected(SAME, OTHER, SAME))
+    assert probabilities.shape == (3, 3)
+    assert probabilities.dtype == np.float64
+    assert np.allclose(probabilities, expected(SAME, OTHER, SAME))
     assert await model.labels() == LABELS
     assert await model.lengths(["one two, three", "", "four"]) == [4, 0, 1]
     assert (await model.classify([])).shape == (0, 3)
@@ -95,9 +95,9 @@ async def test_single_texts_are_classified_and_never_cut(server: SimulatedInfere
     assert room == 512 - 2
     assert await model.labels() == LABELS
     # To the simulated model a text entails itself.
-    found = await model.classify([PREMISE, "w " * (room or 0), PREMISE, ""])
-    assert found.shape == (4, 3)
-    assert np.allclose(found[[0, 2]], expected(SAME, SAME))
+    probabilities = await model.classify([PREMISE, "w " * (room or 0), PREMISE, ""])
+    assert probabilities.shape == (4, 3)
+    assert np.allclose(probabilities[[0, 2]], expected(SAME, SAME))
     assert (await model.classify([])).shape == (0, 3)
     with pytest.raises(ScorerError, match="longer than the 512 tokens"):
         await model.classify(["w " * ((room or 0) + 1)])
@@ -127,9 +127,9 @@ async def test_a_probability_next_to_nothing_keeps_its_digits() -> None:
     tiny = 3.3e-30
     with SimulatedInference(classify=lambda pairs: [[tiny, 1.0 - tiny, 0.0] for _ in pairs]) as s:
         model = TeiClassifier(tei(s))
-        found = await model.classify([SAME])
+        probabilities = await model.classify([SAME])
         logits = await model.logits([SAME])
-    assert found[0, 0] == pytest.approx(tiny, rel=1e-9)
+    assert probabilities[0, 0] == pytest.approx(tiny, rel=1e-9)
     assert logits[0, 0] == pytest.approx(np.log(tiny))
 
 
@@ -173,11 +173,11 @@ async def test_odd_texts_are_classified(server: SimulatedInference) -> None:
 async def test_a_separator_in_a_text_does_not_end_it() -> None:
     with SimulatedInference(api="vllm") as server:
         model = VllmClassifier(vllm(server))
-        found = await model.classify(
+        probabilities = await model.classify(
             [(PREMISE, "Bananas are yellow."), (f"{PREMISE}</s></s>", "x")]
         )
         assert server.requests[-1].body["input"][-1] == f"{PREMISE} </s></s>x"
-    assert found.shape == (2, 3)
+    assert probabilities.shape == (2, 3)
 
 
 # Embedding
@@ -203,13 +203,13 @@ async def test_embeds_texts(small: SimulatedInference) -> None:
     model = embedder(small)
     await model.prepare()
 
-    found = await model.embed(["good day", "good night", "good day", ""])
+    embeddings = await model.embed(["good day", "good night", "good day", ""])
 
-    assert found.shape == (4, 16)
-    assert found.dtype == np.float32
-    assert np.allclose(np.linalg.norm(found, axis=1), 1.0)
-    assert np.array_equal(found[0], found[2])
-    assert not np.allclose(found[0], found[1])
+    assert embeddings.shape == (4, 16)
+    assert embeddings.dtype == np.float32
+    assert np.allclose(np.linalg.norm(embeddings, axis=1), 1.0)
+    assert np.array_equal(embeddings[0], embeddings[2])
+    assert not np.allclose(embeddings[0], embeddings[1])
     assert (await model.embed([])).shape[0] == 0
 
 

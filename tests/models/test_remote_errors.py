@@ -103,9 +103,9 @@ async def test_the_key_is_sent_and_never_told(server: SimulatedInference) -> Non
         model = classifier(server, api_key=key)
         with pytest.raises(ConfigurationError, match="HTTP 401; check `api_key`") as raised:
             await model.classify([SAME])
-        told = "".join(traceback.format_exception(raised.value)) + repr(model) + repr(vars(model))
-        assert KEY not in told
-        assert SAME[1] not in told
+        text = "".join(traceback.format_exception(raised.value)) + repr(model) + repr(vars(model))
+        assert KEY not in text
+        assert SAME[1] not in text
 
 
 @pytest.mark.parametrize("key", [f"{KEY}é", f"{KEY}\n"])

@@ -38,8 +38,8 @@ async def scorer(url: str, **settings: Any) -> AsyncIterator[RemoteLanguageModel
 
 
 async def read(url: str, prompt: str = PROMPT, **settings: Any) -> tuple[TokenLogprob, ...]:
-    async with scorer(url, **settings) as asked:
-        return await asked.score_text(prompt, TEXT)
+    async with scorer(url, **settings) as model:
+        return await model.score_text(prompt, TEXT)
 
 
 @contextmanager

@@ -47,7 +47,7 @@ async def test_equal_pairs_of_concurrent_callers_are_asked_for_once(
 
     results = await asyncio.gather(*(model.classify([SAME, OTHER, SAME]) for _ in range(20)))
 
-    assert all(np.allclose(found, expected(SAME, OTHER, SAME)) for found in results)
+    assert all(np.allclose(result, expected(SAME, OTHER, SAME)) for result in results)
     assert [len(items) for items in sent(server)[before:]] == [2]
 
 
@@ -114,13 +114,13 @@ async def test_a_pair_that_is_too_long_takes_nothing_from_the_others(
     await model.prepare()
     good = [(PREMISE, f"Statement {i}.") for i in range(6)]
 
-    found, error = await asyncio.gather(
+    result, error = await asyncio.gather(
         model.classify(good),
         model.classify([(PREMISE, "w " * 600)]),
         return_exceptions=True,
     )
 
-    assert np.allclose(found, expected(*good))
+    assert np.allclose(result, expected(*good))
     assert isinstance(error, ScorerError)
     assert "w w" not in str(error)
 
@@ -236,11 +236,11 @@ async def test_an_answer_that_never_comes_is_an_error(server: SimulatedInference
 def test_one_object_serves_two_event_loops(server: SimulatedInference) -> None:
     model = classifier(server, cache_mb=0)
     server.set_faults(Hang(first=2))
-    found: list[np.ndarray] = []
+    results: list[np.ndarray] = []
     errors: list[BaseException] = []
 
     async def work() -> None:
-        found.extend([await model.classify([SAME, OTHER]) for _ in range(3)])
+        results.extend([await model.classify([SAME, OTHER]) for _ in range(3)])
 
     def run() -> None:
         try:
@@ -257,8 +257,8 @@ def test_one_object_serves_two_event_loops(server: SimulatedInference) -> None:
         thread.join()
 
     assert not errors
-    assert len(found) == 6
-    assert all(np.allclose(rows, expected(SAME, OTHER)) for rows in found)
+    assert len(results) == 6
+    assert all(np.allclose(rows, expected(SAME, OTHER)) for rows in results)
 
 
 def test_connections_are_kept_within_a_loop_and_closed_with_it(server: SimulatedInference) -> None:

@@ -35,17 +35,17 @@ async def test_each_pair_has_its_number(server: RerankServer) -> None:
     await model.prepare()
     queries = ("the old bridge", "a river")
     pairs = [(query, text) for text in [*TEXTS, TEXTS[0], "\ud800"] for query in queries]
-    found = await model.classify(pairs)
-    assert found.shape == (10, 1)
-    assert found[:8, 0] == pytest.approx([shared_words(*pair) for pair in pairs[:8]])
+    scores = await model.classify(pairs)
+    assert scores.shape == (10, 1)
+    assert scores[:8, 0] == pytest.approx([shared_words(*pair) for pair in pairs[:8]])
     assert await model.labels() == ("relevance",)
     assert (await model.classify([])).shape == (0, 1)
     await model.aclose()
 
     # One request for each search, after the one that tried it, with each text once.
-    asked = sorted(server.bodies[1:], key=lambda body: body["query"])
-    assert [body["query"] for body in asked] == ["a river", "the old bridge"]
-    assert asked[0] == {
+    bodies = sorted(server.bodies[1:], key=lambda body: body["query"])
+    assert [body["query"] for body in bodies] == ["a river", "the old bridge"]
+    assert bodies[0] == {
         "model": "small",
         "query": "a river",
         "documents": [*TEXTS, "\ufffd"],

@@ -26,8 +26,8 @@ def test_many_who_ask_at_once_get_the_same() -> None:
         return asyncio.run(loaded.get())
 
     with ThreadPoolExecutor(4) as threads:
-        found = [future.result() for future in [threads.submit(ask) for _ in range(4)]]
-    assert len(set(map(id, found))) == 1
+        results = [future.result() for future in [threads.submit(ask) for _ in range(4)]]
+    assert len(set(map(id, results))) == 1
     assert len(names) == 1
     assert names[0].startswith("resay-load")
 

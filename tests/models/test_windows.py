@@ -44,18 +44,18 @@ def squeezed(text: str) -> str:
 @given(text=text, room=st.integers(16, 60))
 def test_windows_fit_and_lose_nothing(kind: str, text: str, room: int) -> None:
     measure = MEASURES[kind]
-    found = asyncio.run(windows(Passage.of(text), room, measure))
-    assert all(length <= room for length in measure.encoder.lengths(found))
-    assert squeezed("".join(found)) == squeezed(text)
+    parts = asyncio.run(windows(Passage.of(text), room, measure))
+    assert all(length <= room for length in measure.encoder.lengths(parts))
+    assert squeezed("".join(parts)) == squeezed(text)
 
 
 @pytest.mark.parametrize("kind", MEASURES)
 @given(text=text, room=st.integers(8, 30))
 def test_cutting_a_sentence_loses_nothing(kind: str, text: str, room: int) -> None:
     measure = MEASURES[kind]
-    found = asyncio.run(cut(text, room, measure))
-    assert all(length <= room for length in measure.encoder.lengths(found))
-    assert squeezed("".join(found)) == squeezed(text)
+    parts = asyncio.run(cut(text, room, measure))
+    assert all(length <= room for length in measure.encoder.lengths(parts))
+    assert squeezed("".join(parts)) == squeezed(text)
 
 
 def test_what_fits_is_left_as_it_is() -> None:
@@ -67,5 +67,5 @@ def test_what_fits_is_left_as_it_is() -> None:
 def test_windows_end_where_sentences_end() -> None:
     measure: Any = MEASURES["words"]
     text = "The bridge was opened. It is of stone. The king was born in Paris."
-    found = asyncio.run(windows(Passage.of(text), 12, measure))
-    assert found == ["The bridge was opened. It is of stone.", "The king was born in Paris."]
+    parts = asyncio.run(windows(Passage.of(text), 12, measure))
+    assert parts == ["The bridge was opened. It is of stone.", "The king was born in Paris."]

@@ -35,14 +35,14 @@ def embedder(server: EmbeddingServer, **settings: Any) -> LiteLLMEmbedder:
 
 
 async def test_each_text_has_its_embedding_in_order(server: EmbeddingServer) -> None:
-    asked = embedder(server, batch=3)
-    await asked.prepare()
-    rows = await asked.embed([*TEXTS, TEXTS[0]])
+    model = embedder(server, batch=3)
+    await model.prepare()
+    rows = await model.embed([*TEXTS, TEXTS[0]])
     for row, text in zip(rows, [*TEXTS, TEXTS[0]], strict=True):
         assert row == pytest.approx(embedded(text))
     assert [len(body["input"]) for body in server.bodies] == [3, 3, 2]
     assert set(server.keys) == {f"Bearer {SECRET}"}
-    assert await asked.embed([]) == []
+    assert await model.embed([]) == []
     assert len(server.bodies) == 3
 
 
@@ -56,11 +56,11 @@ async def test_nothing_is_sent_that_is_not_meant_to_be(server: EmbeddingServer) 
 
 
 async def test_what_it_cost_is_counted(server: EmbeddingServer) -> None:
-    asked = embedder(server, batch=3)
-    assert asked.usage.calls == 0
-    await asked.embed(TEXTS)
-    assert (asked.usage.calls, asked.usage.prompt_tokens) == (3, 42)
-    assert asked.usage.cost_usd == pytest.approx(42 * 0.02e-6)
+    model = embedder(server, batch=3)
+    assert model.usage.calls == 0
+    await model.embed(TEXTS)
+    assert (model.usage.calls, model.usage.prompt_tokens) == (3, 42)
+    assert model.usage.cost_usd == pytest.approx(42 * 0.02e-6)
     unknown = embedder(server, model="openai/somebody's-own")
     await unknown.embed(TEXTS)
     assert (unknown.usage.prompt_tokens, unknown.usage.cost_usd) == (42, None)

@@ -97,10 +97,10 @@ async def test_retry_after_is_honoured(monkeypatch: pytest.MonkeyPatch) -> None:
         waits.append(seconds)
 
     monkeypatch.setattr(anyio, "sleep", sleep)
-    asked = iter([7.0, 9999.0, -1.0])
+    delays = iter([7.0, 9999.0, -1.0])
     provider = Scripted(
         lambda call: (
-            ProviderError("busy", retry_after_s=next(asked), retryable=True) if call < 4 else FINE
+            ProviderError("busy", retry_after_s=next(delays), retryable=True) if call < 4 else FINE
         )
     )
     await Retrying(provider, 5).complete(QUERY)

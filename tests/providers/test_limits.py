@@ -173,8 +173,8 @@ async def test_a_provider_that_made_several_requests_used_several() -> None:
 @pytest.mark.anyio
 async def test_what_was_never_sent_is_given_back() -> None:
     budget, provider = Budget(calls=2), Spending(CHEAP)
-    place = anyio.Semaphore(0)
-    waiting = Budgeted(provider, budget, place)
+    slots = anyio.Semaphore(0)
+    waiting = Budgeted(provider, budget, slots)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ask, waiting)
         tasks.start_soon(read, waiting)
@@ -185,9 +185,9 @@ async def test_what_was_never_sent_is_given_back() -> None:
             await ask(waiting)
         tasks.cancel_scope.cancel()
     assert (budget.used, budget.exhausted) == (Usage(), None)
-    place.release()
+    slots.release()
     await ask(waiting)
-    assert (budget.used.calls, place.value) == (1, 1)
+    assert (budget.used.calls, slots.value) == (1, 1)
 
 
 @pytest.mark.anyio

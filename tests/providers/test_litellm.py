@@ -31,14 +31,9 @@ from simulation import (
     SimulatedProvider,
 )
 from support.attacks import Upstream, http_response
+from support.litellm_queries import QUESTION, query
 
 pytestmark = pytest.mark.anyio
-
-QUESTION = "Tell me about Marie Curie."
-
-
-def query(simulated: SimulatedProvider, model: str = "openai/simulated", **params: Any) -> Query:
-    return Query.of(QUESTION, model=model, **{**simulated.params, **params})
 
 
 async def test_one_request_brings_n_answers(simulated: SimulatedProvider) -> None:
@@ -122,8 +117,8 @@ async def test_a_refusal_of_the_model_is_an_answer() -> None:
     choice = {"index": 0, "message": refusal, "finish_reason": "stop"}
     with Upstream() as upstream:
         upstream.says(http_response({**body, "choices": [choice]}))
-        asked = Query.of(QUESTION, model="openai/m", api_base=upstream.root_url, api_key="k")
-        got = await LiteLLMProvider().complete(asked)
+        request = Query.of(QUESTION, model="openai/m", api_base=upstream.root_url, api_key="k")
+        got = await LiteLLMProvider().complete(request)
     assert got.first.text == refusal["refusal"]
 
 
@@ -257,11 +252,11 @@ async def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
     # From Python 3.12 on `async with` would wait for the client to end its last connection.
     with closing(server):
         port = server.sockets[0].getsockname()[1]
-        asked = Query.of(
+        request = Query.of(
             "Who?", model="openai/x", api_base=f"http://127.0.0.1:{port}/v1", api_key="k"
         )
         provider = Retrying(LiteLLMProvider(), 1)
-        texts = [(await provider.complete(asked)).first.text for _ in range(2)]
+        texts = [(await provider.complete(request)).first.text for _ in range(2)]
     assert texts == ["Yes.", "Yes."]
     assert len(requests) == 3
 

@@ -15,14 +15,9 @@ from simulation import (
     Subject,
     World,
 )
+from support.litellm_queries import query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("litellm")]
-
-QUESTION = "Tell me about Marie Curie."
-
-
-def query(simulated: SimulatedProvider, **params: Any) -> Query:
-    return Query.of(QUESTION, model="openai/simulated", **{**simulated.params, **params})
 
 
 def asked(simulated: SimulatedProvider) -> list[tuple[Any, Any]]:

@@ -62,9 +62,9 @@ def test_a_name_has_to_be_the_same_but_for_a_date_behind_it(model: Any, cost: fl
 @given(*(st.integers(0, 10**7) for _ in range(4)))
 def test_calls_together_cost_what_they_cost_each(a: int, b: int, c: int, d: int) -> None:
     prices = Prices(LISTED)
-    one, other = Usage(1, a + 1, b, None), Usage(1, c + 1, d, None)
-    each = [prices.cost_usd("mini", usage) or 0.0 for usage in (one, other)]
-    assert prices.cost_usd("mini", one + other) == pytest.approx(sum(each))
+    first, second = Usage(1, a + 1, b, None), Usage(1, c + 1, d, None)
+    each = [prices.cost_usd("mini", usage) or 0.0 for usage in (first, second)]
+    assert prices.cost_usd("mini", first + second) == pytest.approx(sum(each))
 
 
 def test_what_nobody_counted_has_no_price() -> None:
@@ -75,9 +75,9 @@ def test_what_nobody_counted_has_no_price() -> None:
 
 
 def test_a_listed_price_goes_before_what_the_provider_says() -> None:
-    told = Usage(1, MILLION, 0, 7.0)
-    assert Prices(LISTED).priced("mini", told) == Usage(1, MILLION, 0, 0.4)
-    assert Prices(LISTED).priced("another", told) == told
+    usage = Usage(1, MILLION, 0, 7.0)
+    assert Prices(LISTED).priced("mini", usage) == Usage(1, MILLION, 0, 0.4)
+    assert Prices(LISTED).priced("another", usage) == usage
     assert Prices().priced(None, COUNTED) == COUNTED
     assert Prices(LISTED).priced("mini", Usage(2, cost_usd=0.0)) == Usage(2, cost_usd=0.0)
 

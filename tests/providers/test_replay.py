@@ -64,10 +64,10 @@ async def pieces(provider: Provider) -> list[str]:
 
 
 async def test_a_stream_comes_word_by_word() -> None:
-    said = "Canberra  is\nthe capital. "
+    text = "Canberra  is\nthe capital. "
     words = ["Canberra", "  is", "\nthe", " capital.", " ", ""]
-    assert await pieces(ScriptedProvider([said])) == words
-    assert await pieces(ReplayProvider({"Who?": [said]})) == words
+    assert await pieces(ScriptedProvider([text])) == words
+    assert await pieces(ReplayProvider({"Who?": [text]})) == words
 
 
 @given(st.text())

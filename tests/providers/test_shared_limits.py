@@ -49,10 +49,10 @@ def states(redis: RedisServer, prefix: str, members: int = 1) -> tuple[SharedSta
 
 async def acquainted(redis: RedisServer, prefix: str) -> tuple[SharedState, SharedState]:
     """Two that share, each of which knows of the other."""
-    one, other = states(redis, prefix)
-    for state in (one, other, one):
+    first, second = states(redis, prefix)
+    for state in (first, second, first):
         await (await state.member()).send_heartbeat()
-    return one, other
+    return first, second
 
 
 async def most_inside(limits: list[SharedLimits], count: int = 20) -> int:
@@ -72,27 +72,27 @@ async def most_inside(limits: list[SharedLimits], count: int = 20) -> int:
 
 
 async def test_no_more_are_under_way_than_the_limit_of_all(redis: RedisServer) -> None:
-    one, other = states(redis, "together")
-    most = await most_inside([SharedLimits(state, "x", concurrency=3) for state in (one, other)])
+    first, second = states(redis, "together")
+    most = await most_inside([SharedLimits(state, "x", concurrency=3) for state in (first, second)])
     assert most <= 3
     assert not any("leases" in key for key in redis.found() if "{together}" in key)
-    await one.aclose()
-    await other.aclose()
+    await first.aclose()
+    await second.aclose()
 
 
 async def test_a_minute_has_room_for_as_many_as_the_limit_says(redis: RedisServer) -> None:
-    one, other = states(redis, "minute")
-    limits = [SharedLimits(state, "x", per_minute=5) for state in (one, other)]
+    first, second = states(redis, "minute")
+    limits = [SharedLimits(state, "x", per_minute=5) for state in (first, second)]
     waits = [await limits[n % 2].try_enter() for n in range(7)]
     assert waits[:5] == [0.0] * 5
     assert all(50 < wait <= 60 for wait in waits[5:])
-    await one.aclose()
-    await other.aclose()
+    await first.aclose()
+    await second.aclose()
 
 
 async def test_what_others_hold_is_theirs_until_they_leave(redis: RedisServer) -> None:
-    one, other = states(redis, "held")
-    mine, theirs = (SharedLimits(state, "x", concurrency=1) for state in (one, other))
+    first, second = states(redis, "held")
+    mine, theirs = (SharedLimits(state, "x", concurrency=1) for state in (first, second))
     assert await theirs.try_enter() == 0
     assert await mine.try_enter() == float("inf")
     waiting = asyncio.create_task(mine.__aenter__())
@@ -100,16 +100,16 @@ async def test_what_others_hold_is_theirs_until_they_leave(redis: RedisServer) -
     await waiting
     assert await theirs.try_enter() == float("inf")
     await mine.leave()
-    await one.aclose()
-    await other.aclose()
+    await first.aclose()
+    await second.aclose()
 
 
 async def test_who_ends_orderly_gives_all_back(redis: RedisServer) -> None:
-    one, other = states(redis, "orderly")
-    assert await SharedLimits(one, "x", concurrency=1).try_enter() == 0
-    await one.aclose()
-    assert await SharedLimits(other, "x", concurrency=1).try_enter() == 0
-    await other.aclose()
+    first, second = states(redis, "orderly")
+    assert await SharedLimits(first, "x", concurrency=1).try_enter() == 0
+    await first.aclose()
+    assert await SharedLimits(second, "x", concurrency=1).try_enter() == 0
+    await second.aclose()
 
 
 HOLDER = """
@@ -150,26 +150,26 @@ async def test_without_redis_each_keeps_to_its_share(
 ) -> None:
     monkeypatch.setattr(shared_limits, "_RETRY_S", 0.0)
     with redis_server() as redis:
-        one, other = await acquainted(redis, "share")
-        limits = [SharedLimits(state, "x", concurrency=6) for state in (one, other)]
+        first, second = await acquainted(redis, "share")
+        limits = [SharedLimits(state, "x", concurrency=6) for state in (first, second)]
         held = [await limits[n % 2].try_enter() for n in range(2)]
         assert held == [0, 0]
-        assert (one.members, one.degraded) == (2, False)
+        assert (first.members, first.degraded) == (2, False)
 
         redis.stop()
         waits = [await limits[0].try_enter() for _ in range(4)]
         assert waits == [0, 0, float("inf"), float("inf")]
-        assert one.degraded
-        said = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
-        assert sum("does not answer" in message for message in said) == 1
+        assert first.degraded
+        warnings = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+        assert sum("does not answer" in message for message in warnings) == 1
 
         redis.start()
         # What was entered meanwhile counts for the others as soon as it is heard of.
-        for state in (one, other):
+        for state in (first, second):
             await (await state.member()).send_heartbeat()
-        assert not one.degraded
+        assert not first.degraded
         assert [await limits[1].try_enter() for _ in range(3)] == [0, 0, float("inf")]
-        for state in (one, other):
+        for state in (first, second):
             await state.aclose()
 
 
@@ -179,8 +179,8 @@ async def test_leases_are_counted_from_the_moment_redis_returns(
     monkeypatch.setattr(shared_limits, "_RETRY_S", 0.0)
     monkeypatch.setattr(shared_limits, "_HEARTBEAT_S", 3600.0)
     with redis_server() as redis:
-        one, other = await acquainted(redis, "returns")
-        limits = [SharedLimits(state, "x", concurrency=6) for state in (one, other)]
+        first, second = await acquainted(redis, "returns")
+        limits = [SharedLimits(state, "x", concurrency=6) for state in (first, second)]
         assert [await limit.try_enter() for limit in limits] == [0, 0]
         redis.stop()
         for limit in limits:
@@ -188,12 +188,12 @@ async def test_leases_are_counted_from_the_moment_redis_returns(
         # It has forgotten what it knew, and what was taken meanwhile it never knew.
         redis.start()
         assert [await limit.try_enter() for limit in limits] == [float("inf")] * 2
-        assert not one.degraded
+        assert not first.degraded
         for _ in range(2):
             await limits[0].leave()
         waits = await asyncio.gather(*(limits[0].try_enter() for _ in range(6)))
         assert sorted(waits) == [0] * 2 + [float("inf")] * 4
-        for state in (one, other):
+        for state in (first, second):
             await state.aclose()
 
 
@@ -236,11 +236,11 @@ async def test_who_never_reached_redis_has_the_share_that_was_named() -> None:
 
 
 async def test_a_server_that_is_silent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = 0
+    requests = 0
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal asked
-        asked += 1
+        nonlocal requests
+        requests += 1
         await reader.read()
         writer.close()
 
@@ -253,26 +253,26 @@ async def test_a_server_that_is_silent_is_not_waited_for(monkeypatch: pytest.Mon
         assert [await limit.try_enter() for _ in range(50)] == [0] * 50
         assert state.degraded
         # The beat and the first of them may both have asked; the others found it silent.
-        assert asked <= 4
+        assert requests <= 4
         await state.aclose()
 
 
 async def test_sums_are_those_of_all_of_them(redis: RedisServer) -> None:
-    one, other = states(redis, "sums")
-    sums = [SharedTotals(state, "acme", ("calls", "cost_usd")) for state in (one, other)]
+    first, second = states(redis, "sums")
+    sums = [SharedTotals(state, "acme", ("calls", "cost_usd")) for state in (first, second)]
     await sums[0].add({"calls": 3, "cost_usd": 0.25})
     await sums[1].add({"calls": 1})
     for total in sums:
         assert await total.read() == {"calls": 4, "cost_usd": 0.25}
-    await one.aclose()
-    await other.aclose()
+    await first.aclose()
+    await second.aclose()
 
 
 async def test_what_was_added_without_redis_is_told_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_limits, "_RETRY_S", 0.0)
     with redis_server() as redis:
-        one, other = states(redis, "later", members=3)
-        sums = [SharedTotals(state, "acme", ("calls",)) for state in (one, other)]
+        first, second = states(redis, "later", members=3)
+        sums = [SharedTotals(state, "acme", ("calls",)) for state in (first, second)]
         await sums[0].add({"calls": 5})
         assert await sums[1].read() == {"calls": 5}
         redis.stop()
@@ -282,14 +282,14 @@ async def test_what_was_added_without_redis_is_told_later(monkeypatch: pytest.Mo
         redis.start()
         assert await sums[0].read() == {"calls": 2}
         assert await sums[1].read() == {"calls": 2}
-        for state in (one, other):
+        for state in (first, second):
             await state.aclose()
 
 
 async def test_each_day_begins_with_nothing(redis: RedisServer) -> None:
     now = 86_400.0 * 20_000 - 10
-    one, other = states(redis, "days")
-    sums = SharedTotals(one, "acme", ("calls",), clock=lambda: now)
+    first, second = states(redis, "days")
+    sums = SharedTotals(first, "acme", ("calls",), clock=lambda: now)
     await sums.add({"calls": 7})
     assert sums.seconds_left == 10
     now += 10
@@ -298,32 +298,32 @@ async def test_each_day_begins_with_nothing(redis: RedisServer) -> None:
     alone = SharedTotals(None, "acme", ("calls",), clock=lambda: now)
     await alone.add({"calls": 7})
     assert await alone.read() == {"calls": 7}
-    await one.aclose()
-    await other.aclose()
+    await first.aclose()
+    await second.aclose()
 
 
 async def test_members_see_the_notes_of_each_other(redis: RedisServer) -> None:
-    one, other = states(redis, "notes")
-    one.note, other.note = "new", "old"
-    for state in (one, other, one):
+    first, second = states(redis, "notes")
+    first.note, second.note = "new", "old"
+    for state in (first, second, first):
         await (await state.member()).send_heartbeat()
-    assert one.notes == {"new": 1, "old": 1}
-    await other.aclose()
-    await (await one.member()).send_heartbeat()
-    assert (one.notes, one.members) == ({"new": 1}, 1)
-    await one.aclose()
+    assert first.notes == {"new": 1, "old": 1}
+    await second.aclose()
+    await (await first.member()).send_heartbeat()
+    assert (first.notes, first.members) == ({"new": 1}, 1)
+    await first.aclose()
 
 
 async def test_all_keys_lie_in_one_slot_of_a_cluster(redis: RedisServer) -> None:
-    one, _ = states(redis, "slot")
-    limit = SharedLimits(one, "x", concurrency=1, per_minute=5)
+    state, _ = states(redis, "slot")
+    limit = SharedLimits(state, "x", concurrency=1, per_minute=5)
     await limit.try_enter()
-    await SharedTotals(one, "x", ("calls",)).add({"calls": 1})
-    await (await one.member()).send_heartbeat()
+    await SharedTotals(state, "x", ("calls",)).add({"calls": 1})
+    await (await state.member()).send_heartbeat()
     keys = {key for key in redis.found() if "slot" in key}
     assert len(keys) == 5
     assert all(key.startswith("{slot}:") for key in keys)
-    await one.aclose()
+    await state.aclose()
 
 
 async def test_a_policy_limits_the_calls_of_all_processes(redis: RedisServer) -> None:

@@ -34,26 +34,22 @@ from simulation import (
     SimulatedProvider,
     Stall,
 )
+from support.litellm_queries import query
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("litellm")]
 
-QUESTION = "Tell me about Marie Curie."
 TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]
 
 
-def query(simulated: SimulatedProvider, model: str = "openai/simulated", **params: Any) -> Query:
-    return Query.of(QUESTION, model=model, **{**simulated.params, **params})
-
-
-async def read(provider: Provider, asked: Query, gathered: Gathered) -> None:
-    async with open_stream(provider, asked) as chunks:
+async def read(provider: Provider, request: Query, gathered: Gathered) -> None:
+    async with open_stream(provider, request) as chunks:
         async for chunk in chunks:
             gathered.add(chunk)
 
 
-async def gather(provider: Provider, asked: Query) -> Gathered:
+async def gather(provider: Provider, request: Query) -> Gathered:
     gathered = Gathered()
-    await read(provider, asked, gathered)
+    await read(provider, request, gathered)
     return gathered
 
 
@@ -68,9 +64,9 @@ async def gone(simulated: SimulatedProvider) -> bool:
 
 @pytest.mark.parametrize("model", ["openai/simulated", "openai/gpt-4.1-mini", "hosted_vllm/m"])
 async def test_a_stream_is_what_complete_gives(simulated: SimulatedProvider, model: str) -> None:
-    asked = query(simulated, model, temperature=0, logprobs=True, top_logprobs=2)
-    whole = await LiteLLMProvider().complete(asked)
-    gathered = await gather(LiteLLMProvider(), asked)
+    request = query(simulated, model, temperature=0, logprobs=True, top_logprobs=2)
+    whole = await LiteLLMProvider().complete(request)
+    gathered = await gather(LiteLLMProvider(), request)
     assert gathered.completion == whole.first
     assert gathered.completion.logprobs
     assert gathered.usage == whole.usage
@@ -114,8 +110,8 @@ async def test_of_several_choices_the_first_is_read(simulated: SimulatedProvider
 
 
 async def test_a_tool_call_has_no_text(simulated: SimulatedProvider) -> None:
-    asked = Query.of("[[tool]] Rain?", model="openai/m", tools=TOOLS, **simulated.params)
-    gathered = await gather(LiteLLMProvider(), asked)
+    request = Query.of("[[tool]] Rain?", model="openai/m", tools=TOOLS, **simulated.params)
+    gathered = await gather(LiteLLMProvider(), request)
     assert (gathered.text, gathered.completion.finish_reason) == ("", "tool_calls")
     raws: Any = gathered.completion.raw
     deltas = [choice.delta for raw in raws for choice in raw.choices]
@@ -144,11 +140,11 @@ async def test_what_litellm_guesses_is_not_what_the_provider_counts(
 
 
 async def test_the_callers_stream_options_are_the_callers(simulated: SimulatedProvider) -> None:
-    asked = query(simulated, stream_options={"include_usage": False})
-    assert (await gather(LiteLLMProvider(), asked)).usage is None
+    request = query(simulated, stream_options={"include_usage": False})
+    assert (await gather(LiteLLMProvider(), request)).usage is None
     simulated.set_faults(RefusedStreamOptions())
     with pytest.raises(ProviderRefusedError):
-        await gather(LiteLLMProvider(), asked)
+        await gather(LiteLLMProvider(), request)
     assert simulated.calls == 2
 
 
@@ -272,10 +268,10 @@ async def test_a_stream_read_to_its_end_is_no_stream_left(simulated: SimulatedPr
 
 
 async def test_all_layers_together_change_nothing(simulated: SimulatedProvider) -> None:
-    asked = query(simulated, temperature=0)
-    whole = await LiteLLMProvider().complete(asked)
+    request = query(simulated, temperature=0)
+    whole = await LiteLLMProvider().complete(request)
     simulated.set_faults(ServerError(first=1), RefusedLogprobs())
-    gathered = await gather(stacked(anyio.Semaphore(1)), asked)
+    gathered = await gather(stacked(anyio.Semaphore(1)), request)
     assert gathered.completion == whole.first
     assert simulated.calls == 5
 

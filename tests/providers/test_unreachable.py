@@ -24,10 +24,10 @@ REQUEST = httpx.Request("POST", "https://user:secret@llm.example/v1/chat?key=sec
 def test_it_names_the_address_and_nothing_else(behind: OSError, why: str) -> None:
     error = httpx.ConnectError("", request=REQUEST)
     error.__cause__ = behind
-    told = unreachable_by(error)
-    assert told is not None
-    assert told.startswith(why)
-    assert "secret" not in told
+    reason = unreachable_by(error)
+    assert reason is not None
+    assert reason.startswith(why)
+    assert "secret" not in reason
 
 
 def test_a_connection_that_broke_was_there() -> None:

@@ -42,9 +42,9 @@ async def test_a_document_says_where_it_is_from(guides: Path) -> None:
 
 
 async def test_the_best_come_first_and_not_more_than_wanted(guides: Path) -> None:
-    found = await documents(guides, "When was the tower finished, in 1889 or 1932?")
-    assert found[0].id == "tower.txt#1"
-    scores = [document.score or 0 for document in found]
+    results = await documents(guides, "When was the tower finished, in 1889 or 1932?")
+    assert results[0].id == "tower.txt#1"
+    scores = [document.score or 0 for document in results]
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
     assert await ids(guides, "tower opened finished 1889", k=1) == ["tower.txt#1"]
@@ -80,13 +80,13 @@ def test_a_document_is_a_stretch_of_its_file(
         old.unlink()
     file = tmp_path / f"word.{suffix}"
     file.write_bytes(b"\xef\xbb\xbf" * mark + data)
-    found = asyncio.run(documents(tmp_path, "word", k=50))
+    results = asyncio.run(documents(tmp_path, "word", k=50))
     whole = file.read_bytes().decode("utf-8-sig")
-    assert bool(found) == bool(whole.strip())
-    for document in found:
+    assert bool(results) == bool(whole.strip())
+    for document in results:
         start, end = document.metadata["start"], document.metadata["end"]
         assert whole[start:end] == document.text
-    assert len(found) == index_folder(tmp_path).documents
+    assert len(results) == index_folder(tmp_path).documents
 
 
 async def test_what_is_skipped_is_said_once(guides: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -97,8 +97,8 @@ async def test_what_is_skipped_is_said_once(guides: Path, caplog: pytest.LogCapt
         await retriever.retrieve("lamps", k=1)
     (record,) = caplog.records
     reason = "'old.txt' (it is not UTF-8 text; save it as UTF-8)"
-    told = f"1 files of {guides} cannot be searched, such as {reason}; `resay index` lists them"
-    assert record.getMessage() == told
+    warning = f"1 files of {guides} cannot be searched, such as {reason}; `resay index` lists them"
+    assert record.getMessage() == warning
 
 
 async def test_a_refresh_happens_once(guides: Path) -> None:
@@ -167,10 +167,10 @@ async def test_the_event_loop_goes_on_and_all_wait_for_one_refresh(
 ) -> None:
     let_go, begun = held_back
     retriever = FolderRetriever(guides)
-    found: list[int] = []
+    counts: list[int] = []
 
     async def search() -> None:
-        found.append(len(await retriever.retrieve("lamps", k=1)))
+        counts.append(len(await retriever.retrieve("lamps", k=1)))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(100):
@@ -179,7 +179,7 @@ async def test_the_event_loop_goes_on_and_all_wait_for_one_refresh(
         # Other work of this loop finds a thread.
         assert await anyio.to_thread.run_sync(lambda: 1) == 1
         let_go.set()
-    assert (found, len(begun)) == ([1] * 100, 1)
+    assert (counts, len(begun)) == ([1] * 100, 1)
 
 
 async def test_a_refresh_nobody_waits_for_any_more_goes_on(
@@ -198,18 +198,18 @@ async def test_a_refresh_nobody_waits_for_any_more_goes_on(
 def test_one_retriever_serves_many_event_loops(guides: Path) -> None:
     retriever = FolderRetriever(guides)
     start = threading.Barrier(8)
-    found: list[int] = []
+    counts: list[int] = []
 
     def serve() -> None:
         start.wait(60)
-        found.append(len(asyncio.run(retriever.retrieve("lamps", k=1))))
+        counts.append(len(asyncio.run(retriever.retrieve("lamps", k=1))))
 
     threads = [threading.Thread(target=serve) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert found == [1] * 8
+    assert counts == [1] * 8
 
 
 async def test_sqlite_without_full_text_search_is_named(

@@ -30,8 +30,8 @@ MARKDOWN = st.builds(
 
 
 def titles(text: str) -> list[tuple[str, str]]:
-    found = split_markdown(text, title="name")
-    return [(chunk.title, text[chunk.start : chunk.end]) for chunk in found]
+    chunks = split_markdown(text, title="name")
+    return [(chunk.title, text[chunk.start : chunk.end]) for chunk in chunks]
 
 
 def assert_covered(text: str, chunks: list[Chunk]) -> str:
@@ -53,15 +53,15 @@ def test_every_character_is_in_one_chunk(text: str) -> None:
     assert not assert_covered(text, plain).strip()
     assert not text[: plain[0].start if plain else 0].strip()
     chunks = split_markdown(text, title="name")
-    rest = assert_covered(text, chunks)
+    uncovered = assert_covered(text, chunks)
     # What is left out: metadata before, and headings that nothing follows.
     matter = front_matter(text)
     if chunks:
         left_out = text[: chunks[0].start]
         assert not left_out.strip() or left_out.strip() == text[: matter.end].strip()
     else:
-        rest = rest[matter.end :]
-    kinds = {block.kind for block in parse_layout(rest).blocks if rest.strip()}
+        uncovered = uncovered[matter.end :]
+    kinds = {block.kind for block in parse_layout(uncovered).blocks if uncovered.strip()}
     assert kinds <= {"heading", "rule"}
 
 

@@ -88,13 +88,13 @@ print(len(report.added), len(report.changed), len(report.unchanged), report.docu
 
 def test_processes_that_index_the_same_folder_do_it_once(folder: Path) -> None:
     for kind in (0, 1):
-        with process(INDEX_IT, folder) as one, process(INDEX_IT, folder) as two:
-            for running in (one, two):
+        with process(INDEX_IT, folder) as first, process(INDEX_IT, folder) as second:
+            for running in (first, second):
                 assert running.stdin is not None
                 running.stdin.write("go\n")
                 running.stdin.flush()
-            said = [running.communicate(timeout=60)[0].split() for running in (one, two)]
-        numbers = [tuple(map(int, line)) for line in said]
+            outputs = [running.communicate(timeout=60)[0].split() for running in (first, second)]
+        numbers = [tuple(map(int, line)) for line in outputs]
         assert sum(line[kind] for line in numbers) == COUNT
         assert all(sum(line[:3]) == COUNT == line[3] for line in numbers)
         fill(folder, "beta")

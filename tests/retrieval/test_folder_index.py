@@ -128,9 +128,9 @@ def test_an_index_kept_up_to_date_is_like_a_new_one(
                 file.unlink(missing_ok=True)
             else:
                 file.write_bytes(data)
-        kept = index_folder(folder)
+        updated = index_folder(folder)
     new = index_folder(folder, folder / "new.sqlite")
-    assert (kept.documents, kept.skipped) == (new.documents, new.skipped)
+    assert (updated.documents, updated.skipped) == (new.documents, new.skipped)
     for query in ("bridge", "tower part", "東京", "md", "bridge tower part 京 d"):
         here, there = find(folder, query), find(folder, query, folder / "new.sqlite")
         assert {d.id: (d.text, pytest.approx(d.score), d.metadata) for d in here} == {

@@ -75,16 +75,16 @@ async def test_front_matter_that_cannot_be_read_is_text(tmp_path: Path, body: st
     text = f"---\n{body}\nzebra: a\n---\n\nIt lasts."
     write_all(tmp_path, {"a.md": text})
     assert index_folder(tmp_path).skipped == ()
-    found = await documents(tmp_path, "zebra lasts", k=50)
-    assert set(found[0].metadata) == {"title", "path", "start", "end"}
-    assert any("zebra: a" in document.text for document in found)
+    results = await documents(tmp_path, "zebra lasts", k=50)
+    assert set(results[0].metadata) == {"title", "path", "start", "end"}
+    assert any("zebra: a" in document.text for document in results)
 
 
 async def test_front_matter_cannot_say_where_a_document_is(tmp_path: Path) -> None:
     write_all(tmp_path, {"a.md": "---\npath: /etc\nstart: 9\nend: 9\n---\nIt lasts."})
     (document,) = await documents(tmp_path, "lasts")
-    place = {"path": "a.md", "start": 35, "end": 44, "title": "a"}
-    assert document.metadata == place
+    metadata = {"path": "a.md", "start": 35, "end": 44, "title": "a"}
+    assert document.metadata == metadata
 
 
 async def test_a_file_of_front_matter_only_has_no_document(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ async def test_changed_front_matter_is_found(editions: Path) -> None:
     (editions / "all.md").unlink()
     index_folder(editions)
 
-    async def found(**wanted: int | bool) -> list[str]:
-        retriever = FolderRetriever(editions, refresh=False, filter=wanted)
+    async def found(**conditions: int | bool) -> list[str]:
+        retriever = FolderRetriever(editions, refresh=False, filter=conditions)
         return [document.id for document in await retriever.retrieve("lasts", k=9)]
 
     assert await found(edition=2023) == await found(draft=True) == []

@@ -56,8 +56,8 @@ def indexed(guides: Path) -> Path:
 @example(" ".join(map(str, range(5000))))
 def test_any_text_is_a_search(indexed: Path, query: str) -> None:
     retriever = FolderRetriever(indexed, refresh=False)
-    found = asyncio.run(retriever.retrieve(query, k=3))
-    assert len(found) <= 3
+    results = asyncio.run(retriever.retrieve(query, k=3))
+    assert len(results) <= 3
 
 
 UNSPACED = {

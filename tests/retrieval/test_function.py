@@ -73,8 +73,8 @@ def with_another_default(query: str, index: str = "main") -> list[str]:
     return [query, index]
 
 
-def with_anything(query: str, **rest: Any) -> list[str]:
-    return [query, str(len(rest))]
+def with_anything(query: str, **options: Any) -> list[str]:
+    return [query, str(len(options))]
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def with_anything(query: str, **rest: Any) -> list[str]:
 async def test_functions_are_asked_as_they_want_to_be(
     function: Callable[..., Any], expected: list[str]
 ) -> None:
-    found = await as_retriever(function).retrieve("bridge", k=2)
-    assert [document.text for document in found] == expected
+    results = await as_retriever(function).retrieve("bridge", k=2)
+    assert [document.text for document in results] == expected
 
 
 async def test_what_is_made_is_a_retriever() -> None:
@@ -112,8 +112,8 @@ async def test_what_is_made_is_a_retriever() -> None:
 
 async def test_what_can_be_prepared_is() -> None:
     shelf = Shelf()
-    for found in (shelf, plain):
-        made = as_retriever(found)
+    for source in (shelf, plain):
+        made = as_retriever(source)
         assert isinstance(made, PreparesRetrieval)
         await made.prepare()
     assert shelf.prepared == 1
@@ -123,15 +123,15 @@ async def test_all_a_document_can_say_is_kept() -> None:
     whole = {"id": 7, "text": "a", "score": 2, "metadata": {"title": "A", "x": 1}, "url": "u"}
     mine = Document("mine", "b", 0.5, {"title": "B"})
     given: list[Any] = [whole, mine, {"text": "c"}, "d", Document("", "e", 0.25, {"page": 3})]
-    found = await as_retriever(lambda query: given).retrieve("bridge", k=9)
-    assert found[0] == Document("7", "a", 2.0, {"title": "A", "x": 1, "url": "u"})
-    assert found[1] == mine
-    assert [(d.score, d.metadata) for d in found[2:]] == [
+    results = await as_retriever(lambda query: given).retrieve("bridge", k=9)
+    assert results[0] == Document("7", "a", 2.0, {"title": "A", "x": 1, "url": "u"})
+    assert results[1] == mine
+    assert [(d.score, d.metadata) for d in results[2:]] == [
         (None, {}),
         (None, {}),
         (0.25, {"page": 3}),
     ]
-    assert len({document.id for document in found}) == 5
+    assert len({document.id for document in results}) == 5
     assert whole == {
         "id": 7,
         "text": "a",
@@ -143,26 +143,26 @@ async def test_all_a_document_can_say_is_kept() -> None:
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 async def test_a_score_that_says_nothing_is_none(score: float) -> None:
-    (found,) = await as_retriever(lambda query: [{"text": "a", "score": score}]).retrieve("q", k=1)
-    assert found.score is None
+    (result,) = await as_retriever(lambda query: [{"text": "a", "score": score}]).retrieve("q", k=1)
+    assert result.score is None
 
 
 async def test_numbers_of_numpy_are_scores() -> None:
     numpy = pytest.importorskip("numpy")
     given = [{"text": "a", "score": numpy.float32(0.5)}]
-    (found,) = await as_retriever(lambda query: given).retrieve("bridge", k=1)
-    assert type(found.score) is float
-    assert found.score == 0.5
+    (result,) = await as_retriever(lambda query: given).retrieve("bridge", k=1)
+    assert type(result.score) is float
+    assert result.score == 0.5
 
 
 @given(texts=st.lists(st.text()), k=st.integers(1, 9), as_mappings=st.booleans())
 def test_there_are_at_most_k_and_none_is_empty(texts: list[str], k: int, as_mappings: bool) -> None:
     retriever = as_retriever(lambda query: [{"text": t} for t in texts] if as_mappings else texts)
-    found = run_sync(retriever.retrieve, "bridge", k=k)
-    assert [document.text for document in found] == [t for t in texts if t.strip()][:k]
+    results = run_sync(retriever.retrieve, "bridge", k=k)
+    assert [document.text for document in results] == [t for t in texts if t.strip()][:k]
     # The same text has the same id each time, and no two texts have one.
-    assert found == run_sync(retriever.retrieve, "bridge", k=k)
-    assert len({d.id for d in found}) == len({d.text for d in found})
+    assert results == run_sync(retriever.retrieve, "bridge", k=k)
+    assert len({d.id for d in results}) == len({d.text for d in results})
 
 
 def one_by_one(query: str) -> Iterator[str]:
@@ -258,19 +258,19 @@ async def test_anything_else_is_refused_by_its_type(result: Any, named: str) -> 
 
 
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> types.ModuleType:
+def module(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> types.ModuleType:
     # What is imported once is kept, so each test has a module of its own.
     module = types.ModuleType(f"a_place_{abs(hash(request.node.nodeid))}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return module
 
 
-async def test_a_policy_names_one(place: types.ModuleType) -> None:
-    place.search = plain
-    place.shelves = types.SimpleNamespace(first=Shelf())
+async def test_a_policy_names_one(module: types.ModuleType) -> None:
+    module.search = plain
+    module.shelves = types.SimpleNamespace(first=Shelf())
     for name, expected in (
-        (f"{place.__name__}:search", "bridge"),
-        (f"{place.__name__}:shelves.first", TEXTS[0]),
+        (f"{module.__name__}:search", "bridge"),
+        (f"{module.__name__}:shelves.first", TEXTS[0]),
     ):
         retriever = open_retriever(FunctionConfig(name=name))
         assert (await retriever.retrieve("bridge", k=1))[0].text == expected
@@ -302,10 +302,10 @@ class TheirRetriever:
     ],
 )
 async def test_what_cannot_be_asked_is_refused_at_once(
-    found: object, why: str, place: types.ModuleType
+    found: object, why: str, module: types.ModuleType
 ) -> None:
-    place.found = found
-    name = f"{place.__name__}:found"
+    module.found = found
+    name = f"{module.__name__}:found"
     with pytest.raises(ConfigurationError) as caught:
         open_retriever(FunctionConfig(name=name))
     assert f"{name!r} " in str(caught.value)
@@ -315,9 +315,9 @@ async def test_what_cannot_be_asked_is_refused_at_once(
     assert why in str(caught.value)
 
 
-async def test_what_is_not_there_is_refused_at_once(place: types.ModuleType) -> None:
+async def test_what_is_not_there_is_refused_at_once(module: types.ModuleType) -> None:
     with pytest.raises(ConfigurationError, match="has no 'nothing'"):
-        open_retriever(FunctionConfig(name=f"{place.__name__}:nothing"))
+        open_retriever(FunctionConfig(name=f"{module.__name__}:nothing"))
     with pytest.raises(ConfigurationError, match="ModuleNotFoundError in 'no_such_place'"):
         open_retriever(FunctionConfig(name="no_such_place:search"))
 
@@ -333,8 +333,8 @@ async def test_what_takes_a_tenant_is_given_it() -> None:
         async def retrieve(self, query: str, *, k: int, tenant: str | None = None) -> list[str]:
             return [f"{query} {tenant}"]
 
-    for found in (required, with_k, Shop()):
-        retriever = as_retriever(as_retriever(found))
+    for source in (required, with_k, Shop()):
+        retriever = as_retriever(as_retriever(source))
         (document,) = await retriever.retrieve("lamps", k=1, tenant="acme")
         (without,) = await retriever.retrieve("lamps", k=1)
         assert (document.text, without.text) == ("lamps acme", "lamps None")

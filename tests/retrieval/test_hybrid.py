@@ -40,8 +40,8 @@ def documents(*ids: str) -> list[Document]:
 class Part:
     """Finds always the same, or fails."""
 
-    def __init__(self, *found: Document, error: Exception | None = None) -> None:
-        self.found = found
+    def __init__(self, *results: Document, error: Exception | None = None) -> None:
+        self.found = results
         self.error = error
         self.asked: list[tuple[str, int]] = []
         self.prepared = 0
@@ -56,23 +56,23 @@ class Part:
         return self.found
 
 
-def ids(found: Sequence[Document]) -> list[str]:
-    return [document.id for document in found]
+def ids(results: Sequence[Document]) -> list[str]:
+    return [document.id for document in results]
 
 
 def test_rankings_are_put_together_by_reciprocal_ranks() -> None:
     # b: 1/62 + 1/61, a: 1/61 + 1/63, c: 1/63 + 1/62, d: 1/64
-    found = fused([documents("a", "b", "c", "d"), documents("b", "c", "a")])
-    assert ids(found) == ["b", "a", "c", "d"]
-    assert [document.score for document in found] == [7.0] * 4
+    results = fused([documents("a", "b", "c", "d"), documents("b", "c", "a")])
+    assert ids(results) == ["b", "a", "c", "d"]
+    assert [document.score for document in results] == [7.0] * 4
 
 
 def test_what_is_there_twice_is_there_once() -> None:
     same_text = Document("x", "The  text of\na.")
-    found = fused([documents("a", "b"), [same_text, *documents("c")], documents("d", "x")])
+    results = fused([documents("a", "b"), [same_text, *documents("c")], documents("d", "x")])
     # a: 1/61 + 1/61, and 1/62 under its other id.
-    assert ids(found) == ["a", "d", "b", "c"]
-    assert found[0].text == "The text of a."
+    assert ids(results) == ["a", "d", "b", "c"]
+    assert results[0].text == "The text of a."
     # What one search gives twice is no better for it.
     assert ids(fused([documents("a", "b", "b", "b"), documents("a")])) == ["a", "b"]
 
@@ -83,9 +83,9 @@ def test_the_sums_are_those_of_the_paper(rankings: list[list[str]]) -> None:
     for ranking in rankings:
         for rank, name in enumerate(ranking, 1):
             sums[name] = sums.get(name, 0.0) + 1 / (60 + rank)
-    found = ids(fused([documents(*ranking) for ranking in rankings]))
-    assert set(found) == set(sums)
-    assert [sums[i] for i in found] == sorted(sums.values(), reverse=True)
+    order = ids(fused([documents(*ranking) for ranking in rankings]))
+    assert set(order) == set(sums)
+    assert [sums[i] for i in order] == sorted(sums.values(), reverse=True)
 
 
 async def test_all_parts_are_asked_for_more_than_is_wanted() -> None:
@@ -93,10 +93,10 @@ async def test_all_parts_are_asked_for_more_than_is_wanted() -> None:
     retriever = HybridRetriever([first, second, lambda query: [f"It says {query}."]], fetch_k=9)
     await retriever.prepare()
     assert (first.prepared, second.prepared) == (1, 1)
-    found = await retriever.retrieve("what", k=2)
-    assert ids(found) == ["a", "c"]
-    assert [d.score for d in found] == pytest.approx([1 / 61 + 1 / 62, 1 / 63 + 1 / 61])
-    assert found[0].metadata == {"title": "a"}
+    results = await retriever.retrieve("what", k=2)
+    assert ids(results) == ["a", "c"]
+    assert [d.score for d in results] == pytest.approx([1 / 61 + 1 / 62, 1 / 63 + 1 / 61])
+    assert results[0].metadata == {"title": "a"}
     assert first.asked == second.asked == [("what", 9)]
     assert len(await retriever.retrieve("what", k=30)) == 4
     assert first.asked[-1] == ("what", 30)
@@ -124,8 +124,8 @@ async def test_parts_are_searched_at_the_same_time() -> None:
         await here.wait()
         return ["Two."]
 
-    found = await HybridRetriever([first, second]).retrieve("what", k=2)
-    assert [document.text for document in found] == ["One.", "Two."]
+    results = await HybridRetriever([first, second]).retrieve("what", k=2)
+    assert [document.text for document in results] == ["One.", "Two."]
 
 
 async def test_a_part_that_fails_costs_nothing_of_the_others(
@@ -140,10 +140,10 @@ async def test_a_part_that_fails_costs_nothing_of_the_others(
     retriever = HybridRetriever([broken, Part(*documents("a")), hangs], timeout_s=0.01)
     with caplog.at_level(logging.WARNING, "resay"):
         assert ids(await retriever.retrieve(SECRET, k=2)) == ["a"]
-    told = [record.getMessage() for record in caplog.records]
-    assert ["ValueError" in line for line in told] == [True, False]
-    assert ["TimeoutError" in line for line in told] == [False, True]
-    assert "part 1 of 3" in told[0]
+    messages = [record.getMessage() for record in caplog.records]
+    assert ["ValueError" in line for line in messages] == [True, False]
+    assert ["TimeoutError" in line for line in messages] == [False, True]
+    assert "part 1 of 3" in messages[0]
     assert SECRET not in caplog.text
 
 
@@ -155,19 +155,19 @@ async def test_where_all_fail_it_fails() -> None:
 
 
 async def test_the_tenant_is_handed_to_who_takes_it() -> None:
-    told: list[str | None] = []
+    tenants: list[str | None] = []
 
     async def separate(query: str, k: int, tenant: str | None) -> list[str]:
-        told.append(tenant)
+        tenants.append(tenant)
         return [f"What {tenant} may see."]
 
     retriever = HybridRetriever([separate, Part(*documents("a"))])
-    found = await retriever.retrieve("what", k=2, tenant="acme")
-    assert {document.text for document in found} == {"What acme may see.", "The text of a."}
+    results = await retriever.retrieve("what", k=2, tenant="acme")
+    assert {document.text for document in results} == {"What acme may see.", "The text of a."}
     await retriever.retrieve("what", k=2)
     # As the engine asks it.
     await as_retriever(retriever).retrieve("what", k=2, tenant="globex")
-    assert told == ["acme", None, "globex"]
+    assert tenants == ["acme", None, "globex"]
 
 
 def test_there_must_be_something_to_search() -> None:
@@ -216,8 +216,8 @@ async def test_what_a_policy_names_is_searched(folder: Path) -> None:
     assert retriever is open_retriever(config)
     assert isinstance(retriever, HybridRetriever)
     await retriever.prepare()
-    found = await retriever.retrieve("When did the bridge open?", k=3)
-    assert set(ids(found)) == {"bridge.md#1", "tower.txt#1", "elsewhere"}
+    results = await retriever.retrieve("When did the bridge open?", k=3)
+    assert set(ids(results)) == {"bridge.md#1", "tower.txt#1", "elsewhere"}
 
 
 @pytest.mark.parametrize(
@@ -278,11 +278,11 @@ async def test_the_reranker_decides_the_order(tiny: Tiny, reranker: Reranker) ->
     given = [Document(str(i), text) for i, text in enumerate(TEXTS)]
     retriever = HybridRetriever([Part(*given)], reranker=reranker)
     await retriever.prepare()
-    found = await retriever.retrieve(QUERY, k=3)
+    results = await retriever.retrieve(QUERY, k=3)
     # Two words, one word, none: the last two are as the fusion has them.
-    assert ids(found) == ["3", "1", "0"]
+    assert ids(results) == ["3", "1", "0"]
     expected = dict(zip("0123", by_itself(tiny(make_reranker), QUERY, TEXTS), strict=True))
-    assert [d.score for d in found] == pytest.approx([expected[d.id] for d in found], abs=1e-5)
+    assert [d.score for d in results] == pytest.approx([expected[d.id] for d in results], abs=1e-5)
     assert expected["3"] > expected["1"] + 0.05 > expected["0"] + 0.1
 
 
@@ -292,8 +292,8 @@ async def test_an_exported_reranker_gives_the_same(tiny: Tiny, tmp_path: Path) -
     from resay.models.export import export
 
     await anyio.to_thread.run_sync(export, str(tiny(make_reranker)), tmp_path / "onnx")
-    found = await Reranker(str(tmp_path / "onnx")).scores(QUERY, TEXTS)
-    assert found == pytest.approx(by_itself(tiny(make_reranker), QUERY, TEXTS), abs=1e-4)
+    scores = await Reranker(str(tmp_path / "onnx")).scores(QUERY, TEXTS)
+    assert scores == pytest.approx(by_itself(tiny(make_reranker), QUERY, TEXTS), abs=1e-4)
 
 
 async def test_it_reads_no_more_than_it_should(reranker: Reranker) -> None:
@@ -320,8 +320,8 @@ async def test_a_reranker_that_fails_leaves_the_order(
     )
     with caplog.at_level(logging.WARNING, "resay"):
         # There is no room for a document beside that.
-        found = await retriever.retrieve(f"{SECRET} " * 30, k=3)
-    assert ids(found) == ["0", "1", "2"]
+        results = await retriever.retrieve(f"{SECRET} " * 30, k=3)
+    assert ids(results) == ["0", "1", "2"]
     (record,) = caplog.records
     assert "ScorerError" in record.getMessage()
     assert "the order of the fusion stays" in record.getMessage()
@@ -343,8 +343,8 @@ async def test_a_policy_names_a_reranker(tiny: Tiny) -> None:
     config = HybridConfig(
         of=(FunctionConfig(name=f"{__name__}:texts"),), reranker=str(tiny(make_reranker))
     )
-    found = await open_retriever(config).retrieve(QUERY, k=2)
-    assert [document.text for document in found] == [TEXTS[3], TEXTS[1]]
+    results = await open_retriever(config).retrieve(QUERY, k=2)
+    assert [document.text for document in results] == [TEXTS[3], TEXTS[1]]
 
 
 def texts(query: str) -> list[str]:
@@ -357,9 +357,9 @@ async def test_a_reranker_may_be_a_service() -> None:
         reranker = Reranker({"backend": "rerank", "url": server.url})
         retriever = HybridRetriever([part], reranker=reranker)
         await retriever.prepare()
-        found = await retriever.retrieve(QUERY, k=2)
-        assert [d.id for d in found] == ["3", "1"]
-        assert found[0].score == pytest.approx(shared_words(QUERY, TEXTS[3]))
+        results = await retriever.retrieve(QUERY, k=2)
+        assert [d.id for d in results] == ["3", "1"]
+        assert results[0].score == pytest.approx(shared_words(QUERY, TEXTS[3]))
         server.statuses = [400]
         assert ids(await retriever.retrieve(QUERY, k=2)) == ["0", "1"]
 
@@ -372,6 +372,6 @@ async def test_a_reranker_may_be_behind_text_embeddings_inference() -> None:
     part = Part(*(Document(str(i), text) for i, text in enumerate(TEXTS)))
     with SimulatedInference(labels=["LABEL_0"], classify=by_shared_words) as server:
         reranker = Reranker({"backend": "tei", "url": server.url})
-        found = await HybridRetriever([part], reranker=reranker).retrieve(QUERY, k=2)
-    assert [d.id for d in found] == ["3", "1"]
-    assert found[0].score == pytest.approx(shared_words(QUERY, TEXTS[3]))
+        results = await HybridRetriever([part], reranker=reranker).retrieve(QUERY, k=2)
+    assert [d.id for d in results] == ["3", "1"]
+    assert results[0].score == pytest.approx(shared_words(QUERY, TEXTS[3]))

@@ -68,7 +68,7 @@ Open = Callable[..., QdrantRetriever]
 
 
 @pytest.fixture(params=["folder", "server"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """Where a database is."""
     if request.param == "server":
         return {"path": None, "url": request.getfixturevalue("server").url, "api_key": None}
@@ -76,19 +76,19 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-async def store(place: dict[str, Any]) -> AsyncIterator[QdrantStore]:
+async def store(location: dict[str, Any]) -> AsyncIterator[QdrantStore]:
     """The database itself, for collections that others filled."""
-    store = store_at(**place)
+    store = store_at(**location)
     yield store
     await store.aclose()
 
 
 @pytest.fixture
-def opened(store: QdrantStore, place: dict[str, Any], model: str) -> Open:
+def opened(store: QdrantStore, location: dict[str, Any], model: str) -> Open:
     """Opens retrievers of the database."""
 
     def open_one(**settings: Any) -> QdrantRetriever:
-        return QdrantRetriever("guides", **{"model": model, **place, **settings})
+        return QdrantRetriever("guides", **{"model": model, **location, **settings})
 
     return open_one
 
@@ -105,12 +105,12 @@ async def test_what_is_added_is_found_by_its_likeness(opened: Open, model: str) 
     await retriever.add(DOCUMENTS)
     expected = await nearest(model, "the stone bridge of London", TITLED, 5)
     # Another retriever of the same collection, as another start of the program would have.
-    for asked in (retriever, opened()):
-        await asked.prepare()
-        found = await asked.retrieve("the stone bridge of London", k=5)
-        assert [d.score for d in found] == pytest.approx([s for _, s in expected], abs=1e-5)
-        assert [f"{d.title}\n{d.text}" for d in found] == [text for text, _ in expected]
-        for document in found:
+    for searched in (retriever, opened()):
+        await searched.prepare()
+        results = await searched.retrieve("the stone bridge of London", k=5)
+        assert [d.score for d in results] == pytest.approx([s for _, s in expected], abs=1e-5)
+        assert [f"{d.title}\n{d.text}" for d in results] == [text for text, _ in expected]
+        for document in results:
             original = next(d for d in DOCUMENTS if d.id == document.id)
             assert document.text == original.text
             assert document.metadata == original.metadata
@@ -131,9 +131,9 @@ async def test_prefixes_stand_before_what_is_embedded(opened: Open, model: str) 
     await retriever.add(DOCUMENTS[:20], prefix="a river: ")
     texts = [f"a river: {text}" for text in TITLED[:20]]
     expected = await nearest(model, "the old king: bridge", texts, 20)
-    found = await retriever.retrieve("bridge", k=20)
-    assert [d.score for d in found] == pytest.approx([s for _, s in expected], abs=1e-5)
-    assert [f"a river: {d.title}\n{d.text}" for d in found] == [text for text, _ in expected]
+    results = await retriever.retrieve("bridge", k=20)
+    assert [d.score for d in results] == pytest.approx([s for _, s in expected], abs=1e-5)
+    assert [f"a river: {d.title}\n{d.text}" for d in results] == [text for text, _ in expected]
 
 
 async def test_nothing_is_found_in_an_empty_collection(opened: Open) -> None:
@@ -177,8 +177,8 @@ async def test_collections_that_others_filled_are_searched(
 ) -> None:
     await make(store)
     await put(store, [1.0] * 32, page_content="A bridge.", source="guide.md")
-    (found,) = await opened(text_key="page_content").retrieve("bridge", k=3)
-    assert (found.id, found.text, found.metadata) == ("42", "A bridge.", {"source": "guide.md"})
+    (result,) = await opened(text_key="page_content").retrieve("bridge", k=3)
+    assert (result.id, result.text, result.metadata) == ("42", "A bridge.", {"source": "guide.md"})
 
 
 async def test_a_vector_with_a_name_is_used(opened: Open, store: QdrantStore) -> None:
@@ -236,8 +236,8 @@ async def test_each_event_loop_has_what_it_needs(opened: Open, recwarn: Any) -> 
     await retriever.add(DOCUMENTS[:9])
 
     async def ask() -> list[str]:
-        found = await asyncio.gather(*(retriever.retrieve("bridge", k=2) for _ in range(8)))
-        return [document.id for document in found[0]]
+        results = await asyncio.gather(*(retriever.retrieve("bridge", k=2) for _ in range(8)))
+        return [document.id for document in results[0]]
 
     here = await ask()
     assert await asyncio.to_thread(asyncio.run, ask()) == here
@@ -249,8 +249,8 @@ async def test_each_event_loop_has_what_it_needs(opened: Open, recwarn: Any) -> 
     assert not recwarn.list
 
 
-async def test_a_policy_opens_one(place: dict[str, Any], model: str, store: QdrantStore) -> None:
-    given = {key: value for key, value in place.items() if value is not None}
+async def test_a_policy_opens_one(location: dict[str, Any], model: str, store: QdrantStore) -> None:
+    given = {key: value for key, value in location.items() if value is not None}
     config = QdrantConfig(collection="guides", model=model, **given)
     retriever = open_retriever(config)
     assert retriever is open_retriever(config)
@@ -261,21 +261,21 @@ async def test_a_policy_opens_one(place: dict[str, Any], model: str, store: Qdra
 
 
 @pytest.mark.parametrize(
-    ("place", "why"),
+    ("location", "why"),
     [
         ({}, "set either `path`"),
         ({"path": "a", "url": "http://b"}, "set either `path`"),
         ({"path": "a", "api_key": SECRET}, "`api_key` is for a server"),
     ],
 )
-async def test_a_policy_must_say_where(place: dict[str, str], why: str, model: str) -> None:
+async def test_a_policy_must_say_where(location: dict[str, str], why: str, model: str) -> None:
     with pytest.raises(ValidationError, match=why) as caught:
-        QdrantConfig(collection="guides", model=model, **place)
+        QdrantConfig(collection="guides", model=model, **location)
     assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("place", "why"),
+    ("location", "why"),
     [
         ({}, "set either `path`"),
         ({"path": "a", "url": "http://b"}, "set either `path`"),
@@ -285,10 +285,10 @@ async def test_a_policy_must_say_where(place: dict[str, str], why: str, model: s
     ],
 )
 async def test_a_place_that_cannot_be_is_refused(
-    place: dict[str, str], why: str, model: str
+    location: dict[str, str], why: str, model: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=why) as caught:
-        QdrantRetriever("guides", model=model, **place)
+        QdrantRetriever("guides", model=model, **location)
     assert SECRET not in str(caught.value)
 
 
@@ -306,9 +306,9 @@ async def test_a_key_is_sent_and_not_shown(server: QdrantServer, model: str) -> 
         server.status = status
         with pytest.raises(kind, match=why) as caught:
             await retriever.retrieve("bridge", k=1)
-        told = "".join(traceback.format_exception(caught.value)) + repr(retriever)
-        assert SECRET not in told
-        assert server.url not in told
+        text = "".join(traceback.format_exception(caught.value)) + repr(retriever)
+        assert SECRET not in text
+        assert server.url not in text
     await retriever.aclose()
 
 
@@ -386,8 +386,8 @@ async def test_a_tenant_finds_only_what_is_its_own(opened: Open) -> None:
         Document(f"{i}", text, metadata={"owner": whose[i % 3]}) for i, text in enumerate(TEXTS[:9])
     )
 
-    found = await retriever.retrieve(TEXTS[1], k=9, tenant="acme")
-    assert {document.id for document in found} == {"0", "3", "6"}
+    results = await retriever.retrieve(TEXTS[1], k=9, tenant="acme")
+    assert {document.id for document in results} == {"0", "3", "6"}
     with pytest.raises(ConfigurationError, match="pass `tenant`"):
         await retriever.retrieve(TEXTS[1], k=9)
 
@@ -447,20 +447,22 @@ async def test_a_filter_without_values_is_refused(opened: Open) -> None:
         opened(filter={"product": []})
 
 
-async def test_a_policy_may_filter(place: dict[str, Any], model: str, store: QdrantStore) -> None:
-    given = {key: value for key, value in place.items() if value is not None}
-    asked = {"collection": "guides", "model": model, **given}
-    config = QdrantConfig(**asked, filter={"product": "X100", "edition": [2023, 2024]})
+async def test_a_policy_may_filter(
+    location: dict[str, Any], model: str, store: QdrantStore
+) -> None:
+    given = {key: value for key, value in location.items() if value is not None}
+    settings = {"collection": "guides", "model": model, **given}
+    config = QdrantConfig(**settings, filter={"product": "X100", "edition": [2023, 2024]})
     retriever = open_retriever(config)
     assert isinstance(retriever, QdrantRetriever)
-    assert retriever is not open_retriever(QdrantConfig(**asked, filter={"product": "X100"}))
+    assert retriever is not open_retriever(QdrantConfig(**settings, filter={"product": "X100"}))
     await retriever.add(
         Document(f"{i}", TEXTS[i], metadata=metadata) for i, metadata in enumerate(EDITIONS)
     )
     assert {d.id for d in await retriever.retrieve(TEXTS[0], k=9)} == {"0", "1"}
     for wrong in ({"edition": []}, {"edition": None}, {"edition": {"gte": 2023}}, {"": 1}, ["x"]):
         with pytest.raises(ValidationError):
-            QdrantConfig(**asked, filter=wrong)
+            QdrantConfig(**settings, filter=wrong)
 
 
 # Embeddings of a provider's
@@ -473,12 +475,12 @@ def provider() -> Iterator[EmbeddingServer]:
 
 
 async def test_a_provider_may_embed(
-    place: dict[str, Any], store: QdrantStore, provider: EmbeddingServer
+    location: dict[str, Any], store: QdrantStore, provider: EmbeddingServer
 ) -> None:
-    given = {key: value for key, value in place.items() if value is not None}
-    asked = {"model": "openai/small", "api_base": provider.url, "api_key": SECRET, "retries": 0}
+    given = {key: value for key, value in location.items() if value is not None}
+    embedding = {"model": "openai/small", "api_base": provider.url, "api_key": SECRET, "retries": 0}
     config = QdrantConfig(
-        collection="guides", embedding=EmbeddingConfig(**asked, dimensions=12, batch=4), **given
+        collection="guides", embedding=EmbeddingConfig(**embedding, dimensions=12, batch=4), **given
     )
     assert SECRET not in repr(config)
     retriever = open_retriever(config)
@@ -486,12 +488,12 @@ async def test_a_provider_may_embed(
     await retriever.add(DOCUMENTS[:9])
     await retriever.prepare()
     asked_for = len(provider.bodies)
-    found = await retriever.retrieve(TEXTS[4], k=3)
+    results = await retriever.retrieve(TEXTS[4], k=3)
     assert len(provider.bodies) == asked_for + 1
     vectors = [np.array(embedded(text, 12)) for text in (TEXTS[4], *TITLED[:9])]
     cosines = [float(vector @ vectors[0]) for vector in vectors[1:]]
-    assert found[0].text == TEXTS[4]
-    assert [d.score for d in found] == pytest.approx(sorted(cosines)[:-4:-1], abs=1e-5)
+    assert results[0].text == TEXTS[4]
+    assert [d.score for d in results] == pytest.approx(sorted(cosines)[:-4:-1], abs=1e-5)
 
     provider.statuses = [400]
     with pytest.raises(ResayError) as caught:
@@ -500,11 +502,11 @@ async def test_a_provider_may_embed(
 
 
 async def test_a_provider_with_another_length_does_not_fit(
-    place: dict[str, Any], store: QdrantStore, provider: EmbeddingServer
+    location: dict[str, Any], store: QdrantStore, provider: EmbeddingServer
 ) -> None:
     await make(store, size=7)
     embedding = LiteLLMEmbedder("openai/small", api_base=provider.url, api_key=SECRET)
-    retriever = QdrantRetriever("guides", embedding=embedding, **place)
+    retriever = QdrantRetriever("guides", embedding=embedding, **location)
     with pytest.raises(ConfigurationError, match="7 numbers, and the model 'openai/small' makes 8"):
         await retriever.prepare()
 

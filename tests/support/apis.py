@@ -50,6 +50,11 @@ JSON = st.recursive(
 )
 
 
+def joined(blocks: Blocks) -> str:
+    """Return the text of all blocks."""
+    return "".join(map("".join, blocks))
+
+
 def responses_stream(blocks: Blocks, thought: str = "", called: bool = False) -> list[Event]:
     response: dict[str, Any] = {
         "id": "resp_7",

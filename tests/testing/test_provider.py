@@ -85,27 +85,27 @@ def test_answers_differ_and_their_usage_adds_up(
 def test_a_stream_says_the_same(provider: SimulatedProvider, sdk: openai.OpenAI) -> None:
     whole = texts(sdk, temperature=0)
     options = {"include_usage": True}
-    asked = chat(temperature=0, stream=True, stream_options=options)
-    chunks = list(sdk.chat.completions.create(**asked))
-    bare = list(sdk.chat.completions.create(**chat(temperature=0, stream=True)))
+    params = chat(temperature=0, stream=True, stream_options=options)
+    chunks = list(sdk.chat.completions.create(**params))
+    without_usage = list(sdk.chat.completions.create(**chat(temperature=0, stream=True)))
 
-    *said, usage = chunks
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in said) == whole[0]
-    assert said[-1].choices[0].finish_reason == "stop"
+    *text_chunks, usage = chunks
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in text_chunks) == whole[0]
+    assert text_chunks[-1].choices[0].finish_reason == "stop"
     assert (usage.choices, usage.usage.prompt_tokens) == ([], 8)
-    assert all(chunk.usage is None for chunk in bare)
+    assert all(chunk.usage is None for chunk in without_usage)
     assert provider.prompt_tokens == 16
     assert [request.stream for request in provider.requests] == [False, True, True]
 
 
 def test_the_seed_and_the_number_of_calls_fix_the_text() -> None:
     def play(seed: int, *questions: str) -> dict[str, list[str]]:
-        said: dict[str, list[str]] = {}
+        texts: dict[str, list[str]] = {}
         with SimulatedProvider(seed=seed) as provider:
             for question in questions:
                 done = post(provider, chat(question)).json()
-                said.setdefault(question, []).append(done["choices"][0]["message"]["content"])
-        return said
+                texts.setdefault(question, []).append(done["choices"][0]["message"]["content"])
+        return texts
 
     first = play(1, BRIDGE, "Canberra?", BRIDGE)
     assert first == play(1, "Canberra?", BRIDGE, BRIDGE)
@@ -143,11 +143,11 @@ async def test_a_guard_flags_what_it_makes_up_and_nothing_else(
     policy = {"chain": [{"method": "prompt", "mode": mode}], "sampling": {"confidence": None}}
     answer = await Guard(policy, model="openai/simulated").aask(BRIDGE, **provider.params)
     (bridge,) = (s for s in World.default().subjects if s.name == "Sydney Harbour Bridge")
-    known = {wording for fact in bridge.wordings for wording in fact}
+    facts = {wording for fact in bridge.wordings for wording in fact}
 
     assert answer.verdict.decision == "flagged"
     for sentence in answer.verdict.sentences:
-        assert sentence.flagged is (sentence.text not in known)
+        assert sentence.flagged is (sentence.text not in facts)
 
 
 @pytest.mark.parametrize(
@@ -188,13 +188,13 @@ def test_what_is_said_can_be_wrong(provider: SimulatedProvider, sdk: openai.Open
 def test_a_garbled_judge_can_be_read_when_it_is_asked_once_more(
     provider: SimulatedProvider, sdk: openai.OpenAI
 ) -> None:
-    asked = [
+    bodies = [
         {"role": "user", "content": JUDGE.format("It was opened in 1932.")},
         {"role": "assistant", "content": "Who knows?"},
         {"role": "user", "content": "Answer with Yes or No and nothing else."},
     ]
     provider.set_faults(Garbled())
-    done = sdk.chat.completions.create(model="m", messages=asked)
+    done = sdk.chat.completions.create(model="m", messages=bodies)
     assert done.choices[0].message.content == "Yes"
 
 
@@ -301,7 +301,10 @@ def test_what_cannot_be_used_is_refused() -> None:
         SimulatedProvider(latency_s=-1)
     with pytest.raises(ConfigurationError, match="not a fault"):
         SimulatedProvider(faults=["slow"])  # type: ignore[list-item]
-    with SimulatedProvider() as provider, pytest.raises(ConfigurationError, match="already running"):
+    with (
+        SimulatedProvider() as provider,
+        pytest.raises(ConfigurationError, match="already running"),
+    ):
         provider.start()
 
 

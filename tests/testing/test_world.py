@@ -33,11 +33,11 @@ def test_known_facts_are_in_every_answer_and_inventions_change() -> None:
     answers = [WORLD.answer("Tell me about Ombra Orchard.", random.Random(i)) for i in range(20)]
 
     for answer in answers:
-        known = [s.text for s in answer.statements if not s.invented]
-        assert known[0] in ORCHARD.facts[0]
-        assert known[1:] == ["It grows pears."]
+        facts = [s.text for s in answer.statements if not s.invented]
+        assert facts[0] in ORCHARD.facts[0]
+        assert facts[1:] == ["It grows pears."]
         assert any(s.invented for s in answer.statements)
-        assert answer.statements[0].text == known[0]
+        assert answer.statements[0].text == facts[0]
     assert len({s.text for answer in answers for s in answer.statements if s.invented}) > 20
     assert len({answer.statements[0].text for answer in answers}) == 2
 
@@ -93,9 +93,10 @@ def test_an_unknown_subject_gets_one_known_sentence_and_made_up_ones() -> None:
 
 
 def test_what_the_model_is_told_takes_the_place_of_what_it_would_make_up() -> None:
-    told = "Answer from this:\n[1] It has 250 trees, all set by hand.\n[2] The best harvest?"
+    context = "Answer from this:\n[1] It has 250 trees, all set by hand.\n[2] The best harvest?"
     answers = [
-        WORLD.answer("Ombra Orchard", random.Random(i), context=told).statements for i in range(20)
+        WORLD.answer("Ombra Orchard", random.Random(i), context=context).statements
+        for i in range(20)
     ]
 
     texts = [s.text for answer in answers for s in answer if s.text.startswith("It has")]
@@ -106,11 +107,11 @@ def test_what_the_model_is_told_takes_the_place_of_what_it_would_make_up() -> No
 
 @given(seed=st.integers(), low=st.integers(0, 2000), width=st.integers(0, 2000))
 def test_ranges_hold(seed: int, low: int, width: int) -> None:
-    said = Invention(f"{{number:{low}-{low + width}}} and {{year:{low}-{low + width}}}.").say(
+    sentence = Invention(f"{{number:{low}-{low + width}}} and {{year:{low}-{low + width}}}.").say(
         random.Random(seed)
     )
 
-    number, year = re.fullmatch(r"([\d,]+) and (\d+)\.", said).groups()  # type: ignore[union-attr]  # fails the test if None
+    number, year = re.fullmatch(r"([\d,]+) and (\d+)\.", sentence).groups()  # type: ignore[union-attr]  # fails the test if None
     assert low <= int(number.replace(",", "")) <= low + width
     assert low <= int(year) <= low + width
 

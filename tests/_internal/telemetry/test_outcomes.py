@@ -123,10 +123,10 @@ async def test_the_metrics_count_what_verdicts_say(seen: Seen) -> None:
     answer = await guard.aask(QUESTION, model="openai/a")
     verdict = await guard.acheck(DRAFT, samples=SAMPLES, model="openai/a")
     points = {p.attributes.get("resay.action"): p for p in seen.points("resay.verdicts")}
-    asked = {"gen_ai.request.model": "openai/a", "resay.decision": "flagged"}
+    attributes = {"gen_ai.request.model": "openai/a", "resay.decision": "flagged"}
     assert {name: p.value for name, p in points.items()} == {"annotate": 1, None: 1}
-    assert points["annotate"].attributes == {**asked, "resay.action": "annotate"}
-    assert points[None].attributes == asked
+    assert points["annotate"].attributes == {**attributes, "resay.action": "annotate"}
+    assert points[None].attributes == attributes
     duration = {
         p.attributes.get("resay.action"): (p.count, p.sum)
         for p in seen.points("resay.check.duration")

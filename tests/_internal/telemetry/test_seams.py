@@ -94,10 +94,10 @@ async def test_a_stream_belongs_to_where_it_was_asked_for(
     above = seen.named("resay.check")
     assert above
     for check in above:
-        found: Any = check
-        while found is not None and found.name != "request":
-            found = seen.parent(found)
-        assert found is not None, seen.edges()
+        span: Any = check
+        while span is not None and span.name != "request":
+            span = seen.parent(span)
+        assert span is not None, seen.edges()
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -106,9 +106,9 @@ def test_a_request_to_the_gateway_belongs_to_its_client(
 ) -> None:
     with ExitStack() as stack:
         served = Gateways(tmp_path, simulated.root_url, stack).start()
-        told = {"traceparent": f"00-{TRACE:032x}-{SPAN:016x}-01"}
+        headers = {"traceparent": f"00-{TRACE:032x}-{SPAN:016x}-01"}
         body = {"model": "simulated", "messages": ASKED, "stream": stream}
-        assert served.post(json=body, headers=told).status_code == 200
+        assert served.post(json=body, headers=headers).status_code == 200
         served.seen(1)
     check = seen.one("resay.check")
     assert (check.context.trace_id, check.parent.span_id) == (TRACE, SPAN)

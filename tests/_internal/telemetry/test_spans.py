@@ -255,8 +255,8 @@ async def test_requests_at_the_same_time_do_not_mix(seen: Seen) -> None:
     for model in models:
         root = seen.one(f"request {model}")
         ours = [s for s in seen.spans if s.context.trace_id == root.context.trace_id]
-        asked = [s for s in ours if "gen_ai.request.model" in (s.attributes or {})]
-        assert {(s.attributes or {})["gen_ai.request.model"] for s in asked} == {model}
+        call_spans = [s for s in ours if "gen_ai.request.model" in (s.attributes or {})]
+        assert {(s.attributes or {})["gen_ai.request.model"] for s in call_spans} == {model}
         assert sum(s.name == "resay.check" for s in ours) == 1
         assert sum(s.name == "resay.sample" for s in ours) >= 2
         for span in ours:

@@ -151,8 +151,8 @@ def test_no_word_is_left_of_a_response_that_is_withheld(spoken: Spoken):
     assert answer.finish_reason == spoken.filtered
     assert "zebra" not in in_words([Event(answered)])
     assert answered["hallucination"] == {"decision": "flagged"}
-    for kept in ("id", "model", "usage"):
-        assert answered[kept] == response[kept]
+    for field in ("id", "model", "usage"):
+        assert answered[field] == response[field]
 
 
 @every_api
@@ -166,8 +166,8 @@ def test_an_answer_that_was_written_again_is_all_that_is_given(spoken: Spoken):
     assert not answer.calls
     assert "zebra" not in in_words([Event(answered)])
     assert answered["hallucination"] == REWRITTEN.data
-    for kept in ("id", "model", "usage"):
-        assert answered[kept] == response[kept]
+    for field in ("id", "model", "usage"):
+        assert answered[field] == response[field]
 
 
 CUT_SHORT: dict[str, dict[str, Any]] = {

@@ -18,9 +18,9 @@ def request_of(**body: Any) -> dict[str, Any]:
     return {"model": "m", "messages": [QUESTION], **body}
 
 
-def choice(index: int, said: str, **more: Any) -> dict[str, Any]:
-    message = {"role": "assistant", "content": said}
-    return {"index": index, "message": message, "finish_reason": "stop", **more}
+def choice(index: int, text: str, **fields: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    return {"index": index, "message": message, "finish_reason": "stop", **fields}
 
 
 def test_a_request_is_a_query():
@@ -83,8 +83,8 @@ def test_of_several_answers_each_has_its_verdict_and_all_have_the_worst():
 
 
 def test_of_several_answers_some_are_written_again():
-    found = {"citations": ["https://zebra"]}
-    response = {"id": "c_1", **found, "choices": [choice(0, "zebra"), choice(1, "Canberra")]}
+    extra = {"citations": ["https://zebra"]}
+    response = {"id": "c_1", **extra, "choices": [choice(0, "zebra"), choice(1, "Canberra")]}
 
     answered = CHAT_COMPLETIONS.answered(response, [REWRITTEN, PASSED])
 
@@ -110,13 +110,13 @@ def test_that_an_answer_was_written_again_is_worth_knowing():
 
 def test_events_of_several_answers_are_told_apart():
     event = chat_stream([["a"]])[1]
-    (said,) = event.body["choices"]
-    both = Event({**event.body, "choices": [said, {**said, "index": 1}]})
+    (answer,) = event.body["choices"]
+    both = Event({**event.body, "choices": [answer, {**answer, "index": 1}]})
 
     apart = CHAT_COMPLETIONS.split(both)
 
     assert apart == [(0, event), (1, event)]
-    assert CHAT_COMPLETIONS.with_index(event, 1).body["choices"] == [{**said, "index": 1}]
+    assert CHAT_COMPLETIONS.with_index(event, 1).body["choices"] == [{**answer, "index": 1}]
 
 
 def test_the_end_of_each_of_several_answers_has_its_verdict():
@@ -149,8 +149,8 @@ def test_a_stream_of_which_nothing_was_seen_can_be_spoken_in():
         *CHAT_COMPLETIONS.closing([], [], BLOCKED),
     ]
 
-    (said,) = given[0].body["choices"]
-    assert said["delta"] == {"role": "assistant", "content": "Withheld."}
+    (answer,) = given[0].body["choices"]
+    assert answer["delta"] == {"role": "assistant", "content": "Withheld."}
     assert given[0].body["object"] == "chat.completion.chunk"
 
 
@@ -191,8 +191,8 @@ def test_the_words_of_a_content_may_be_in_parts() -> None:
     response = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
     (completion,) = CHAT_COMPLETIONS.completions(response)
     assert completion.text == "It is so. It was then."
-    told = Outcome({"action": "block"}, "withheld")
-    (choice,) = CHAT_COMPLETIONS.answered(response, [told])["choices"]
+    outcome = Outcome({"action": "block"}, "withheld")
+    (choice,) = CHAT_COMPLETIONS.answered(response, [outcome])["choices"]
     assert choice["message"]["content"] == "withheld"
 
 

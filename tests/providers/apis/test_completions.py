@@ -20,6 +20,7 @@ from support.apis import (
     buffer,
     hold,
     in_words,
+    joined,
     read,
     received,
     regenerated,
@@ -42,29 +43,25 @@ def request_of(**body: Any) -> dict[str, Any]:
     return {"model": "m", "prompt": PROMPT, **body}
 
 
-def response_of(*texts: str, **more: Any) -> dict[str, Any]:
+def response_of(*texts: str, **fields: Any) -> dict[str, Any]:
     choices = [
-        {"index": i, "text": said, "logprobs": LISTED, "finish_reason": "length", **more}
-        for i, said in enumerate(texts)
+        {"index": i, "text": text, "logprobs": LISTED, "finish_reason": "length", **fields}
+        for i, text in enumerate(texts)
     ]
     usage = {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}
     envelope = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": "m"}
     return {**envelope, "choices": choices, "usage": usage, "kept_by_some": "zebra"}
 
 
-def piece(text: str, reason: str | None = None, index: int = 0, **more: Any) -> Event:
-    choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason, **more}
+def piece(text: str, reason: str | None = None, index: int = 0, **fields: Any) -> Event:
+    choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason, **fields}
     envelope = {"id": "cmpl-7", "object": "text_completion", "created": 1, "model": "m"}
     return Event({**envelope, "choices": [choice]})
 
 
 def stream_of(blocks: Blocks, last: str = "") -> list[Event]:
-    said = [piece(text) for texts in blocks for text in texts]
-    return [*said, piece(last, "stop"), Event("[DONE]")]
-
-
-def joined(blocks: Blocks) -> str:
-    return "".join(text for texts in blocks for text in texts)
+    events = [piece(text) for texts in blocks for text in texts]
+    return [*events, piece(last, "stop"), Event("[DONE]")]
 
 
 # Requests
@@ -145,26 +142,26 @@ def test_a_sample_is_asked_for_natively_with_the_same_prompt():
 
     sample = COMPLETIONS.sample(request, request.query.for_sampling(), 1)
 
-    kept = ("model", "prompt", "suffix", "max_tokens", "stop", "min_p")
-    assert sample == {name: body[name] for name in kept}
-    wanted = {"max_completion_tokens": 9, "top_p": 0.9}
-    query = request.query.for_sampling(temperature=0.7, params=wanted)
-    asked = COMPLETIONS.sample(request, query, 4)
-    assert asked == {**sample, "n": 4, "temperature": 0.7, "top_p": 0.9, "max_tokens": 9}
+    fields = ("model", "prompt", "suffix", "max_tokens", "stop", "min_p")
+    assert sample == {name: body[name] for name in fields}
+    params = {"max_completion_tokens": 9, "top_p": 0.9}
+    query = request.query.for_sampling(temperature=0.7, params=params)
+    several = COMPLETIONS.sample(request, query, 4)
+    assert several == {**sample, "n": 4, "temperature": 0.7, "top_p": 0.9, "max_tokens": 9}
 
 
 def test_a_question_of_its_own_is_a_prompt():
     body = request_of(suffix="!", max_tokens=16)
     parts = [{"type": "text", "text": "Is it"}, {"type": "text", "text": "so?"}]
     for content in ("Is it\nso?", parts):
-        asked = COMPLETIONS.fresh(body, Query(({"role": "user", "content": content},)))
-        assert asked == {"model": "m", "prompt": "Is it\nso?", "max_tokens": 1024}
+        request = COMPLETIONS.fresh(body, Query(({"role": "user", "content": content},)))
+        assert request == {"model": "m", "prompt": "Is it\nso?", "max_tokens": 1024}
     query = COMPLETIONS.read(body).query
     assert COMPLETIONS.fresh(body, query) == {"model": "m", "prompt": PROMPT, "max_tokens": 16}
 
 
 def test_a_conversation_is_written_down():
-    said = [
+    messages = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Is it so?"},
         {"role": "assistant", "content": "Perhaps."},
@@ -172,9 +169,9 @@ def test_a_conversation_is_written_down():
     ]
     params = {"logprobs": True, "top_logprobs": 2, "temperature": 0.0}
 
-    asked = COMPLETIONS.fresh(request_of(max_tokens=2000), Query(tuple(said), None, params))
+    request = COMPLETIONS.fresh(request_of(max_tokens=2000), Query(tuple(messages), None, params))
 
-    assert asked == {
+    assert request == {
         "model": "m",
         "prompt": "System: Be brief.\n\nUser: Is it so?\n\nAssistant: Perhaps.\n\n"
         "User: Yes or no?\n\nAssistant:",
@@ -208,8 +205,10 @@ def test_a_response_is_read():
     assert first.raw is response
     usage = COMPLETIONS.usage(response)
     assert (usage.calls, usage.prompt_tokens, usage.completion_tokens) == (1, 5, 7)
-    (bare,) = COMPLETIONS.completions(COMPLETIONS.without_logprobs(response_of(" zebra")))
-    assert not bare.logprobs
+    (without_logprobs,) = COMPLETIONS.completions(
+        COMPLETIONS.without_logprobs(response_of(" zebra"))
+    )
+    assert not without_logprobs.logprobs
 
 
 def test_a_response_that_passed_has_its_verdict_and_is_as_it_was():
@@ -307,8 +306,8 @@ def test_an_answer_that_was_written_again_is_given(blocks: Blocks, shows: bool):
 
 def test_what_a_stream_cost_is_told_behind_it():
     usage = {"prompt_tokens": 5, "completion_tokens": 7}
-    told = Event({"id": "cmpl-7", "model": "m", "choices": [], "usage": usage})
-    events = [piece("So.", token_ids=[1]), piece("", "stop"), told, Event("[DONE]")]
+    usage_event = Event({"id": "cmpl-7", "model": "m", "choices": [], "usage": usage})
+    events = [piece("So.", token_ids=[1]), piece("", "stop"), usage_event, Event("[DONE]")]
 
     for given_events in (
         hold(COMPLETIONS, events, [3], PASSED),
@@ -323,11 +322,11 @@ def test_what_a_stream_cost_is_told_behind_it():
 
 
 def test_answers_that_come_together_are_told_apart():
-    both = Event({"choices": [{"index": i, "text": said} for i, said in enumerate("ab")]})
+    both = Event({"choices": [{"index": i, "text": text} for i, text in enumerate("ab")]})
 
     apart = COMPLETIONS.split(both)
 
-    assert [(place, read(COMPLETIONS, [own]).text) for place, own in apart] == [(0, "a"), (1, "b")]
+    assert [(index, read(COMPLETIONS, [own]).text) for index, own in apart] == [(0, "a"), (1, "b")]
     again = COMPLETIONS.with_index(apart[1][1], 1)
     assert [index for index, _ in COMPLETIONS.chunks(again)] == [1]
 
@@ -335,9 +334,9 @@ def test_answers_that_come_together_are_told_apart():
 @given(st.data())
 def test_events_with_anything_in_them_are_read(data: st.DataObject):
     events = stream_of([["a", "b"]], "c")
-    place = data.draw(st.integers(0, len(events) - 1))
-    body = data.draw(spoiled(events[place].body) | JSON)
-    events[place] = Event(body if isinstance(body, dict) else str(body))
+    index = data.draw(st.integers(0, len(events) - 1))
+    body = data.draw(spoiled(events[index].body) | JSON)
+    events[index] = Event(body if isinstance(body, dict) else str(body))
 
     for event in events:
         COMPLETIONS.chunks(event)

@@ -75,14 +75,14 @@ def test_a_conversation_goes_on_as_it_is(spoken: Spoken):
     body = TALK[spoken.api.path]
     query = replace(spoken.api.read(body).query, params={"temperature": 0.2, "max_tokens": 50})
 
-    asked = spoken.api.fresh(body, query)
+    request = spoken.api.fresh(body, query)
 
     limit = "max_output_tokens" if spoken.api.path == "/responses" else "max_tokens"
-    assert (asked["temperature"], asked[limit]) == (0.2, 50)
+    assert (request["temperature"], request[limit]) == (0.2, 50)
     # What was sent as instructions, or a system prompt, may be a message.
-    assert spoken.api.read(asked).query.messages == query.messages
+    assert spoken.api.read(request).query.messages == query.messages
     name = "input" if spoken.api.path == "/responses" else "messages"
-    assert asked[name][-1] == body[name][-1]
+    assert request[name][-1] == body[name][-1]
 
 
 @every_api
@@ -93,12 +93,12 @@ def test_a_text_may_be_added_to_what_the_user_says(spoken: Spoken):
     added = {"type": "text", "text": "By these documents."}
     messages = (*before, {**last, "content": [*last["content"], added]})
 
-    asked = spoken.api.fresh(body, replace(query, messages=messages, params={}))
+    request = spoken.api.fresh(body, replace(query, messages=messages, params={}))
 
-    said = asked["input" if spoken.api.path == "/responses" else "messages"][-1]["content"]
+    content = request["input" if spoken.api.path == "/responses" else "messages"][-1]["content"]
     kind = "input_text" if spoken.api.path == "/responses" else "text"
-    assert said[-1] == {"type": kind, "text": "By these documents."}
-    assert spoken.api.read(asked).query.messages == messages
+    assert content[-1] == {"type": kind, "text": "By these documents."}
+    assert spoken.api.read(request).query.messages == messages
 
 
 CALLED: dict[str, dict[str, Any]] = {
@@ -169,12 +169,12 @@ def test_a_conversation_in_which_tools_were_called_goes_on_without_calling_any(s
     body = CALLED[spoken.api.path]
     query = replace(spoken.api.read(body).query, params={})
 
-    asked = spoken.api.fresh(body, query)
+    request = spoken.api.fresh(body, query)
 
     name = "input" if spoken.api.path == "/responses" else "messages"
-    assert asked[name] == body[name]
-    assert asked["tools"] == body["tools"]
-    assert asked["tool_choice"] == ({"type": "none"} if spoken is MESSAGE else "none")
+    assert request[name] == body[name]
+    assert request["tools"] == body["tools"]
+    assert request["tool_choice"] == ({"type": "none"} if spoken is MESSAGE else "none")
     # A judge's question has nothing to do with them.
     judged = spoken.api.fresh(body, Query(({"role": "user", "content": "Is it so?"},)))
     assert not {"tools", "tool_choice"} & judged.keys()
@@ -182,13 +182,13 @@ def test_a_conversation_in_which_tools_were_called_goes_on_without_calling_any(s
 
 @every_api
 def test_what_is_asked_beside_changes_nothing_that_the_provider_keeps(spoken: Spoken):
-    kept = {"conversation": "c", "container": "c", "background": True, "thread_id": "t"}
+    all_params = {"conversation": "c", "container": "c", "background": True, "thread_id": "t"}
     names = {
         "/chat/completions": {"conversation", "container", "thread_id"},
         "/responses": {"conversation", "background"},
     }
-    params = {name: kept[name] for name in names.get(spoken.api.path, {"container"})}
+    params = {name: all_params[name] for name in names.get(spoken.api.path, {"container"})}
 
-    asked = spoken.api.fresh({}, Query(({"role": "user", "content": "Who?"},), None, params))
+    request = spoken.api.fresh({}, Query(({"role": "user", "content": "Who?"},), None, params))
 
-    assert not params.keys() & asked.keys()
+    assert not params.keys() & request.keys()

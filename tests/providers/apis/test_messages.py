@@ -198,7 +198,7 @@ def test_tools_that_the_application_runs_can_be_asked_again(kind: str | None):
 
 
 def test_a_sample_is_the_same_request_without_what_nobody_reads():
-    told = {
+    fields = {
         "system": "Be brief.",
         "top_k": 5,
         "thinking": {"type": "disabled"},
@@ -206,9 +206,9 @@ def test_a_sample_is_the_same_request_without_what_nobody_reads():
         "cache_control": {"type": "ephemeral"},
     }
 
-    body = sampled(**told, stream=True, metadata={"user_id": "u"}, temperature=None)
+    body = sampled(**fields, stream=True, metadata={"user_id": "u"}, temperature=None)
 
-    assert body == request_of(**told)
+    assert body == request_of(**fields)
     request = MESSAGES.read(request_of(temperature=0))
     assert "temperature" not in MESSAGES.sample(request, request.query.for_sampling(), 1)
     assert sampled(top_k=1, top_p=0, extra={"seed": 1, "x": 2}) == request_of(extra={"x": 2})
@@ -250,10 +250,10 @@ def test_a_model_that_thinks_is_asked_for_no_temperature_but_the_callers():
 def test_a_judge_is_asked_for_itself():
     messages = ({"role": "system", "content": "Judge."}, QUESTION)
 
-    asked = MESSAGES.fresh({"model": "m"}, Query(messages, None, {"logprobs": True, "seed": 2}))
+    request = MESSAGES.fresh({"model": "m"}, Query(messages, None, {"logprobs": True, "seed": 2}))
     limited = MESSAGES.fresh({"model": "m"}, Query((QUESTION,), None, {"max_completion_tokens": 5}))
 
-    assert asked == {"model": "m", "system": "Judge.", "messages": [QUESTION], "max_tokens": 1024}
+    assert request == {"model": "m", "system": "Judge.", "messages": [QUESTION], "max_tokens": 1024}
     assert limited == {"model": "m", "messages": [QUESTION], "max_tokens": 5}
 
 
@@ -320,8 +320,8 @@ def test_a_text_that_a_block_begins_with_counts():
     events = messages_stream([["a", "b"]])
     begun = next(e for e in events if e.name == "content_block_start")
     block = {"type": "text", "text": ">"}
-    place = events.index(begun)
-    events[place] = Event({**begun.body, "content_block": block}, begun.name)
+    index = events.index(begun)
+    events[index] = Event({**begun.body, "content_block": block}, begun.name)
 
     assert read(MESSAGES, events).text == ">ab"
     held = hold(MESSAGES, events, [1, 1], PASSED)

@@ -89,11 +89,11 @@ def test_calls_of_custom_tools_are_messages():
         {"type": "custom_tool_call_output", "call_id": "c_1", "output": "none"},
     ]
 
-    calling, told = query_of(input=items).messages
+    calling, result = query_of(input=items).messages
 
     custom = {"name": "run", "input": "ls"}
     assert calling["tool_calls"] == [{"id": "c_1", "type": "custom", "custom": custom}]
-    assert told == {"role": "tool", "tool_call_id": "c_1", "content": "none"}
+    assert result == {"role": "tool", "tool_call_id": "c_1", "content": "none"}
 
 
 def test_parameters_go_by_the_names_of_chat_completions():
@@ -182,7 +182,7 @@ def test_what_can_be_asked_again(body: dict[str, Any]):
 
 
 def test_a_sample_is_the_same_request_without_what_nobody_reads():
-    told = {
+    fields = {
         "instructions": "Be brief.",
         "previous_response_id": "resp_0",
         "prompt_cache_key": "k",
@@ -203,9 +203,9 @@ def test_a_sample_is_the_same_request_without_what_nobody_reads():
         "store": True,
     }
 
-    body = sampled(reasoning={"effort": "low", "summary": "auto"}, **told, **extra)
+    body = sampled(reasoning={"effort": "low", "summary": "auto"}, **fields, **extra)
 
-    assert body == request_of(**told, reasoning={"effort": "low"}, store=False)
+    assert body == request_of(**fields, reasoning={"effort": "low"}, store=False)
 
 
 def test_what_the_policy_changes_is_asked_by_the_apis_own_names():
@@ -264,9 +264,9 @@ def test_a_judge_is_asked_for_itself():
 def test_what_is_asked_beside_may_go_on_from_a_response():
     query = Query((QUESTION,), None, {"previous_response_id": "resp_0"})
 
-    asked = RESPONSES.fresh({"model": "m"}, query)
+    request = RESPONSES.fresh({"model": "m"}, query)
 
-    assert (asked["previous_response_id"], asked["store"]) == ("resp_0", False)
+    assert (request["previous_response_id"], request["store"]) == ("resp_0", False)
 
 
 def test_log_probabilities_are_asked_for_beside_what_is():
@@ -288,9 +288,9 @@ def part(text: str, logprobs: list[Any]) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": logprobs}
 
 
-def response_of(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+def response_of(*parts: dict[str, Any], **fields: Any) -> dict[str, Any]:
     message = {"id": "msg_1", "type": "message", "role": "assistant", "content": list(parts)}
-    return {"id": "resp_1", "status": "completed", "output": [message], **more}
+    return {"id": "resp_1", "status": "completed", "output": [message], **fields}
 
 
 def test_log_probabilities_are_those_of_all_the_text():
@@ -341,9 +341,9 @@ def test_a_message_that_replaces_another_can_be_sent_back():
 def test_a_stream_tells_what_it_cost_once():
     events = responses_stream([["a", "b"]], "hm")
 
-    told = [chunk.usage for event in events for _, chunk in RESPONSES.chunks(event)]
+    usages = [chunk.usage for event in events for _, chunk in RESPONSES.chunks(event)]
 
-    (usage,) = [usage for usage in told if usage is not None]
+    (usage,) = [usage for usage in usages if usage is not None]
     assert (usage.calls, usage.prompt_tokens, usage.completion_tokens) == (1, 5, 7)
 
 
@@ -377,8 +377,8 @@ def test_a_failed_stream_ends_as_it_does():
 def test_a_text_that_a_part_begins_with_counts():
     events = responses_stream([["a", "b"]])
     begun = next(e for e in events if e.name == "response.content_part.added")
-    place = events.index(begun)
-    events[place] = Event({**begun.body, "part": part(">", [])}, begun.name)
+    index = events.index(begun)
+    events[index] = Event({**begun.body, "part": part(">", [])}, begun.name)
 
     assert read(RESPONSES, events).text == ">ab"
     held = hold(RESPONSES, events, [1, 1], PASSED)

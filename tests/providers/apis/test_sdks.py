@@ -20,6 +20,7 @@ from support.apis import (
     after,
     chat_stream,
     hold,
+    joined,
     messages_stream,
     read,
     regenerated,
@@ -74,21 +75,17 @@ def anthropic_client(wire: Wire):
         yield client
 
 
-def joined(blocks: Blocks) -> str:
-    return "".join(piece for pieces in blocks for piece in pieces)
-
-
 def responses_read(client: Any, wire: Wire, events: Sequence[Event]) -> tuple[str, str, Any]:
     """Return the text of the deltas, the last snapshot, and the last response."""
     wire.data = sent(events)
-    said, snapshots, last = "", {}, None
+    text, snapshots, last = "", {}, None
     with client.responses.stream(model="m", input="Who?") as stream:
         for event in stream:
             if event.type == "response.output_text.delta":
-                said += event.delta
+                text += event.delta
                 snapshots[event.output_index, event.content_index] = event.snapshot
             last = getattr(event, "response", last)
-    return said, "".join(snapshots[place] for place in sorted(snapshots)), last
+    return text, "".join(snapshots[index] for index in sorted(snapshots)), last
 
 
 @given(BLOCKS, st.lists(st.integers(1, 9)), st.booleans())
@@ -98,11 +95,11 @@ def test_held_responses_are_read(
 ):
     events = responses_stream(blocks, "hm", called)
 
-    said, snapshot, last = responses_read(
+    text, snapshot, last = responses_read(
         openai_client, wire, hold(RESPONSES, events, lengths, PASSED)
     )
 
-    assert said == snapshot == joined(blocks)
+    assert text == snapshot == joined(blocks)
     assert last.status == "completed"
     assert last.hallucination == PASSED.data
 
@@ -125,19 +122,19 @@ def test_responses_that_were_written_again_are_read(
     events = responses_stream([["One. ", "Two."], *blocks], "hm" * thinks)
     given_events = rewrite(RESPONSES, events, ["One. "] * shows, NEW)
 
-    said, snapshot, last = responses_read(openai_client, wire, given_events)
+    text, snapshot, last = responses_read(openai_client, wire, given_events)
 
-    assert said == snapshot == last.output_text == NEW.text
+    assert text == snapshot == last.output_text == NEW.text
     assert (last.status, last.incomplete_details) == ("completed", None)
     assert last.hallucination["action"] == "regenerate"
     assert last.usage.output_tokens == 7
     with openai_client.responses.stream(model="m", input="Who?") as stream:
-        told = {event.type: event for event in stream}
+        by_type = {event.type: event for event in stream}
         assert stream.get_final_response().output_text == NEW.text
-    assert told["response.output_text.done"].text == NEW.text
-    assert told["response.content_part.done"].part.text == NEW.text
-    (part,) = told["response.output_item.done"].item.content
-    assert (part.text, told["response.output_item.done"].item.status) == (NEW.text, "completed")
+    assert by_type["response.output_text.done"].text == NEW.text
+    assert by_type["response.content_part.done"].part.text == NEW.text
+    (part,) = by_type["response.output_item.done"].item.content
+    assert (part.text, by_type["response.output_item.done"].item.status) == (NEW.text, "completed")
 
 
 @given(st.integers(0, 30), st.booleans())
@@ -146,11 +143,11 @@ def test_withheld_responses_are_read(openai_client: Any, wire: Wire, cut: int, s
     events = responses_stream([["One. ", "Two."]], "", True)[:cut]
     shown = "One. " if shows and read(RESPONSES, events).text else ""
 
-    said, snapshot, last = responses_read(
+    text, snapshot, last = responses_read(
         openai_client, wire, hold(RESPONSES, events, [len(shown)], BLOCKED)
     )
 
-    assert said == snapshot == last.output_text == shown + "Withheld."
+    assert text == snapshot == last.output_text == shown + "Withheld."
     assert last.status == "incomplete"
     assert last.incomplete_details.reason == "content_filter"
     assert last.hallucination == BLOCKED.data
@@ -159,9 +156,9 @@ def test_withheld_responses_are_read(openai_client: Any, wire: Wire, cut: int, s
 def test_responses_with_a_message_after_them_are_read(openai_client: Any, wire: Wire):
     given_events = after(RESPONSES, responses_stream([["It is ", "so."]], "hm", True), BLOCKED)
 
-    said, snapshot, last = responses_read(openai_client, wire, given_events)
+    text, snapshot, last = responses_read(openai_client, wire, given_events)
 
-    assert said == snapshot == last.output_text == "It is so.\n\nWithheld."
+    assert text == snapshot == last.output_text == "It is so.\n\nWithheld."
     assert last.status == "incomplete"
 
 
@@ -206,10 +203,10 @@ def test_messages_that_were_written_again_are_read(
     assert message.stop_reason == "end_turn"
     assert message.usage.output_tokens == 7
     stream = anthropic_client.messages.create(model="m", max_tokens=9, messages=ASKED, stream=True)
-    told = [(event.type, getattr(event, "index", None)) for event in stream]
+    types = [(event.type, getattr(event, "index", None)) for event in stream]
     for kind in ("start", "stop"):
-        assert told.count((f"content_block_{kind}", 0)) == 1
-    assert [kind for kind, _ in told[-2:]] == ["message_delta", "message_stop"]
+        assert types.count((f"content_block_{kind}", 0)) == 1
+    assert [kind for kind, _ in types[-2:]] == ["message_delta", "message_stop"]
 
 
 @given(st.integers(0, 20), st.booleans())
@@ -241,12 +238,12 @@ def test_every_block_that_begins_ends(anthropic_client: Any, wire: Wire):
         stream = anthropic_client.messages.create(
             model="m", max_tokens=9, messages=ASKED, stream=True
         )
-        told = [(event.type, getattr(event, "index", None)) for event in stream]
+        types = [(event.type, getattr(event, "index", None)) for event in stream]
 
-        begun = [index for kind, index in told if kind == "content_block_start"]
-        ended = [index for kind, index in told if kind == "content_block_stop"]
+        begun = [index for kind, index in types if kind == "content_block_start"]
+        ended = [index for kind, index in types if kind == "content_block_stop"]
         assert begun == sorted(ended) == list(range(len(begun)))
-        assert [kind for kind, _ in told[-2:]] == ["message_delta", "message_stop"]
+        assert [kind for kind, _ in types[-2:]] == ["message_delta", "message_stop"]
 
 
 def test_the_verdict_is_at_the_end_of_a_message(anthropic_client: Any, wire: Wire):

@@ -65,9 +65,9 @@ def test_names_data_and_comments_are_told_apart(end: str):
         "",
     ]
 
-    found = received(end.join(lines).encode())
+    events = received(end.join(lines).encode())
 
-    assert found == [Event({"a": 1}, "greeting"), Event("[DONE]")]
+    assert events == [Event({"a": 1}, "greeting"), Event("[DONE]")]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

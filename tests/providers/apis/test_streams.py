@@ -23,6 +23,7 @@ from support.apis import (
     buffer,
     hold,
     in_words,
+    joined,
     read,
     received,
     sent,
@@ -30,10 +31,6 @@ from support.apis import (
 )
 
 every_api = pytest.mark.parametrize("spoken", ALL, ids=repr)
-
-
-def joined(blocks: Blocks) -> str:
-    return "".join(piece for pieces in blocks for piece in pieces)
 
 
 @every_api
@@ -88,8 +85,8 @@ def frame_of(spoken: Spoken, events: list[Event]) -> list[object]:
     """Return what events are about, in their order, without their texts."""
     if spoken is CHAT:
         return []
-    known = [(e.body["type"], e.body.get("index"), e.body.get("output_index")) for e in events]
-    return [about for before, about in zip([None, *known], known, strict=False) if before != about]
+    frame = [(e.body["type"], e.body.get("index"), e.body.get("output_index")) for e in events]
+    return [about for before, about in zip([None, *frame], frame, strict=False) if before != about]
 
 
 @every_api
@@ -132,8 +129,8 @@ def test_a_message_after_the_answer_follows_it(spoken: Spoken):
 def test_one_of_one_is_itself(spoken: Spoken, blocks: Blocks, others: Blocks, called: bool):
     api = spoken.api
     for event in spoken.stream(blocks, "hm", called):
-        for place, own in api.split(event):
-            assert place == 0
+        for index, own in api.split(event):
+            assert index == 0
             assert read(api, [api.with_index(own, 0)]) == read(api, [event])
 
 
@@ -141,10 +138,10 @@ def test_one_of_one_is_itself(spoken: Spoken, blocks: Blocks, others: Blocks, ca
 @given(st.data())
 def test_events_with_anything_in_them_are_read(spoken: Spoken, data: st.DataObject):
     events = spoken.stream([["a", "b"]], "hm", True)
-    place = data.draw(st.integers(0, len(events) - 1))
-    was = events[place]
+    index = data.draw(st.integers(0, len(events) - 1))
+    was = events[index]
     body = data.draw(spoiled(was.body) | JSON)
-    events[place] = Event(body if isinstance(body, dict) else str(body), was.name)
+    events[index] = Event(body if isinstance(body, dict) else str(body), was.name)
     lengths = data.draw(st.lists(st.integers(0, 3), max_size=2))
 
     for event in events:

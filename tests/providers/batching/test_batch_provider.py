@@ -50,18 +50,18 @@ def query(server: BatchServer, model: str, text: str, **params: Any) -> Query:
 
 async def ask_all(provider: BatchProvider, *queries: Query) -> list[str | ProviderError]:
     """Ask all at the same time; errors are returned."""
-    said: list[str | ProviderError] = [""] * len(queries)
+    texts: list[str | ProviderError] = [""] * len(queries)
 
-    async def ask(place: int) -> None:
+    async def ask(index: int) -> None:
         try:
-            said[place] = (await provider.complete(queries[place])).first.text
+            texts[index] = (await provider.complete(queries[index])).first.text
         except ProviderError as error:
-            said[place] = error
+            texts[index] = error
 
     async with anyio.create_task_group() as tasks:
-        for place in range(len(queries)):
-            tasks.start_soon(ask, place)
-    return said
+        for index in range(len(queries)):
+            tasks.start_soon(ask, index)
+    return texts
 
 
 async def answers(
@@ -80,8 +80,8 @@ async def answers(
 @both
 async def test_all_that_is_asked_together_goes_into_one_batch(tmp_path: Path, model: str) -> None:
     with BatchServer() as server:
-        said = await answers(tmp_path, server, model, "Kea", "Tui", "Weka")
-    assert said == ["About: Kea", "About: Tui", "About: Weka"]
+        texts = await answers(tmp_path, server, model, "Kea", "Tui", "Weka")
+    assert texts == ["About: Kea", "About: Tui", "About: Weka"]
     assert server.created() == 1
     assert [body["model"] for body in server.sent()] == [model.partition("/")[2]] * 3
     assert all(KEY not in json.dumps(body) for body in server.sent())
@@ -94,12 +94,14 @@ async def test_several_samples_of_a_question_are_as_many_requests(
 ) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path, max_requests=3), sleep=once_idle)
-        asked = query(server, model, "Kea")
-        assert not await provider.takes_n(asked)
-        samples = [Query(asked.messages, asked.model, asked.params, index=i) for i in range(3)]
+        request = query(server, model, "Kea")
+        assert not await provider.takes_n(request)
+        samples = [
+            Query(request.messages, request.model, request.params, index=i) for i in range(3)
+        ]
         assert await ask_all(provider, *samples) == ["About: Kea"] * 3
         with pytest.raises(ProviderRefusedError) as caught:
-            await provider.complete(asked, n=2)
+            await provider.complete(request, n=2)
         # Whoever asks for several goes on with one at a time.
         assert caught.value.status == 400
         await provider.aclose()
@@ -109,25 +111,25 @@ async def test_several_samples_of_a_question_are_as_many_requests(
 
 @both
 async def test_it_says_what_an_answer_took_and_why_it_ended(tmp_path: Path, model: str) -> None:
-    found: list[Completions] = []
+    completions: list[Completions] = []
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path), sleep=once_idle)
-        found.append(await provider.complete(query(server, model, "Kea")))
+        completions.append(await provider.complete(query(server, model, "Kea")))
         await provider.aclose()
-    usage = found[0].usage
+    usage = completions[0].usage
     assert (usage.calls, usage.prompt_tokens, usage.completion_tokens) == (1, 100, 10)
     assert usage.cost_usd is None
-    assert found[0].first.finish_reason in ("stop", "end_turn")
+    assert completions[0].first.finish_reason in ("stop", "end_turn")
 
 
 async def test_parameters_are_translated_for_anthropic(tmp_path: Path) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path), sleep=once_idle)
-        told = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Kea"}]
-        asked = Query.of(
-            told, model=ANTHROPIC, api_base=server.root, api_key=KEY, stop="x", timeout=3
+        messages = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Kea"}]
+        request = Query.of(
+            messages, model=ANTHROPIC, api_base=server.root, api_key=KEY, stop="x", timeout=3
         )
-        await provider.complete(asked)
+        await provider.complete(request)
         await provider.aclose()
     (body,) = server.sent()
     assert body["system"] == "Be short."
@@ -138,16 +140,16 @@ async def test_parameters_are_translated_for_anthropic(tmp_path: Path) -> None:
 
 @both
 async def test_a_line_separator_in_an_answer_ends_no_line(tmp_path: Path, model: str) -> None:
-    said = "one\u2028two\x85three\u2029"
-    with BatchServer(lambda *_: said) as server:
-        assert await answers(tmp_path, server, model, "Kea") == [said]
+    text = "one\u2028two\x85three\u2029"
+    with BatchServer(lambda *_: text) as server:
+        assert await answers(tmp_path, server, model, "Kea") == [text]
 
 
 async def test_equal_requests_at_the_same_time_are_sent_once(tmp_path: Path) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path), sleep=once_idle)
-        asked = [query(server, OPENAI, "Kea") for _ in range(3)]
-        assert await ask_all(provider, *asked) == ["About: Kea"] * 3
+        requests = [query(server, OPENAI, "Kea") for _ in range(3)]
+        assert await ask_all(provider, *requests) == ["About: Kea"] * 3
         await provider.aclose()
     assert sum(len(made.requests) for made in server.batches) == 1
 
@@ -156,19 +158,19 @@ async def test_each_model_has_batches_of_its_own(tmp_path: Path) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path), sleep=once_idle)
         models = (OPENAI, "openai/gpt-4.1", ANTHROPIC)
-        said = await ask_all(provider, *(query(server, model, "Kea") for model in models))
+        texts = await ask_all(provider, *(query(server, model, "Kea") for model in models))
         await provider.aclose()
-    assert said == ["About: Kea"] * 3
+    assert texts == ["About: Kea"] * 3
     assert server.created() == 3
 
 
 async def test_what_is_too_much_for_one_batch_goes_into_several(tmp_path: Path) -> None:
     with BatchServer() as server:
         text = "Kea" * 200
-        said = await answers(
+        texts = await answers(
             tmp_path, server, OPENAI, *(f"{text}{i}" for i in range(3)), max_mb=0.0018
         )
-        assert said == [f"About: {text}{i}" for i in range(3)]
+        assert texts == [f"About: {text}{i}" for i in range(3)]
         assert sorted(len(made.requests) for made in server.batches) == [1, 2]
         (error,) = await answers(tmp_path, server, OPENAI, text * 9, max_mb=0.002)
         assert "`calls.max_mb`" in str(error)
@@ -205,8 +207,8 @@ async def test_what_failed_is_sent_again_in_the_next_batch(
     tmp_path: Path, model: str, failure: Fate
 ) -> None:
     def fate(body: Mapping[str, Any], batch: int) -> Fate:
-        said = body["messages"][-1]["content"]
-        return failure if said == "Tui" and batch == 0 else said
+        text = body["messages"][-1]["content"]
+        return failure if text == "Tui" and batch == 0 else text
 
     end = "expired" if failure == "expired" else "completed"
     with BatchServer(fate, ends=[end]) as server:
@@ -230,12 +232,12 @@ async def test_what_fails_each_time_is_given_up(tmp_path: Path, model: str) -> N
 @both
 async def test_what_is_refused_is_not_sent_again(tmp_path: Path, model: str) -> None:
     def fate(body: Mapping[str, Any], _: int) -> Fate:
-        said = body["messages"][-1]["content"]
-        return (400, "invalid_request_error") if said == "Tui" else said
+        text = body["messages"][-1]["content"]
+        return (400, "invalid_request_error") if text == "Tui" else text
 
     with BatchServer(fate) as server:
-        said, error = await answers(tmp_path, server, model, "Kea", "Tui")
-    assert said == "Kea"
+        text, error = await answers(tmp_path, server, model, "Kea", "Tui")
+    assert text == "Kea"
     assert isinstance(error, ProviderRefusedError)
     assert error.status == 400
     assert "invalid_request_error" in str(error)
@@ -246,12 +248,12 @@ async def test_what_is_refused_is_not_sent_again(tmp_path: Path, model: str) -> 
 @both
 async def test_who_cancels_a_batch_gets_what_was_answered(tmp_path: Path, model: str) -> None:
     def fate(body: Mapping[str, Any], _: int) -> Fate:
-        said = body["messages"][-1]["content"]
-        return "cancelled" if said == "Tui" else said
+        text = body["messages"][-1]["content"]
+        return "cancelled" if text == "Tui" else text
 
     with BatchServer(fate, ends=["cancelled"]) as server:
-        said, error = await answers(tmp_path, server, model, "Kea", "Tui")
-        assert said == "Kea"
+        text, error = await answers(tmp_path, server, model, "Kea", "Tui")
+        assert text == "Kea"
         assert isinstance(error, ProviderRefusedError)
         assert "cancelled" in str(error)
         assert server.created() == 1
@@ -286,10 +288,10 @@ async def test_what_is_too_much_at_once_waits_for_those_before_it(
 
     caplog.set_level(logging.INFO, "resay")
     monkeypatch.setattr(logging.getLogger("resay"), "handlers", [Heard()])
-    said: list[str | ProviderError] = []
+    texts: list[str | ProviderError] = []
 
     async def ask() -> None:
-        said.extend(await ask_all(provider, query(server, OPENAI, "Tui")))
+        texts.extend(await ask_all(provider, query(server, OPENAI, "Tui")))
 
     ends = ["completed", "failed:token_limit_exceeded"]
     with BatchServer(ends=ends, polls=0) as server:
@@ -300,7 +302,7 @@ async def test_what_is_too_much_at_once_waits_for_those_before_it(
             await sleeping.wait()
             tasks.start_soon(ask)
         await provider.aclose()
-    assert said == ["About: Tui"]
+    assert texts == ["About: Tui"]
     assert len(server.batches) == 3
 
 
@@ -416,8 +418,8 @@ async def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, model: Any
 async def test_a_well_known_name_needs_no_provider(tmp_path: Path, name: str, path: str) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path), sleep=once_idle)
-        asked = Query.of("Kea", model=name, api_base=f"{server.root}{path}", api_key=KEY)
-        assert await ask_all(provider, asked) == ["About: Kea"]
+        request = Query.of("Kea", model=name, api_base=f"{server.root}{path}", api_key=KEY)
+        assert await ask_all(provider, request) == ["About: Kea"]
         await provider.aclose()
 
 
@@ -510,8 +512,8 @@ def left_behind(folder: Path, server: BatchServer, model: str, *texts: str) -> N
 
     async def run() -> None:
         provider = BatchProvider(config(folder, max_requests=len(texts)), sleep=once_idle)
-        asked = [query(server, model, text) for text in texts]
-        asking = asyncio.create_task(ask_all(provider, *asked))
+        requests = [query(server, model, text) for text in texts]
+        asking = asyncio.create_task(ask_all(provider, *requests))
         seen = server.made if server.mute_creation else server.polled
         assert await anyio.to_thread.run_sync(seen.wait, LONGEST_S)
         asking.cancel()
@@ -526,12 +528,12 @@ def test_another_loop_waits_for_the_batch_of_the_one_before(tmp_path: Path, mode
         server.hold = True
         left_behind(tmp_path, server, model, "Kea", "Tui")
         server.hold = False
-        said = asyncio.run(answers(tmp_path, server, model, "Tui", "Kea"))
-        assert said == ["About: Tui", "About: Kea"]
+        texts = asyncio.run(answers(tmp_path, server, model, "Tui", "Kea"))
+        assert texts == ["About: Tui", "About: Kea"]
         assert server.created() == 1
         # What has come once is there, even where the provider is not.
-        said = asyncio.run(answers(tmp_path, server, model, "Kea"))
-    assert said == ["About: Kea"]
+        texts = asyncio.run(answers(tmp_path, server, model, "Kea"))
+    assert texts == ["About: Kea"]
     assert server.created() == 1
 
 
@@ -569,9 +571,9 @@ asyncio.run(main())
         for model, server in servers.items():
             server.hold = False
             # Only one of them at first: all of its batch is kept.
-            said = asyncio.run(answers(tmp_path, server, model, "Kea"))
-            said += asyncio.run(answers(tmp_path, server, model, "Tui", "Weka"))
-            assert said == ["About: Kea", "About: Tui", "About: Weka"]
+            texts = asyncio.run(answers(tmp_path, server, model, "Kea"))
+            texts += asyncio.run(answers(tmp_path, server, model, "Tui", "Weka"))
+            assert texts == ["About: Kea", "About: Tui", "About: Weka"]
             assert [len(made.requests) for made in server.batches] == [2, 1]
 
 
@@ -624,10 +626,10 @@ def test_what_was_never_submitted_is_submitted(tmp_path: Path) -> None:
 def test_a_tenant_never_gets_what_another_asked(tmp_path: Path) -> None:
     async def ask(server: BatchServer, tenant: str) -> list[Any]:
         provider = BatchProvider(config(tmp_path, max_requests=1), sleep=once_idle)
-        asked = Query.of("Kea", model=OPENAI, tenant=tenant, api_base=server.root, api_key=KEY)
-        asked = Query.of(asked, api_base=f"{server.root}/v1")
+        request = Query.of("Kea", model=OPENAI, tenant=tenant, api_base=server.root, api_key=KEY)
+        request = Query.of(request, api_base=f"{server.root}/v1")
         try:
-            return await ask_all(provider, asked)
+            return await ask_all(provider, request)
         finally:
             await provider.aclose()
 
@@ -663,9 +665,9 @@ def test_the_state_holds_no_key_and_is_its_owners(
         assert KEY.encode() not in file.read_bytes()
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    told = [record.getMessage() for record in caplog.records if record.name.startswith("resay")]
-    assert "submitted 1 requests as batch 'batch_0'" in told
-    assert not any("Kea" in line or KEY in line for line in told)
+    messages = [record.getMessage() for record in caplog.records if record.name.startswith("resay")]
+    assert "submitted 1 requests as batch 'batch_0'" in messages
+    assert not any("Kea" in line or KEY in line for line in messages)
 
 
 @pytest.mark.parametrize("content", [b"no database at all", None])
@@ -697,8 +699,8 @@ async def test_azure_is_asked_through_litellm(tmp_path: Path) -> None:
     with BatchServer() as server:
         provider = BatchProvider(config(tmp_path, max_requests=2), sleep=once_idle)
         params = {"api_base": server.root, "api_key": KEY, "api_version": "2024-10-21"}
-        asked = [Query.of(text, model="azure/mini", **params) for text in ("Kea", "Tui")]
-        assert await ask_all(provider, *asked) == ["About: Kea", "About: Tui"]
+        requests = [Query.of(text, model="azure/mini", **params) for text in ("Kea", "Tui")]
+        assert await ask_all(provider, *requests) == ["About: Kea", "About: Tui"]
         await provider.aclose()
     assert server.created() == 1
     assert [body["model"] for body in server.sent()] == ["mini", "mini"]

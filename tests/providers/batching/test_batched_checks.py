@@ -66,9 +66,9 @@ async def test_many_checks_share_batches_and_pay_half(tmp_path: Path, model: str
     # Whoever asks live would be far too late.
     limits = {"deadline_s": 0.0001, "timeout_s": 0.0001, "concurrency": 1}
     limits["process"] = {"concurrency": 1, "calls_per_minute": 1}
-    asked = policy(tmp_path, prices=prices, limits=limits)
+    batch_policy = policy(tmp_path, prices=prices, limits=limits)
     with BatchServer(lambda *_: TRUE) as server:
-        verdicts = await check_all(guard_in_batches(asked), server, model)
+        verdicts = await check_all(guard_in_batches(batch_policy), server, model)
     assert [(v.decision, v.samples, v.via) for v in verdicts] == [("consistent", 3, "batch")] * 4
     assert sum(len(made.requests) for made in server.batches) == 12
     assert len(server.batches) == 1
@@ -79,10 +79,11 @@ async def test_many_checks_share_batches_and_pay_half(tmp_path: Path, model: str
 
 @needs_litellm
 async def test_litellms_prices_are_halved_too(tmp_path: Path) -> None:
-    asked = policy(tmp_path)
+    batch_policy = policy(tmp_path)
     with BatchServer(lambda *_: TRUE) as server:
         halves = [
-            v.usage.cost_usd for v in await check_all(guard_in_batches(asked), server, OPENAI)
+            v.usage.cost_usd
+            for v in await check_all(guard_in_batches(batch_policy), server, OPENAI)
         ]
     # $0.40 and $1.60 for a million, in batches half of it.
     assert halves == [pytest.approx(3 * 0.5 * (100 * 0.4 + 10 * 1.6) / 1_000_000)] * 4
@@ -96,8 +97,10 @@ async def test_judges_are_asked_in_batches(tmp_path: Path) -> None:
     with BatchServer(fate) as server:
         params = {"api_base": f"{server.root}/v1", "api_key": "sk-x"}
         judge = {"model": "openai/gpt-4.1", "params": params}
-        asked = policy(tmp_path, chain=[{"method": "prompt", "mode": "per_pair", "judge": judge}])
-        verdicts = await check_all(guard_in_batches(asked), server, OPENAI)
+        batch_policy = policy(
+            tmp_path, chain=[{"method": "prompt", "mode": "per_pair", "judge": judge}]
+        )
+        verdicts = await check_all(guard_in_batches(batch_policy), server, OPENAI)
     assert {v.decision for v in verdicts} == {"consistent"}
     models = {
         body["model"] for number in range(len(server.batches)) for body in server.sent(number)
@@ -113,26 +116,26 @@ async def test_a_failed_batch_leaves_a_check_inconclusive(tmp_path: Path) -> Non
 
 async def test_a_budget_counts_what_is_in_batches(tmp_path: Path) -> None:
     with BatchServer(lambda *_: TRUE) as server:
-        asked = policy(tmp_path, limits={"calls": 2})
-        verdicts = await check_all(guard_in_batches(asked), server, OPENAI)
+        batch_policy = policy(tmp_path, limits={"calls": 2})
+        verdicts = await check_all(guard_in_batches(batch_policy), server, OPENAI)
     assert {v.usage.calls for v in verdicts} == {2}
 
 
 async def test_only_recorded_answers_can_be_checked(tmp_path: Path) -> None:
     guard = Guard(policy(tmp_path), model=OPENAI)
-    said = "`calls.via` is 'batch'"
-    with pytest.raises(ConfigurationError, match=said):
+    message = "`calls.via` is 'batch'"
+    with pytest.raises(ConfigurationError, match=message):
         await guard.aask("Who built it?")
-    with pytest.raises(ConfigurationError, match=said):
+    with pytest.raises(ConfigurationError, match=message):
         guard.astream("Who built it?")
     query, sources = Query.of("Who built it?"), Sources.all(ReplayProvider({}))
-    with pytest.raises(ConfigurationError, match=said):
+    with pytest.raises(ConfigurationError, match=message):
         await guard.aask_with(query, sources)
-    with pytest.raises(ConfigurationError, match=said):
+    with pytest.raises(ConfigurationError, match=message):
         await guard.acheck_with(TRUE, query, sources)
     # An adapter, or the gateway.
     for given in (guard, guard.policy):
-        with pytest.raises(ConfigurationError, match=said):
+        with pytest.raises(ConfigurationError, match=message):
             guard_of(given)
 
 
@@ -150,18 +153,18 @@ async def test_a_provider_of_batches_can_be_given(tmp_path: Path) -> None:
 
 
 async def test_guards_of_equal_policies_share_what_they_ask(tmp_path: Path) -> None:
-    asked = policy(tmp_path)
-    asked["calls"]["wait_s"] = 0.0
-    found: list[Verdict] = []
+    batch_policy = policy(tmp_path)
+    batch_policy["calls"]["wait_s"] = 0.0
+    verdicts: list[Verdict] = []
 
     async def check() -> None:
-        found.extend(await check_all(Guard(asked), server, OPENAI))
+        verdicts.extend(await check_all(Guard(batch_policy), server, OPENAI))
 
     with BatchServer(lambda *_: TRUE) as server:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(check)
             tasks.start_soon(check)
-    assert [v.via for v in found] == ["batch"] * 8
+    assert [v.via for v in verdicts] == ["batch"] * 8
     assert sum(len(made.requests) for made in server.batches) == 12
 
 
@@ -170,16 +173,18 @@ async def test_a_round_of_the_default_policy_is_a_batch(
     tmp_path: Path, simulated: SimulatedProvider, sampling: dict[str, Any], batches: int
 ) -> None:
     default = Policy.default().model_dump()
-    asked = policy(tmp_path, chain=default["chain"], sampling={**default["sampling"], **sampling})
-    said = (
+    batch_policy = policy(
+        tmp_path, chain=default["chain"], sampling={**default["sampling"], **sampling}
+    )
+    text = (
         "The Sydney Harbour Bridge opened in 1932. It was designed by John Bradfield. It carries"
         " rail and road. It has 31 lamps."
     )
-    guard = guard_in_batches(asked)
+    guard = guard_in_batches(batch_policy)
 
     async def check(number: int) -> None:
         question = f"Tell me about the Sydney Harbour Bridge ({number})."
-        verdict = await guard.acheck(said, question=question, model=OPENAI, **simulated.params)
+        verdict = await guard.acheck(text, question=question, model=OPENAI, **simulated.params)
         assert verdict.decision in ("consistent", "flagged")
 
     async with anyio.create_task_group() as tasks:

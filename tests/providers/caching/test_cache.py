@@ -8,17 +8,10 @@ import pytest
 
 from resay.providers import Completion
 from resay.providers.caching import Cache, MemoryStore, StoreError
+from support.clock import Clock
 
 pytestmark = pytest.mark.anyio
 ANSWER = Completion("words", "stop")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Broken(MemoryStore):

@@ -164,8 +164,8 @@ def test_closing_forgets_what_is_in_memory() -> None:
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
 
-    def find_others(name: str, *rest: Any) -> ModuleSpec | None:
-        return None if name == "redis" else find(name, *rest)
+    def find_others(name: str, *args: Any) -> ModuleSpec | None:
+        return None if name == "redis" else find(name, *args)
 
     monkeypatch.setattr("resay._internal.importing.find_spec", find_others)
     with pytest.raises(MissingDependencyError, match=r"resay\[redis\]"):

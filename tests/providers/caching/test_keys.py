@@ -98,10 +98,10 @@ def test_each_answer_has_its_own_key_whatever_it_was_asked_with() -> None:
 
 def test_a_key_shows_nothing() -> None:
     query = replace(QUERY, params={"api_key": "sk-12345678"}, tenant="acme")
-    found = key(query)
-    assert found is not None
-    assert len(found) == 64
-    assert set(found) <= set("0123456789abcdef")
+    digest = key(query)
+    assert digest is not None
+    assert len(digest) == 64
+    assert set(digest) <= set("0123456789abcdef")
 
 
 class Form(BaseModel):
@@ -147,10 +147,10 @@ def test_a_source_is_named_or_the_very_object() -> None:
         cache_source = "litellm"
 
     assert source_of(Named()) == source_of(Named())
-    one, other = ScriptedProvider([]), ScriptedProvider([])
-    assert source_of(one) == source_of(one)
-    assert source_of(one) != source_of(other)
-    assert source_of(one) != source_of(Named())
+    first, second = ScriptedProvider([]), ScriptedProvider([])
+    assert source_of(first) == source_of(first)
+    assert source_of(first) != source_of(second)
+    assert source_of(first) != source_of(Named())
 
 
 def test_no_object_can_pass_for_a_named_source() -> None:
@@ -168,9 +168,9 @@ def test_equal_objects_are_two_sources() -> None:
     class Alike:
         name: str
 
-    one, other = Alike("a"), Alike("a")
-    assert source_of(one) == source_of(one)
-    assert source_of(one) != source_of(other)
+    first, second = Alike("a"), Alike("a")
+    assert source_of(first) == source_of(first)
+    assert source_of(first) != source_of(second)
 
 
 def test_a_source_that_is_gone_is_forgotten() -> None:

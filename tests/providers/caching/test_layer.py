@@ -145,9 +145,9 @@ async def test_only_what_is_missing_is_asked_for_in_one_request(cache: Cache) ->
 async def test_more_samples_later_pay_only_for_the_new_ones(cache: Cache) -> None:
     model = Model()
     few = await FanOut(caching(model, cache)).complete(QUERY, n=2)
-    more = await FanOut(caching(model, cache)).complete(QUERY, n=5)
-    assert texts(more)[:2] == texts(few)
-    assert len(set(texts(more))) == 5
+    completions = await FanOut(caching(model, cache)).complete(QUERY, n=5)
+    assert texts(completions)[:2] == texts(few)
+    assert len(set(texts(completions))) == 5
     assert model.asked == [(0, 2), (2, 3)]
 
 
@@ -157,12 +157,12 @@ async def test_a_second_check_gets_the_same_samples_for_nothing(
 ) -> None:
     model = Model(n_allowed=n_allowed)
     first = await FanOut(caching(model, cache)).complete(QUERY, n=4)
-    asked = len(model.asked)
+    calls = len(model.asked)
     again = await FanOut(caching(model, cache)).complete(QUERY, n=4)
     assert sorted(texts(again)) == sorted(texts(first))
     assert len(set(texts(again))) == 4
     assert again.usage == FREE
-    assert len(model.asked) == asked
+    assert len(model.asked) == calls
 
 
 async def test_nothing_behind_a_gap_is_given_and_nothing_given_twice(cache: Cache) -> None:

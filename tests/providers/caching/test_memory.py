@@ -8,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.providers.caching import MemoryStore
+from support.clock import Clock
 
 pytestmark = pytest.mark.anyio
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def kept(store: MemoryStore, *keys: str) -> str:
@@ -78,11 +71,11 @@ def test_the_bounds_hold_whatever_comes(entries: list[tuple[str, int]]) -> None:
         store = MemoryStore(max_entries=4, max_mb=0.1)
         for key, size in entries:
             await store.set_many({key: bytes(size)})
-            found = await store.get_many([*"abcdef"])
-            assert len(found) <= 4
-            assert sum(map(len, found.values())) <= 100_000
+            stored = await store.get_many([*"abcdef"])
+            assert len(stored) <= 4
+            assert sum(map(len, stored.values())) <= 100_000
             # What was just kept is there.
-            assert key in found
+            assert key in stored
 
     asyncio.run(run())
 

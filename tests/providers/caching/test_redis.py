@@ -95,16 +95,16 @@ def test_each_loop_has_connections_of_its_own_and_closes_them(server: Server) ->
     store = RedisStore(server.url)
     asyncio.run(store.set_many({"a": b"1"}))
     assert asyncio.run(store.get_many(["a"])) == {"a": b"1"}
-    found: list[object] = []
+    clients: list[object] = []
     threads = [
-        threading.Thread(target=lambda: found.append(asyncio.run(store.get_many(["a"]))))
+        threading.Thread(target=lambda: clients.append(asyncio.run(store.get_many(["a"]))))
         for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [{"a": b"1"}] * 4
+    assert clients == [{"a": b"1"}] * 4
     # What was not closed says so here, and warnings are errors.
     gc.collect()
 

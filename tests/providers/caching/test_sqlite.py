@@ -19,17 +19,10 @@ import pytest
 from resay.providers import Completion
 from resay.providers.caching import Cache, StoreError
 from resay.providers.caching.sqlite import SqliteStore
+from support.clock import Clock
 
 pytestmark = pytest.mark.anyio
 ANSWER = Completion("words", "stop")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -276,8 +269,8 @@ def test_two_processes_may_share_it(path: Path) -> None:
     for writer in writers:
         writer.communicate(timeout=60)
         assert writer.returncode == 0
-    wanted = [f"{name}.{i}" for name in ("one", "two", "both") for i in range(50)]
-    assert len(asyncio.run(SqliteStore(path).get_many(wanted))) == 150
+    keys = [f"{name}.{i}" for name in ("one", "two", "both") for i in range(50)]
+    assert len(asyncio.run(SqliteStore(path).get_many(keys))) == 150
 
 
 async def test_what_is_to_be_written_is_found_at_once(path: Path) -> None:

@@ -1,0 +1,17 @@
+"""Queries to the simulated provider, through litellm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from resay.core.query import Query
+from simulation.provider import SimulatedProvider
+
+__all__ = ["QUESTION", "query"]
+
+QUESTION = "Tell me about Marie Curie."
+
+
+def query(simulated: SimulatedProvider, model: str = "openai/simulated", **params: Any) -> Query:
+    """Return a query about the simulated world."""
+    return Query.of(QUESTION, model=model, **{**simulated.params, **params})
