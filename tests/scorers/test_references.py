@@ -590,6 +590,17 @@ async def test_a_structured_answer_is_compared_field_by_field() -> None:
     assert [step.method for step in answer.verdict.steps] == ["fields"]
 
 
+async def test_by_words_a_value_of_something_else_is_shown_flagged() -> None:
+    claim = "The Garmo bridge, opened in 1932, is 2 km long."
+    verdict = await Guard({"chain": [{"method": "facts"}]}).acheck(
+        claim, question="Tell me about the Garmo bridge.", references=[BRIDGE, TUNNEL]
+    )
+    (found,) = verdict.claims
+    assert found.flagged
+    flagged = [claim[part.start : part.end] for part in found.parts if part.flagged]
+    assert flagged == ["2 km long"]
+
+
 async def test_by_words_every_document_that_says_so_may_be_cited() -> None:
     both = references(OPENED, f"In short: {OPENED}", TUNNEL, labels="123")
     found = await scored([f"{OPENED} [2]", f"{OPENED} [3]"], None, both)

@@ -340,6 +340,12 @@ class References:
             why=tuple(why),
             grounds=tuple(grounds),
             denied=_denied(grounds),
+            spans=tuple(
+                tuple(UnsupportedSpan(start, end, 1.0) for start, end in result.unsupported)
+                if result
+                else ()
+                for result in compared
+            ),
         )
 
 

@@ -46,6 +46,7 @@ class WordComparison:
         supports: The indexes of the documents that support it, alone or together.
         decides: Those of them that suffice; the nearest if one does.
         denials: By index of a document that says otherwise, its sentence.
+        unsupported: The spans, in the response, of what no document about its subject says.
     """
 
     score: float
@@ -53,6 +54,7 @@ class WordComparison:
     supports: tuple[int, ...] = ()
     decides: tuple[int, ...] = ()
     denials: dict[int, str] = field(default_factory=dict[int, str])
+    unsupported: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_supported(self) -> bool:
@@ -107,7 +109,9 @@ class DocumentComparison:
             return WordComparison(score, by_document, supports, decides)
         # A document that says all but of one subject alone does not say it of the others.
         by_document = {k: score for k, score in by_document.items() if score > _SUPPORTED}
-        return WordComparison(min(by_document.values(), default=1.0), by_document)
+        score = min(by_document.values(), default=1.0)
+        unsupported = self._unsupported(comparison, stretches)
+        return WordComparison(score, by_document, unsupported=unsupported)
 
     def denials(self, comparison: FactComparison, about: Collection[int]) -> dict[int, str]:
         """Return, by index of a document about a claim's subject, its sentence to the contrary."""
@@ -118,6 +122,21 @@ class DocumentComparison:
             if text is not None:
                 denials[document] = text
         return denials
+
+    def _unsupported(
+        self, comparison: FactComparison, stretches: Sequence[tuple[str, Stretch]]
+    ) -> tuple[tuple[int, int], ...]:
+        """Return the spans of what no document about its subject says, if it has only one."""
+        if len(stretches) > 1:
+            return ()
+        stretch = stretches[0][1]
+        own = [self._positions[document] for document in stretch.documents | stretch.related]
+
+        def said_of_it(support: Sequence[float]) -> float:
+            return max((support[position] for position in own), default=0.0)
+
+        parts = comparison.parts(said_of_it)
+        return tuple((part.start, part.end) for part in parts if part.flagged)
 
     def _says_what_others_say(self, document: int, facts: Sequence[Fact]) -> bool:
         """Whether a document has all values and names that any document has."""
