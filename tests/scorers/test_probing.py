@@ -764,3 +764,44 @@ async def test_a_claim_in_doubt_is_asked_about_too_and_stays_in_doubt_without_an
     model = Model()
     assert opened(await checked(model, policy(**limits))).band == "supported"
     assert set(model.asked) == {"judge"}
+
+
+async def test_rows_of_a_batch_are_asked_about_each_by_itself() -> None:
+    model = Model(*["1932"] * 3, quiz=[OPENED, OPENED])
+    guard = Guard(policy(), provider=model, model="m")
+    items = [
+        {"response": ANSWER, "question": f"Tell me about the bridge of {town}.", "samples": SAMPLES}
+        for town in ("Odense", "Bern")
+    ]
+    bands = [
+        [claim.band for claim in checked.verdict.claims]
+        async for checked in guard.acheck_many(items)
+    ]
+    assert bands == [["supported", "contradicted"]] * 2
+    talks = [re.findall("Odense|Bern", query.question) for query in model.asked["quiz"]]
+    assert sorted(talks) == [["Bern"], ["Odense"]]
+
+
+async def test_a_cell_of_a_table_is_asked_about_with_its_heads() -> None:
+    answer = "| Bridge | Opened | Colour |\n|---|---|---|\n| Old Bridge | 1923 | red |\n"
+    quiz = ["1: none\n2: In which year was the Old Bridge opened? | 1923"]
+    model = Model(*["1: 1932"] * 3, quiz=quiz)
+    guard = Guard(policy(), provider=model, model="m")
+    verdict = await guard.acheck(answer, question="Which bridges?", samples=SAMPLES)
+    bands = {answer[claim.start : claim.end]: claim.band for claim in verdict.claims}
+    # The name of the row is one of many.
+    assert (bands["Old Bridge"], bands["1923"], bands["red"]) == (
+        "unsupported",
+        "contradicted",
+        "supported",
+    )
+    assert "Old Bridge: Opened: 1923" in model.asked["quiz"][0].question
+
+
+async def test_sentences_without_a_claim_are_not_asked_about() -> None:
+    answer = "Good question! The bridge is red. I don't know who built it. Shall I look it up?"
+    model = Model(quiz=[])
+    guard = Guard(policy(), provider=model, model="m")
+    verdict = await guard.acheck(answer, question="And the bridge?", samples=SAMPLES)
+    assert verdict.decision == "consistent"
+    assert set(model.asked) == {"judge"}
