@@ -11,6 +11,8 @@ words.
     examiner    cross-examination                              questions, answers, a conclusion
     search      Reverse Validation                             a name, a description, what is found
     exam        fill-in-the-blank exam                         blanks, filled sentences, points
+    silence     SelfCheckGPT with Prompt, about what samples   questions, short answers, same or not
+                leave out
 
 Only an exam's answers hold anything made up, and differ from draw to draw.
 """
@@ -25,6 +27,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
 from resay.core.passage import Passage
+from resay.testing.tasks import find_task
 from resay.testing.world import (
     FUNCTION_WORDS,
     MONTHS,
@@ -629,7 +632,24 @@ SEARCH_FORMS = (
 
 # What a response says inside of a question may look like a question; forms that take the whole
 # message stand before those that look for themselves inside of it.
+def _about_silence(said: Sequence[str]) -> Mapping[str, str] | None:
+    """Recognise what is asked about claims that samples leave out, as `resay.testing` does."""
+    begins = ("Prepare a quiz", "Compare two short answers")
+    if said[-1].startswith(begins) or "<questions-" in said[-1]:
+        return {"said": said[-1]} if find_task(said[-1:]) else None
+    return None
+
+
+def _as_resay_does(asked: Asked) -> str:
+    task = find_task([asked.parts["said"]])
+    return task.answer(asked.world, asked.rng) if task else ""
+
+
+SILENCE_FORMS = (Form(_about_silence, _as_resay_does),)
+
+
 _FORMS: tuple[Form, ...] = (
+    *SILENCE_FORMS,
     *KNOWLEDGE_FORMS,
     *EXAMINER_FORMS,
     *EXAM_FORMS,
