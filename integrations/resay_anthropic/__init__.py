@@ -21,10 +21,7 @@ from resay.adapters.verdicts import VERDICT_KEY
 
 require_optional("anthropic", package="anthropic", extra="anthropic", purpose="resay_anthropic")
 
-from resay_anthropic._middleware import (  # noqa: E402 - after the check above
-    HallucinationMiddleware,
-    guard_client,
-    verdict_of,
-)
+from resay_anthropic._middleware import HallucinationMiddleware, guard_client  # noqa: E402 - after the check above
+from resay_anthropic._responses import verdict_of  # noqa: E402 - after the check above
 
 __all__ = ["VERDICT_KEY", "HallucinationMiddleware", "guard_client", "verdict_of"]

@@ -120,8 +120,8 @@ class Rerun(Wrapper):
         """Return the part of the query that the guard needs; the runnable holds the rest."""
         tools = kwargs.get("tools")
         # Regeneration has no other source for the question.
-        wanted = isinstance(self.guard.policy.action, Regenerate)
-        messages = question_in(value) if wanted else ()
+        needs_question = isinstance(self.guard.policy.action, Regenerate)
+        messages = question_in(value) if needs_question else ()
         return Query(messages, None, {"tools": tools} if tools else {})
 
     def _sources(self, style: CallStyle, value: Any, kwargs: dict[str, Any], runs: Runs) -> Sources:
@@ -234,9 +234,9 @@ def _part(part: Any, make: Make, output_format: OutputFormat | None) -> Any:
     if isinstance(part, Runnable):
         return with_guard_inserted(cast("AnyRunnable", part), make, output_format)
     if isinstance(part, Mapping):
-        named = cast("Mapping[Any, Any]", part)
-        values = _part(list(named.values()), make, output_format)
-        return values and dict(zip(named, values, strict=True))
+        parts = cast("Mapping[Any, Any]", part)
+        values = _part(list(parts.values()), make, output_format)
+        return values and dict(zip(parts, values, strict=True))
     if not isinstance(part, (list, tuple)):
         # A factory function for an alternative.
         return None

@@ -143,17 +143,19 @@ class Writer:
 def writer_of(runnable: AnyRunnable) -> Writer | None:
     """Return the model that writes the response, or None if it cannot be determined."""
     if isinstance(runnable, BaseLanguageModel):
-        further: Mapping[str, Any] = getattr(runnable, "model_kwargs", None) or {}
-        asked = getattr(runnable, "logprobs", None) or further.get("logprobs")
-        return Writer(runnable, logprobs=bool(asked))
+        kwargs: Mapping[str, Any] = getattr(runnable, "model_kwargs", None) or {}
+        logprobs = getattr(runnable, "logprobs", None) or kwargs.get("logprobs")
+        return Writer(runnable, logprobs=bool(logprobs))
     if isinstance(runnable, RunnableSequence):
-        steps = runnable.steps
-        return next((s for step in reversed(steps) if (s := writer_of(step))), None)
+        for step in reversed(runnable.steps):
+            writer = writer_of(step)
+            if writer is not None:
+                return writer
+        return None
     if isinstance(runnable, RunnableParallel):
-        branches = runnable.steps__.values()
-        found = [s for branch in branches if (s := writer_of(branch))]
+        writers = [writer for writer in map(writer_of, runnable.steps__.values()) if writer]
         # With several models, it is unclear which one's text to check.
-        return found[0] if len(found) == 1 else None
+        return writers[0] if len(writers) == 1 else None
     if isinstance(runnable, RunnableAssign):
         return writer_of(cast("AnyRunnable", runnable.mapper))
     inner = _step_into(runnable, 0)
@@ -222,8 +224,8 @@ def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
     Raises:
         ConfigurationError: Running it again would have side effects.
     """
-    asked = Query(()).for_sampling(temperature=sampling.temperature, params=sampling.params)
-    extra = dict(asked.params)
+    query = Query(()).for_sampling(temperature=sampling.temperature, params=sampling.params)
+    extra = dict(query.params)
 
     def change(inside: AnyRunnable) -> AnyRunnable | None:
         if isinstance(inside, RunnableWithMessageHistory):
@@ -255,8 +257,8 @@ def sampling_kwargs(
     # They may not reach a language model.
     if not kwargs or not isinstance(_innermost(runnable, 0), BaseLanguageModel):
         return dict(kwargs)
-    asked = Query((), None, kwargs)
-    return dict(asked.for_sampling(temperature=sampling.temperature, params=sampling.params).params)
+    query = Query((), None, kwargs)
+    return dict(query.for_sampling(temperature=sampling.temperature, params=sampling.params).params)
 
 
 def _innermost(runnable: AnyRunnable, step: int) -> AnyRunnable:
@@ -342,9 +344,13 @@ def check_runnable(runnable: Runnable[Any, Any], guard: Guard) -> None:
     if writer is None:
         refuse_without_writer(guard, runnable)
     if without_logprobs(runnable):
-        none = f", and this {type(runnable).__name__} does not return them; guard the chat model"
-        remedy = "itself, with `logprobs=True` (and `top_logprobs` for entropies) set on it or"
-        guard.refuse({"logprobs": f"{none} {remedy} bound to it"})
+        guard.refuse(
+            {
+                "logprobs": f", and this {type(runnable).__name__} does not return them; guard the"
+                " chat model itself, with `logprobs=True` (and `top_logprobs` for entropies) set on"
+                " it or bound to it"
+            }
+        )
 
 
 def _check_via(model: object, sampling: Sampling) -> None:

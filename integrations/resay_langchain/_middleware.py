@@ -289,8 +289,8 @@ class _Turn:
         self._state = cast("dict[str, Any]", request.state)
         self._ends = ends
         collects = guard.takes_references
-        found = documents_in(self._state) if collects else ()
-        self._watch = Watch(collects=collects, found=found)
+        documents = documents_in(self._state) if collects else ()
+        self._watch = Watch(collects=collects, documents=documents)
         model = _guarded(request.model, guard, self._watch, _schema_tools(request.response_format))
         # Typed as a chat model, but LangChain accepts anything that behaves like one.
         self.request = request.override(model=cast("BaseChatModel", model))
@@ -376,9 +376,9 @@ def _guarded(
     model: object, guard: Guard, watch: Watch, tools: tuple[str, ...]
 ) -> Runnable[Any, Any]:
     def make(inside: BaseChatModel, _output_format: object) -> GuardedChatModel:
-        made = _AgentModel.around(inside, guard, None)
-        check_runnable(made.model, guard)
-        return made.watched(watch, tools)
+        guarded_model = _AgentModel.around(inside, guard, None)
+        check_runnable(guarded_model.model, guard)
+        return guarded_model.watched(watch, tools)
 
     runnable = cast("Runnable[Any, Any] | None", model if isinstance(model, Runnable) else None)
     guarded = with_guard_inserted(runnable, make) if runnable is not None else None

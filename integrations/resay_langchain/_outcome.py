@@ -152,8 +152,19 @@ def stream_usage_of(pieces: Iterable[object]) -> Usage:
 
 
 def _reports(messages: Iterable[object]) -> list[Usage]:
-    told = [m.usage_metadata for m in messages if isinstance(m, AIMessage) and m.usage_metadata]
-    return [Usage(0, report["input_tokens"], report["output_tokens"], None) for report in told]
+    reports: list[Usage] = []
+    for message in messages:
+        report = message.usage_metadata if isinstance(message, AIMessage) else None
+        if report:
+            reports.append(
+                Usage(
+                    calls=0,
+                    prompt_tokens=report["input_tokens"],
+                    completion_tokens=report["output_tokens"],
+                    cost_usd=None,
+                )
+            )
+    return reports
 
 
 def outcome_of(answer: Answer) -> tuple[Any, dict[str, Any]]:
@@ -193,10 +204,10 @@ def in_place_of(
     """
     # A new message, because the old text may be anywhere in the original: in content blocks,
     # thoughts, tool calls, logprobs or `additional_kwargs`.
-    told = output.response_metadata
-    origin = {k: v for k, v in told.items() if k in _ORIGIN}
+    metadata = output.response_metadata
+    origin = {k: v for k, v in metadata.items() if k in _ORIGIN}
     if complete:
-        origin |= {k: _ended(told[k], end) for k, end in _ENDS.items() if k in told}
+        origin |= {k: _ended(metadata[k], end) for k, end in _ENDS.items() if k in metadata}
     return AIMessage(
         text,
         id=output.id,

@@ -62,13 +62,13 @@ class _Search:
                 # Keep the store's own tags, by which traces recognise it.
                 tags = source.as_retriever().tags
                 search = _Scored(vectorstore=source, search_kwargs={"k": k}, tags=tags)
-                found = await search.ainvoke(query, {"run_name": "VectorStoreRetriever"})
+                documents = await search.ainvoke(query, {"run_name": "VectorStoreRetriever"})
                 scores = search.scores
             elif isinstance(source, VectorStoreRetriever) and "k" not in source.search_kwargs:
-                found = await source.ainvoke(query, k=k)
+                documents = await source.ainvoke(query, k=k)
             else:
-                found = await source.ainvoke(query)
-        scored = zip(found, scores, strict=False)
+                documents = await source.ainvoke(query)
+        scored = zip(documents, scores, strict=False)
         return [_document(item, score) for item, score in scored if item.page_content.strip()][:k]
 
 
@@ -85,27 +85,29 @@ class _Scored(VectorStoreRetriever):
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[TheirDocument]:
-        asked = self.search_kwargs | kwargs
+        store, search_kwargs = self.vectorstore, self.search_kwargs | kwargs
         try:
-            found = await self.vectorstore.asimilarity_search_with_score(query, **asked)
+            scored = await store.asimilarity_search_with_score(query, **search_kwargs)
         except NotImplementedError:
-            found = [(d, None) for d in await self.vectorstore.asimilarity_search(query, **asked)]
-        self._scores = [None if score is None else float(score) for _, score in found]
-        return [document for document, _ in found]
+            documents = await store.asimilarity_search(query, **search_kwargs)
+            self._scores = [None] * len(documents)
+            return documents
+        self._scores = [float(score) for _, score in scored]
+        return [document for document, _ in scored]
 
 
-def _document(found: TheirDocument, score: float | None = None) -> Document:
-    metadata: Mapping[str, Any] = found.metadata
-    return Document(_id(found, metadata), found.page_content, score, dict(metadata))
+def _document(document: TheirDocument, score: float | None = None) -> Document:
+    metadata: Mapping[str, Any] = document.metadata
+    return Document(_id(document, metadata), document.page_content, score, dict(metadata))
 
 
-def _id(found: TheirDocument, metadata: Mapping[str, Any]) -> str:
-    known = found.id or metadata.get("id")
-    if known not in (None, ""):
-        return str(known)
+def _id(document: TheirDocument, metadata: Mapping[str, Any]) -> str:
+    own_id = document.id or metadata.get("id")
+    if own_id not in (None, ""):
+        return str(own_id)
     # Several parts of a text share one source.
-    made, source = id_of(found.page_content), metadata.get("source")
-    return f"{source}#{made}" if isinstance(source, str) and source else made
+    text_id, source = id_of(document.page_content), metadata.get("source")
+    return f"{source}#{text_id}" if isinstance(source, str) and source else text_id
 
 
 def guarding(

@@ -144,7 +144,7 @@ def own_judge(
     judges: tuple[AnyRunnable, AnyRunnable] | None,
     style: CallStyle,
     config: MakeConfig,
-    named: Provider,
+    named_judges: Provider,
 ) -> OwnJudge:
     """Return the judge that uses the response's own model.
 
@@ -152,24 +152,24 @@ def own_judge(
         judges: The copies of the model; None if the policy never calls it.
         style: Whether the caller blocks or runs an event loop.
         config: Creates the configuration of each run.
-        named: Answers for the judges that a policy names.
+        named_judges: Answers for the judges that a policy names.
     """
     if judges is None:
         # Without a source, it shares no cached answers.
-        return OwnJudge(None, named=named)
+        return OwnJudge(None, named=named_judges)
     plain, varied = judges
 
     async def ask(query: Query) -> Completions:
-        asked = RunnableProvider(
+        judge = RunnableProvider(
             runnable=varied if query.varied else plain,
             value=[dict(message) for message in query.messages],
             kwargs=query.params,
             style=style,
             config=config,
         )
-        return await asked.complete(query)
+        return await judge.complete(query)
 
-    return OwnJudge(ask, f"langchain {source_of(plain)}", named)
+    return OwnJudge(ask, f"langchain {source_of(plain)}", named_judges)
 
 
 class TokenCounter(BaseCallbackHandler):

@@ -216,18 +216,20 @@ class Request:
 
     @property
     def _judge(self) -> Provider:
-        asked = Traced(litellm_provider(), self.runs.manager, JUDGE)
+        named_judges = Traced(litellm_provider(), self.runs.manager, JUDGE)
         if self._mapped is not None:
-            return asked
+            return named_judges
         config = partial(self.runs.config, JUDGE)
         own = judges_of(self.model, self.guard.policy.sampling)
-        return own_judge(own, self.style, config, asked)
+        return own_judge(own, self.style, config, named_judges)
 
 
 def _tool_names(tools: object) -> tuple[str, ...]:
     """Return the names of tools in any provider's format."""
-    listed = cast("Sequence[Any]", tools) if isinstance(tools, (list, tuple)) else ()
-    return tuple(name for tool in listed if (name := tool_name(_as_mapping(tool))))
+    if not isinstance(tools, (list, tuple)):
+        return ()
+    names = [tool_name(_as_mapping(tool)) for tool in cast("Sequence[Any]", tools)]
+    return tuple(name for name in names if name)
 
 
 def _as_mapping(tool: Any) -> Any:
@@ -243,14 +245,14 @@ _STANDARD = ("temperature", "max_tokens", "stop", "streaming")
 
 
 def with_standard(
-    model: BaseChatModel, fields: dict[str, Any], known: Collection[str]
+    model: BaseChatModel, fields: dict[str, Any], allowed: Collection[str]
 ) -> BaseChatModel:
     """Move the fields of the model inside out of the given ones, and set them on a copy of it.
 
     Args:
         model: The model inside.
         fields: The given fields; modified.
-        known: The fields that may remain.
+        allowed: The fields that may remain.
 
     Raises:
         ConfigurationError: The model is not a chat model, or a field is unknown.
@@ -262,12 +264,12 @@ def with_standard(
         )
     names = {info.alias or name: name for name, info in type(model).model_fields.items()}
     names |= {name: name for name in type(model).model_fields}
-    given = {names[key]: fields.pop(key) for key in _STANDARD if key in fields and key in names}
-    if unknown := fields.keys() - set(known):
+    changes = {names[key]: fields.pop(key) for key in _STANDARD if key in fields and key in names}
+    if unknown := fields.keys() - set(allowed):
         raise ConfigurationError(
             f"{min(unknown)!r} is not a field of GuardedChatModel; set it on the model inside"
         )
-    return model.model_copy(update=given) if given else model
+    return model.model_copy(update=changes) if changes else model
 
 
 def question_in(value: object) -> tuple[Message, ...]:
@@ -279,18 +281,18 @@ def question_in(value: object) -> tuple[Message, ...]:
     if isinstance(value, str):
         return ({"role": "user", "content": value},)
     if isinstance(value, Mapping):
-        held = map(question_in, cast("Mapping[Any, object]", value).values())
-        asked = [messages for messages in held if messages]
-        return asked[0] if len(asked) == 1 else ()
-    found: Any = value.to_messages() if isinstance(value, PromptValue) else value
+        values = cast("Mapping[Any, object]", value).values()
+        questions = [messages for messages in map(question_in, values) if messages]
+        return questions[0] if len(questions) == 1 else ()
+    messages: Any = value.to_messages() if isinstance(value, PromptValue) else value
     # Unknown content and values that are no messages raise many kinds of errors.
     with suppress(Exception):
-        read = cast("list[Message] | Message", convert_to_openai_messages(found))
-        return tuple(read) if isinstance(read, list) else (read,)
+        converted = cast("list[Message] | Message", convert_to_openai_messages(messages))
+        return tuple(converted) if isinstance(converted, list) else (converted,)
     return ()
 
 
-def asked_for(kwargs: Mapping[str, Any]) -> OutputFormat | None:
+def output_format_in(kwargs: Mapping[str, Any]) -> OutputFormat | None:
     """Return how an answer is parsed, from the note that `with_structured_output` leaves."""
     noted: Any = kwargs.get("ls_structured_output_format")
     if not isinstance(noted, dict):
@@ -308,14 +310,14 @@ class Pieces:
     """
 
     def __init__(self) -> None:
-        self._passed_on = False
+        self._passes_on = False
         self._in_blocks = False
 
     def of(self, part: Part) -> AIMessageChunk | None:
         """Return a part as a chunk, or None if it is empty."""
         if part.chunk is None:
             return AIMessageChunk(content=part.text) if part.text else None
-        self._passed_on = True
+        self._passes_on = True
         if part.chunk.raw is None:
             return None
         chunk = _as_chunk(part.chunk.raw)
@@ -326,19 +328,19 @@ class Pieces:
     def last(self, answer: Answer) -> tuple[AIMessageChunk, dict[str, Any]]:
         """Return the last chunk, which carries the verdict, and the verdict."""
         data = verdict_data(answer.verdict, answer.action)
-        if self._passed_on:
+        if self._passes_on:
             return self._closing({VERDICT_KEY: data}), data
-        whole = _whole(answer)
+        message = _whole(answer)
         if answer.blocked or answer.regenerated:
-            empty = in_place_of(whole, "", data, complete=answer.regenerated)
+            empty = in_place_of(message, "", data, complete=answer.regenerated)
             return self._closing(empty.response_metadata, empty.usage_metadata), data
         update = {
-            "content": without_text(cast("Any", whole.content)),
-            "response_metadata": {**whole.response_metadata, VERDICT_KEY: data},
+            "content": without_text(cast("Any", message.content)),
+            "response_metadata": {**message.response_metadata, VERDICT_KEY: data},
             "id": None,
             "chunk_position": "last",
         }
-        return whole.model_copy(update=update), data
+        return message.model_copy(update=update), data
 
     def refusal(self, message: str, data: dict[str, Any]) -> AIMessageChunk:
         """Return the last chunk of an answer that an exception withheld."""

@@ -33,7 +33,7 @@ from resay_langchain._guarded_run import GuardedRun
 from resay_langchain._insertion import Rerun, with_guard_inserted
 from resay_langchain._inside import Wrapper, check_rerun, check_runnable
 from resay_langchain._policies import guarding
-from resay_langchain._request import OutputFormat, Request, asked_for, with_standard
+from resay_langchain._request import OutputFormat, Request, output_format_in, with_standard
 from resay_langchain._runs import RunManager, Runs, Watch, watch_among
 
 # The keyword argument that carries a `_Call` through LangChain's own methods.
@@ -136,10 +136,10 @@ class GuardedChatModel(BaseChatModel):
         cls, model: BaseChatModel, guard: Guard, output_format: OutputFormat | None
     ) -> GuardedChatModel:
         """Wrap a model inside a runnable that has already been checked as a whole."""
-        made = cls.__new__(cls)
-        made._set_up(model, guard, {})  # noqa: SLF001 - an instance of this class
-        made._output_format = output_format  # noqa: SLF001 - an instance of this class
-        return made
+        guarded = cls.__new__(cls)
+        guarded._set_up(model, guard, {})  # noqa: SLF001 - an instance of this class
+        guarded._output_format = output_format  # noqa: SLF001 - an instance of this class
+        return guarded
 
     @property
     def model_name(self) -> str | None:
@@ -259,8 +259,8 @@ class GuardedChatModel(BaseChatModel):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> AIMessage:
-        told, call = self._begun(run_manager, config, kwargs)
-        return super().invoke(value, told, **{_CALL: call}, **kwargs)
+        run_config, call = self._start(run_manager, config, kwargs)
+        return super().invoke(value, run_config, **{_CALL: call}, **kwargs)
 
     async def ainvoke(
         self,
@@ -285,8 +285,8 @@ class GuardedChatModel(BaseChatModel):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> AIMessage:
-        told, call = self._begun(run_manager, config, kwargs)
-        return await super().ainvoke(value, told, **{_CALL: call}, **kwargs)
+        run_config, call = self._start(run_manager, config, kwargs)
+        return await super().ainvoke(value, run_config, **{_CALL: call}, **kwargs)
 
     def stream(
         self,
@@ -296,7 +296,7 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> Iterator[AIMessageChunk]:
-        """Do what `invoke` does, but stream the answer as the policy's `stream` says."""
+        """Like `invoke`, but stream the answer as the policy's `stream` says."""
         if inside_guard():
             yield from self.model.stream(input, config, stop=stop, **kwargs)
             return
@@ -313,9 +313,9 @@ class GuardedChatModel(BaseChatModel):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Iterator[AIMessageChunk]:
-        told, call = self._begun(run_manager, config, kwargs)
+        run_config, call = self._start(run_manager, config, kwargs)
         for value in inputs:
-            yield from super().stream(value, told, **{_CALL: call}, **kwargs)
+            yield from super().stream(value, run_config, **{_CALL: call}, **kwargs)
 
     async def astream(
         self,
@@ -344,18 +344,18 @@ class GuardedChatModel(BaseChatModel):
         config: RunnableConfig,
         **kwargs: Any,
     ) -> AsyncIterator[AIMessageChunk]:
-        told, call = self._begun(run_manager, config, kwargs)
+        run_config, call = self._start(run_manager, config, kwargs)
         async for value in inputs:
-            async for chunk in super().astream(value, told, **{_CALL: call}, **kwargs):
+            async for chunk in super().astream(value, run_config, **{_CALL: call}, **kwargs):
                 yield chunk
 
-    def _begun(
+    def _start(
         self, run_manager: RunManager, config: RunnableConfig, kwargs: Mapping[str, Any]
     ) -> tuple[RunnableConfig, _Call]:
         """Return the configuration of the answer's run, and the context of the call."""
         runs = Runs(run_manager, config)
-        told = patch_config(config, callbacks=runs.child(), run_name=self.model.get_name())
-        return told, _Call(runs, self._output_format or asked_for(kwargs))
+        run_config = patch_config(config, callbacks=runs.child(), run_name=self.model.get_name())
+        return run_config, _Call(runs, self._output_format or output_format_in(kwargs))
 
     def _request(
         self,
@@ -565,7 +565,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> Iterator[Any]:
-        """Do what `invoke` does, but stream the output as the policy's `stream` says."""
+        """Like `invoke`, but stream the output as the policy's `stream` says."""
         if inside_guard():
             yield from self.runnable.transform(input, config, **kwargs)
             return
@@ -591,7 +591,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> Iterator[Any]:
-        """Do what `transform` does, for a complete input."""
+        """Like `transform`, but for a complete input."""
         yield from self.transform(iter([input]), config, **kwargs)
 
     async def atransform(
@@ -619,8 +619,8 @@ class GuardedRunnable(Wrapper):
     ) -> AsyncIterator[Any]:
         run = GuardedRun(self.guard, run_manager, config)
         chunks = self._guarded.atransform(inputs, run.config, **kwargs)
-        async with aclosing(run.shown(ASYNC, chunks)) as shown:
-            async for chunk in shown:
+        async with aclosing(run.shown(ASYNC, chunks)) as pieces:
+            async for chunk in pieces:
                 yield chunk
 
     async def astream(

@@ -61,7 +61,7 @@ class Runs:
     def __init__(self, run_manager: RunManager | None, config: RunnableConfig | None) -> None:
         self.child = _child_of(run_manager)
         self._config = ensure_config(config)
-        self._place = _place_of(run_manager)
+        self._trace_context = _trace_context_of(run_manager)
         self.handlers: Sequence[BaseCallbackHandler] = (
             run_manager.inheritable_handlers if run_manager else ()
         )
@@ -76,7 +76,7 @@ class Runs:
         config = patch_config(self._config, callbacks=self.manager(RETRIEVAL))
         token = var_child_runnable_config.set(config)
         try:
-            with use_trace_context(self._place), marked():
+            with use_trace_context(self._trace_context), marked():
                 yield
         finally:
             var_child_runnable_config.reset(token)
@@ -148,17 +148,20 @@ class _NoHandlers(list[BaseCallbackHandler]):
         del handler
 
 
-def _place_of(run_manager: RunManager | None) -> TraceContext | None:
-    """Return a run's place among the spans of a handler that creates spans for runs.
+def _trace_context_of(run_manager: RunManager | None) -> TraceContext | None:
+    """Return a run's span, from a handler that creates spans for runs.
 
     OpenTelemetry itself does not know it: a run may begin and end in different contexts.
     """
     if run_manager is None:
         return None
-    # OpenInference's name for it.
-    finders = (getattr(handler, "get_span", None) for handler in run_manager.handlers)
-    places = (trace_context_of(find(run_manager.run_id)) for find in finders if callable(find))
-    return next((place for place in places if place is not None), None)
+    for handler in run_manager.handlers:
+        # OpenInference's name for it.
+        get_span = getattr(handler, "get_span", None)
+        context = trace_context_of(get_span(run_manager.run_id)) if callable(get_span) else None
+        if context is not None:
+            return context
+    return None
 
 
 def _child_of(run_manager: RunManager | None) -> Callable[[], Manager]:
@@ -276,12 +279,12 @@ class Watch(BaseCallbackHandler):
 
     Args:
         collects: Whether to collect documents.
-        found: Documents that are already known.
+        documents: Documents that are already known.
     """
 
     run_inline = True
 
-    def __init__(self, *, collects: bool, found: Iterable[Document] = ()) -> None:
+    def __init__(self, *, collects: bool, documents: Iterable[Document] = ()) -> None:
         self._collects = collects
         self._texts: dict[str, None] = {}
         self.verdict: dict[str, Any] | None = None
@@ -290,7 +293,7 @@ class Watch(BaseCallbackHandler):
         """The error for a withheld answer, or None."""
         self.structured = False
         """Whether the answer was requested as an object."""
-        self._add(found)
+        self._add(documents)
 
     def record(
         self, verdict: dict[str, Any], blocked: HallucinationBlocked | None, *, structured: bool

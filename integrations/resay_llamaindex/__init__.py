@@ -20,10 +20,7 @@ require_optional(
     "llama_index.core", package="llama-index-core", extra="llamaindex", purpose="resay_llamaindex"
 )
 
-from resay_llamaindex._engines import (  # noqa: E402 - after the check above
-    GuardedChatEngine,
-    GuardedQueryEngine,
-)
+from resay_llamaindex._engines import GuardedChatEngine, GuardedQueryEngine  # noqa: E402 - see above
 from resay_llamaindex._llm import GuardedLLM  # noqa: E402 - see above
 from resay_llamaindex._outcome import HallucinationVerdictEvent  # noqa: E402 - see above
 from resay_llamaindex._policies import as_retriever  # noqa: E402 - see above

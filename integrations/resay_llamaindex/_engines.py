@@ -1,26 +1,23 @@
-"""Query engines and chat engines whose answers are checked."""
+"""Guarded query and chat engines."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from types import MethodType
-from typing import Any, TypeVar
+from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.base.response.schema import (
     RESPONSE_TYPE,
     AsyncStreamingResponse,
-    PydanticResponse,
     Response,
     StreamingResponse,
 )
-from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
+from llama_index.core.callbacks import CBEventType, EventPayload
 from llama_index.core.chat_engine.types import (
     AGENT_CHAT_RESPONSE_TYPE,
     AgentChatResponse,
@@ -28,10 +25,8 @@ from llama_index.core.chat_engine.types import (
     StreamingAgentChatResponse,
 )
 from llama_index.core.llms import LLM
-from llama_index.core.llms.structured_llm import StructuredLLM
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
-from llama_index.core.response_synthesizers import BaseSynthesizer
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from resay._internal.nesting import inside_guard
 from resay.adapters.policies import PolicyLike, refuse_without_writer
@@ -44,255 +39,38 @@ from resay.adapters.threads import (
     iterate_in_place,
     run_in_place,
 )
-from resay.adapters.upstream import OneAnswer
 from resay.adapters.verdicts import VERDICT_KEY
 from resay.core.query import Query
-from resay.core.usage import Usage
 from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Answer
 from resay.engine.stream import Part
 from resay.errors import ConfigurationError
 from resay.guard import Guard
-from resay.providers.base import Chunk, Completion, Completions, Sources
+from resay.providers.base import Sources
+from resay_llamaindex._callers import Caller, caller_for
+from resay_llamaindex._engine_parts import (
+    ENGINE,
+    LLM_FIELD,
+    can_retrieve,
+    copy_for_samples,
+    gives_objects,
+    llm_of,
+    retriever_of,
+    streams,
+    synthesizer_of,
+)
+from resay_llamaindex._engine_provider import (
+    EngineProvider,
+    Querying,
+    RetrievedNodes,
+    Synthesis,
+    only,
+    references_in,
+)
 from resay_llamaindex._llm import GuardedLLM
 from resay_llamaindex._outcome import Recorder, last_raw
 from resay_llamaindex._policies import guarding
-from resay_llamaindex._providers import (
-    Caller,
-    Role,
-    UsageRecorder,
-    caller_for,
-    for_sampling,
-    judges_of,
-    own_judge,
-    tagged,
-)
-from resay_llamaindex._requests import Call
-
-T = TypeVar("T")
-# The attributes in which LlamaIndex's own engines keep their parts.
-_SYNTHESIZER = "_response_synthesizer"
-_ENGINE = "_query_engine"
-_LLM = "_llm"
-_RETRIEVER = "_retriever"
-
-
-def synthesizer_of(engine: BaseQueryEngine) -> BaseSynthesizer | None:
-    """Return the synthesizer of an engine's answers, or None if it cannot be found."""
-    found: object = vars(engine).get(_SYNTHESIZER)
-    if isinstance(found, BaseSynthesizer):
-        return found
-    inner: object = vars(engine).get(_ENGINE)
-    return synthesizer_of(inner) if isinstance(inner, BaseQueryEngine) else None
-
-
-def llm_of(engine: BaseQueryEngine) -> LLM | None:
-    """Return the LLM that writes an engine's answers, or None if it cannot be found."""
-    synthesizer = synthesizer_of(engine)
-    found: object = vars(synthesizer).get(_LLM) if synthesizer else None
-    return found if isinstance(found, LLM) else None
-
-
-def retriever_of(engine: BaseQueryEngine | BaseChatEngine) -> BaseRetriever | None:
-    """Return the retriever of an engine, or None if it cannot be found.
-
-    The result is a copy without callbacks, which would take parts of a draft for the user's
-    question.
-    """
-    found: object = vars(engine).get(_RETRIEVER)
-    if isinstance(found, BaseRetriever):
-        copied = copy(found)
-        copied.callback_manager = CallbackManager([])
-        return copied
-    inner: object = vars(engine).get(_ENGINE)
-    return retriever_of(inner) if isinstance(inner, BaseQueryEngine) else None
-
-
-def can_retrieve(engine: BaseQueryEngine) -> bool:
-    """Return whether an engine separates retrieval from the synthesis of the answer."""
-    kind = type(engine)
-    return (
-        kind.retrieve is not BaseQueryEngine.retrieve
-        and kind.synthesize is not BaseQueryEngine.synthesize
-    )
-
-
-def streams(engine: BaseQueryEngine) -> bool:
-    """Return whether an engine streams its answers."""
-    return bool(getattr(synthesizer_of(engine), "_streaming", False))
-
-
-def gives_objects(engine: BaseQueryEngine) -> bool:
-    """Return whether an engine's answers are objects."""
-    asked = getattr(synthesizer_of(engine), "_output_cls", None)
-    return asked is not None or isinstance(llm_of(engine), StructuredLLM)
-
-
-def copy_for_samples(engine: BaseQueryEngine, llm: LLM | None) -> BaseQueryEngine:
-    """Return a copy of an engine for samples, without streaming and callbacks.
-
-    Args:
-        engine: The engine; not changed.
-        llm: The LLM that writes the samples; None for the engine's own.
-    """
-    copied = copy(engine)
-    copied.callback_manager = CallbackManager([])
-    parts = vars(copied)
-    if isinstance(found := parts.get(_SYNTHESIZER), BaseSynthesizer):
-        setattr(copied, _SYNTHESIZER, _copy_synthesizer(found, llm))
-    elif isinstance(inner := parts.get(_ENGINE), BaseQueryEngine):
-        setattr(copied, _ENGINE, copy_for_samples(inner, llm))
-    return copied
-
-
-def _copy_synthesizer(synthesizer: BaseSynthesizer, llm: LLM | None) -> BaseSynthesizer:
-    copied = copy(synthesizer)
-    # Not with the property, which would change the LLM too.
-    changes: dict[str, Any] = {"_callback_manager": CallbackManager([]), "_streaming": False}
-    if llm is not None:
-        changes[_LLM] = llm
-    # Some synthesizers store their own bound methods, which must be bound to the copy.
-    for name, value in vars(synthesizer).items():
-        if isinstance(value, MethodType) and value.__self__ is synthesizer:
-            changes[name] = MethodType(value.__func__, copied)
-    vars(copied).update(changes)
-    return copied
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The nodes retrieved for a question.
-
-    Attributes:
-        nodes: The nodes that the answer is written from.
-        further: Further nodes to name as sources.
-    """
-
-    nodes: tuple[NodeWithScore, ...]
-    further: tuple[NodeWithScore, ...] = ()
-
-    @property
-    def sources(self) -> list[NodeWithScore]:
-        """The source nodes that the response names."""
-        return [*self.nodes, *self.further]
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """The metadata of the response, by node id."""
-        return {found.node.node_id: found.node.metadata for found in self.sources}
-
-
-@dataclass(frozen=True, slots=True)
-class Synthesis(Call):
-    """An answer from nodes that are already retrieved.
-
-    Attributes:
-        bundle: The question.
-        found: The nodes.
-    """
-
-    method = "synthesize"
-
-    bundle: QueryBundle
-    found: Found
-
-    @property
-    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        return [self.bundle, list(self.found.nodes), self.found.further], {}
-
-
-@dataclass(frozen=True, slots=True)
-class Querying(Call):
-    """An answer from an engine that retrieves nodes itself.
-
-    Attributes:
-        bundle: The question.
-    """
-
-    method = "query"
-
-    bundle: QueryBundle
-
-    @property
-    def _arguments(self) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        return [self.bundle], {}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class EngineProvider(OneAnswer):
-    """Answers queries by sending its own request to a query engine, once per answer.
-
-    Attributes:
-        request: The request.
-        engine: The engine.
-        caller: How to call the engine.
-        role: The purpose of the call.
-    """
-
-    request: Call
-    engine: BaseQueryEngine
-    caller: Caller
-    role: Role
-
-    async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Return the engine's answer.
-
-        Raises:
-            Exception: Anything that the engine raises, unchanged.
-        """
-        usage_recorder = UsageRecorder()
-        with tagged(self.role), usage_recorder.counting():
-            response: RESPONSE_TYPE = await self.caller.ask(self.request, self.engine)
-            if isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
-                async with self.caller.read(response.response_gen) as tokens:
-                    text = "".join([token async for token in tokens])
-                response = replace(response, response_txt=text)
-        completion = Completion(
-            _text_of(response), raw=response, references=references_in(response.source_nodes)
-        )
-        return Completions((completion,), usage_recorder.usage or Usage(1, cost_usd=None))
-
-    @asynccontextmanager
-    async def stream(self, query: Query) -> AsyncGenerator[AsyncIterator[Chunk]]:
-        """Return the engine's answer in chunks.
-
-        Raises:
-            Exception: Anything that the engine raises, unchanged.
-        """
-        with tagged(self.role):
-            response: RESPONSE_TYPE = await self.caller.ask(self.request, self.engine)
-            references = references_in(response.source_nodes)
-            if not isinstance(response, (StreamingResponse, AsyncStreamingResponse)):
-                whole = Chunk(_text_of(response), raw=response, references=references)
-                yield _one(whole)
-                return
-            async with self.caller.read(response.response_gen) as tokens:
-                yield _chunks(Chunk(raw=response, references=references), tokens)
-
-
-def references_in(nodes: Sequence[NodeWithScore]) -> tuple[str, ...]:
-    """Return the texts of nodes as a model reads them."""
-    texts = (found.node.get_content(metadata_mode=MetadataMode.LLM) for found in nodes)
-    return tuple(text for text in texts if text.strip())
-
-
-def _text_of(response: RESPONSE_TYPE) -> str:
-    if isinstance(response, Response):
-        return response.response or ""
-    if isinstance(response, PydanticResponse):
-        return str(response) if response.response is not None else ""
-    return response.response_txt or ""
-
-
-async def _one(item: T) -> AsyncGenerator[T, None]:
-    yield item
-
-
-async def _chunks(first: Chunk, tokens: AsyncIterator[str]) -> AsyncGenerator[Chunk]:
-    yield first
-    async for token in tokens:
-        yield Chunk(token)
-
+from resay_llamaindex._samplers import for_sampling, judges_of, own_judge
 
 Nodes = Sequence[NodeWithScore]
 
@@ -403,8 +181,8 @@ class GuardedQueryEngine(BaseQueryEngine):
         additional_source_nodes: Nodes | None = None,
     ) -> RESPONSE_TYPE:
         """Write an answer from nodes, check it and act."""
-        found = Found(tuple(nodes), tuple(additional_source_nodes or ()))
-        return run_in_place(self._synthesized(BLOCKING, query_bundle, found))
+        retrieved = RetrievedNodes(tuple(nodes), tuple(additional_source_nodes or ()))
+        return run_in_place(self._synthesized(BLOCKING, query_bundle, retrieved))
 
     async def asynthesize(
         self,
@@ -413,47 +191,51 @@ class GuardedQueryEngine(BaseQueryEngine):
         additional_source_nodes: Nodes | None = None,
     ) -> RESPONSE_TYPE:
         """Async version of `synthesize`."""
-        found = Found(tuple(nodes), tuple(additional_source_nodes or ()))
-        return await self._synthesized(ASYNC, query_bundle, found)
+        retrieved = RetrievedNodes(tuple(nodes), tuple(additional_source_nodes or ()))
+        return await self._synthesized(ASYNC, query_bundle, retrieved)
 
     async def _synthesized(
-        self, style: CallStyle, bundle: QueryBundle, found: Found
+        self, style: CallStyle, bundle: QueryBundle, retrieved: RetrievedNodes
     ) -> RESPONSE_TYPE:
         if not inside_guard():
-            return await self._answer(style, bundle, found, Recorder(self._listener))
+            return await self._answer(style, bundle, retrieved, Recorder(self._listener))
         engine = self._query_engine
         return await style.either(
-            engine.synthesize, engine.asynthesize, bundle, list(found.nodes), found.further
+            engine.synthesize,
+            engine.asynthesize,
+            bundle,
+            list(retrieved.nodes),
+            retrieved.additional,
         )
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        return run_in_place(self._asked(BLOCKING, query_bundle))
+        return run_in_place(self._guarded_call(BLOCKING, query_bundle))
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
-        return await self._asked(ASYNC, query_bundle)
+        return await self._guarded_call(ASYNC, query_bundle)
 
-    async def _asked(self, style: CallStyle, bundle: QueryBundle) -> RESPONSE_TYPE:
+    async def _guarded_call(self, style: CallStyle, bundle: QueryBundle) -> RESPONSE_TYPE:
         if inside_guard():
             return await style.either(self._query_engine.query, self._query_engine.aquery, bundle)
         recorder = Recorder(self._listener)
         with self.callback_manager.event(
             CBEventType.QUERY, payload={EventPayload.QUERY_STR: bundle.query_str}
         ) as event:
-            found = await self._find(style, bundle)
-            response = await self._answer(style, bundle, found, recorder)
+            retrieved = await self._find(style, bundle)
+            response = await self._answer(style, bundle, retrieved, recorder)
             event.on_end(payload={EventPayload.RESPONSE: response})
         return response
 
-    async def _find(self, style: CallStyle, bundle: QueryBundle) -> Found | None:
+    async def _find(self, style: CallStyle, bundle: QueryBundle) -> RetrievedNodes | None:
         """Return the retrieved nodes, or None if the engine does not separate retrieval."""
         if not can_retrieve(self._query_engine):
             return None
         try:
-            found = await style.either(self._query_engine.retrieve, self._aretrieve, bundle)
+            nodes = await style.either(self._query_engine.retrieve, self._aretrieve, bundle)
         # An engine may delegate to another that cannot retrieve.
         except NotImplementedError:
             return None
-        return Found(tuple(found))
+        return RetrievedNodes(tuple(nodes))
 
     async def _aretrieve(self, bundle: QueryBundle) -> Nodes:
         retrieve = getattr(self._query_engine, "aretrieve", None)
@@ -462,36 +244,43 @@ class GuardedQueryEngine(BaseQueryEngine):
         return await retrieve(bundle)
 
     async def _answer(
-        self, style: CallStyle, bundle: QueryBundle, found: Found | None, recorder: Recorder
+        self,
+        style: CallStyle,
+        bundle: QueryBundle,
+        retrieved: RetrievedNodes | None,
+        recorder: Recorder,
     ) -> RESPONSE_TYPE:
         engine = self._query_engine
-        if self._found_nothing(found):
-            unasked = await style.either(engine.synthesize, engine.asynthesize, bundle, [])
-            return _unasked(unasked, recorder)
-        query, sources = self._query_of(bundle), self._sources(bundle, found, caller_for(style))
-        references = references_in(found.nodes) if found else ()
-        if found is not None and streams(engine):
+        if self._retrieved_nothing(retrieved):
+            response = await style.either(engine.synthesize, engine.asynthesize, bundle, [])
+            return _without_nodes(response, recorder)
+        query, sources = self._query_of(bundle), self._sources(bundle, retrieved, caller_for(style))
+        references = references_in(retrieved.nodes) if retrieved else ()
+        if retrieved is not None and streams(engine):
             stream = self._guard.astream_with(query, sources, references=references)
-            metadata = found.metadata
+            metadata = retrieved.metadata
             tokens = _tokens(read_parts(style, stream, recorder.around()), recorder, metadata)
             if style.blocking:
-                return StreamingResponse(iterate_in_place(tokens), found.sources, metadata)
-            return AsyncStreamingResponse(tokens, found.sources, metadata)
+                return StreamingResponse(iterate_in_place(tokens), retrieved.sources, metadata)
+            return AsyncStreamingResponse(tokens, retrieved.sources, metadata)
         with recorder.watching():
             answer = await style.run(self._guard.aask_with, query, sources, references=references)
         return _response(answer, recorder.record(answer))
 
-    def _found_nothing(self, found: Found | None) -> bool:
+    def _retrieved_nothing(self, retrieved: RetrievedNodes | None) -> bool:
         # LlamaIndex's synthesizers call no model without nodes.
-        none = found is not None and not found.nodes
-        return none and synthesizer_of(self._query_engine) is not None
+        if retrieved is None or retrieved.nodes:
+            return False
+        return synthesizer_of(self._query_engine) is not None
 
     def _query_of(self, bundle: QueryBundle) -> Query:
-        asked = {"role": "user", "content": bundle.query_str}
-        return Query((asked,), structured=gives_objects(self._query_engine))
+        question = {"role": "user", "content": bundle.query_str}
+        return Query((question,), structured=gives_objects(self._query_engine))
 
-    def _sources(self, bundle: QueryBundle, found: Found | None, caller: Caller) -> Sources:
-        request = Querying(bundle) if found is None else Synthesis(bundle, found)
+    def _sources(
+        self, bundle: QueryBundle, retrieved: RetrievedNodes | None, caller: Caller
+    ) -> Sources:
+        request = Querying(bundle) if retrieved is None else Synthesis(bundle, retrieved)
         # Created for each request, to follow changes of the engine's prompts.
         sampler = copy_for_samples(self._query_engine, self._sampler)
         return Sources(
@@ -537,10 +326,10 @@ def _streamed(
     nodes = response.source_nodes
     if isinstance(response, StreamingResponse):
         return StreamingResponse((piece for piece in (text,)), nodes, metadata)
-    return AsyncStreamingResponse(_one(text), nodes, metadata)
+    return AsyncStreamingResponse(only(text), nodes, metadata)
 
 
-def _unasked(response: RESPONSE_TYPE, recorder: Recorder) -> RESPONSE_TYPE:
+def _without_nodes(response: RESPONSE_TYPE, recorder: Recorder) -> RESPONSE_TYPE:
     verdict = Verdict("skipped", None, "nothing was retrieved, so the model was not asked")
     data = recorder.record(Answer("", "", "allow", verdict))
     response.metadata = {**(response.metadata or {}), VERDICT_KEY: data}
@@ -625,25 +414,25 @@ class GuardedChatEngine(BaseChatEngine):
             HallucinationBlocked: The answer was withheld and the policy says `exit: raise`.
             Exception: Anything that the engine raises.
         """
-        return run_in_place(self._asked(BLOCKING, "chat", message, chat_history))
+        return run_in_place(self._guarded_call(BLOCKING, "chat", message, chat_history))
 
     async def achat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> AGENT_CHAT_RESPONSE_TYPE:
         """Async version of `chat`."""
-        return await self._asked(ASYNC, "achat", message, chat_history)
+        return await self._guarded_call(ASYNC, "achat", message, chat_history)
 
     def stream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """Stream the answer to a message, checked as the policy's `stream` says; see `chat`."""
-        return run_in_place(self._asked(BLOCKING, "stream_chat", message, chat_history))
+        return run_in_place(self._guarded_call(BLOCKING, "stream_chat", message, chat_history))
 
     async def astream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
         """Async version of `stream_chat`."""
-        return await self._asked(ASYNC, "astream_chat", message, chat_history)
+        return await self._guarded_call(ASYNC, "astream_chat", message, chat_history)
 
     def reset(self) -> None:
         """Clear the conversation."""
@@ -654,26 +443,26 @@ class GuardedChatEngine(BaseChatEngine):
         """The conversation so far."""
         return self._inner.chat_history
 
-    async def _asked(
+    async def _guarded_call(
         self, style: CallStyle, method: str, message: str, chat_history: list[ChatMessage] | None
     ) -> Any:
         """Call a method of the engine, and return its response with the verdict."""
-        found: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
 
         def listen(data: dict[str, Any]) -> None:
-            found[VERDICT_KEY] = data
+            metadata[VERDICT_KEY] = data
 
         engine = copy(self._inner)
         if isinstance(self._writer, GuardedLLM):
-            setattr(engine, _LLM, self._writer.notifying(listen, answers_only=True))
+            setattr(engine, LLM_FIELD, self._writer.notifying(listen, answers_only=True))
         else:
-            setattr(engine, _ENGINE, self._writer.notifying(listen))
+            setattr(engine, ENGINE, self._writer.notifying(listen))
         response = await style.call(getattr(engine, method), message, chat_history)
         if isinstance(response, AgentChatResponse):
-            response.metadata = {**(response.metadata or {}), **found}
+            response.metadata = {**(response.metadata or {}), **metadata}
         else:
             # `AgentChatResponse` has a field for metadata, but the streaming class does not.
-            vars(response)["metadata"] = found
+            vars(response)["metadata"] = metadata
         return response
 
 
@@ -684,14 +473,14 @@ def _writer_of(
     on_verdict: OnVerdict | None,
 ) -> GuardedLLM | GuardedQueryEngine:
     parts = vars(chat_engine)
-    engine: object = parts.get(_ENGINE)
+    engine: object = parts.get(ENGINE)
     if isinstance(engine, GuardedQueryEngine) and policy is None:
         if retriever is None and on_verdict is None:
             return engine
         policy = engine.guard if retriever is None else engine.guard.policy
     if isinstance(engine, BaseQueryEngine):
         return GuardedQueryEngine(engine, policy, retriever=retriever, on_verdict=on_verdict)
-    llm: object = parts.get(_LLM)
+    llm: object = parts.get(LLM_FIELD)
     if not isinstance(llm, LLM):
         raise ConfigurationError(
             f"the LLM inside this {type(chat_engine).__name__} cannot be found; build the engine"

@@ -39,6 +39,7 @@ from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.policy import Policy
 from resay.providers.base import Sources
+from resay_llamaindex._callers import caller_for
 from resay_llamaindex._outcome import (
     Recorder,
     ResponseStream,
@@ -48,7 +49,7 @@ from resay_llamaindex._outcome import (
     without_verdicts,
 )
 from resay_llamaindex._policies import guarding
-from resay_llamaindex._providers import QueryFactory, caller_for
+from resay_llamaindex._queries import QueryFactory
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request
 
 if TYPE_CHECKING:
@@ -70,11 +71,11 @@ class GuardedStructuredLLM(StructuredLLM):
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Request an object, check it and act."""
-        return run_in_place(self._asked(BLOCKING, messages, kwargs))
+        return run_in_place(self._guarded_call(BLOCKING, messages, kwargs))
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         """Async version of `chat`."""
-        return await self._asked(ASYNC, messages, kwargs)
+        return await self._guarded_call(ASYNC, messages, kwargs)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Do what `chat` does, as a stream of one response."""
@@ -86,22 +87,23 @@ class GuardedStructuredLLM(StructuredLLM):
         """Async version of `stream_chat`."""
         return self._streamed(ASYNC, messages, kwargs)
 
-    async def _asked(
+    async def _guarded_call(
         self, style: CallStyle, messages: Sequence[ChatMessage], kwargs: Mapping[str, Any]
     ) -> ChatResponse:
-        found: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
         # A plain `StructuredLLM`, around an LLM that reports its verdict here.
-        guarded = cast("GuardedLLM", self.llm).notifying(found.update)
-        asked = StructuredLLM(llm=guarded, output_cls=self.output_cls)
+        guarded = cast("GuardedLLM", self.llm).notifying(metadata.update)
+        structured_llm = StructuredLLM(llm=guarded, output_cls=self.output_cls)
         response = await style.either(
-            partial(asked.chat, messages, **kwargs), partial(asked.achat, messages, **kwargs)
+            partial(structured_llm.chat, messages, **kwargs),
+            partial(structured_llm.achat, messages, **kwargs),
         )
-        return with_verdict(response, found) if found else response
+        return with_verdict(response, metadata) if metadata else response
 
     async def _streamed(
         self, style: CallStyle, messages: Sequence[ChatMessage], kwargs: Mapping[str, Any]
     ) -> AsyncGenerator[ChatResponse, None]:
-        yield await self._asked(style, messages, kwargs)
+        yield await self._guarded_call(style, messages, kwargs)
 
 
 Listener = Callable[[dict[str, Any]], None]
@@ -150,10 +152,10 @@ class GuardedResponder:
         if inside_guard():
             return await self._unguarded(style, request, "stream_")
         # Created now, because the stream may be read elsewhere.
-        shown = self._shown(style, request, Recorder(self._listener))
-        return iterate_in_place(shown) if style.blocking else shown
+        responses = self._responses(style, request, Recorder(self._listener))
+        return iterate_in_place(responses) if style.blocking else responses
 
-    async def _shown(
+    async def _responses(
         self, style: CallStyle, request: Chat | Completing, recorder: Recorder
     ) -> AsyncGenerator[Any, None]:
         showing = ResponseStream(request.response, recorder, in_message=self._in_message)

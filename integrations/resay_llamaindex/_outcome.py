@@ -92,18 +92,19 @@ def in_place_of(
         data: The verdict.
         in_message: As for `with_verdict`.
     """
-    kept: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
     if isinstance(response, (ChatResponse, CompletionResponse)):
-        counts = cast("dict[str, Any]", response.additional_kwargs)
-        kept = {k: v for k, v in counts.items() if k in _COUNTS}
-    return with_verdict(_saying(kind, text, additional_kwargs=kept), data, in_message=in_message)
+        kwargs = cast("dict[str, Any]", response.additional_kwargs)
+        counts = {k: v for k, v in kwargs.items() if k in _COUNTS}
+    new_response = _response_with(kind, text, additional_kwargs=counts)
+    return with_verdict(new_response, data, in_message=in_message)
 
 
-def _saying(kind: type[R], text: str, **more: Any) -> R:
+def _response_with(kind: type[R], text: str, **fields: Any) -> R:
     if issubclass(kind, ChatResponse):
-        said = ChatMessage(role=MessageRole.ASSISTANT, content=text)
-        return kind(message=said, **more)
-    return kind(text=text, **more)
+        message = ChatMessage(role=MessageRole.ASSISTANT, content=text)
+        return kind(message=message, **fields)
+    return kind(text=text, **fields)
 
 
 def without_verdicts(messages: object) -> list[ChatMessage]:
@@ -114,8 +115,8 @@ def without_verdicts(messages: object) -> list[ChatMessage]:
 def _without_verdict(message: ChatMessage) -> ChatMessage:
     if VERDICT_KEY not in message.additional_kwargs:
         return message
-    kept = {k: v for k, v in message.additional_kwargs.items() if k != VERDICT_KEY}
-    return message.model_copy(update={"additional_kwargs": kept})
+    kwargs = {k: v for k, v in message.additional_kwargs.items() if k != VERDICT_KEY}
+    return message.model_copy(update={"additional_kwargs": kwargs})
 
 
 class Recorder:
@@ -128,7 +129,7 @@ class Recorder:
     def __init__(self, listener: Callable[[dict[str, Any]], None] | None = None) -> None:
         # Recorded now, because a stream may be read where another span is active.
         self._span_id = active_span_id.get()
-        self._place = current_trace_context()
+        self._trace_context = current_trace_context()
         self._listener = listener
 
     def record(self, answer: Answer) -> dict[str, Any]:
@@ -137,7 +138,7 @@ class Recorder:
 
     def around(self) -> AbstractContextManager[None]:
         """Attach the spans of the check to the span in which the answer was requested."""
-        return use_trace_context(self._place)
+        return use_trace_context(self._trace_context)
 
     @contextmanager
     def watching(self) -> Generator[None]:
@@ -206,10 +207,10 @@ class ResponseStream(Generic[R]):
                 yield part.chunk.raw
         elif part.text:
             self._text += part.text
-            yield _saying(self._kind, self._text, delta=part.text)
+            yield _response_with(self._kind, self._text, delta=part.text)
 
     def _end(self, answer: Answer) -> R:
         # The whole answer with its verdict and no new text, or only the policy's message.
         data = self._recorder.record(answer)
-        whole = outcome(self._kind, answer, data, in_message=self._in_message)
-        return whole.model_copy(update={"delta": self._notice or ""})
+        response = outcome(self._kind, answer, data, in_message=self._in_message)
+        return response.model_copy(update={"delta": self._notice or ""})

@@ -19,7 +19,7 @@ from resay.guard import Guard
 from resay.policy import Policy, Regenerate
 from resay.retrieval import Retriever
 from resay.retrieval import as_retriever as of_function
-from resay_llamaindex._providers import TAG
+from resay_llamaindex._callers import TAG
 
 _ASYNC_HOOK = "_aretrieve"
 """The method that an asynchronous retriever overrides."""
@@ -61,8 +61,8 @@ class _Search:
         if isinstance(source, BaseIndex):
             source = source.as_retriever(similarity_top_k=k)
         with marked(), instrument_tags({**active_instrument_tags.get(), TAG: "retrieval"}):
-            found = await _nodes(source, query)
-        documents = [_document(item) for item in found]
+            nodes = await _nodes(source, query)
+        documents = [_document(node) for node in nodes]
         return [document for document in documents if document.text.strip()][:k]
 
 
@@ -73,10 +73,10 @@ async def _nodes(retriever: BaseRetriever, query: str) -> list[NodeWithScore]:
     return await anyio.to_thread.run_sync(retriever.retrieve, query, abandon_on_cancel=True)
 
 
-def _document(found: NodeWithScore) -> Document:
-    node = found.node
+def _document(scored: NodeWithScore) -> Document:
+    node = scored.node
     text = node.get_content(metadata_mode=MetadataMode.NONE)
-    return Document(node.node_id, text, found.score, dict(node.metadata))
+    return Document(node.node_id, text, scored.score, dict(node.metadata))
 
 
 def guarding(
@@ -86,7 +86,7 @@ def guarding(
     *,
     own: object = None,
 ) -> Guard:
-    """Return a guard as `guard_of` does, but accept LlamaIndex's retrievers.
+    """Like `guard_of`, but accept LlamaIndex's retrievers.
 
     Args:
         policy: The policy, or a guard.

@@ -61,14 +61,16 @@ def calls_in(response: object) -> tuple[ToolCall, ...]:
     if blocks:
         return tuple(ToolCall(b.tool_name, as_json(b.tool_kwargs), i) for i, b in enumerate(blocks))
     # Older integrations put them here.
-    older: object = response.message.additional_kwargs.get("tool_calls")
-    listed = cast("list[object]", older) if isinstance(older, list) else []
-    functions = [field_of(call, "function") for call in listed]
-    return tuple(
-        ToolCall(str(field_of(f, "name") or ""), as_json(field_of(f, "arguments")), i)
-        for i, f in enumerate(functions)
-        if f is not None
-    )
+    entries: object = response.message.additional_kwargs.get("tool_calls")
+    calls: list[ToolCall] = []
+    for index, entry in enumerate(
+        cast("list[object]", entries) if isinstance(entries, list) else ()
+    ):
+        function = field_of(entry, "function")
+        if function is not None:
+            name = str(field_of(function, "name") or "")
+            calls.append(ToolCall(name, as_json(field_of(function, "arguments")), index))
+    return tuple(calls)
 
 
 def finish_reason_in(response: object) -> str | None:
@@ -89,18 +91,21 @@ def logprobs_in(response: object) -> tuple[TokenLogprob, ...]:
 
 def usage_in(response: object) -> Usage | None:
     """Return the token usage of a request, or None if the response does not report it."""
-    told = field_of(response, "additional_kwargs")
-    for counts in (told, field_of(field_of(response, "raw"), "usage")):
-        read = _count(counts, "prompt_tokens", "input_tokens")
-        written = _count(counts, "completion_tokens", "output_tokens")
-        if read or written:
-            return Usage(1, read, written, None)
+    kwargs = field_of(response, "additional_kwargs")
+    for counts in (kwargs, field_of(field_of(response, "raw"), "usage")):
+        prompt_tokens = _count(counts, "prompt_tokens", "input_tokens")
+        completion_tokens = _count(counts, "completion_tokens", "output_tokens")
+        if prompt_tokens or completion_tokens:
+            return Usage(1, prompt_tokens, completion_tokens, None)
     return None
 
 
 def _count(counts: object, *names: str) -> int:
-    found = [value for name in names if isinstance(value := field_of(counts, name), int)]
-    return found[0] if found else 0
+    for name in names:
+        value = field_of(counts, name)
+        if isinstance(value, int):
+            return value
+    return 0
 
 
 def _choice_in(response: object) -> object:
@@ -149,11 +154,11 @@ def _block(part: Any) -> TextBlock | ImageBlock:
 
 
 def _call_block(call: Any) -> ToolCallBlock:
-    asked: Any = call["function"]
+    function: Any = call["function"]
     return ToolCallBlock(
         tool_call_id=call.get("id"),
-        tool_name=asked["name"],
-        tool_kwargs=asked.get("arguments") or {},
+        tool_name=function["name"],
+        tool_kwargs=function.get("arguments") or {},
     )
 
 
@@ -180,8 +185,8 @@ def openai_message(message: ChatMessage) -> dict[str, Any]:
     if role is None:
         raise UnmappedError(f"a message has the role {message.role.value!r}")
     kwargs = message.additional_kwargs
-    if further := kwargs.keys() - {"tool_call_id", "tool_calls"}:
-        raise UnmappedError(f"a message is sent with {min(further)!r}")
+    if unmapped := kwargs.keys() - {"tool_call_id", "tool_calls"}:
+        raise UnmappedError(f"a message is sent with {min(unmapped)!r}")
     sent: dict[str, Any] = {"role": role, "content": _content(message, role)}
     if "tool_call_id" in kwargs:
         sent["tool_call_id"] = kwargs["tool_call_id"]

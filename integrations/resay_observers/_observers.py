@@ -103,8 +103,8 @@ class langsmith(Observer):  # noqa: N801 - named as in the policy
         if name and name not in self._projects:
             # A new project exists only after its first run; LangSmith then finds the run by its id.
             with suppress(Exception):
-                found = self._trees.get_cached_client().read_project(project_name=name)
-                self._projects[name] = found.id
+                project = self._trees.get_cached_client().read_project(project_name=name)
+                self._projects[name] = project.id
         return {"session_id": self._projects[name]} if name in self._projects else {}
 
 
@@ -133,7 +133,7 @@ def _annotation(finding: Finding, key: str, value: str) -> dict[str, Any]:
         # Without an identifier, a second verdict of the same name would replace the first.
         "identifier": finding.id,
         "metadata": finding.details,
-        "result": {name: known for name, known in result.items() if known is not None},
+        "result": {name: value for name, value in result.items() if value is not None},
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pytest
@@ -57,8 +59,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _option(config: pytest.Config, name: str) -> str | None:
-    found = config.getoption(f"--resay-{name}") or config.getini(f"resay_{name}")
-    return str(found) if found else None
+    value = config.getoption(f"--resay-{name}") or config.getini(f"resay_{name}")
+    return str(value) if value else None
 
 
 @pytest.fixture(scope="session")
@@ -113,8 +115,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     checked = list(_checked(terminalreporter))
     if not checked:
         return
-    decisions = [result.partition(":")[0] for _, result in checked]
-    counts = ", ".join(f"{decisions.count(one)} {one}" for one in sorted(set(decisions)))
+    decisions = Counter(result.partition(":")[0] for _, result in checked)
+    counts = ", ".join(f"{count} {decision}" for decision, count in sorted(decisions.items()))
     terminalreporter.section("resay")
     terminalreporter.line(f"{len(checked)} answers checked: {counts}")
     for test, result in checked:
@@ -124,8 +126,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def _checked(reporter: pytest.TerminalReporter) -> Iterator[tuple[str, str]]:
     stats: dict[str, list[Any]] = reporter.stats
-    for report in (one for reports in stats.values() for one in reports):
+    for report in chain.from_iterable(stats.values()):
         if getattr(report, "when", None) == "call":
-            yield from (
-                (report.nodeid, v) for name, v in report.user_properties if name == _PROPERTY
-            )
+            for name, value in report.user_properties:
+                if name == _PROPERTY:
+                    yield report.nodeid, value

@@ -42,8 +42,8 @@ _ANTHROPIC_FIELDS = frozenset(
         "stream_usage",
     }
 )
-_ANTHROPIC_ASKED = ("max_tokens", "temperature", "top_k", "top_p")
-_ANTHROPIC_CALL = frozenset({*_ANTHROPIC_ASKED, "model", "stop", "tool_choice", "tools"})
+_ANTHROPIC_PARAMS = ("max_tokens", "temperature", "top_k", "top_p")
+_ANTHROPIC_CALL = frozenset({*_ANTHROPIC_PARAMS, "model", "stop", "tool_choice", "tools"})
 # litellm calls the first generations through another API, and withholds from the latest ones
 # parameters that Anthropic would refuse. At other endpoints, these may be mere names.
 _FIRST = re.compile(r"claude-(2|instant)")
@@ -65,29 +65,30 @@ def anthropic_request(
     who = name_of(model)
     require_plain_turns(messages, who)
     call = sent_of(kwargs, _ANTHROPIC_CALL, who)
-    named = call.pop("model", model.model)
-    own = {name: getattr(model, name) for name in _ANTHROPIC_ASKED}
-    asked = {**own, **call, "stop": call.get("stop") or model.stop_sequences}
-    require_tools(messages, asked.get("tools"), who)
-    if tools := asked.pop("tools", None):
-        asked["tools"] = anthropic_tools(tools, who)
-    if choice := asked.pop("tool_choice", None):
-        asked.update(anthropic_choice(choice, who))
-    _check_taken(named, asked)
-    params = {k: v for k, v in asked.items() if v not in (None, [])}
-    return Query(openai_messages(messages, who), *_place(model, named, params))
+    model_name = call.pop("model", model.model)
+    own = {name: getattr(model, name) for name in _ANTHROPIC_PARAMS}
+    params = {**own, **call, "stop": call.get("stop") or model.stop_sequences}
+    require_tools(messages, params.get("tools"), who)
+    if tools := params.pop("tools", None):
+        params["tools"] = anthropic_tools(tools, who)
+    if choice := params.pop("tool_choice", None):
+        params.update(anthropic_choice(choice, who))
+    _check_accepted(model_name, params)
+    connection = _anthropic_connection(model)
+    params = {**connection, **{k: v for k, v in params.items() if v not in (None, [])}}
+    return Query(openai_messages(messages, who), f"anthropic/{model_name}", params)
 
 
-def _check_taken(named: str, asked: Mapping[str, Any]) -> None:
-    if _FIRST.search(named):
+def _check_accepted(model_name: str, params: Mapping[str, Any]) -> None:
+    if _FIRST.search(model_name):
         raise UnmappedError("litellm asks this model in another way")
-    forced = asked.get("tool_choice") not in (None, "auto", "none")
-    drawn = any(asked.get(name) is not None for name in ("temperature", "top_k", "top_p"))
-    if _LATEST.search(named) and (forced or drawn):
+    forces_tool = params.get("tool_choice") not in (None, "auto", "none")
+    sets_sampling = any(params.get(name) is not None for name in ("temperature", "top_k", "top_p"))
+    if _LATEST.search(model_name) and (forces_tool or sets_sampling):
         raise UnmappedError("litellm does not send this model all of its parameters")
 
 
-def _place(model: Any, named: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _anthropic_connection(model: Any) -> dict[str, Any]:
     who = name_of(model)
     for variable in _FROM_ENVIRONMENT:
         if os.environ.get(variable):
@@ -96,11 +97,13 @@ def _place(model: Any, named: str, params: Mapping[str, Any]) -> tuple[str, dict
     if key.startswith("sk-ant-oat"):
         raise UnmappedError(f"{who} has a token in place of a key")
     url = str(model.anthropic_api_url or _HOST).rstrip("/")
-    headers = {**({} if url == _HOST else _bearer(model)), **headers_of(model, "default_headers")}
+    headers = headers_of(model, "default_headers")
+    if url != _HOST:
+        headers = {**_bearer(model), **headers}
     connection: dict[str, Any] = {"api_key": key, "api_base": url}
     if headers:
         connection["extra_headers"] = headers
-    return f"anthropic/{named}", {**connection, **params}
+    return connection
 
 
 def _bearer(model: Any) -> dict[str, str]:

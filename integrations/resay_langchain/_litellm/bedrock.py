@@ -67,19 +67,19 @@ def bedrock_request(
     call = sent_of(kwargs, _BEDROCK_CALL, who, NOT_SENT)
     stop = call.pop("stop", None) or call.pop("stop_sequences", None) or model.stop_sequences
     own = {name: getattr(model, name) for name in ("max_tokens", "temperature", "top_p")}
-    asked = {**own, "stop": stop, **call}
+    params = {**own, "stop": stop, **call}
     # Parameters that the profile marks as unsupported are not sent to the model.
     profile: Mapping[str, Any] = model.profile or {}
-    silent = profile.get("temperature") is False
-    if silent and not (asked["temperature"] is None and asked["top_p"] is None):
+    sets_sampling = params["temperature"] is not None or params["top_p"] is not None
+    if profile.get("temperature") is False and sets_sampling:
         raise UnmappedError(f"{who} leaves parameters out for this model")
-    check_openai_tools(asked.get("tools"), who)
-    require_tools(messages, asked.get("tools"), who)
-    if choice := asked.pop("tool_choice", None):
-        asked["tool_choice"] = _choice(choice, who)
-    params = {k: v for k, v in asked.items() if v not in (None, [])}
-    named, connection = _bedrock_connection(model)
-    return Query(openai_messages(messages, who), named, {**connection, **params})
+    check_openai_tools(params.get("tools"), who)
+    require_tools(messages, params.get("tools"), who)
+    if choice := params.pop("tool_choice", None):
+        params["tool_choice"] = _choice(choice, who)
+    model_name, connection = _bedrock_connection(model)
+    params = {**connection, **{k: v for k, v in params.items() if v not in (None, [])}}
+    return Query(openai_messages(messages, who), model_name, params)
 
 
 def _choice(choice: object, who: str) -> Any:
@@ -99,18 +99,18 @@ def _bedrock_connection(model: Any) -> tuple[str, dict[str, Any]]:
         raise UnmappedError(f"{name_of(model)} names its model by an ARN")
     meta = getattr(model.client, "meta", None)
     if meta is None or meta.config.proxies:
-        raise UnmappedError(f"{name_of(model)} has a client of its own")
-    headers = headers_of(model, "default_headers")
+        raise UnmappedError(f"{name_of(model)} uses a custom client")
     connection = {
-        **_paid(model),
+        **_credentials(model),
         "aws_region_name": meta.region_name,
         "aws_bedrock_runtime_endpoint": meta.endpoint_url,
-        **({"extra_headers": headers} if headers else {}),
     }
+    if headers := headers_of(model, "default_headers"):
+        connection["extra_headers"] = headers
     return f"bedrock/converse/{model.model_id}", connection
 
 
-def _paid(model: Any) -> dict[str, Any]:
+def _credentials(model: Any) -> dict[str, Any]:
     if model.bedrock_api_key:
         return {"api_key": secret(model, "bedrock_api_key")}
     # Each library resolves roles and profiles in its own way.
@@ -118,7 +118,7 @@ def _paid(model: Any) -> dict[str, Any]:
     signer = getattr(model.client, "_request_signer", None)
     signing = getattr(getattr(signer, "_credentials", None), "access_key", None)
     if signing != keys["aws_access_key_id"]:
-        raise UnmappedError(f"{name_of(model)} has a client of its own")
+        raise UnmappedError(f"{name_of(model)} uses a custom client")
     if model.aws_session_token:
         keys["aws_session_token"] = secret(model, "aws_session_token")
     return keys

@@ -61,10 +61,10 @@ def gemini_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     call = sent_of(kwargs, _GEMINI_CALL, who, NOT_SENT)
     limit = call.pop("max_output_tokens", model.max_output_tokens)
     own = {name: getattr(model, name) for name in ("temperature", "top_k", "top_p")}
-    asked = {**own, "max_tokens": limit, **call}
-    params = {k: v for k, v in asked.items() if v not in (None, [])}
-    named, connection = _gemini_connection(model)
-    return Query(openai_messages(messages, who), named, {**connection, **params})
+    params = {**own, "max_tokens": limit, **call}
+    model_name, connection = _gemini_connection(model)
+    params = {**connection, **{k: v for k, v in params.items() if v not in (None, [])}}
+    return Query(openai_messages(messages, who), model_name, params)
 
 
 def _gemini_connection(model: Any) -> tuple[str, dict[str, Any]]:

@@ -30,13 +30,13 @@ _KEYS = {
     "replicate": "replicate_api_key",
     "together_ai": "together_ai_api_key",
 }
-_PLACE = ("api_base", "custom_llm_provider", "organization")
-_PASSED_ASKED = ("base_model", "max_tokens", "num_ctx", "temperature", "top_k", "top_p")
+_ENDPOINT = ("api_base", "custom_llm_provider", "organization")
+_PASSED_PARAMS = ("base_model", "max_tokens", "num_ctx", "temperature", "top_k", "top_p")
 _PASSED_FIELDS = frozenset(
     {
         *_KEYS.values(),
-        *_PLACE,
-        *_PASSED_ASKED,
+        *_ENDPOINT,
+        *_PASSED_PARAMS,
         "api_key",
         "extra_headers",
         "model",
@@ -57,7 +57,7 @@ _FURTHER = (CONNECTION_PARAMS | OPENAI_PARAMS) | {
     "safety_settings",
     "thinking",
 }
-_PASSED_CALL = _FURTHER.union(_PASSED_ASKED)
+_PASSED_CALL = _FURTHER.union(_PASSED_PARAMS)
 _LEFT_OUT = NOT_SENT | {"metadata", "prediction", "store"}
 
 
@@ -69,43 +69,42 @@ def passed_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     """
     check_defaults(model, OF_ALL | _PASSED_FIELDS)
     who = name_of(model)
-    own = {name: getattr(model, name) for name in _PASSED_ASKED}
+    own = {name: getattr(model, name) for name in _PASSED_PARAMS}
     # A call must not change the endpoint, which would need another key.
-    further = sent_of(model.model_kwargs, _PASSED_CALL, who, _LEFT_OUT)
+    model_kwargs = sent_of(model.model_kwargs, _PASSED_CALL, who, _LEFT_OUT)
     call = sent_of(kwargs, _PASSED_CALL - CONNECTION_PARAMS, who, _LEFT_OUT)
-    named, connection = _passed_connection(model)
-    asked = {**own, **further, **connection, **call}
-    check_openai_tools(asked.get("tools"), who)
-    params = {k: v for k, v in asked.items() if v is not None}
-    return Query(openai_messages(messages, who, links=True, errors=True), named, params)
+    model_name, connection = _passed_connection(model)
+    params = {**own, **model_kwargs, **connection, **call}
+    check_openai_tools(params.get("tools"), who)
+    params = {k: v for k, v in params.items() if v is not None}
+    return Query(openai_messages(messages, who, links=True, errors=True), model_name, params)
 
 
 def _passed_connection(model: Any) -> tuple[str, dict[str, Any]]:
     # Missing in older versions of langchain-litellm.
     if getattr(model, "use_responses_api", False):
         raise UnmappedError(f"{name_of(model)} uses the Responses API")
-    named: str = model.model if model.model_name is None else model.model_name
-    places = {name: getattr(model, name) for name in _PLACE}
-    headers = headers_of(model, "extra_headers")
-    params = {k: v for k, v in places.items() if v is not None}
-    if headers:
+    model_name: str = model.model if model.model_name is None else model.model_name
+    endpoint = {name: getattr(model, name) for name in _ENDPOINT}
+    params = {k: v for k, v in endpoint.items() if v is not None}
+    if headers := headers_of(model, "extra_headers"):
         params["extra_headers"] = headers
-    if key := _key(model, named):
+    if key := _key(model, model_name):
         params["api_key"] = key
-    return named, params
+    return model_name, params
 
 
-def _key(model: Any, named: str) -> str | None:
+def _key(model: Any, model_name: str) -> str | None:
     if model.api_key or model.model_kwargs.get("api_key"):
         return model.api_key or model.model_kwargs["api_key"]
     # Without a key, litellm looks in the environment, for the model as for samples.
     if not any(getattr(model, field) for field in _KEYS.values()):
         return None
     provider = model.model_kwargs.get("custom_llm_provider") or model.custom_llm_provider
-    provider = provider or named.partition("/")[0]
+    provider = provider or model_name.partition("/")[0]
     if provider not in _KEYS:
         raise UnmappedError(
-            f"{name_of(model)} has provider-specific API keys, and its model {named!r} names no"
-            " provider"
+            f"{name_of(model)} has provider-specific API keys, and its model {model_name!r} names"
+            " no provider"
         )
     return getattr(model, _KEYS[provider]) or None

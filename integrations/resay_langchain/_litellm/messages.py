@@ -65,8 +65,8 @@ def secret(model: Model, field: str) -> str:
 
 def headers_of(model: Model, field: str) -> dict[str, str]:
     """Return a copy of the headers in a field."""
-    given: Mapping[str, str] | None = getattr(model, field)
-    return dict(given or {})
+    headers: Mapping[str, str] | None = getattr(model, field)
+    return dict(headers or {})
 
 
 # Resay sets its own: a sample is one fresh answer, neither streamed nor cached.
@@ -110,10 +110,10 @@ def sent_of(
     Raises:
         UnmappedError: Another argument is given.
     """
-    asked = {k: v for k, v in kwargs.items() if v is not None and k not in left_out | NOTES}
-    if further := asked.keys() - allowed:
-        raise UnmappedError(f"{who} is called with {min(further)!r}")
-    return asked
+    sent = {k: v for k, v in kwargs.items() if v is not None and k not in left_out | NOTES}
+    if unmapped := sent.keys() - allowed:
+        raise UnmappedError(f"{who} is called with {min(unmapped)!r}")
+    return sent
 
 
 _ANTHROPIC_TOOL = frozenset({"name", "description", "input_schema"})
@@ -146,8 +146,8 @@ def anthropic_tools(tools: object, who: str) -> list[dict[str, Any]]:
         if not isinstance(tool, Mapping) or not {"name", "input_schema"} <= tool.keys():
             raise UnmappedError(f"{who} has a tool that the provider runs")
         function = {str(k): v for k, v in cast("Mapping[Any, Any]", tool).items()}
-        if further := function.keys() - _ANTHROPIC_TOOL:
-            raise UnmappedError(f"{who} has a tool with {min(further)!r}")
+        if unmapped := function.keys() - _ANTHROPIC_TOOL:
+            raise UnmappedError(f"{who} has a tool with {min(unmapped)!r}")
         function["parameters"] = function.pop("input_schema")
         translated.append({"type": "function", "function": function})
     return translated
@@ -239,7 +239,7 @@ def require_plain_turns(messages: Sequence[BaseMessage], who: str) -> None:
     if late:
         raise UnmappedError(f"{who} is given a system message that is not the first")
     if turns and isinstance(turns[-1], AIMessage):
-        raise UnmappedError(f"{who} is to go on with an answer of its own")
+        raise UnmappedError(f"{who} continues a prefilled answer, which is not supported")
     for before, after in pairwise(turns):
         if isinstance(before, AIMessage) and isinstance(after, AIMessage):
             raise UnmappedError(f"{who} is given two answers in a row")
@@ -263,8 +263,8 @@ def _require_plain(message: BaseMessage, who: str) -> None:
 
 
 def _message(message: BaseMessage, who: str, *, links: bool, errors: bool) -> dict[str, Any]:
-    if further := message.additional_kwargs.keys() - _IGNORED_KWARGS:
-        raise UnmappedError(f"{who} is given a message with {min(further)!r}")
+    if unmapped := message.additional_kwargs.keys() - _IGNORED_KWARGS:
+        raise UnmappedError(f"{who} is given a message with {min(unmapped)!r}")
     content = _content(message, who, links)
     if isinstance(message, HumanMessage):
         return {"role": "user", "content": content}
@@ -315,12 +315,12 @@ def _block(
     if isinstance(block, str):
         return {"type": "text", "text": block}
     kind = block.get("type")
-    kept = {k: v for k, v in block.items() if not (k in _IGNORED_KEYS and _is_mark(k, v))}
-    if kind == "text" and set(kept) == {"type", "text"}:
-        return kept
+    fields = {k: v for k, v in block.items() if not (k in _IGNORED_KEYS and _is_mark(k, v))}
+    if kind == "text" and set(fields) == {"type", "text"}:
+        return fields
     if kind in ("tool_use", "tool_call") and block.get("id") in calls and "caller" not in block:
         return None  # sent with the message's `tool_calls`
-    if kind in ("image_url", "image") and (url := _image(kept, links)):
+    if kind in ("image_url", "image") and (url := _image(fields, links)):
         return {"type": "image_url", "image_url": {"url": url}}
     raise UnmappedError(f"{who} is given content of type {kind!r} that is not plain")
 

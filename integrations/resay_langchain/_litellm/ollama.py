@@ -67,19 +67,19 @@ def ollama_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     who = name_of(model)
     call = sent_of(kwargs, _OLLAMA_CALL, who)
     call.pop("strict", None)
-    named = call.pop("model", model.model)
+    model_name = call.pop("model", model.model)
     options = {name: getattr(model, name) for name in (*_OPTIONS, "keep_alive", "format", "stop")}
-    asked = {**options, "think": model.reasoning, **call}
-    asked["think"] = asked.pop("reasoning", asked["think"])
-    if asked["format"] is not None:
+    params = {**options, "think": model.reasoning, **call}
+    params["think"] = params.pop("reasoning", params["think"])
+    if params["format"] is not None:
         # `format` takes precedence in the model itself.
-        asked.pop("response_format", None)
-    if tools := asked.pop("tools", None):
+        params.pop("response_format", None)
+    if tools := params.pop("tools", None):
         check_openai_tools(tools, who)
-        asked["tools"] = [_as_sent(tool) for tool in tools]
-    params = {k: v for k, v in asked.items() if v is not None}
+        params["tools"] = [_as_sent(tool) for tool in tools]
+    params = {k: v for k, v in params.items() if v is not None}
     sent = tuple(_joined(m) for m in openai_messages(messages, who, errors=True))
-    return Query(sent, f"ollama_chat/{named}", {**_ollama_connection(model), **params})
+    return Query(sent, f"ollama_chat/{model_name}", {**_ollama_connection(model), **params})
 
 
 def _as_sent(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,17 +103,19 @@ def _joined(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _ollama_connection(model: Any) -> dict[str, Any]:
     who = name_of(model)
-    given: Mapping[str, Any] = model.client_kwargs or {}
-    if further := given.keys() - {"headers"}:
-        raise UnmappedError(f"{who} sets {min(further)!r} for its client")
+    kwargs: Mapping[str, Any] = model.client_kwargs or {}
+    if unmapped := kwargs.keys() - {"headers"}:
+        raise UnmappedError(f"{who} sets {min(unmapped)!r} for its client")
     # The package reads the environment when it creates the client, so only the private client knows
     # the outcome.
     http = getattr(getattr(model, "_client", None), "_client", None)
     if http is None:
         raise UnmappedError(f"this version of {who} does not say where requests go")
-    headers: dict[str, str] = dict(given.get("headers") or {})
+    headers: dict[str, str] = dict(kwargs.get("headers") or {})
     if key := http.headers.get("authorization"):
         headers = {k: v for k, v in headers.items() if k.lower() != "authorization"}
         headers["Authorization"] = key
-    connection = {"api_base": str(http.base_url).rstrip("/")}
-    return {**connection, **({"extra_headers": headers} if headers else {})}
+    connection: dict[str, Any] = {"api_base": str(http.base_url).rstrip("/")}
+    if headers:
+        connection["extra_headers"] = headers
+    return connection

@@ -83,16 +83,20 @@ def openai_request(model: Any, messages: Sequence[BaseMessage], kwargs: Mapping[
     check_defaults(model, OF_ALL | _OPENAI_FIELDS)
     payload = _payload(model, messages, kwargs)
     sent = _sent(model, payload)
-    named, connection = _openai_connection(model, payload.get("model"), bool(sent.get("tools")))
-    if sent.get("temperature") not in (None, 1) and _ONE_TEMPERATURE.search(named):
+    model_name, connection = _openai_connection(
+        model, payload.get("model"), bool(sent.get("tools"))
+    )
+    if sent.get("temperature") not in (None, 1) and _ONE_TEMPERATURE.search(model_name):
         raise UnmappedError("litellm does not send this model a temperature")
     headers: dict[str, Any] = dict(connection.pop("extra_headers", {}))
     headers.update(sent.pop("extra_headers", {}))
-    params = {**connection, **sent, **({"extra_headers": headers} if headers else {})}
+    params = {**connection, **sent}
+    if headers:
+        params["extra_headers"] = headers
     # litellm refuses parameters that it does not know a model to support; LangChain lets the
     # provider decide.
     params["allowed_openai_params"] = sorted(sent.keys() - {"extra_body"})
-    return Query(tuple(payload["messages"]), named, params)
+    return Query(tuple(payload["messages"]), model_name, params)
 
 
 def _payload(
@@ -113,8 +117,8 @@ def _payload(
 
 
 def _check_message(model: Model, message: Mapping[str, Any]) -> None:
-    if further := message.keys() - _MESSAGE_KEYS:
-        raise UnmappedError(f"{name_of(model)} sends {min(further)!r} with a message")
+    if unmapped := message.keys() - _MESSAGE_KEYS:
+        raise UnmappedError(f"{name_of(model)} sends {min(unmapped)!r} with a message")
     content: Any = message.get("content")
     for block in cast("list[Any]", content if isinstance(content, list) else []):
         kind: Any = cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
@@ -123,14 +127,16 @@ def _check_message(model: Model, message: Mapping[str, Any]) -> None:
 
 
 def _sent(model: Model, payload: Mapping[str, Any]) -> dict[str, Any]:
-    asked = {k: v for k, v in payload.items() if v is not None and k not in LEFT_OUT}
-    if further := asked.keys() - OPENAI_PARAMS:
-        raise UnmappedError(f"{name_of(model)} sends {min(further)!r}")
-    check_openai_tools(asked.get("tools"), name_of(model))
-    return asked
+    sent = {k: v for k, v in payload.items() if v is not None and k not in LEFT_OUT}
+    if unmapped := sent.keys() - OPENAI_PARAMS:
+        raise UnmappedError(f"{name_of(model)} sends {min(unmapped)!r}")
+    check_openai_tools(sent.get("tools"), name_of(model))
+    return sent
 
 
-def _openai_connection(model: Any, asked: str | None, tools: bool) -> tuple[str, dict[str, Any]]:
+def _openai_connection(
+    model: Any, model_name: str | None, tools: bool
+) -> tuple[str, dict[str, Any]]:
     # Newer versions derive one field from the other when the model is created.
     if model.use_responses_api or (
         model.use_responses_api is None and model.output_version == "responses/v1"
@@ -138,21 +144,20 @@ def _openai_connection(model: Any, asked: str | None, tools: bool) -> tuple[str,
         raise UnmappedError(f"{name_of(model)} uses the Responses API")
     azure = name_of(model) == "AzureChatOpenAI"
     client = _own_client(model, "AzureOpenAI" if azure else "OpenAI")
-    place = model.deployment_name or asked if azure else asked
-    if not place:
+    name = model.deployment_name or model_name if azure else model_name
+    if not name:
         raise UnmappedError(f"{name_of(model)} names no model")
-    if azure and _NOT_AZURE.search(place):
+    if azure and _NOT_AZURE.search(name):
         raise UnmappedError("litellm sends requests for this deployment elsewhere")
-    check_chat_completions(place, tools=tools)
+    check_chat_completions(name, tools=tools)
     headers = headers_of(model, "default_headers")
     # litellm does not send Azure the organization, and has no parameter for the project.
-    billed = {"OpenAI-Organization": client.organization, "OpenAI-Project": client.project}
-    headers = {**{k: v for k, v in billed.items() if v}, **headers}
-    params = {
-        **(_azure(model) if azure else _openai(model, client)),
-        **({"extra_headers": headers} if headers else {}),
-    }
-    return f"{'azure' if azure else 'openai'}/{place}", params
+    account = {"OpenAI-Organization": client.organization, "OpenAI-Project": client.project}
+    headers = {**{k: v for k, v in account.items() if v}, **headers}
+    params = _azure(model) if azure else _openai(model, client)
+    if headers:
+        params["extra_headers"] = headers
+    return f"{'azure' if azure else 'openai'}/{name}", params
 
 
 def _own_client(model: Any, kind: str) -> Any:
@@ -165,13 +170,13 @@ def _own_client(model: Any, kind: str) -> Any:
         and root.base_url == asynchronous.base_url
     )
     if not own:
-        raise UnmappedError(f"{name_of(model)} has a client of its own")
+        raise UnmappedError(f"{name_of(model)} uses a custom client")
     return root
 
 
 def _is_openais(client: object, kind: str) -> bool:
-    named = type(client).__module__.partition(".")[0], type(client).__name__
-    return named == ("openai", kind)
+    qualified_name = type(client).__module__.partition(".")[0], type(client).__name__
+    return qualified_name == ("openai", kind)
 
 
 def _openai(model: Model, client: Any) -> dict[str, Any]:
@@ -181,8 +186,7 @@ def _openai(model: Model, client: Any) -> dict[str, Any]:
 def _azure(model: Any) -> dict[str, Any]:
     if model.openai_api_base or not model.azure_endpoint or not model.openai_api_version:
         raise UnmappedError("AzureChatOpenAI has no endpoint and version of its own")
+    params = {"api_base": model.azure_endpoint, "api_version": model.openai_api_version}
     if model.azure_ad_token:
-        paid = {"azure_ad_token": secret(model, "azure_ad_token")}
-    else:
-        paid = {"api_key": secret(model, "openai_api_key")}
-    return {**paid, "api_base": model.azure_endpoint, "api_version": model.openai_api_version}
+        return {**params, "azure_ad_token": secret(model, "azure_ad_token")}
+    return {**params, "api_key": secret(model, "openai_api_key")}

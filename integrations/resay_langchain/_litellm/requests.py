@@ -71,7 +71,7 @@ def connection_of(model: BaseLanguageModel[Any]) -> Query:
 def _to_query(model: BaseLanguageModel[Any]) -> Callable[..., Query]:
     # A subclass may send anything.
     kind = type(model)
-    named = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
-    if named not in _TO_QUERY:
+    qualified_name = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
+    if qualified_name not in _TO_QUERY:
         raise UnmappedError(f"{kind.__name__} is not known to be the same through litellm")
-    return _TO_QUERY[named]
+    return _TO_QUERY[qualified_name]

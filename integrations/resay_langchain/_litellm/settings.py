@@ -35,7 +35,7 @@ def check_settings() -> None:
         UnmappedError: A setting would change requests.
     """
     litellm = sys.modules.get("litellm")
-    told = [name for name in _CHANGING if getattr(litellm, name, None)]
-    told += [name for name in _VARIABLES if os.environ.get(name)]
-    if told:
-        raise UnmappedError(f"litellm has {told[0]!r} set")
+    names = [name for name in _CHANGING if getattr(litellm, name, None)]
+    names += [name for name in _VARIABLES if os.environ.get(name)]
+    if names:
+        raise UnmappedError(f"litellm has {names[0]!r} set")

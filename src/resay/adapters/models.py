@@ -26,8 +26,8 @@ FRESH_ANSWER = (*ONE_PLAIN_ANSWER, "seed", "store")
 
 def with_fields(model: M, changes: Mapping[str, Any]) -> M:
     """Return a copy of a model with changed values, for those fields that it has."""
-    known = type(model).model_fields
-    return model.model_copy(update={k: v for k, v in changes.items() if k in known})
+    fields = type(model).model_fields
+    return model.model_copy(update={k: v for k, v in changes.items() if k in fields})
 
 
 def with_defaults(model: M, names: Iterable[str]) -> M:
@@ -42,9 +42,9 @@ def with_sampling_on(model: M) -> M:
         value = getattr(model, name)
         if isinstance(value, (str, int, float, Mapping)):
             params[name] = value
-    drawn = with_sampling(params)
-    changes = {name: value for name, value in drawn.items() if params.get(name) != value}
-    for name in params.keys() - drawn.keys():
+    sampling_params = with_sampling(params)
+    changes = {name: value for name, value in sampling_params.items() if params.get(name) != value}
+    for name in params.keys() - sampling_params.keys():
         default = default_of(model, name)
         changes[name] = None if is_greedy({name: default}) else default
     return with_fields(model, changes)
@@ -58,19 +58,19 @@ def default_of(model: BaseModel, name: str) -> Any:
     return field.get_default(call_default_factory=True, validated_data={})
 
 
-def check_defaults(model: BaseModel, known: Container[str]) -> None:
+def check_defaults(model: BaseModel, mapped: Container[str]) -> None:
     """Check that no field that shapes the request is lost.
 
     Args:
         model: The model.
-        known: The fields that are translated, and those that are irrelevant. Any other may shape
+        mapped: The fields that are translated, and those that are irrelevant. Any other may shape
             the answer, and would be lost in translation.
 
     Raises:
         UnmappedError: Another field differs from its default.
     """
     for name, field in type(model).model_fields.items():
-        if name not in known and not _is_default(getattr(model, name), field):
+        if name not in mapped and not _is_default(getattr(model, name), field):
             raise UnmappedError(f"{type(model).__name__} sets {name!r}")
 
 

@@ -104,8 +104,8 @@ def check_client_policy(guard: Guard, client: str, *, gives_references: bool = F
     """
     sampling = guard.policy.sampling
     if not gives_references:
-        rest = f", and {client} has none; leave `evidence: references` out, or call"
-        guard.refuse({"references": f"{rest} `Guard.check` with `references`"})
+        remedy = f", and {client} has none; leave `evidence: references` out, or call"
+        guard.refuse({"references": f"{remedy} `Guard.check` with `references`"})
     if sampling.via == "litellm" and sampling.model is None:
         raise ConfigurationError(
             f"`sampling.via` is 'litellm', but {client} draws its samples itself; omit it, or set"

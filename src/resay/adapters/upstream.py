@@ -386,22 +386,22 @@ class JudgeProvider(OneAnswer):
         if query.model is not None:
             return await self.upstream.named_provider().complete(query)
         params = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
-        asked = Query(query.messages, None, params)
-        return await _ask_upstream(self.api, self.upstream, self.api.fresh(self.body, asked))
+        judge_query = Query(query.messages, None, params)
+        return await _ask_upstream(self.api, self.upstream, self.api.fresh(self.body, judge_query))
 
 
 def sample_of(item: Completion, query: Query) -> str:
     """Return an answer in the form of a sample for others."""
     if not query.wants_object:
         return "" if item.calls else item.text
-    found = object_in(item, query)
-    return "" if found is None else json.dumps(found)
+    value = object_in(item, query)
+    return "" if value is None else json.dumps(value)
 
 
-def _source(api: Api, upstream: Upstream, known: Body) -> str | None:
+def _source(api: Api, upstream: Upstream, request: Body) -> str | None:
     if upstream.source is None:
         return None
-    text = json.dumps([upstream.source, api.path, known], sort_keys=True, default=repr)
+    text = json.dumps([upstream.source, api.path, request], sort_keys=True, default=repr)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -172,7 +172,7 @@ async def test_a_call_that_nobody_comes_back_to_is_given_up(
     provider: SimulatedProvider,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("resay_anthropic._middleware._SLACK_S", -0.4)
+    monkeypatch.setattr("resay_anthropic._retries._SLACK_S", -0.4)
     # The SDK waits for longer than we expect.
     monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 30)
     monkeypatch.setattr("anthropic._base_client.MAX_RETRY_DELAY", 30)

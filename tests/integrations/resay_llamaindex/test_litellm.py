@@ -218,8 +218,8 @@ def test_llms_are_mapped_with_all_that_is_sent(monkeypatch, make, model, params)
         (MockLLM, "MockLLM is not known to litellm"),
         (lambda: Derived(model="gpt-4o", api_key="k"), "Derived is not known to litellm"),
         (lambda: like(reuse_client=False), "sets 'reuse_client'"),
-        (lambda: like(http_client=httpx.Client(verify=False)), "has a client of its own"),
-        (lambda: used(httpx.Client(verify=False)), "has a client of its own"),
+        (lambda: like(http_client=httpx.Client(verify=False)), "uses a custom client"),
+        (lambda: used(httpx.Client(verify=False)), "uses a custom client"),
         pytest.param(
             lambda: like(rate_limiter=object()),
             "sets 'rate_limiter'",

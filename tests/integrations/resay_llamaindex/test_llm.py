@@ -381,9 +381,9 @@ TWO_WAYS = UNJUDGED | {"sampling": {"model": "openai/other", "via": "native"}}
     [
         ("a model", UNJUDGED, "takes an LLM of LlamaIndex, not 'str'"),
         (None, REFERENCES, "GuardedQueryEngine"),
-        (MockLLM(), LOGPROBS, "not known to be had from MockLLM"),
+        (MockLLM(), LOGPROBS, "which MockLLM may not return"),
         (MockLLM(), LITELLM, "`sampling.via` is 'litellm', but MockLLM is not known"),
-        (None, LITELLM, "`sampling.via` is 'litellm', but OpenAILike has a client of its own"),
+        (None, LITELLM, "`sampling.via` is 'litellm', but OpenAILike uses a custom client"),
         (None, TWO_WAYS, "omit `via: native`"),
     ],
 )

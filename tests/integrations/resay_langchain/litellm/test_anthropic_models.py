@@ -276,7 +276,7 @@ def test_a_tools_error_is_unmapped() -> None:
 
 
 def test_going_on_with_an_answer_is_unmapped() -> None:
-    with pytest.raises(UnmappedError, match="of its own"):
+    with pytest.raises(UnmappedError, match="continues a prefilled answer"):
         request_of(chat(), [*QUESTION, AIMessage("It was")], {})
 
 

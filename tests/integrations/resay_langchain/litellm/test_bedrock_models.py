@@ -128,7 +128,7 @@ def test_a_model_is_unmapped(
 
 def test_a_client_of_its_own_makes_it_unmapped() -> None:
     other = chat(aws_access_key_id="AKOTHER").client
-    with pytest.raises(UnmappedError, match="client of its own"):
+    with pytest.raises(UnmappedError, match="custom client"):
         connection_of(chat(client=other))
 
 

@@ -222,12 +222,12 @@ async def _token() -> str:
         ({"model": "gpt-5.1-codex", "use_responses_api": False}, "Responses API"),
         ({"model": "responses/gpt-4.1"}, "Responses API"),
         ({"api_key": lambda: "k"}, "no fixed key"),
-        ({"api_key": _token}, "client of its own"),
+        ({"api_key": _token}, "custom client"),
         ({"default_query": {"a": "b"}}, "default_query"),
         ({"openai_proxy": "http://127.0.0.1:9"}, "'openai_proxy'"),
         ({"http_async_client": httpx.AsyncClient()}, "http_async_client"),
         ({"rate_limiter": InMemoryRateLimiter()}, "rate_limiter"),
-        ({"client": object()}, "client of its own"),
+        ({"client": object()}, "custom client"),
     ],
     ids=lambda value: ",".join(value) if isinstance(value, dict) else None,
 )
@@ -241,7 +241,7 @@ def test_a_model_is_unmapped(fields: dict[str, Any], reason: str) -> None:
 def test_a_client_put_in_later_makes_a_model_unmapped(field: str) -> None:
     model = chat()
     setattr(model, field, openai.ChatOpenAI(api_key="other", model="m").async_client)
-    with pytest.raises(UnmappedError, match="client of its own"):
+    with pytest.raises(UnmappedError, match="custom client"):
         connection_of(model)
 
 
