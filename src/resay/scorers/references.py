@@ -9,8 +9,8 @@ also names the words of the claim that no document says. It knows the question, 
 another product supports nothing. Its quotes must appear in documents that it names, or its answer
 is rejected.
 
-With `by: words` there is no judge: the numbers, names and words of a claim are compared with each
-document that mentions its subject, by the method `facts`.
+With `by: words` there is no judge: the numbers, names and words of a claim are compared with the
+documents about its subject, each alone and then together (`documents_by_words`).
 
 Citations in the answer, such as [2], are checked against the result: one of a document that does
 not exist, or says no part of the claim, is wrong however true the claim, and so is a link that
