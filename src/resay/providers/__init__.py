@@ -15,7 +15,8 @@ from resay.providers.base import (
 )
 from resay.providers.layers import FanOut, Limited, Retrying, TimeLimited, WithLogprobs
 from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limiter
-from resay.providers.litellm import LiteLLMEmbedder, LiteLLMProvider
+from resay.providers.litellm import LiteLLMProvider
+from resay.providers.litellm_embedder import LiteLLMEmbedder
 from resay.providers.prices import Metered
 from resay.providers.replay import ReplayProvider, ScriptedProvider
 
