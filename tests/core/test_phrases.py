@@ -5,9 +5,10 @@ from typing import get_args
 import pytest
 
 from resay.core.claims import Rules, is_single_sentence
+from resay.core.forms import Act, Language
 from resay.core.non_claims import languages
 from resay.core.passage import Passage
-from resay.core.phrases import Act, Language, Phrases
+from resay.core.phrases import Phrases
 
 # Sentences of answers by question, one a line.
 
@@ -1162,40 +1163,24 @@ def test_what_is_taken_for_granted_is_no_claim_if_the_question_says_it(known: bo
     assert kinds("I can't discuss her convictions.", question) == expected
 
 
-def language(
-    *, polite: str = "(?!)", documents: str = "(?!)", information: str = "(?!)"
-) -> Language:
-    return Language(
-        Phrases(
-            polite=polite,
-            disclaimer="(?!)",
-            refusal="i do not discuss this",
-            question="(?!)",
-            claims="",
-            documents=documents,
-            information=information,
-        )
-    )
-
-
 def test_a_pattern_may_span_lines() -> None:
     pattern = """
     hello(?: (?:there
       |again))?
-    | good {docs}
+    | good (?:book|film)
     """
-    polite = language(polite=pattern, documents="book|film").acts["polite"]
+    polite = Language(Phrases(polite=pattern)).acts["polite"]
     texts = ["hello", "hello there", "hello again", "good film", "good", "there", "| good film"]
     matches = [text for text in texts if polite.fullmatch(text)]
     assert matches == ["hello", "hello there", "hello again", "good film"]
 
 
-def test_the_vocabulary_is_recognized_in_all_its_forms() -> None:
-    own = language(information="details?")
-    assert own.says("discussing")
-    assert own.says("detail")
-    assert own.is_abstract("details")
-    assert not own.says("murder")
+def test_a_word_may_be_in_several_classes_by_its_beginning_and_its_end() -> None:
+    own = Language(Phrases(document="contract* *letter", deed="contract", held="contracted"))
+    assert own.classes("contract") == {"document", "deed"}
+    assert own.classes("contracted") == {"document", "held"}
+    assert own.classes("newsletter") == {"document"}
+    assert own.classes("murder") == frozenset()
 
 
 def test_every_language_has_every_act() -> None:

@@ -44,8 +44,9 @@ _PARTS: Final[Mapping[str, str]] = {
     "SOFT": f"({_SOFT}){{0,5}}",
     "FILL": f"({_FILL}){{0,7}}",
     "PAGE": f"({_FILL}|document|exist){{0,10}}",
-    "INFO": f"({_SOFT}){{0,5}} (new|known|flaw|attributes){{0,3}} (information|advice|faculty)",
-    "FACT": f"({_SOFT}){{0,5}} (new|known|flaw|attributes){{0,3}} information",
+    "INFO": "QUALITY (information|advice|faculty)",
+    "FACT": "QUALITY information",
+    "QUALITY": f"({_SOFT}){{0,5}} (new|known|flaw|general|attributes){{0,3}}",
     "KNOWN": f"({_FILL}|known|information|theme){{0,6}}",
     "ANY": f"({_FILL}|known|new|information|theme|advice|adviser){{0,6}}",
     "DOES": "(act|serve|know|HANDLES)",
@@ -60,6 +61,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
     "silence": (
         # "The text does not say", "El texto no dice", "Nothing in the text says"
         "(?=.*document) PAGE NO PAGE (say|stated)",
+        "(small|definites|known){1,3} document PAGE NO PAGE (say|stated)",
         # "The text says nothing", "Der Text erwähnt das nicht", "The text is silent"
         "(?=.*document) PAGE say (small-claims|me|you|definites|document|pointer-claims){0,6} NO",
         "(?=.*document) PAGE negation+say",
@@ -83,6 +85,10 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         f"(?=.*NO) ({_SOFT}|nothing|no|new){{0,4}} information ({_TOPIC}){{0,6}}"
         f" ({_FILL}|negation){{1,5}} (held|stated)",
         "negation SOFT (stated|held) (PAGE document)? END",
+        "(?=.*document-deed) PAGE NO PAGE treat",
+        "(?=.*document) PAGE contain FACT negation",
+        # "Zur Garantie macht das Handbuch keine Angaben"
+        f"(?=.*document) ({_TOPIC}){{1,6}} contain PAGE NO FACT",
         # "The price is not mentioned"
         f"({_TOPIC}){{1,8}} (be PAGE negation|negation PAGE be) PAGE stated",
         # "The price is not included in the manual", "Der Preis steht nicht im Text"
@@ -98,11 +104,12 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         # "The text gives no price"
         "(?=.*document) PAGE (contain|say) PAGE no SOFT (attributes|known)",
         f"(?=.*document) ({_FILL}|document|exist){{1,8}} NO SOFT (attributes|known) PAGE stated",
+        "(?=.*document) (?=.*exist) PAGE no SOFT (attributes|known) END",
         "SOFT no (attributes|known){1,2} be (stated|held)",
     ),
     "refusal": (
         # "I can not help", "No puedo ayudar"
-        "FILL I(able) FILL negation FILL DOES",
+        "FILL I(able) FILL NO FILL DOES",
         "FILL negation FILL I(able) FILL DOES",
         # "I am not sure", "I am not able to help"
         "FILL I(be) FILL negation FILL (know|HANDLES)",
@@ -123,6 +130,12 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "FILL I(have) KNOWN NO INFO",
         "FILL I(do) FILL negation FILL have INFO",
         "FILL negation FILL I(have) INFO",
+        "FILL I(able) FILL negation FILL have INFO",
+        "FILL I(have) SOFT nothing",
+        f"FILL I(do|able) FILL negation FILL (handle|have) ({_TOPIC}){{1,6}} within SOFT document",
+        "FILL I(able) PAGE NO SOFT (act|serve|know) END",
+        # "My training data may not include this"
+        "me SOFT new? information FILL negation FILL contain",
         "SOFT (nothing|no) INFO",
         # "Mir liegen keine Angaben vor", "Diese Person ist mir nicht bekannt"
         "FILL have FILL me FILL NO INFO",
@@ -139,7 +152,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         # "Ich kann keine Auskunft geben", "Eine Diagnose kann ich nicht stellen"
         "FILL I(able) KNOWN NO ANY (act|serve|know) END",
         "FILL I(able) KNOWN NO SOFT new{0,2} THING handle END",
-        f"({_TOPIC}|advice){{1,5}} able SOFT speaker FILL NO FILL DOES",
+        f"({_TOPIC}|advice){{1,5}} able FILL speaker FILL NO FILL DOES",
         # "…, dass ich keine Auskunft geben darf"
         "FILL speaker KNOWN NO ANY ((act|serve) able|be|know|have) END",
         # "Making calls is something I can not do"
@@ -158,32 +171,39 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         # "Treat this as general information"
         "FILL replace SOFT pointer INFO",
         # "This information may be outdated", "I may be wrong"
-        "(small|definites){0,2} (pointer|me) SOFT new? information"
-        f" ({_FILL}|negation|replace){{1,6}} flaw",
+        "(small|definites|information){0,3} (pointer|me) SOFT new? information (?=.*(able|general))"
+        f" ({_FILL}|negation|replace|attributes|contain){{1,6}} (flaw|general)",
+        "(pointer|me) (?=.*(able|general)) FILL (flaw|general)",
+        "definites information (pointer|given|small){1,3} be (small|negation){0,3} general",
         "FILL I(able) FILL ((act|contain) SOFT)? flaw",
         "(small|definites){0,2} me (new|known){1,2} able"
         f" ({_FILL}|negation|contain|act){{0,4}} flaw",
         # "Based on the documents"
-        "(?=.*document) SOFT (within|given)"
-        " (small|within|definites|pointer|you|have|given|document){1,9} END",
+        "(?=.*(document|information)) SOFT (within|given)"
+        " (small|within|definites|pointer|you|have|given|document|information){1,9} END",
         # "I am sorry", "Please note"
         f"(?=.*apology) ({_SOFT}|apology|praise|speaker be|speaker|act|information|theme){{1,8}}"
         " (END|(?=condition SOFT you))",
+        "(pointer|me) SOFT information be SOFT within"
+        " (small|within|definites|given|me|information|document){1,8} END",
         # "I have read the documents"
         "FILL I(have|do|be|know) FILL know? PAGE document END",
         "FILL I(have) PAGE document FILL know END",
         # "As an AI"
-        "SOFT role SOFT machine (machine|small){0,5}",
+        "SOFT role SOFT machine (machine|small){0,5} END",
         "FILL I(be) SOFT machine (machine|small){0,5} END",
     ),
     "referral": (
         # "Please consult a qualified professional", "Ich empfehle, einen Anwalt zu fragen"
         f"({_FILL}|speaker|act|know|replace|possible){{0,9}} consult"
-        f" ({_SOFT}|new|known|able|held|given){{0,6}} (adviser|document)",
+        f" ({_SOFT}|new|known|able|held|given|advice){{0,9}} (adviser|document|advice)",
+        f"({_FILL}|speaker|act|know|replace|possible){{0,9}} verify{{1,2}} SOFT"
+        " (pointer|information|document|theme)",
         f"({_SOFT}|new|known){{0,4}} (adviser|document) SOFT consult END",
         f"(?=.*you) ({_FILL}|new|known|information|advice|act){{0,9}} adviser SOFT consult END",
         # "For legal advice"
         "purpose (INFO new?|SOFT new? theme) END",
+        f"purpose ({_FILL}|information|theme|advice){{1,8}} END",
     ),
     "polite": (
         # "Thanks for your patience", "Feel free to ask", "Let me know if you have questions"
@@ -204,7 +224,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "SOFT (praise|courtesy) FILL (serve|tour)",
         "(?=.*(you|courtesy)) (small|courtesy){0,3} (consult|say) (small|courtesy|you|me){0,3} END",
         # "That is a great question"
-        "(pointer|small|be|definites){0,4} praise SOFT (information|theme) END",
+        "(pointer|small|be|definites|interrogatives){0,4} praise SOFT (information|theme) SOFT END",
         # "I am fine"
         "SOFT I(be|able) SOFT praise END",
         # "How can I help you?", "Would you like me to explain it?"
@@ -216,7 +236,7 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
         "FILL I(able|be) FILL (act|contain|handle) INFO",
         "FILL I(able|be) INFO (act|contain|handle)",
         # "Here is a short overview"
-        "FILL here FILL (INFO|(new|known|flaw|praise){0,3} (information|document|theme))",
+        "FILL here FILL (INFO|(new|known|flaw|general|praise){0,3} (information|document|theme))",
         # "If you have more questions"
         "SOFT condition SOFT you",
         f"SOFT condition ({_FILL}|serve|tour|act|know|praise|information|theme){{1,8}} END",
@@ -224,7 +244,9 @@ _FORMS: Final[Mapping[Act, Sequence[str]]] = {
     ),
 }
 # "I am afraid that", "Please note that" before a clause
-_PREFIX: Final = f"({_FILL}|speaker){{0,4}} apology (small|pointer|claims)?"
+_PREFIX: Final = (
+    f"({_FILL}|speaker){{0,4}} apology (small|pointer|claims)?|SOFT role SOFT machine{{1,3}}"
+)
 # A question to the user, and one that tells something
 _ASKING: Final = ".*you|.*I(able|do|be)|(small|able){1,2} me"
 _TELLING: Final = "you SOFT know (know|be|have|do|able|known|new|pointer|definites|others)"
@@ -377,13 +399,13 @@ class Language:
 
     def assumes(self, classes: Sequence[Classes]) -> bool:
         """Return whether a question takes something for granted; "that I explain it" does not."""
-        following = [*classes[1:], frozenset[str]()]
-        pairs = zip(classes, following, strict=True)
+        # "Who" at the beginning asks.
+        pairs = zip(classes[1:], [*classes[2:], frozenset[str]()], strict=False)
         return any("assumes" in its and "speaker" not in after for its, after in pairs)
 
     def is_small(self, clause: str) -> bool:
         """Return whether a clause has only words without a meaning: "for now"."""
-        return all("small" in self.classes(word) for word in clause.split())
+        return all(self.classes(word) & {"small", "vocative"} for word in clause.split())
 
     def asks_indirectly(self, clause: str) -> bool:
         """Return whether a clause asks and claims nothing: "when it was launched"."""

@@ -16,11 +16,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from resay.core.details import (
     has_new_number,
     has_new_reason,
+    is_new_word,
     new_names,
 )
 from resay.core.forms import Act, Classes, Language
@@ -71,7 +72,6 @@ _REFUSALS: Final[frozenset[_Kind]] = frozenset({"refusal", "silence", "lacks"})
 _MAX_SENTENCES = 12
 _MAX_CHARS = 240
 _MAX_REST_WORDS = 9
-_LEAD_AND_REST = 2
 _MAX_CONJUNCTIONS = 2
 _MAX_CLAUSE_WORDS = 32
 _MAX_SHORT_QUESTION = 6
@@ -273,6 +273,10 @@ def _adds_detail(text: str, kind: _Kind, language: Language, question: Question)
     return language.has_classes and _presupposes(spoken, kind, language, known)
 
 
+# "Born", "died", which mean something
+_CLAIMS_ALONE: Final = frozenset({"claims"})
+
+
 def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[str]) -> bool:
     """Return whether a sentence takes for granted what was not said: "her three convictions"."""
     words = _WORD.findall(_expand(text))
@@ -288,10 +292,18 @@ def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[st
         elif "definites" in its:
             before = max(left, before)
             left = limits.definite
-        elif its & {"claims", "information", "theme", "faculty", "document"}:
+        elif its != _CLAIMS_ALONE and its & {
+            "claims",
+            "information",
+            "theme",
+            "faculty",
+            "document",
+        }:
             # "When the bridge was built", "the ability to"
             left = before
-        elif "new" in its and word not in counted and not language.says(word):
+        elif (its == _CLAIMS_ALONE and is_new_word(word, known)) or (
+            "new" in its and word not in counted and not language.says(word)
+        ):
             # "The launch year"
             if left < before and "attributes" in frozenset[str]().union(
                 *classes[index + 1 : index + 2]
@@ -359,12 +371,6 @@ def _kind(
 def _kind_of_clauses(
     clauses: Sequence[str], language: Language, question: Question
 ) -> _Kind | None:
-    if len(clauses) == _LEAD_AND_REST:
-        # "According to the documents, there is no information about it"
-        is_lead = _kind_of_clause(clauses[0], language, question) == {"disclaimer"}
-        kind = _kind_of_clause(" ".join(clauses), language, question) if is_lead else set[_Kind]()
-        if kind:
-            return _strongest(kind)
     kinds: set[_Kind] = set()
     for clause in clauses:
         follows_refusal = bool(kinds & _REFUSALS) and language.comma_before_question
@@ -420,9 +426,9 @@ def _kind_of_part(clause: str, language: Language, question: Question) -> Act | 
     classes = language.classes_in(words, question.known)
     start = language.prefix(classes)
     if 0 < start < len(classes):
-        rest = _kind_of_part(" ".join(words[start:]), language, question)
-        if rest is not None:
-            return rest
+        rest = _kind_of_clause(" ".join(words[start:]), language, question)
+        if rest:
+            return cast("Act", _strongest(rest))
     for act, end in language.forms_of(classes):
         counts = act != "lacks" or question.is_open or not question.text
         if counts and _ends_empty(classes, end):
@@ -438,13 +444,14 @@ def _ends_empty(classes: Sequence[Classes], start: int) -> bool:
         word = classes[index]
         if "interrogatives" in word and before.isdisjoint(_CONTENT):
             return len(classes) - index <= _MAX_QUESTION_WORDS
-        if word & {"condition", "claims"} and "you" in after:
+        if word & {"condition", "claims", "purpose"} and "you" in after:
             # "If you like", "that you attached"
             return True
         if "claims" not in word:
             continue
         # "About that."
-        if "pointer" not in word or (after and after.isdisjoint(_AFTER_POINTER)):
+        follows = "condition" in before or not after or not after.isdisjoint(_AFTER_POINTER)
+        if "pointer" not in word or not follows:
             return False
     return len(classes) - start <= _MAX_REST_WORDS
 
@@ -483,14 +490,13 @@ def _asks_user(text: str, clauses: Sequence[str], language: Language, question: 
         return False
     asking = " ".join(clauses).replace(" such as ", " like ")
     # A few words that ask what or which, without a name, contain nothing to check.
-    is_short = len(words) <= _MAX_SHORT_QUESTION and "which" in language.classes(
-        words[0].casefold()
-    )
+    asks_which = any("which" in language.classes(word.casefold()) for word in words[:2])
+    is_short = len(words) <= _MAX_SHORT_QUESTION and asks_which
     if is_short and not any(word[0].isupper() for word in words[1:]):
         return True
-    if not language.has_classes:
-        return language.question.match(asking) is not None
-    return _is_asked(clauses, language, question)
+    if language.question.match(asking) is not None:
+        return True
+    return language.has_classes and _is_asked(clauses, language, question)
 
 
 def _is_asked(clauses: Sequence[str], language: Language, question: Question) -> bool:

@@ -42,6 +42,9 @@ class Phrases:
         serve: Infinitives of talking, which an assistant also offers: "explain".
         tour: Infinitives that are offers only in a figurative sense: "walk you through".
         say: Verbs for what documents do: "mention".
+        verify: Verbs for what the user should do with an answer: "verify".
+        vocative: Nouns to address the user with, in a role.
+        treat: Verbs that say what a document is about only with "nothing in": "cover".
         contain: Verbs for what has information: "contains".
         stated: Participles for what documents say: "mentioned".
         unsaid: What documents leave something: "open".
@@ -60,7 +63,8 @@ class Phrases:
         advice: Nouns for what an answer is not.
         adviser: Nouns for those who advise.
         replace: Verbs for what an answer is not meant to do: "constitute".
-        flaw: What an answer may be: "outdated", "for general purposes".
+        flaw: What an answer may be: "outdated".
+        general: What an answer is for: "general purposes".
         machine: Nouns for what an assistant is: "AI", "model".
         consult: Verbs for asking somebody else: "consult".
         pointer: "This", "it", "there".
@@ -119,6 +123,9 @@ class Phrases:
     serve: str = ""
     tour: str = ""
     say: str = ""
+    verify: str = ""
+    vocative: str = ""
+    treat: str = ""
     contain: str = ""
     stated: str = ""
     unsaid: str = ""
@@ -137,6 +144,7 @@ class Phrases:
     adviser: str = ""
     replace: str = ""
     flaw: str = ""
+    general: str = ""
     machine: str = ""
     consult: str = ""
     pointer: str = ""

@@ -15,7 +15,7 @@ ENGLISH: Final = Phrases(
     you="you your yours yourself",
     negation="""
     not unable unclear impossible hard difficult tough decline refuse pass neither nor silent fail
-    fails omit omits lack lacks missing nowhere without unspecified unanswered unmentioned
+    fails omit omits lack lacks nowhere without unspecified unanswered unmentioned
     """,
     nothing="none nothing",
     able="""
@@ -30,15 +30,15 @@ ENGLISH: Final = Phrases(
     important advisable wise
     """,
     know="""
-    know aware sure certain familiar recall recogni* remember understand found given provided told
-    trained shown find unclear possess retain store hold follow idea looked searched checked went
-    gone read
+    know aware sure certain familiar recall recogni* remember understand given provided told trained
+    shown unclear possess retain store hold follow idea looked searched checked went gone read
     """,
     act="""
     say tell give provide offer share discuss comment speculate guess guarantee predict forecast
     diagnose assess evaluate judge determine identify locate find verify confirm advise recommend
     suggest disclose reveal look answer respond reply decline refuse pass engage participate comply
     fulfil* help support translate interpret calculate express form hold get know speak talk do
+    encourage urge
     """,
     serve="""
     help assist explain expand elaborate clarify summari* guide adjust tailor answer review describe
@@ -56,7 +56,7 @@ ENGLISH: Final = Phrases(
     stated="mentioned named stated specified addressed discussed indicated",
     held="""
     given listed provided included described disclosed covered documented found available contained
-    present part shown inferred derived established determined answered
+    present part shown inferred derived established determined answered clear
     """,
     exist="there appear found left leave leaves",
     document="""
@@ -83,7 +83,7 @@ ENGLISH: Final = Phrases(
     counsellor counselor technician* electrician* mechanic* plumber* contractor* authorit* police
     emergency support service* staff administrator* supervisor provider* manufacturer* retailer*
     seller* help assistance attention care treatment counsel advice opinion nurse* consultant*
-    dermatologist* psychiatrist* surgeon* scientist* engineer* chemist*
+    dermatologist* psychiatrist* surgeon* scientist* engineer* chemist* gp
     """,
     replace="""
     replace* constitute* considered taken meant intended construed treat treated consider take
@@ -96,46 +96,62 @@ ENGLISH: Final = Phrases(
     """,
     pointer="""
     this that these those it them here there above following below something anything else more
+    everything
     """,
     here="here",
     condition="if whenever should unless once as",
     courtesy="happy glad ready pleased delighted gladly kindly please",
     flaw="""
     outdated up-to-date current incomplete inaccurate accurate wrong incorrect mistaken complete
-    errors mistakes inaccuracies general informational educational purposes guidance only vague
-    unclear ambiguous broad short cutoff cut-off limited date
+    errors mistakes inaccuracies vague unclear ambiguous broad short cutoff cut-off limited date
     """,
     small="""
     a an any some of to on in about for from with by as at or and so also just really only regarding
-    concerning whether actually currently personally simply still yet even than both directly
-    exactly clearly enough much many such quite very too now then explicitly specific specifically
-    further additional honestly always already own all each another other anyone someone up out into
-    over through one ones live real time reliable would should latest medical legal financial
+    concerning actually currently personally simply still yet even than both directly exactly
+    clearly enough much many such quite very too now then explicitly specific specifically further
+    additional honestly always already own all each another other anyone someone up out into over
+    through one ones live real time reliable would should latest medical legal financial
     professional private based according bit go yes-no widely per way publicly previously few
     several step doing bringing pointing sharing letting kind day-to today tomorrow back again there
     else but unfortunately could please bear keep asked requested wanted needed young simpler feel
     properly useful helpful want need like going entirely completely fully certainly absolutely
-    being
+    being strongly purely indeed
     """,
     attributes="""
-    address age amount author category colour color cost cause date deadline duration fee height
-    location name number origin place price purpose reason result size time title topic type value
-    weight year profession
+    address age amount author category colour color cost date deadline duration fee height location
+    name number origin place price purpose result size time title topic type value weight year
+    profession
     """,
-    disclaimer=r"without (?:\w+ing|more|further|additional) {rest}",
+    disclaimer=r"""
+    without (?:\w+ing|more|further|additional) {rest}|not as (?:\w+ ){0,2}advice
+    | (?:every|each) (?:case|situation|person) is different|as far as i (?:can (?:see|tell)|know)
+    | (?:this|these|things) (?:may|might|could) have changed(?: since {rest})?
+    | (?:an?|your) (?:solicitor|lawyer|doctor|professional|expert|specialist|pharmacist) (?:can
+      |could|may|might|will)
+    | (?:from|with|based on|given) what you have \w+
+    | (?:i am )?(?:very |so |really )?sorry (?:about|to hear|for) {rest}
+    | (?:please )?(?:take|treat) (?:this|my|it|these)(?: \w+)? with (?:a (?:grain|pinch) of salt
+      |caution|care)
+    | (?:please )?do not rely (?:only |solely )?on (?:this|my|it|these)(?: \w+)?(?: alone)?
+    """,
     refusal=r"""
-    i can only (?:help|assist|answer|talk|speak|discuss|respond|support)(?: {rest})?
+    there is no way (?:for me )?to (?:know|tell|say|check|verify|find out)(?: {rest})?
+    | i would need(?: to (?:see|know|have|read|check))? (?:the |more |some )?(?:full |complete
+      |actual )?{rest}
+    | i can only (?:help|assist|answer|talk|speak|discuss|respond|support)(?: {rest})?
     | (?:it|that|this) is (?:beyond|outside|out of) (?:of )?(?:what i|my|the|our) {rest}
     | there is no (?:\S+ ){1,3}(?:by|with|under|of) (?:that|this) (?:name|title|description)
     | there (?:could|may|might) be (?:several|many|multiple|different|other) \S+ (?:with|by
       |of) {rest}
     """,
+    question=r"how does that sound|ready to .*|would it help\b.*|.*what do we have here",
     referral=r"""
     (?:please |you (?:should|can|could) )?(?:consult|contact|check with|ask|talk to|speak (?:to
       |with))
       (?:an?|your|our|any) {rest}
     | (?:please )?(?:always )?(?:verify|confirm|double-check|cross-check|check) (?:this|that|it
       |these|any|all|anything(?: important)?|with|the \S+)(?: {rest})?
+    | (?:when|if) in doubt
     | (?:for|before|when|if) (?:more|further|accurate|current|making|taking|doing|anything|in doubt
       |you are (?:not )?(?:sure|comfortable|in)) {rest}
     """,
@@ -156,9 +172,12 @@ ENGLISH: Final = Phrases(
     """,
     apology="""
     sorry apolog* afraid unfortunately regrettably disclaimer note reminder caveat excuse pardon
-    honestly frankly alas mind
+    honestly frankly alas mind remember
     """,
-    assumes="was were had because since although though given right correct whose who exactly-no",
+    assumes="""
+    was were had because since although though given right correct exactly-no believe imagine
+    realise realize noticed heard aware who whose
+    """,
     polite=r"""
     take (?:good )?care(?: of yourself)?|stay safe|(?:safe|happy) \w+|sounds (?:good|great)|got it
     | let us (?:break it down|go|dive in|get started)|does (?:that|this|it) make sense|below
@@ -171,6 +190,18 @@ ENGLISH: Final = Phrases(
     | you can do (?:this|it)|keep (?:it up|going|at it)|(?:bear|keep) in mind
     | (?:(?:my|dear|brave|young|good|fellow) )+(?:friends?|partner|captain|travell?er|adventurer)
     | well done|keep up the good work
+    | (?:just )?(?:let me know|say the word|tell me|reach out|do not hesitate)(?: {rest})?
+    | i would (?:love|like) to (?:help|explain)(?: {rest})?
+    | (?:i )?hope (?:that|this|it) is (?:useful|helpful|clear)
+    | (?:i )?hope (?:that|this|it|you) {rest}
+    | i can (?:also )?(?:put|turn|make|format|check) (?:this|it|that|these|you) {rest}
+    | let (?:me|us) (?:explain|break|walk|help|show|take|look|check|see)(?: {rest})?
+    | (?:thanks|thank you) for \w+ing(?: {rest})?|thanks for the \w+|(?:well )?hello there
+    | your mileage may vary|very well|you are (?:very |too |so )?kind|ready when you are
+    | take your time|no rush(?: at all)?|wishing you {rest}|i understand how you feel
+    | (?:that|this) must be (?:hard|difficult|tough|frustrating)|at your service|aye aye
+    | interesting|fascinating|intriguing|much appreciated
+    | (?:now )?(?:that|this|it) is an? \w+ thing to ask
     | do not (?:worry|give up|be (?:so |too )?hard on yourself)(?: about (?:it|that|this))?
     """,
     no="no neither",
@@ -187,7 +218,7 @@ ENGLISH: Final = Phrases(
     which="what which",
     handle="""
     see open view read access browse check send draw call book create generate write make go search
-    retrieve perform seeing finding
+    retrieve perform seeing finding inspect
     """,
     never="never",
     heard="heard encountered",
@@ -200,14 +231,26 @@ ENGLISH: Final = Phrases(
     achievement success news progress work job goal plan start choice catch sense words confusion
     mistake mistakes inconvenience error errors misunderstanding delay future person function script
     snippet command implementation solution story stories thing things kind question* point points
-    topic* matter one term terms name subject step steps bullet list
+    topic* matter one term terms name subject step steps bullet list situation case basics clause
+    section paragraph clarification
     """,
-    within="in from by according based part per within",
+    within="in from by according based part per within with given",
     role="as being",
+    general="general informational educational purposes guidance",
+    verify="verify verifying confirm double double-check cross-check check",
+    vocative="traveler traveller adventurer partner captain",
+    treat="cover covers name names list lists go address",
+    silence=r"""
+    unknown|not (?:available|applicable|known)|no (?:mention|reference) is made (?:of|to) {rest}
+    | it (?:does|did) not (?:say|mention|specify)(?: {rest})?
+    | (?:that|this|it) is not something the \w+ (?:covers?|says?|mentions?)
+    | (?:that|this|the) (?:detail|information|answer) (?:is|are) (?:missing|absent) from {rest}
+    | the \w+ you are (?:asking|looking) (?:about|for) is not {rest}
+    """,
     definites="the",
     others="why her his their she he him whose its",
     things="it",
-    interrogatives="who whom what when where how which",
+    interrogatives="who whom what when where how which whether",
     claims="""
     that while because since although though however but is are was were am be been being has have
     had did does do became born died despite also actually instead meaning
@@ -223,9 +266,9 @@ GERMAN: Final = Phrases(
     able="""
     kann kannst können könnte könnten darf dürfen werde will möchte muss würde soll lage befugt
     berechtigt imstande vermag möchtest möchten willst wollen brauchst brauchen darfst schlüpfe
-    helfe erkläre spiele übernehme gehe sollten solltest sollte
+    helfe erkläre spiele übernehme gehe sollten solltest sollte konnte
     """,
-    be="bin ist sind war sein",
+    be="bin ist sind war sein wird werden wurde wurden",
     have="habe hat haben verfüge besitze finde liegen liegt fehlen fehlt kenntnis",
     possible="möglich unmöglich schwer schwierig",
     know="""
@@ -237,7 +280,7 @@ GERMAN: Final = Phrases(
     garantieren vorhersagen stellen beurteilen bewerten einschätzen bestimmen feststellen ermitteln
     finden überprüfen bestätigen empfehlen raten beantworten antworten weitergeben herausgeben
     unterstützen beraten helfen weiterhelfen auskunft äussern entnehmen ersehen erkennen passen
-    ablehnen wissen empfehle rate zugreifen machen tun
+    ablehnen wissen empfehle rate zugreifen machen tun leisten
     """,
     serve="""
     helfen erklären erläutern zusammenfassen antworten beantworten helfe erkläre erläutere
@@ -259,7 +302,7 @@ GERMAN: Final = Phrases(
     vertrag* bericht* brief rechnung broschüre* prospekt* richtlinie* protokoll* merkblatt
     packungsbeilage e-mail mail datei* website* webseite* seite seiten app internet dokumentation
     nachrichten mietvertrag* police *vertrag *bericht *anleitung *handbuch *blatt *unterlagen *text
-    *seite brief* notiz* tabelle* *brief artikel* *artikel code skript
+    *seite brief* notiz* tabelle* *brief artikel* *artikel code skript *zettel
     """,
     information="""
     information* daten angabe angaben kenntnis* detail* auskunft auskünfte hinweis* antwort
@@ -269,7 +312,7 @@ GERMAN: Final = Phrases(
     advice="""
     beratung rechtsberatung anlageberatung finanzberatung steuerberatung empfehlung* rat ratschlag
     ratschläge diagnose* besuch gespräch konsultation anlageempfehlung kaufempfehlung untersuchung
-    *beratung *empfehlung* *rat *diagnose
+    *beratung *empfehlung* *rat *diagnose *besuch
     """,
     adviser="""
     arzt ärzte ärztin ärztlich* apotheker* apotheke anwalt anwältin rechtsanwalt rechtsanwält*
@@ -278,7 +321,9 @@ GERMAN: Final = Phrases(
     finanzberater* notdienst krankenhaus mensch therapeut* tierarzt *arzt *ärztin *anwalt *anwältin
     *berater* *experte*
     """,
-    replace="ersetzt ersetzen stellt dar sollte sollten gilt gelten verstehen betrachten dient",
+    replace="""
+    ersetzt ersetzen stellt dar sollte sollten gilt gelten verstehen betrachten dient dienen
+    """,
     machine="ki sprachmodell modell assistent chatbot künstliche intelligenz maschine programm",
     consult="""
     wende wenden konsultier* kontaktier* frage fragen sprich sprechen ruf rufen suche suchen besuch*
@@ -291,23 +336,22 @@ GERMAN: Final = Phrases(
     here="hier nachfolgend nachstehend folgend*",
     condition="wenn falls sofern",
     courtesy="gern gerne ehrlich freue natürlich",
-    flaw="""
-    veraltet unvollständig fehlerhaft allgemein* gewähr orientierung informationszwecken irren
-    fehler falsch ungenau
-    """,
+    flaw="veraltet unvollständig fehlerhaft irren fehler falsch ungenau",
     small="""
     ein eine einen einem einer eines und oder zu zum zur für auf an bei von vom über in im mit aus
     als nach nur auch noch so sehr genau wirklich momentan aktuell derzeit selbst sich doch aber
     also jedoch ganz gar mal weitere* nähere* konkrete* bezüglich sowie lediglich allgemein*
     persönlich* kurz* eigene* unter am beim ans kurz ja laut gemäss basis grundlage ob leider bitte
-    tut sonst einfach lieber genauer schritt ausführlicher näher
+    tut sonst einfach lieber genauer schritt ausführlicher näher zweifel unklar besten immer
+    anwaltlich*
     """,
     attributes="""
     adresse alter anzahl autor betrag datum dauer farbe frist gebühr gewicht grösse grund höhe jahr
     kosten länge name namen ort preis preises thema titel ursache wert zahl zeit zeitpunkt zweck
     """,
     referral=r"""
-    (?:weitere|mehr|aktuelle|genaue) information\w* (?:finden sie|findest du|gibt es)(?: \S+){1,6}
+    lassen sie sich (?:\S+ ){0,4}(?:beraten|untersuchen)
+    | (?:weitere|mehr|aktuelle|genaue) information\w* (?:finden sie|findest du|gibt es)(?: \S+){1,6}
     | (?:für|zu|bei) (?:weitere[nr]?|aktuelle[nr]?|genaue(?:re)?[nr]?|mehr|konkreten?) {rest}
     | ich (?:empfehle|rate)(?: (?:ihnen|dir))?
     """,
@@ -359,6 +403,8 @@ GERMAN: Final = Phrases(
     """,
     within="in im aus laut gemäss nach auf basis grundlage",
     role="als",
+    general="allgemein* gewähr orientierung informationszwecken",
+    silence=r"unbekannt",
     definites="den dem des der die im zum zur vom am beim",
     others="""
     warum wieso weshalb sein seine seinen seinem seiner seines ihr ihre ihren ihrem ihrer ihres
@@ -383,7 +429,7 @@ DUTCH: Final = Phrases(
     negation="niet onmogelijk moeilijk lastig",
     nothing="niets niks",
     able="kan kun kunt kunnen mag mogen zal zou zouden wil moet staat bevoegd kruip speel help leg",
-    be="ben is zijn was",
+    be="ben is zijn was wordt worden werd werden",
     have="heb heeft hebben beschik vind vond",
     possible="mogelijk onmogelijk moeilijk lastig",
     know="""
@@ -400,6 +446,7 @@ DUTCH: Final = Phrases(
     """,
     say="""
     zegt zeggen vermeldt vermelden noemt noemen beschrijft beschrijven meldt melden rept laat laten
+    legt
     """,
     contain="bevat bevatten geeft geven biedt bieden heeft",
     stated="vermeld genoemd beschreven aangegeven gezegd uitgelegd gemeld",
@@ -435,7 +482,7 @@ DUTCH: Final = Phrases(
     here="hier hieronder",
     condition="als indien wanneer",
     courtesy="graag helaas alsjeblieft alstublieft gerust eerlijk",
-    flaw="verouderd onvolledig onjuist algemeen bedoeld vergissen fouten",
+    flaw="verouderd onvolledig onjuist vergissen fouten",
     small="""
     een en of te om voor op aan bij van over in met uit naar ook nog zo heel echt precies momenteel
     zelf wel door dus maar toch alleen verdere nadere specifieke persoonlijke korte kort twijfel
@@ -480,6 +527,8 @@ DUTCH: Final = Phrases(
     theme="rol lijst persoon punt punten stap stappen onderwerp toekomst vraag vragen",
     within="in volgens uit op",
     role="als",
+    general="algemeen bedoeld",
+    silence=r"onbekend",
     definites="de het",
     others="waarom haar hun zij ze hij hem",
     things="het dit dat",
@@ -497,7 +546,7 @@ NORDIC: Final = Phrases(
     negation="inte ikke omöjligt umuligt umulig svårt svært vanskelig",
     nothing="ingenting ingenting inget intet",
     able="kan kunde kunne får må vil vill ska skal kommer",
-    be="är er var vara være",
+    be="är er var vara være blev ble bli",
     have="har hittar finner hittade fandt fant finder",
     possible="möjligt muligt mulig svårt svært vanskelig omöjligt umuligt umulig",
     know="""
@@ -553,7 +602,7 @@ NORDIC: Final = Phrases(
     here="här her nedan nedenfor",
     condition="om hvis",
     courtesy="tyvärr desværre dessverre gärna gerne gjerne ledsen",
-    flaw="föråldrad* forældet utdatert* fel feil fejl ofullständig* generell* allmän*",
+    flaw="föråldrad* forældet utdatert* fel feil fejl ofullständig*",
     small="""
     en ett et och og eller att at å till til för for på i med av af från fra også också som mer mere
     noe något noget nogen bara bare kun mycket meget veldig lite just nu nå något om vedr egen eget
@@ -601,6 +650,7 @@ NORDIC: Final = Phrases(
     """,
     within="i enligt ifølge av af",
     role="som",
+    general="generell* allmän*",
     definites="den det de",
     definite_endings="na ne en et ene erne",
     comma_before_question=True,

@@ -78,9 +78,7 @@ FRENCH: Final = Phrases(
     courtesy="""
     malheureusement désolé désolée hélas heureux heureuse ravi ravie volontiers honnêtement
     """,
-    flaw="""
-    obsolète* incomplète* inexacte* erronée* indicatif informatif général* tromper erreurs jour
-    """,
+    flaw="obsolète* incomplète* inexacte* erronée* tromper erreurs jour",
     small="""
     un une des de d à au aux en dans sur pour par avec et ou ni ne n que qu très bien aussi encore
     plus moins même tout toute bref brève court courte personnelle* personnel* précis* sujet propos
@@ -129,6 +127,8 @@ FRENCH: Final = Phrases(
     theme="temps réel avenir personne sujet point points étape étapes rôle liste question*",
     within="dans selon sur par d après",
     role="tant comme",
+    general="indicatif informatif général*",
+    silence=r"inconnue?|non (?:précisée?|mentionnée?|indiquée?|disponible)",
     definites="le la les l du au aux",
     others="pourquoi son sa ses leur leurs lui dont elle elles",
     interrogatives="qui quand où combien comment quel quelle quels quelles",
@@ -206,15 +206,13 @@ SPANISH: Final = Phrases(
     """,
     machine="ia inteligencia artificial modelo lenguaje asistente chatbot programa",
     consult="""
-    consult* llam* contact* pregunt* acud* visit* revis* verific* comprueb* busc* habla hable
+    consult* llam* contact* pregunt* acud* visit* revis* verific* comprueb* busc* habla hable hablar
     """,
     pointer="esto eso ello este esta ese esa estos estas aquí ahí lo algo más otro otra al",
     here="aquí",
     condition="si cuando",
     courtesy="lamentablemente desafortunadamente gusto encantado encantada favor claro verdad",
-    flaw="""
-    desactualizad* incomplet* inexact* obsolet* orientativ* general* fines equivocarme errores
-    """,
+    flaw="desactualizad* incomplet* inexact* obsolet* equivocarme errores",
     small="""
     un una unos unas de del a al en con por para sobre acerca y o e u ni se muy también aún ya solo
     legal legales médico médica personal personales breve específica específico suficiente tan como
@@ -266,6 +264,8 @@ SPANISH: Final = Phrases(
     """,
     within="en según por",
     role="como",
+    general="orientativ* general* fines",
+    silence=r"desconocid[oa]",
     definites="el la los las del al",
     others="porqué su sus él ella ellos ellas cuyo cuya",
     interrogatives="quien quién qué cuál cuándo cuándo dónde cuánto cómo",
@@ -302,7 +302,7 @@ ITALIAN: Final = Phrases(
     dire dare fornire offrire condividere commentare parlare speculare garantire prevedere
     diagnosticare valutare giudicare determinare stabilire identificare trovare verificare
     confermare consigliare raccomandare rispondere aiutare aiutarti aiutarla risponderti dirti darti
-    sapere esprimere rivelare dirle consiglio suggerisco raccomando
+    sapere esprimere rivelare dirle suggerisco raccomando consiglio
     """,
     serve="""
     aiutare aiutarti aiutarla spiegare spiegarti rispondere riassumere dettagliare chiarire
@@ -344,12 +344,13 @@ ITALIAN: Final = Phrases(
     here="ecco",
     condition="se quando",
     courtesy="purtroppo spiacente felice lieto lieta volentieri certo",
-    flaw="obsolet* incomplet* inesatt* aggiornat* indicativ* informativo general* sbagliare errori",
+    flaw="obsolet* incomplet* inesatt* aggiornat* sbagliare errori",
     small="""
     un una uno di del dello della dei degli a ad in con su per tra da e o né anche ancora solo molto
     breve personale personali legale legali medico medici specifiche specifica sufficienti
     affidabil* realmente come cosa qualche qualsiasi un' dell all proposito ora secondo base basato
-    purtroppo ma passo essendo quanto nel nei nella nelle negli nell dal dai dalla sul
+    purtroppo ma passo essendo quanto nel nei nella nelle negli nell dal dai dalla sul prega
+    consiglia
     """,
     attributes="""
     altezza anno autore causa colore costo data dimensione durata età importo indirizzo luogo motivo
@@ -393,6 +394,8 @@ ITALIAN: Final = Phrases(
     """,
     within="in nel nei nella nelle negli nell da dal dai dalla secondo su sul",
     role="essendo quanto come",
+    general="indicativ* informativo general*",
+    silence=r"sconosciut[oa]",
     definites="""
     dell all sull dall l il lo la i gli le del dellodella dei delle degli al alla agli alle
     """,
@@ -432,7 +435,7 @@ PORTUGUESE: Final = Phrases(
     """,
     serve="""
     ajudar explicar responder resumir detalhar esclarecer aprofundar ampliar descrever ajudá
-    apresento mostrar ajude útil
+    apresento mostrar ajude útil ajudado
     """,
     say="""
     diz dizem menciona mencionam especifica especificam indica indicam fala falam informa informam
@@ -470,16 +473,16 @@ PORTUGUESE: Final = Phrases(
     consult* procur* contat* contact* ligue ligar pergunte perguntar fale falar visit* verifi* veja
     ver leia acesse
     """,
-    pointer="isto isso este esta esse essa aqui aí ali algo mais outra outro o",
+    pointer="isto isso este esta esse essa aqui aí ali algo mais outra outro o estas estes",
     here="aqui seguir",
     condition="se quando caso",
     courtesy="infelizmente desculpe feliz favor prazer claro lamento",
-    flaw="desatualizad* incomplet* incorret* atualizad* gerais geral fins enganado erros errar",
+    flaw="desatualizad* incomplet* incorret* atualizad* enganado erros errar",
     small="""
     um uma uns umas de do da dos das a ao à às em no na nos nas com por para pela pelo sobre e ou
     nem também ainda só muito breve específica específicas específico suficientes suficiente pessoal
     pessoais jurídico médico qualquer alguma algum realmente exato tão agora confiáveis segundo base
-    conforme infelizmente mas como passo
+    conforme infelizmente mas como passo ter
     """,
     attributes="""
     altura ano autor causa cor custo data duração endereço idade local motivo nome número peso prazo
@@ -522,6 +525,8 @@ PORTUGUESE: Final = Phrases(
     """,
     within="em no na nos nas segundo conforme por pelo pela",
     role="como",
+    general="gerais geral fins",
+    silence=r"desconhecid[oa]",
     definites="o a os as do da dos das no na nos nas ao à aos às",
     others="porquê seu sua seus suas dele dela deles delas ele ela eles elas cujo cuja",
     interrogatives="quem qual quais quando onde como quanto",
