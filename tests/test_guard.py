@@ -169,9 +169,8 @@ async def test_check_with_samples_calls_nobody() -> None:
 
 
 async def test_check_draws_samples(simulated: SimulatedProvider) -> None:
-    verdict = await Guard().acheck(
-        KNOWN_THEN_MADE_UP, question=QUESTION, model=MODEL, **simulated.params
-    )
+    answer = "The Sydney Harbour Bridge opened in 1932. It opened in May 1947."
+    verdict = await Guard().acheck(answer, question=QUESTION, model=MODEL, **simulated.params)
     assert [s.flagged for s in verdict.sentences] == [False, True]
     assert verdict.samples == 5
     # Twice samples are drawn and compared.
