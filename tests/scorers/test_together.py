@@ -11,8 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay import Guard, PolicyError, Query, Verdict
+from resay import Guard, Passage, PolicyError, Query, Verdict
+from resay.lang.prompts import load_prompts
+from resay.lang.tables import codes
 from resay.providers import Completion, Completions
+from resay.scorers.common.together import answer_beside, render
+from resay.scorers.evidence import Sample
 
 pytestmark = pytest.mark.anyio
 
@@ -171,9 +175,6 @@ async def test_twelve_sentences_and_five_samples_take_two_calls_at_most() -> Non
 
 @given(st.text(max_size=60))
 def test_no_sample_ends_its_marks(text: str) -> None:
-    from resay.scorers.common.together import render
-    from resay.scorers.evidence import Sample
-
     prompt = render(["It is red."], [Sample(0, text), Sample(1, text)])
     assert len(re.findall(r"</sample-\w{16}>", prompt)) - text.count("</sample-") * 2 == 2
 
@@ -182,3 +183,60 @@ def test_one_call_for_all_is_no_order_of_pairs() -> None:
     for setting in ({"order": "nearest"}, {"form": "published"}):
         with pytest.raises(PolicyError, match="works on pairs"):
             Guard({"chain": [{"method": "prompt", "mode": "together", **setting}]})
+
+
+@pytest.mark.parametrize("mode", ["together", "per_sample"])
+async def test_a_judge_may_be_asked_for_short_reasons(mode: str) -> None:
+    def reasoned(claims: Sequence[str], samples: dict[int, str]) -> Any:
+        if mode == "per_sample":
+            return (
+                "1: the sample says 1932, not contradicted elsewhere – contradicted\n2: six – yes"
+            )
+        return {
+            "verdicts": [{"reason": "supported by 1?", **row} for row in of_years(claims, samples)]
+        }
+
+    judge = Judge(reasoned)
+    step = {"method": "prompt", "mode": mode, "judge": {"reasoning": "brief"}}
+    verdict = await checked(judge, chain=[step])
+    assert [sentence.flagged for sentence in verdict.sentences] == [True, False]
+    assert len(judge.prompts) == {"together": 1, "per_sample": 3}[mode]
+    plain = Judge(of_years)
+    await checked(plain, chain=[{"method": "prompt", "mode": mode, "judge": {}}])
+    assert len(plain.prompts[0]) < len(judge.prompts[0])
+
+
+@pytest.mark.parametrize("settings", [{"form": "published"}, {"task": "paraphrase"}])
+def test_published_questions_ask_for_no_reasons(settings: dict[str, Any]) -> None:
+    with pytest.raises(PolicyError, match="asks for no reasons; omit `reasoning: brief`"):
+        Guard({"chain": [{"method": "prompt", "judge": {"reasoning": "brief"}, **settings}]})
+
+
+async def test_the_answer_is_shown_where_its_claims_leave_out_much_of_it() -> None:
+    long = "The bridge is long. " * 20
+    judge = Judge(of_years)
+    await checked(judge)
+    assert "<answer-" not in judge.prompts[0]
+    beside = answer_beside(Passage.of(f"{long}{ANSWER}").only([20, 21]))
+    assert beside == f"{long}{ANSWER}"
+    cut = answer_beside(Passage.of(f"{long * 10}{ANSWER}{long}").only([201]))
+    assert ANSWER in cut
+    assert len(cut) < 2_020
+    shown = render(["It is red."], [Sample(0, "It is red.")], answer=beside)
+    assert shown.count(beside) == 1
+
+
+@pytest.mark.parametrize("language", codes())
+async def test_samples_are_compared_in_each_language(language: str) -> None:
+    judge = Judge(of_years)
+    step = {"method": "prompt", "language": language}
+    verdict = await checked(judge, chain=[step])
+    prompt = load_prompts(language).together
+    assert all(text in judge.prompts[0] for text in (prompt.task, prompt.rules, prompt.example))
+    assert [sentence.flagged for sentence in verdict.sentences] == [True, False]
+    shown = json.loads(judge.prompts[0].splitlines()[-1])
+    assert shown["verdicts"][0]["words"] in prompt.example
+    assert shown["verdicts"][0]["quote"] in prompt.example
+    unreadable = Judge(lambda claims, samples: "?")
+    await checked(unreadable, chain=[step])
+    assert len(unreadable.prompts) == 2

@@ -34,6 +34,7 @@ from resay.providers.base import (
     Gathered,
     Provider,
     prepare,
+    supported_params,
     with_counted_tokens,
 )
 from resay.providers.limits import Budget
@@ -377,6 +378,12 @@ class JudgeProvider(OneAnswer):
         """Let the provider of named judges load what it needs."""
         await prepare(self.upstream.named_provider())
 
+    async def supported_params(self, query: Query) -> frozenset[str]:
+        """Return which optional parameters the API knows, or the provider of a named judge."""
+        if query.model is not None:
+            return await supported_params(self.upstream.named_provider(), query)
+        return _SUPPORTED if self.api.path in _PATHS_WITH_FORMATS else frozenset()
+
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Query the judge.
 
@@ -388,6 +395,11 @@ class JudgeProvider(OneAnswer):
         params = {k: v for k, v in query.params.items() if k not in CONNECTION_PARAMS}
         judge_query = Query(query.messages, None, params)
         return await _ask_upstream(self.api, self.upstream, self.api.fresh(self.body, judge_query))
+
+
+# Of OpenAI's two APIs for conversations, which most servers speak; who refuses is asked again.
+_PATHS_WITH_FORMATS = frozenset({"/chat/completions", "/responses"})
+_SUPPORTED = frozenset({"temperature", "json_object"})
 
 
 def sample_of(item: Completion, query: Query) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "Chunk",
     "Completion",
     "Completions",
+    "Declares",
     "Gathered",
     "Layer",
     "Prepares",
@@ -32,6 +33,7 @@ __all__ = [
     "begin_stream",
     "open_stream",
     "prepare",
+    "supported_params",
     "with_counted_tokens",
 ]
 # Joining a chunk takes about as long as processing this many characters.
@@ -383,6 +385,18 @@ class Prepares(Protocol):
         ...
 
 
+@runtime_checkable
+class Declares(Protocol):
+    """A provider that knows which optional parameters a model takes."""
+
+    async def supported_params(self, query: Query) -> frozenset[str]:
+        """Return which of `temperature`, `json_object` and `json_schema` a query may ask for.
+
+        The last two are kinds of `response_format`.
+        """
+        ...
+
+
 class Layer:
     """A provider that wraps another and forwards every call. Override the calls you add to."""
 
@@ -396,6 +410,10 @@ class Layer:
     async def takes_n(self, query: Query) -> bool:
         """Forward to the wrapped provider."""
         return await self.inner.takes_n(query)
+
+    async def supported_params(self, query: Query) -> frozenset[str]:
+        """Forward to the wrapped provider, even if it declares none."""
+        return await supported_params(self.inner, query)
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Forward to the wrapped provider."""
@@ -412,6 +430,14 @@ async def prepare(provider: Provider) -> None:
     prepares: Callable[[], Awaitable[None]] | None = getattr(provider, "prepare", None)
     if prepares is not None:
         await prepares()
+
+
+async def supported_params(provider: Provider, query: Query) -> frozenset[str]:
+    """Return the optional parameters that any provider declares for a query; see `Declares`."""
+    declares: Callable[[Query], Awaitable[frozenset[str]]] | None = getattr(
+        provider, "supported_params", None
+    )
+    return frozenset() if declares is None else await declares(query)
 
 
 def open_stream(

@@ -60,6 +60,26 @@ class LiteLLMProvider:
             return False
         return "n" in (supported or ())
 
+    async def supported_params(self, query: Query) -> frozenset[str]:
+        """Return which optional parameters litellm forwards to the query's model."""
+        litellm = await _import_litellm()
+        provider = query.params.get("custom_llm_provider")
+        try:
+            known: Sequence[str] = (
+                litellm.get_supported_openai_params(model=query.model, custom_llm_provider=provider)
+                or ()
+            )
+            takes_schema: bool = litellm.supports_response_schema(
+                model=query.model, custom_llm_provider=provider
+            )
+        # litellm raises bare exceptions for unknown models; the request's error will be clearer.
+        except Exception:
+            return frozenset()
+        supported = {"temperature"} & set(known)
+        if "response_format" in known:
+            supported |= {"json_object", "json_schema"} if takes_schema else {"json_object"}
+        return frozenset(supported)
+
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         """Send one request.
 

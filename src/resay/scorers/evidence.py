@@ -30,8 +30,8 @@ from resay.core.tokens import CachedTokenizer
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.providers.base import Completion, Completions, Provider
-from resay.providers.bounded import Bounded
 from resay.providers.layers import FanOut, draw
+from resay.providers.preferring import Preferences, Preferring
 from resay.scorers.stopping import Stopping
 
 Pair: TypeAlias = tuple[str, str]
@@ -489,7 +489,13 @@ class Judge:
         return (await self.complete(prompt, max_tokens=max_tokens)).first.text
 
     async def complete(
-        self, prompt: str | Sequence[Message], *, n: int = 1, max_tokens: int | None = None
+        self,
+        prompt: str | Sequence[Message],
+        *,
+        n: int = 1,
+        max_tokens: int | None = None,
+        exact: bool = False,
+        schema: Mapping[str, Any] | None = None,
     ) -> Completions:
         """Ask one question.
 
@@ -497,6 +503,10 @@ class Judge:
             prompt: The question, or a conversation that ends with one.
             n: Number of answers, at least 1.
             max_tokens: The number of tokens that an answer needs at most; None for no limit.
+            exact: Whether the most probable answer is wanted, from a model that takes a temperature
+                of 0. Never of a judge whose answers are to vary.
+            schema: The JSON Schema of the object to answer with, for models that take one; None for
+                text.
 
         Returns:
             At least one answer, with the failures of the others attached.
@@ -513,7 +523,8 @@ class Judge:
         chars = sum(len(str(message)) for message in written)
         messages = await compute(without_tokens, chars=chars)
         query = replace(self.query, messages=messages)
-        provider = self.provider if max_tokens is None else Bounded(self.provider, max_tokens)
+        preferences = Preferences(max_tokens=max_tokens, exact=exact, schema=schema)
+        provider = Preferring(self.provider, preferences)
         asked = provider if n == 1 else FanOut(provider)
         try:
             return await asked.complete(query, n=n)

@@ -82,6 +82,7 @@ from resay.scorers.common.comparing import (
     best_scores,
     why_inconclusive,
 )
+from resay.scorers.common.document_verdicts import DocumentVerdict
 from resay.scorers.common.judge_words import JudgeVerdict
 from resay.scorers.common.judging import (
     RESTATED,
@@ -426,6 +427,16 @@ class Prompt(SampleScorer):
                     raise ValueError(f"`{key}: {value}` works on pairs; omit `mode: {self.mode}`")
             return self
 
+        @model_validator(mode="after")
+        def _must_ask_for_reasons_itself(self) -> Prompt.Config:
+            if self.gives_reasons and (self.form == "published" or self.task is not None):
+                setting = "task" if self.form == "claims" else "form: published"
+                raise ValueError(
+                    f"`{setting}` asks the published question, which asks for no reasons; omit"
+                    " `reasoning: brief`"
+                )
+            return self
+
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self.needs: frozenset[Need] = frozenset({"samples", "judge"})
@@ -554,7 +565,6 @@ class Prompt(SampleScorer):
         """Compare with several samples in one call, and with the rest if the rule needs them."""
         weights, rule, samples = self.config.weights, evidence.stopping, evidence.samples
         comparison = Comparison(passage, weights.contradicted, weights.silence)
-        language = self._language(passage, evidence)
         pending = list(range(len(passage.sentences)))
         wanted = samples.available
         if rule is not None:
@@ -567,15 +577,9 @@ class Prompt(SampleScorer):
                 if not arrived:
                     break
                 part = passage.only(pending)
-                for batch in self._batches(arrived):
-                    parsed = await ask_about_samples(
-                        judge_for(self.config.judge, evidence),
-                        part,
-                        batch,
-                        evidence.conversation(self.config.conversation_chars),
-                        restate=self.config.restate,
-                        language=language,
-                    )
+                batches = self._batches(arrived)
+                answers = await ask_each(batches, partial(self._ask_together, part, evidence))
+                for batch, parsed in zip(batches, answers, strict=True):
                     comparison.add(batch, pending, parsed)
                 seen = len(comparison.samples)
                 if rule is None or seen < wanted or seen >= samples.available:
@@ -586,6 +590,19 @@ class Prompt(SampleScorer):
             evidence.partial_scores.append(comparison.scores(any_of=self.any_of))
             raise
         return comparison.scores(any_of=self.any_of)
+
+    async def _ask_together(
+        self, passage: Passage, evidence: Evidence, samples: Sequence[Sample]
+    ) -> ParsedAnswer[DocumentVerdict]:
+        return await ask_about_samples(
+            judge_for(self.config.judge, evidence),
+            passage,
+            samples,
+            evidence.conversation(self.config.conversation_chars),
+            restate=self.config.restate,
+            language=self._language(passage, evidence),
+            brief=self.config.gives_reasons,
+        )
 
     def _batches(self, samples: Sequence[Sample]) -> list[list[Sample]]:
         """Return samples in groups of which each fits into a prompt."""
@@ -683,7 +700,13 @@ class Prompt(SampleScorer):
             return await ask(judge, render(claims[0], text), _parse_published, restated)
         conversation = evidence.conversation(config.conversation_chars)
         return await ask_about(
-            judge, claims, text, conversation, restate=config.restate, language=language
+            judge,
+            claims,
+            text,
+            conversation,
+            restate=config.restate,
+            language=language,
+            brief=config.gives_reasons,
         )
 
 

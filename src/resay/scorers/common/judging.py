@@ -120,6 +120,11 @@ class JudgeConfig(BaseModel):
         repr=False,  # may contain a key
         description="Provider parameters: api_base, api_key, temperature, max_tokens, …",
     )
+    reasoning: Literal["none", "brief"] = Field(
+        default="none",
+        description="Whether the judge gives a short reason before each verdict: brief, for models"
+        " that do not think before they answer. Only `prompt` with `form: claims` asks for them.",
+    )
 
 
 def judge_model(judge: str | JudgeConfig | None) -> str | None:
@@ -138,6 +143,11 @@ class JudgedConfig(ScorerConfig):
         description="Whether to ask once more, with the format restated, if an answer cannot be"
         " parsed.",
     )
+
+    @property
+    def gives_reasons(self) -> bool:
+        """Whether the judge is to give short reasons."""
+        return isinstance(self.judge, JudgeConfig) and self.judge.reasoning == "brief"
 
     @property
     def asks_response_model(self) -> bool:
@@ -244,6 +254,7 @@ async def ask(
     restatement: str | None,
     *,
     tokens: int = TOKENS_OF_VERDICT,
+    schema: Mapping[str, Any] | None = None,
 ) -> ParsedAnswer[T]:
     """Ask a judge, and once more if its answer cannot be parsed.
 
@@ -255,6 +266,7 @@ async def ask(
             answer as it is.
         tokens: How many tokens the answer needs for each slot at most. A judge that rambles is
             stopped there.
+        schema: The JSON Schema of the answer, for models that take one; None for text.
 
     Returns:
         The parsed slots; the second answer fills only those the first left empty.
@@ -262,10 +274,10 @@ async def ask(
     messages = _sendable(prompt)
     most = _most_tokens(parse, tokens)
     try:
-        arrived = await judge.complete(messages, max_tokens=most)
+        arrived = await judge.complete(messages, max_tokens=most, exact=True, schema=schema)
     except ProviderError as error:
         return _unanswered(parse, error)
-    return await _settle(judge, messages, arrived.first, parse, restatement, most)
+    return await _settle(judge, messages, arrived.first, parse, restatement, most, schema)
 
 
 async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) -> list[V]:
@@ -477,13 +489,17 @@ async def _settle(
     parse: Parser[T],
     restatement: str | None,
     max_tokens: int,
+    schema: Mapping[str, Any] | None = None,
 ) -> ParsedAnswer[T]:
     slots = tuple(parse(completion))
     if restatement is None or None not in slots:
         return ParsedAnswer(slots)
     try:
         again = await judge.complete(
-            _restated(messages, completion.text, restatement), max_tokens=max_tokens
+            _restated(messages, completion.text, restatement),
+            max_tokens=max_tokens,
+            exact=True,
+            schema=schema,
         )
     except ProviderError as error:
         return ParsedAnswer(slots, failures=(type(error).__name__,))

@@ -187,7 +187,14 @@ async def ask_about_samples(
     )
     form = _example(wording, brief=brief)
     again = wording.again.format(count=len(claims), form=form)
-    return await ask(judge, question, parse, again if restate else None, tokens=_TOKENS_OF_VERDICT)
+    return await ask(
+        judge,
+        question,
+        parse,
+        again if restate else None,
+        tokens=_TOKENS_OF_VERDICT,
+        schema=_schema(brief=brief),
+    )
 
 
 @dataclass(slots=True)

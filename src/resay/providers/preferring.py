@@ -1,0 +1,198 @@
+"""Sends parameters that an answer is better with, and leaves out those that a model refuses."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, Final
+
+from resay.core.query import Query
+from resay.errors import ProviderError, ProviderRefusedError
+from resay.providers.base import Completion, Completions, Layer, Provider, supported_params
+from resay.providers.caching.keys import source_of
+
+_LIMITS: Final = frozenset(
+    {"max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_new_tokens"}
+)
+# The parameters that decide in place of ours, if a query has them.
+_RIVALS: Final[Mapping[str, frozenset[str]]] = {
+    "max_tokens": _LIMITS,
+    "temperature": frozenset({"temperature", "top_p", "top_k"}),
+    "response_format": frozenset({"response_format", "tools", "format", "guided_json"}),
+}
+# What an error says of each.
+_SIGNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "max_tokens": ("max_tokens", "max tokens", "max_completion_tokens", "max_output_tokens"),
+    "temperature": ("temperature",),
+    "response_format": ("response_format", "json_schema", "json_object", "json mode", "schema"),
+}
+# A parameter that an API does not know, or whose value it does not accept; some servers fail at it.
+_ABOUT_PARAMETERS: Final = frozenset({400, 415, 422, 500, 501})
+_CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens"})
+# How much longer the answers of models that think before they write may be.
+_ROOM_TO_THINK = 8
+_MOST_REMEMBERED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What an answer is better with.
+
+    Attributes:
+        max_tokens: The number of tokens that it needs at most; None for no limit.
+        exact: Whether it is to be the most probable one (temperature 0).
+        schema: The JSON Schema of the object that it is to be; None for text.
+    """
+
+    max_tokens: int | None = None
+    exact: bool = False
+    schema: Mapping[str, Any] | None = None
+
+
+class _Traits:
+    """What models do that were asked in this process.
+
+    Attributes:
+        refused: The parameters that each model refuses.
+        thinking: The models whose limit was used up before they wrote a word.
+    """
+
+    def __init__(self) -> None:
+        self.refused: OrderedDict[str, frozenset[str]] = OrderedDict()
+        self.thinking: OrderedDict[str, None] = OrderedDict()
+        self._lock = Lock()
+
+    def add_refused(self, name: str, params: frozenset[str]) -> None:
+        with self._lock:
+            self.refused[name] = self.refused.get(name, frozenset()) | params
+            _shorten(self.refused)
+
+    def add_thinking(self, name: str) -> None:
+        with self._lock:
+            self.thinking[name] = None
+            _shorten(self.thinking)
+
+
+def _shorten(entries: OrderedDict[str, Any]) -> None:
+    if len(entries) > _MOST_REMEMBERED:
+        entries.popitem(last=False)
+
+
+_traits = _Traits()
+
+
+class Preferring(Layer):
+    """Ask for an answer with parameters that it is better with, where the model takes them.
+
+    Temperature and a structured answer are asked of providers that say that they support them. A
+    query's own parameters take precedence. A model that refuses is asked again without what its
+    refusal names, or without all of them, and not sent that again. A model that spent all of the
+    limit on thinking is asked again with more room, and gets that at once the next time.
+
+    Args:
+        inner: The wrapped provider.
+        preferences: What the answer is better with.
+    """
+
+    def __init__(self, inner: Provider, preferences: Preferences) -> None:
+        super().__init__(inner)
+        self._preferences = preferences
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Forward the request with the parameters, and without those that are refused."""
+        name = _model_key(self.inner, query)
+        params = await self._params_for(query)
+        for refused in _traits.refused.get(name, frozenset()):
+            params.pop(refused, None)
+        thinks = name in _traits.thinking
+        if thinks and "max_tokens" in params:
+            params["max_tokens"] *= _ROOM_TO_THINK
+        answers = await self._ask(query, n, params, name)
+        if "max_tokens" not in params or thinks or not all(map(_is_cut_off, answers.items)):
+            return answers
+        _traits.add_thinking(name)
+        params["max_tokens"] *= _ROOM_TO_THINK
+        longer = await self.inner.complete(_with(query, params), n=n)
+        return replace(longer, usage=answers.usage + longer.usage)
+
+    async def _params_for(self, query: Query) -> dict[str, Any]:
+        """Return the parameters to add to a query."""
+        preferences = self._preferences
+        params: dict[str, Any] = {}
+        if preferences.max_tokens is not None:
+            params["max_tokens"] = preferences.max_tokens
+        if preferences.exact or preferences.schema is not None:
+            supported = await supported_params(self.inner, query)
+            if preferences.exact and not query.varied and "temperature" in supported:
+                params["temperature"] = 0
+            response_format = _format_of(preferences.schema, supported)
+            if response_format is not None:
+                params["response_format"] = response_format
+        return {
+            param: value
+            for param, value in params.items()
+            if _RIVALS[param].isdisjoint(query.params)
+        }
+
+    async def _ask(self, query: Query, n: int, params: dict[str, Any], name: str) -> Completions:
+        """Ask, and again without what is refused, which is left out of `params`."""
+        try:
+            return await self.inner.complete(_with(query, params), n=n)
+        except (ProviderError, TypeError) as error:
+            if not params or not _may_be_about_parameters(error):
+                raise
+            refused = _refused_by(error, params)
+        sent = frozenset(params)
+        for param in refused:
+            del params[param]
+        try:
+            answers = await self.inner.complete(_with(query, params), n=n)
+        except (ProviderError, TypeError) as error:
+            if not params or not _may_be_about_parameters(error):
+                raise
+            params.clear()
+            refused = sent
+            answers = await self.inner.complete(query, n=n)
+        # Only now is it known that the parameters were to blame.
+        _traits.add_refused(name, refused)
+        return answers
+
+
+def _format_of(schema: Mapping[str, Any] | None, supported: frozenset[str]) -> Any:
+    """Return the parameter that asks for a JSON object, as exactly as the model supports it."""
+    if schema is None:
+        return None
+    if "json_schema" in supported:
+        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema)}}
+    return {"type": "json_object"} if "json_object" in supported else None
+
+
+def _may_be_about_parameters(error: Exception) -> bool:
+    if isinstance(error, ProviderRefusedError):
+        return error.status in _ABOUT_PARAMETERS
+    return isinstance(error, TypeError) or getattr(error, "status", None) in (500, 501)
+
+
+def _refused_by(error: Exception, params: Mapping[str, Any]) -> frozenset[str]:
+    """Return the parameters that an error names; all of them if it names none."""
+    text = f"{error} {error.__cause__ or ''}".casefold()
+    named = [param for param in params if any(sign in text for sign in _SIGNS[param])]
+    return frozenset(named or params)
+
+
+def _is_cut_off(answer: Completion) -> bool:
+    return not answer.text.strip() and answer.finish_reason in _CUT
+
+
+def _with(query: Query, params: Mapping[str, Any]) -> Query:
+    return replace(query, params={**query.params, **params}) if params else query
+
+
+def _model_key(provider: Provider, query: Query) -> str:
+    """Return what identifies the model that answers a query."""
+    while isinstance(provider, Layer):
+        provider = provider.inner
+    api_base = query.params.get("api_base") or query.params.get("base_url") or ""
+    return f"{source_of(provider)} {query.model} {api_base}"

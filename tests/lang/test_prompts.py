@@ -1,0 +1,65 @@
+"""The texts of prompts in the language files."""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import get_args
+
+import pytest
+
+from resay import ConfigurationError
+from resay.lang.prompts import load_prompts
+from resay.lang.tables import codes, table
+from resay.scorers.common.languages import Language, choices_in
+
+
+def fields_of(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def test_each_language_that_a_policy_may_name_has_a_file() -> None:
+    assert set(codes()) == set(get_args(Language))
+
+
+@pytest.mark.all_turns
+@pytest.mark.parametrize("code", codes())
+def test_each_language_has_all_prompts_with_their_fields(code: str) -> None:
+    prompts = load_prompts(code)
+    assert fields_of(prompts.per_sample.again) == {"count"}
+    assert fields_of(prompts.together.again) == {"count", "form"}
+    together = prompts.together
+    assert together.words in together.example
+    assert together.quote in together.example
+    assert all(
+        name in together.rules for name in ("supported_by", "contradicted_by", "words", "quote")
+    )
+    assert "reason" in together.brief
+    assert "JSON" in together.rules
+    question = prompts.direct_question
+    assert (question is None) is (code == "en")
+    assert question is None or fields_of(question.question) == {"context", "claim"}
+
+
+@pytest.mark.all_turns
+@pytest.mark.parametrize("code", codes())
+def test_the_words_that_a_prompt_offers_are_read(code: str) -> None:
+    words = load_prompts(code).answers
+    choices = choices_in(code)
+    for verdict, phrases in (
+        ("supported", words.supported),
+        ("contradicted", words.contradicted),
+        ("not_mentioned", words.not_mentioned),
+    ):
+        assert {choices.whole(phrase) for phrase in phrases} == {verdict}
+        assert phrases[0] in load_prompts(code).per_sample.rules
+
+
+def test_a_language_without_a_file_is_named() -> None:
+    with pytest.raises(
+        ConfigurationError, match="there is no language 'xx'; use one of 'de', 'en'"
+    ):
+        table("xx", "prompts")
+
+
+def test_a_table_that_a_language_does_not_have_is_empty() -> None:
+    assert table("en", "nothing") == {}
