@@ -369,3 +369,15 @@ def test_the_first_request_imports_litellm_quietly(tmp_path: Any) -> None:
         [sys.executable, "-c", _QUIET], capture_output=True, text=True, cwd=tmp_path, timeout=60
     )
     assert (done.stdout, done.stderr) == ("True True\n", "")
+
+
+@pytest.mark.parametrize(
+    ("model", "supported"),
+    [
+        ("openai/gpt-4.1-mini", {"temperature", "json_object", "json_schema"}),
+        ("openai/some-model-of-a-server", {"temperature", "json_object"}),
+        ("no-provider/at-all", set[str]()),
+    ],
+)
+async def test_what_litellm_forwards_is_declared(model: str, supported: set[str]) -> None:
+    assert await LiteLLMProvider().supported_params(Query.of("?", model=model)) == supported

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from importlib.util import find_spec
 from typing import Any, cast
@@ -62,7 +62,7 @@ class LiteLLMProvider:
 
     async def supported_params(self, query: Query) -> frozenset[str]:
         """Return which optional parameters litellm forwards to the query's model."""
-        litellm = await _import_litellm()
+        litellm = await load_litellm()
         provider = query.params.get("custom_llm_provider")
         try:
             known: Sequence[str] = (

@@ -106,6 +106,7 @@ from resay.scorers.common.probing import (
     ProbeResult,
     Question,
 )
+from resay.scorers.common.proof import without_disproved
 from resay.scorers.common.together import Comparison, ask_about_samples
 from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.facts import Facts
@@ -468,21 +469,35 @@ class Prompt(SampleScorer):
             is_together = config.mode == "together"
             compare = self._compare_together if is_together else super().score
             found = await compare(passage, evidence)
-            found = await self._weighed(found, passage, evidence)
+            doubts: Sequence[float | None] = (None,) * len(passage.sentences)
+            if self._needs_facts:
+                by_words = await self._facts.look(passage, evidence)
+                doubts = by_words.sentences
+                if is_together:
+                    found = without_disproved(found, by_words.columns)
+            found = self._weighed(found, passage, doubts)
             return await self._with_probe_results(found, passage, evidence)
         context = await context_of(config.task, evidence, config.term)
         judge = judge_for(config.judge, evidence)
         return await vote(judge, context, passage, config.votes, config.restate)
 
-    async def _weighed(self, found: Scores, passage: Passage, evidence: Evidence) -> Scores:
-        """Weight the entries of claims that are not mentioned by the score of `facts`."""
+    @property
+    def _needs_facts(self) -> bool:
+        """Whether the judge's verdicts are weighed or checked by what samples have in common."""
+        if self.any_of or self.config.form == "published":
+            return False
+        is_weighed = isinstance(self.config.weights.not_mentioned, Between)
+        return is_weighed or self.config.mode == "together"
+
+    def _weighed(self, found: Scores, passage: Passage, by_words: Sequence[float | None]) -> Scores:
+        """Weight the entries of claims that are not mentioned by the scores of `facts`.
+
+        A claim without such a score has the greatest weight: what trusted texts do not mention is
+        not supported.
+        """
         between = self.config.weights.not_mentioned
         if not isinstance(between, Between) or self.config.form == "published":
             return found
-        by_words: Sequence[float | None] = (None,) * len(passage.sentences)
-        # A claim that trusted texts do not mention is not supported.
-        if self.config.evidence != "references":
-            by_words = (await self._facts.look(passage, evidence)).sentences
 
         def weight(i: int) -> float:
             doubt = by_words[i]
