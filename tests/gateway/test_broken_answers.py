@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -22,6 +21,7 @@ from support.attacks import (
     http_response,
     stream_of,
 )
+from support.events import DONE, event, typed
 from support.gateway import ASKED, POLICY, Gateways, Served
 
 SECRET = "Zorblatt"
@@ -37,27 +37,6 @@ POLICIES = {
     for mode in ("after", "hold", "buffer")
     for name, text in {"annotate": UNCACHED, "block": BLOCK, "strict": STRICT}.items()
 }
-DONE = b"data: [DONE]\n\n"
-
-
-@pytest.fixture(scope="module")
-def upstream(stack: ExitStack) -> Upstream:
-    return stack.enter_context(Upstream())
-
-
-@pytest.fixture(scope="module")
-def served(
-    stack: ExitStack, upstream: Upstream, tmp_path_factory: pytest.TempPathFactory
-) -> Served:
-    folder = tmp_path_factory.mktemp("gateway")
-    starter = Gateways(folder, upstream.root_url, stack)
-    policies = {name: starter.policy(text, f"{name}.yaml") for name, text in POLICIES.items()}
-    return starter.start(UNCACHED, policies=policies)
-
-
-def event(data: Any, name: str | None = None) -> bytes:
-    head = f"event: {name}\n" if name else ""
-    return f"{head}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
 
 
 def chunk(*choices: Any, **fields: Any) -> dict[str, Any]:
@@ -72,10 +51,6 @@ def piece(content: str | None, reason: str | None = None, index: int = 0) -> dic
 
 def text_piece(content: str, reason: str | None = None) -> dict[str, Any]:
     return {"index": 0, "text": content, "finish_reason": reason}
-
-
-def typed(kind: str, **data: Any) -> bytes:
-    return event({"type": kind, **data}, kind)
 
 
 FRAGMENT = f"The bridge is a {SECRET}. It was opened by {SECRET} in 1932, and"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack
 from typing import Any
 
 import anthropic
@@ -23,7 +22,8 @@ from support.attacks import (
     posting,
     stream_of,
 )
-from support.gateway import ASKED, POLICY, Gateways, Served
+from support.events import DONE, event, typed
+from support.gateway import ASKED, POLICY, Served
 
 TEXT = "/v1/completions"
 MESSAGES = "/v1/messages"
@@ -37,33 +37,9 @@ POLICIES = {
     "hold_strict": UNCACHED + "stream: hold\naction: {do: block}\non_error: block\n",
     "buffer_strict": UNCACHED + "stream: buffer\naction: {do: block}\non_error: block\n",
 }
-DONE = b"data: [DONE]\n\n"
 FIRST = "The bridge opened in 1932. "
 SECOND = "The bridge opened in spring. "
 SAMPLE_TEXT = FIRST + SECOND + "It is of steel."
-
-
-@pytest.fixture(scope="module")
-def upstream(stack: ExitStack) -> Upstream:
-    return stack.enter_context(Upstream())
-
-
-@pytest.fixture(scope="module")
-def served(
-    stack: ExitStack, upstream: Upstream, tmp_path_factory: pytest.TempPathFactory
-) -> Served:
-    starter = Gateways(tmp_path_factory.mktemp("gateway"), upstream.root_url, stack)
-    policies = {name: starter.policy(text, f"{name}.yaml") for name, text in POLICIES.items()}
-    return starter.start(UNCACHED, policies=policies)
-
-
-def event(data: Any, name: str | None = None) -> bytes:
-    head = f"event: {name}\n" if name else ""
-    return f"{head}data: {json.dumps(data)}\n\n".encode()
-
-
-def typed(kind: str, **data: Any) -> bytes:
-    return event({"type": kind, **data}, kind)
 
 
 def piece(delta: Mapping[str, Any], reason: str | None = None, **fields: Any) -> bytes:

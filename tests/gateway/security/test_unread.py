@@ -12,6 +12,7 @@ import pytest
 
 from resay.adapters.verdicts import verdict_in
 from support.attacks import ANSWER, Received, Upstream, ask, http_response, stream_of
+from support.events import event, typed
 from support.gateway import ASKED, Served
 
 CHAT, TEXT, MESSAGES, RESPONSES = (
@@ -175,11 +176,6 @@ def test_all_answers_there_are_are_checked_or_end_by_on_error(
             assert given.header("x-resay-decision") == seen.verdict.decision != "consistent"
 
 
-def event(data: Any, name: str | None = None) -> bytes:
-    head = f"event: {name}\n" if name else ""
-    return f"{head}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
-
-
 def piece(content: Any, index: Any = 0, reason: str | None = None, **changed: Any) -> bytes:
     delta = {"role": "assistant", "content": content}
     told = {"index": index, "delta": delta, "finish_reason": reason, **changed}
@@ -194,17 +190,13 @@ def piece(content: Any, index: Any = 0, reason: str | None = None, **changed: An
     )
 
 
-def named(kind: str, **data: Any) -> bytes:
-    return event({"type": kind, **data}, kind)
-
-
-START = named("message_start", message=message())
-STOP = named("message_delta", delta={"stop_reason": "end_turn"}, usage={}) + named("message_stop")
+START = typed("message_start", message=message())
+STOP = typed("message_delta", delta={"stop_reason": "end_turn"}, usage={}) + typed("message_stop")
 GOOD = piece("It is of steel.", reason="stop")
 
 
 def completed(*items: Any) -> bytes:
-    return named("response.completed", response=response(*items))
+    return typed("response.completed", response=response(*items))
 
 
 STREAMS: Mapping[str, tuple[str, dict[str, Any], list[bytes]]] = {
@@ -220,16 +212,16 @@ STREAMS: Mapping[str, tuple[str, dict[str, Any], list[bytes]]] = {
     "a text in a choice": (CHAT, {}, [piece(None, text=WORDS), piece(None, reason="stop"), END]),
     "a refusal": (CHAT, {}, [piece(None, delta={"refusal": WORDS}), piece(None, reason="stop"), END]),
     "a content that is one part": (CHAT, {}, [piece(block()), piece(None, reason="stop"), END]),
-    "an unknown block": (MESSAGES, {}, [START, named("content_block_start", index=0, content_block=block(kind="rich")), STOP]),
-    "an unknown piece": (MESSAGES, {}, [START, named("content_block_delta", index=0, delta={"type": "rich_delta", "rich": WORDS}), STOP]),
-    "a start with words": (MESSAGES, {}, [named("message_start", message=message(block(kind="rich"))), STOP]),
-    "an end with new words": (RESPONSES, {}, [named("response.created", response=response()), completed(item(PART))]),
-    "a part with new words": (RESPONSES, {}, [named("response.output_text.done", text=WORDS), completed()]),
-    "a refusal of a response": (RESPONSES, {}, [named("response.refusal.delta", delta=WORDS, item_id="i", output_index=0, content_index=0), completed()]),
-    "an item that begins with words": (RESPONSES, {}, [named("response.output_item.added", item=item(PART), output_index=0), completed()]),
-    "a response that begins with words": (RESPONSES, {}, [named("response.created", response=response(item(PART))), completed()]),
-    "a text beside no output": (RESPONSES, {}, [named("response.created", response=response()), named("response.completed", response=response(output_text=WORDS))]),
-    "an unknown event": (RESPONSES, {}, [named("response.essay.delta", delta=WORDS), completed()]),
+    "an unknown block": (MESSAGES, {}, [START, typed("content_block_start", index=0, content_block=block(kind="rich")), STOP]),
+    "an unknown piece": (MESSAGES, {}, [START, typed("content_block_delta", index=0, delta={"type": "rich_delta", "rich": WORDS}), STOP]),
+    "a start with words": (MESSAGES, {}, [typed("message_start", message=message(block(kind="rich"))), STOP]),
+    "an end with new words": (RESPONSES, {}, [typed("response.created", response=response()), completed(item(PART))]),
+    "a part with new words": (RESPONSES, {}, [typed("response.output_text.done", text=WORDS), completed()]),
+    "a refusal of a response": (RESPONSES, {}, [typed("response.refusal.delta", delta=WORDS, item_id="i", output_index=0, content_index=0), completed()]),
+    "an item that begins with words": (RESPONSES, {}, [typed("response.output_item.added", item=item(PART), output_index=0), completed()]),
+    "a response that begins with words": (RESPONSES, {}, [typed("response.created", response=response(item(PART))), completed()]),
+    "a text beside no output": (RESPONSES, {}, [typed("response.created", response=response()), typed("response.completed", response=response(output_text=WORDS))]),
+    "an unknown event": (RESPONSES, {}, [typed("response.essay.delta", delta=WORDS), completed()]),
     "choices that are no list": (CHAT, {}, [event({"choices": {"index": 0, "delta": {"content": WORDS}}}), piece(None, reason="stop"), END]),
     "a piece that is a text": (CHAT, {}, [piece(None, delta=WORDS), piece(None, reason="stop"), END]),
     "a piece in a list": (CHAT, {}, [piece(None, delta=[{"content": WORDS}]), piece(None, reason="stop"), END]),
@@ -237,10 +229,10 @@ STREAMS: Mapping[str, tuple[str, dict[str, Any], list[bytes]]] = {
     "an unknown field of an event": (CHAT, {}, [piece(None), event({"answer": WORDS}), piece(None, reason="stop"), END]),
     "an unknown field of several": (CHAT, {"n": 2}, [piece(None, 1, delta={"answer": WORDS}), piece(None, 0, "stop"), piece(None, 1, "stop"), END]),
     "no choices of texts": (TEXT, {}, [event({"text": WORDS}), event({"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}), END]),
-    "an end of a message with words": (MESSAGES, {}, [START, named("message_delta", delta={"stop_reason": "end_turn", "text": WORDS}, usage={}), named("message_stop")]),
-    "an unknown event of a message": (MESSAGES, {}, [START, named("essay", text=WORDS), STOP]),
-    "an unknown event without a piece": (RESPONSES, {}, [named("response.essay", text=WORDS), completed()]),
-    "an end with an unknown field": (RESPONSES, {}, [named("response.completed", response=response(answer=WORDS))]),
+    "an end of a message with words": (MESSAGES, {}, [START, typed("message_delta", delta={"stop_reason": "end_turn", "text": WORDS}, usage={}), typed("message_stop")]),
+    "an unknown event of a message": (MESSAGES, {}, [START, typed("essay", text=WORDS), STOP]),
+    "an unknown event without a piece": (RESPONSES, {}, [typed("response.essay", text=WORDS), completed()]),
+    "an end with an unknown field": (RESPONSES, {}, [typed("response.completed", response=response(answer=WORDS))]),
     "events of another API": (RESPONSES, {}, [piece(WORDS, 0, "stop"), END]),
 }  # fmt: skip
 """A path, what is asked, and the events that are answered."""

@@ -23,15 +23,12 @@ from support.attacks import (
     http_response,
     stream_of,
 )
+from support.events import event
 from support.gateway import MESSAGES, POLICY, Gateways, Served
 
 ASKED = {"model": "m", "messages": MESSAGES}
 SECRET = "Zorblatt"
 POLICIES = ["after", "hold", "buffer", "hidden"]
-
-
-def event(value: Any) -> bytes:
-    return b"data: " + json.dumps(value).encode() + b"\n\n"
 
 
 def words(text: Any, **changed: Any) -> dict[str, Any]:
