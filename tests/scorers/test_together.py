@@ -17,6 +17,7 @@ from resay.lang.tables import codes
 from resay.providers import Completion, Completions
 from resay.scorers.common.together import answer_beside, render
 from resay.scorers.evidence import Sample
+from support.judge_cost import judged
 
 pytestmark = pytest.mark.anyio
 
@@ -148,29 +149,13 @@ async def test_the_rest_of_the_samples_is_asked_about_only_in_doubt() -> None:
         assert [len(_TEXT.findall(prompt)) for prompt in model.prompts] == shown
 
 
-async def test_twelve_sentences_and_five_samples_take_two_calls_at_most() -> None:
-    sentences = [
-        f"The tower number {n} was built in 19{n:02} by the town of Brill." for n in range(12)
-    ]
-    samples = [" ".join(sentences[k:] + sentences[:k]) for k in range(5)]
-
-    def supports(claims: Sequence[str], shown: dict[int, str]) -> list[dict[str, Any]]:
-        return [
-            {
-                "claim": n,
-                "supported_by": [k for k, t in shown.items() if c in t],
-                "contradicted_by": [],
-            }
-            for n, c in enumerate(claims, 1)
-        ]
-
-    judge = Judge(supports)
-    guard = Guard({"chain": [{"method": "prompt", "mode": "together"}]}, provider=judge, model="m")
-    verdict = await guard.acheck(" ".join(sentences), question="Which towers?", samples=samples)
-    assert verdict.decision == "consistent"
-    assert verdict.usage.calls <= 2
-    # A token has about four characters.
-    assert sum(map(len, judge.prompts)) / 4 < 3_500
+async def test_a_long_answer_takes_one_call_of_bounded_length() -> None:
+    judge = await judged()
+    (prompt,), (answer,) = judge.read, judge.written
+    assert len(_TEXT.findall(prompt)) == 5
+    assert len(_CLAIM.findall(prompt)) == 12
+    # 3,240 tokens of cl100k_base, as docs/runtime.md says.
+    assert len(prompt) + len(answer) < 12_000
 
 
 @given(st.text(max_size=60))
