@@ -165,9 +165,9 @@ class HallucinationCallback(BaseCallbackHandler):
         self._concurrency = concurrency
         self._keep = keep
         self._params = params
-        self._asked: OrderedDict[UUID, _Asked] = OrderedDict()
+        self._requests: OrderedDict[UUID, _ModelRequest] = OrderedDict()
         self._verdicts: OrderedDict[UUID, Verdict] = OrderedDict()
-        self._waiting: deque[_Answered] = deque()
+        self._waiting: deque[_PendingCheck] = deque()
         self._workers = 0
         self._dropped = 0
         self._changed = threading.Condition()
@@ -203,7 +203,7 @@ class HallucinationCallback(BaseCallbackHandler):
             return self._changed.wait_for(lambda: self._workers == 0, timeout)
 
     async def await_all(self) -> None:
-        """Do what `wait` does, without blocking the event loop."""
+        """Like `wait`, but without blocking the event loop."""
         await anyio.to_thread.run_sync(self.wait, abandon_on_cancel=True)
 
     def on_chat_model_start(
@@ -216,32 +216,32 @@ class HallucinationCallback(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        wanted: Mapping[str, Any] = kwargs.get("invocation_params") or {}
-        if {SAMPLE, JUDGE} & set(tags or ()) or wanted.get("response_format"):
+        params: Mapping[str, Any] = kwargs.get("invocation_params") or {}
+        if {SAMPLE, JUDGE} & set(tags or ()) or params.get("response_format"):
             return
-        asked = _Asked(list(messages[0]), serialized or {}, metadata or {})
+        request = _ModelRequest(list(messages[0]), serialized or {}, metadata or {})
         with self._changed:
-            self._asked[run_id] = asked
+            self._requests[run_id] = request
             # A cancelled run reports no end.
-            _shorten(self._asked, self._keep)
+            _shorten(self._requests, self._keep)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         with self._changed:
-            self._asked.pop(run_id, None)
+            self._requests.pop(run_id, None)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         with self._changed:
-            asked = self._asked.pop(run_id, None)
+            request = self._requests.pop(run_id, None)
         message = _answer_in(response)
-        if asked is None or message is None:
+        if request is None or message is None:
             return
-        answered = _Answered(run_id, asked, message, contextvars.copy_context())
+        pending = _PendingCheck(run_id, request, message, contextvars.copy_context())
         with self._changed:
             if len(self._waiting) >= self._keep:
                 self._dropped += 1
                 _log.warning("an answer is not checked, because %s are waiting", self._keep)
                 return
-            self._waiting.append(answered)
+            self._waiting.append(pending)
             if self._workers < self._concurrency:
                 # Daemon threads that wait for Resay's loop delay neither the caller nor the exit.
                 threading.Thread(target=self._work, name="resay-callback", daemon=True).start()
@@ -254,32 +254,32 @@ class HallucinationCallback(BaseCallbackHandler):
                     self._workers -= 1
                     self._changed.notify_all()
                     return
-                answered = self._waiting.popleft()
-            answered.context.run(self._settle, answered)
+                pending = self._waiting.popleft()
+            pending.context.run(self._settle, pending)
 
-    def _settle(self, answered: _Answered) -> None:
-        verdict = self._check(answered)
+    def _settle(self, pending: _PendingCheck) -> None:
+        verdict = self._check(pending)
         with self._changed:
-            self._verdicts[answered.run_id] = verdict
+            self._verdicts[pending.run_id] = verdict
             _shorten(self._verdicts, self._keep)
         if self._on_verdict is None:
             return
         try:
-            self._on_verdict(verdict, answered.run_id)
+            self._on_verdict(verdict, pending.run_id)
         except Exception as error:
             # The exception's message and traceback may contain the verdict's text.
             _log.warning("on_verdict raised %s", type(error).__name__)
 
-    def _check(self, answered: _Answered) -> Verdict:
-        completion = completion_of(answered.message)
+    def _check(self, pending: _PendingCheck) -> Verdict:
+        completion = completion_of(pending.message)
         try:
-            question: Any = convert_to_openai_messages(answered.asked.messages)
+            question: Any = convert_to_openai_messages(pending.request.messages)
             return run_sync(
                 self._guard.acheck,
                 completion.text,
                 question=question,
                 logprobs=completion.logprobs or None,
-                model=_model_of(answered.asked) if self._derives else self._model,
+                model=_model_of(pending.request) if self._derives else self._model,
                 **self._params,
             )
         except ConfigurationError as error:
@@ -291,7 +291,7 @@ class HallucinationCallback(BaseCallbackHandler):
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ModelRequest:
     """A conversation, and the model that received it."""
 
     messages: Sequence[BaseMessage]
@@ -300,11 +300,11 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answered:
+class _PendingCheck:
     """An answer that waits for its check."""
 
     run_id: UUID
-    asked: _Asked
+    request: _ModelRequest
     message: AIMessage
     context: contextvars.Context
 
@@ -334,22 +334,22 @@ def _answer_in(response: LLMResult) -> AIMessage | None:
     return message
 
 
-def _model_of(asked: _Asked) -> str:
+def _model_of(request: _ModelRequest) -> str:
     """Return the model that answered, in litellm's notation.
 
     Raises:
         ConfigurationError: litellm would use another model or endpoint, or the key is missing.
     """
-    provider: Any = asked.metadata.get("ls_provider")
-    name: Any = asked.metadata.get("ls_model_name")
+    provider: Any = request.metadata.get("ls_provider")
+    name: Any = request.metadata.get("ls_model_name")
     advice = "pass HallucinationCallback a `model` and its address and key"
     if provider not in _PROVIDERS or not isinstance(name, str):
         raise ConfigurationError(
             f"a model of provider {provider!r} cannot be asked again; {advice}"
         )
-    if asked.serialized.get("type") != "constructor":
+    if request.serialized.get("type") != "constructor":
         raise ConfigurationError(f"it cannot be seen where the model's requests go; {advice}")
-    fields: Mapping[str, Any] = asked.serialized.get("kwargs", {})
+    fields: Mapping[str, Any] = request.serialized.get("kwargs", {})
     own = [key for key, value in fields.items() if _leads_elsewhere(key, value)]
     if own:
         raise ConfigurationError(f"the model has a {own[0]!r} of its own; {advice}")

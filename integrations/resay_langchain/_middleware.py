@@ -75,26 +75,26 @@ def exiting(
         return policy
     if violation_message == "":
         raise ConfigurationError("violation_message is ''; pass a text, or None")
-    known = policy.policy if isinstance(policy, Guard) else Policy.of(policy)
-    known_block = withholding(known)
-    if exit_behavior is None and known_block is None:
+    own_policy = policy.policy if isinstance(policy, Guard) else Policy.of(policy)
+    own_block = withholding(own_policy)
+    if exit_behavior is None and own_block is None:
         raise ConfigurationError(
             "violation_message replaces a withheld answer, and this policy withholds"
             " none; pass exit_behavior too, or set `action: {do: block}`"
         )
-    block = known_block or Block()
+    block = own_block or Block()
     leaving = {"error": "raise", None: block.exit}.get(exit_behavior, "replace")
     message = block.message if violation_message is None else violation_message
     changed = Block.model_validate({"exit": leaving, "message": message})
-    if not isinstance(known.action, Regenerate):
-        return known.model_copy(update={"action": changed})
+    if not isinstance(own_policy.action, Regenerate):
+        return own_policy.model_copy(update={"action": changed})
     if isinstance(policy, Guard):
         raise ConfigurationError(
             "a Guard that regenerates does not take exit_behavior or violation_message; set"
             " `otherwise` in its policy, or pass the policy and a `retriever` in place of the Guard"
         )
-    action = known.action.model_copy(update={"otherwise": changed})
-    return known.model_copy(update={"action": action})
+    action = own_policy.action.model_copy(update={"otherwise": changed})
+    return own_policy.model_copy(update={"action": action})
 
 
 _ENDS = "hallucination_ends"

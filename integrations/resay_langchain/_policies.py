@@ -42,8 +42,9 @@ def as_retriever(source: object) -> Retriever:
     Raises:
         ConfigurationError: The source is of another kind.
     """
-    known = isinstance(source, (VectorStore, BaseRetriever))
-    return _Search(source) if known else of_function(source)
+    if isinstance(source, (VectorStore, BaseRetriever)):
+        return _Search(source)
+    return of_function(source)
 
 
 class _Search:
