@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
 import anyio
 
@@ -67,8 +69,7 @@ def _main() -> None:
     judge = anyio.run(judged)
     text = "".join([*judge.read, *judge.written])
     try:
-        import litellm
-
+        litellm: Any = import_module("litellm")
         tokens, by = litellm.token_counter(model="gpt-4", text=text), "tiktoken, cl100k_base"
     except ImportError:
         tokens, by = len(text) // 4, "4 characters a token"
