@@ -259,11 +259,12 @@ class RecordedProvider:
 
     def __init__(self, item: Item, answers: Sequence[Sequence[str | None]], no: No) -> None:
         self._no = no
-        self._answers = {
-            (_flat(sentence.text), quotable(sample).strip()): answer
-            for sentence, row in zip(item.passage.sentences, answers, strict=True)
-            for sample, answer in zip(item.samples, row, strict=True)
-        }
+        contexts = [quotable(sample).strip() for sample in item.samples]
+        self._answers: dict[tuple[str, str], str | None] = {}
+        for sentence, row in zip(item.passage.sentences, answers, strict=True):
+            claim = _flat(sentence.text)
+            for context, answer in zip(contexts, row, strict=True):
+                self._answers[claim, context] = answer
 
     async def takes_n(self, query: Query) -> bool:
         """Return False: it gives one answer at a time."""
