@@ -245,3 +245,12 @@ async def test_support_that_the_words_of_samples_disprove_is_not_believed() -> N
     samples += ["They let traffic over it in 1932.", "Since 1932, cars have crossed it."]
     verdict = await guard.acheck("The Orra bridge opened in 1932.", samples=samples)
     assert verdict.decision == "consistent"
+
+
+async def test_what_contradicts_a_claim_may_be_a_reference() -> None:
+    policy = {"chain": [{"method": "prompt", "evidence": "references"}]}
+    guard = Guard(policy, provider=Judge(of_years), model="m")
+    verdict = await guard.acheck(ANSWER, references=SAMPLES)
+    against = verdict.claims[0].contradicted_by
+    assert against is not None
+    assert (against.source, against.index) == ("reference", 0)

@@ -579,7 +579,12 @@ class Prompt(SampleScorer):
     async def _compare_together(self, passage: Passage, evidence: Evidence) -> Scores:
         """Compare with several samples in one call, and with the rest if the rule needs them."""
         weights, rule, samples = self.config.weights, evidence.stopping, evidence.samples
-        comparison = Comparison(passage, weights.contradicted, weights.silence)
+        comparison = Comparison(
+            passage,
+            weights.contradicted,
+            weights.silence,
+            source="reference" if self.any_of else "sample",
+        )
         pending = list(range(len(passage.sentences)))
         wanted = samples.available
         if rule is not None:

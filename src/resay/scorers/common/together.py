@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from resay.core.passage import Passage, Sentence
 from resay.core.quotes import find_quote
@@ -205,12 +205,14 @@ class Comparison:
         passage: The claims, as its `sentences`.
         contradicted: The entry of a sample that contradicts a claim.
         silent: The entry of a sample that does not speak of it.
+        source: What the samples are.
         samples: The samples compared so far.
     """
 
     passage: Passage
     contradicted: float
     silent: float
+    source: Literal["sample", "reference"] = "sample"
     samples: list[Sample] = field(default_factory=list[Sample])
     _verdicts: list[dict[int, DocumentVerdict]] = field(
         default_factory=list[dict[int, DocumentVerdict]]
@@ -339,7 +341,7 @@ class Comparison:
             sentence = _sentence_at(span[0], sample)
             own = self._unsupported_spans(claim)
             return Contradiction(
-                source="sample",
+                source=self.source,
                 index=sample.index,
                 text=sentence.text,
                 claimed=(own[0].start, own[0].end) if own else None,
