@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
-    *("errors", "_internal", "core", "lang", "providers", "models", "testing", "scorers"),
+    *("errors", "_internal", "lang", "core", "providers", "models", "testing", "scorers"),
     *("retrieval", "policy", "engine", "reporting", "guard", "adapters", "calibration", "batch"),
     *("gateway", "benchmarks", "cli", "__main__"),
 )

@@ -8,7 +8,7 @@ from resay.core.claims import Rules, is_single_sentence
 from resay.core.forms import Act, Language
 from resay.core.non_claims import languages
 from resay.core.passage import Passage
-from resay.core.phrases import Phrases
+from resay.lang.phrases import Phrases
 
 # Sentences of answers by question, one a line.
 

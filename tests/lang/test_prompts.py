@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from resay import ConfigurationError
-from resay.lang.prompts import load_prompts
-from resay.lang.tables import codes, table
+from resay.lang.prompts import load_prompts, prompt_languages
+from resay.lang.tables import table
 from resay.scorers.common.languages import Language, choices_in
 
 
@@ -17,12 +17,12 @@ def fields_of(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
-def test_each_language_that_a_policy_may_name_has_a_file() -> None:
-    assert set(codes()) == set(get_args(Language))
+def test_each_language_that_a_policy_may_name_has_prompts() -> None:
+    assert set(prompt_languages()) == set(get_args(Language))
 
 
 @pytest.mark.all_turns
-@pytest.mark.parametrize("code", codes())
+@pytest.mark.parametrize("code", prompt_languages())
 def test_each_language_has_all_prompts_with_their_fields(code: str) -> None:
     prompts = load_prompts(code)
     assert fields_of(prompts.per_sample.again) == {"count"}
@@ -41,7 +41,7 @@ def test_each_language_has_all_prompts_with_their_fields(code: str) -> None:
 
 
 @pytest.mark.all_turns
-@pytest.mark.parametrize("code", codes())
+@pytest.mark.parametrize("code", prompt_languages())
 def test_the_words_that_a_prompt_offers_are_read(code: str) -> None:
     words = load_prompts(code).answers
     choices = choices_in(code)
@@ -56,9 +56,16 @@ def test_the_words_that_a_prompt_offers_are_read(code: str) -> None:
 
 def test_a_language_without_a_file_is_named() -> None:
     with pytest.raises(
-        ConfigurationError, match="there is no language 'xx'; use one of 'de', 'en'"
+        ConfigurationError, match="there is no language 'xx'; use one of 'ar', 'de'"
     ):
         table("xx", "prompts")
+
+
+def test_a_language_without_prompts_is_named() -> None:
+    with pytest.raises(
+        ConfigurationError, match="there are no prompts in 'nl'; use one of 'de', 'en'"
+    ):
+        load_prompts("nl")
 
 
 def test_a_table_that_a_language_does_not_have_is_empty() -> None:

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Passage, PolicyError, Query, Verdict
-from resay.lang.prompts import load_prompts
-from resay.lang.tables import codes
+from resay.lang.prompts import load_prompts, prompt_languages
 from resay.providers import Completion, Completions
 from resay.scorers.common.together import answer_beside, render
 from resay.scorers.evidence import Sample
@@ -211,7 +210,7 @@ async def test_the_answer_is_shown_where_its_claims_leave_out_much_of_it() -> No
     assert shown.count(beside) == 1
 
 
-@pytest.mark.parametrize("language", codes())
+@pytest.mark.parametrize("language", prompt_languages())
 async def test_samples_are_compared_in_each_language(language: str) -> None:
     judge = Judge(of_years)
     step = {"method": "prompt", "language": language}

@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import cache
+from functools import cache, cached_property
 from typing import Final, Literal
 
 from resay.core.details import is_new_word
-from resay.core.phrases import Phrases
+from resay.lang.phrases import Phrases
 
 Act = Literal["polite", "disclaimer", "refusal", "silence", "lacks", "referral"]
 """What one does with a clause that claims nothing."""
@@ -319,8 +319,6 @@ class Language:
     """The compiled words and phrases of a language.
 
     Attributes:
-        acts: The patterns of clauses that claim nothing, by what one does with them.
-        question: The pattern of the beginning of a question to the user.
         letters: A pattern for a letter of its script.
         definite_endings: Endings of nouns that do what a definite article does.
         comma_before_question: Whether a comma precedes indirect questions.
@@ -329,14 +327,11 @@ class Language:
     """
 
     def __init__(self, phrases: Phrases) -> None:
+        self._phrases = phrases
         self._exact, self._stems = _tables(phrases)
         self._lengths = sorted({len(stem) for stem in self._stems}, reverse=True)
         self._ends = {word.strip("*"): c for word, c in self._exact.items() if word[0] == "*"}
         self._end_lengths = sorted({len(end) for end in self._ends}, reverse=True)
-        self.acts: Mapping[Act, re.Pattern[str]] = {
-            act: _clause(getattr(phrases, act)) for act in _ACTS
-        }
-        self.question = _clause(phrases.question)
         self.letters = re.compile(f"[{phrases.letters}]")
         self.definite_endings = tuple(phrases.definite_endings.split())
         self.comma_before_question = phrases.comma_before_question
@@ -344,6 +339,17 @@ class Language:
         self.has_classes = bool(phrases.speaker)
         idioms = " ".join(getattr(phrases, act) for act in _ACTS)
         self._idioms = frozenset(_WORD.findall(idioms) + _WORD.findall(_OPTIONAL.sub("", idioms)))
+
+    # Most texts are in one language: the patterns of the others are never compiled.
+    @cached_property
+    def acts(self) -> Mapping[Act, re.Pattern[str]]:
+        """The patterns of clauses that claim nothing, by what one does with them."""
+        return {act: _clause(getattr(self._phrases, act)) for act in _ACTS}
+
+    @cached_property
+    def question(self) -> re.Pattern[str]:
+        """The pattern of the beginning of a question to the user."""
+        return _clause(self._phrases.question)
 
     def classes(self, word: str) -> Classes:
         """Return the classes of a word; none for a word with a meaning of its own."""

@@ -26,30 +26,16 @@ from resay.core.details import (
 )
 from resay.core.forms import Act, Classes, Language
 from resay.core.passage import Passage
-from resay.core.phrases_germanic import DUTCH, ENGLISH, GERMAN, NORDIC
-from resay.core.phrases_other import (
-    ARABIC,
-    CHINESE,
-    FRENCH,
-    HINDI,
-    ITALIAN,
-    JAPANESE,
-    KOREAN,
-    POLISH,
-    PORTUGUESE,
-    RUSSIAN,
-    SPANISH,
-    TURKISH,
-)
 from resay.core.questions import Question, asks_where_to_turn, is_open_question
+from resay.lang.phrases import load_phrases
+from resay.lang.tables import codes
 
 
 @cache
 def languages() -> tuple[Language, ...]:
     """Return the languages with phrases."""
-    latin = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH, NORDIC, POLISH, TURKISH)
-    others = (RUSSIAN, ARABIC, HINDI, JAPANESE, CHINESE, KOREAN)
-    return tuple(Language(phrases) for phrases in (*latin, *others))
+    all_phrases = map(load_phrases, codes())
+    return tuple(Language(phrases) for phrases in all_phrases if phrases is not None)
 
 
 def _languages_of(text: str) -> list[Language]:

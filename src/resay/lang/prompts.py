@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from resay.lang.tables import table
+from resay.errors import ConfigurationError
+from resay.lang.tables import codes, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,11 @@ class Prompts:
     answers: AnswerWords
 
 
+def prompt_languages() -> tuple[str, ...]:
+    """Return the codes of the languages that have prompts."""
+    return tuple(code for code in codes() if table(code, "prompts"))
+
+
 @cache
 def load_prompts(code: str) -> Prompts:
     """Return the prompts of a language.
@@ -138,9 +144,14 @@ def load_prompts(code: str) -> Prompts:
         code: The language's code (ISO 639-1).
 
     Raises:
-        ConfigurationError: The language has no file.
+        ConfigurationError: The language has no prompts.
     """
     texts = table(code, "prompts")
+    if not texts:
+        raise ConfigurationError(
+            f"there are no prompts in {code!r}; use one of"
+            f" {', '.join(map(repr, sorted(prompt_languages())))}"
+        )
     documents = texts.get("documents") or table("en", "prompts")["documents"]
     together: dict[str, Any] = {**texts["together"]}
     together["reasons"] = tuple(together["reasons"])

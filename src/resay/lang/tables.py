@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from resay.errors import ConfigurationError
 
@@ -19,13 +19,17 @@ from resay.errors import ConfigurationError
 _TOML: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 _FOLDER = files("resay.lang")
 _ENDING = ".toml"
+# A text whose words are those of several languages is taken to be in the first of them.
+_FIRST: Final = tuple(["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "tr", "ru", "ar", "hi", "ja", "zh", "ko"])
 
 
 @cache
 def codes() -> tuple[str, ...]:
-    """Return the codes of the languages that have a file, in alphabetical order."""
-    names = sorted(entry.name for entry in _FOLDER.iterdir())
-    return tuple(name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
+    """Return the codes of the languages that have a file, the most likely ones first."""
+    names = (entry.name for entry in _FOLDER.iterdir())
+    others = {name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING)}
+    others.difference_update(_FIRST)
+    return (*_FIRST, *sorted(others))
 
 
 def table(code: str, name: str) -> Mapping[str, Any]:
@@ -48,6 +52,6 @@ def table(code: str, name: str) -> Mapping[str, Any]:
 def _tables(code: str) -> Mapping[str, Any]:
     if code not in codes():
         raise ConfigurationError(
-            f"there is no language {code!r}; use one of {', '.join(map(repr, codes()))}"
+            f"there is no language {code!r}; use one of {', '.join(map(repr, sorted(codes())))}"
         )
     return _TOML.loads(_FOLDER.joinpath(code + _ENDING).read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from pydantic import Field
 from resay.core.languages import guess_language
 from resay.core.passage import Passage
 from resay.lang.prompts import load_prompts
-from resay.lang.tables import codes
+from resay.lang.tables import table
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 from resay.scorers.common.judging import JudgedConfig
@@ -69,7 +69,7 @@ def language_for(setting: str, passage: Passage, question: str = "") -> str:
     if setting != "auto":
         return setting
     language = _language_of(passage.text) or _language_of(question) or "en"
-    return language if language in codes() else "en"
+    return language if table(language, "prompts") else "en"
 
 
 def _language_of(text: str) -> str | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from resay.lang.tables import table
+
 _NEVER: Final = r"(?!)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrases:
-    """Words and phrases of one language.
+    """Words and phrases of one language: the table `[phrases]` of its file.
 
     Most fields are classes of words in lower case, separated by spaces; "mention*" stands for any
     ending, "*advies" for any beginning. A word may be in several: "puedo" is the speaker and able.
@@ -178,3 +180,16 @@ class Phrases:
     comma_before_question: bool = False
     letters: str = "A-Za-zÀ-ɏ"
     has_capitals: bool = False
+
+
+def load_phrases(code: str) -> Phrases | None:
+    """Return the phrases of a language, or None if it has none.
+
+    Args:
+        code: The language's code (ISO 639-1).
+
+    Raises:
+        ConfigurationError: The language has no file.
+    """
+    fields = table(code, "phrases")
+    return Phrases(**fields) if fields else None
