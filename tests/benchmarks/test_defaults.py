@@ -301,8 +301,8 @@ def test_the_default_policy_holds_on_wikibio(data_dir):
     assert len(shipped) == 8
     for row in firsts:
         if row["no"] == "not_mentioned" and row["fitted_on"] != "sac3_hotpot":
-            # Fitted on the other judge it may be half a point more.
-            assert row["accurate_flagged"] <= MOST_ACCURATE + 0.5
+            # Fitted on the other judge or on other passages it may be a point more.
+            assert row["accurate_flagged"] <= MOST_ACCURATE + 1
             assert row["major_flagged"] >= LEAST_MAJOR
     for judge in JUDGES:
         draws = [row for row in shipped if row["judge"] == judge]
