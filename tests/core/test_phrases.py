@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from resay.core.claims import Rules, is_single_sentence
-from resay.core.forms import Act, Language
+from resay.core.forms import Act, CompiledPhrases
 from resay.core.non_claims import languages
 from resay.core.passage import Passage
 from resay.lang.phrases import Phrases
@@ -1169,14 +1169,14 @@ def test_a_pattern_may_span_lines() -> None:
       |again))?
     | good (?:book|film)
     """
-    polite = Language(Phrases(polite=pattern)).acts["polite"]
+    polite = CompiledPhrases(Phrases(polite=pattern)).acts["polite"]
     texts = ["hello", "hello there", "hello again", "good film", "good", "there", "| good film"]
     matches = [text for text in texts if polite.fullmatch(text)]
     assert matches == ["hello", "hello there", "hello again", "good film"]
 
 
 def test_a_word_may_be_in_several_classes_by_its_beginning_and_its_end() -> None:
-    own = Language(Phrases(document="contract* *letter", deed="contract", held="contracted"))
+    own = CompiledPhrases(Phrases(document="contract* *letter", deed="contract", held="contracted"))
     assert own.classes("contract") == {"document", "deed"}
     assert own.classes("contracted") == {"document", "held"}
     assert own.classes("newsletter") == {"document"}

@@ -7,10 +7,11 @@ from typing import get_args
 
 import pytest
 
-from resay import ConfigurationError
-from resay.lang.prompts import load_prompts, prompt_languages
+from resay.lang.language import languages, load
 from resay.lang.tables import table
 from resay.scorers.common.languages import Language, choices_in
+
+CODES = [language.code for language in languages() if language.has_prompts]
 
 
 def fields_of(text: str) -> set[str]:
@@ -18,13 +19,13 @@ def fields_of(text: str) -> set[str]:
 
 
 def test_each_language_that_a_policy_may_name_has_prompts() -> None:
-    assert set(prompt_languages()) == set(get_args(Language))
+    assert set(CODES) == set(get_args(Language))
 
 
 @pytest.mark.all_turns
-@pytest.mark.parametrize("code", prompt_languages())
+@pytest.mark.parametrize("code", CODES)
 def test_each_language_has_all_prompts_with_their_fields(code: str) -> None:
-    prompts = load_prompts(code)
+    prompts = load(code).prompts
     assert fields_of(prompts.per_sample.again) == {"count"}
     assert fields_of(prompts.together.again) == {"count", "form"}
     together = prompts.together
@@ -41,9 +42,9 @@ def test_each_language_has_all_prompts_with_their_fields(code: str) -> None:
 
 
 @pytest.mark.all_turns
-@pytest.mark.parametrize("code", prompt_languages())
+@pytest.mark.parametrize("code", CODES)
 def test_the_words_that_a_prompt_offers_are_read(code: str) -> None:
-    words = load_prompts(code).answers
+    words = load(code).prompts.answers
     choices = choices_in(code)
     for verdict, phrases in (
         ("supported", words.supported),
@@ -51,21 +52,7 @@ def test_the_words_that_a_prompt_offers_are_read(code: str) -> None:
         ("not_mentioned", words.not_mentioned),
     ):
         assert {choices.whole(phrase) for phrase in phrases} == {verdict}
-        assert phrases[0] in load_prompts(code).per_sample.rules
-
-
-def test_a_language_without_a_file_is_named() -> None:
-    with pytest.raises(
-        ConfigurationError, match="there is no language 'xx'; use one of 'ar', 'de'"
-    ):
-        table("xx", "prompts")
-
-
-def test_a_language_without_prompts_is_named() -> None:
-    with pytest.raises(
-        ConfigurationError, match="there are no prompts in 'nl'; use one of 'de', 'en'"
-    ):
-        load_prompts("nl")
+        assert phrases[0] in load(code).prompts.per_sample.rules
 
 
 def test_a_table_that_a_language_does_not_have_is_empty() -> None:

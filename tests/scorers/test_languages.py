@@ -4,7 +4,7 @@ import pytest
 
 from resay import Passage, Policy, PolicyError, Query
 from resay.core.verdict import Scores
-from resay.lang.prompts import load_prompts
+from resay.lang.language import load
 from resay.providers import Completion, Completions
 from resay.scorers import Prompt
 from resay.scorers.direct_question import DirectQuestion
@@ -86,7 +86,7 @@ async def test_claims_are_compared_in_the_language_of_the_answer(language: str) 
     assert scores.columns == ((0.0, 1.0, 0.6),)
     assert scores.undetermined == 0
     (asked,) = judge.asked
-    wording = load_prompts(language).per_sample
+    wording = load(language).prompts.per_sample
     assert asked.startswith(wording.task)
     assert wording.about in asked
     assert asked.endswith(wording.rules)
@@ -100,7 +100,7 @@ async def test_an_answer_that_cannot_be_read_is_asked_for_in_the_same_language(
     answer, said = ANSWERS[language]
     judge = Judge("?", said)
     assert (await compared(answer, judge, language)).columns == ((0.0, 1.0, 0.6),)
-    assert judge.asked[1] == load_prompts(language).per_sample.again.format(count=3)
+    assert judge.asked[1] == load(language).prompts.per_sample.again.format(count=3)
 
 
 @pytest.mark.parametrize("language", YES_AND_NO)
@@ -112,7 +112,7 @@ async def test_claims_are_asked_about_in_the_language_of_the_answer(language: st
     scores = await scorer.score(passage, Evidence(query=Query.of("?"), judge_provider=judge))
     assert scores.sentences == (0.0, 1.0)
     assert scores.undetermined == 0
-    prompt = load_prompts(language).direct_question
+    prompt = load(language).prompts.direct_question
     assert prompt is not None
     expected = [
         prompt.question.format(context="?\n", claim=sentence.text) for sentence in passage.sentences
@@ -142,7 +142,7 @@ async def test_what_is_in_none_of_the_languages_is_asked_about_in_english(
 ) -> None:
     judge = Judge("1: yes")
     assert (await compared(answer, judge, "auto", question)).columns == ((0.0,),)
-    assert judge.asked[0].startswith(load_prompts(language).per_sample.task)
+    assert judge.asked[0].startswith(load(language).prompts.per_sample.task)
 
 
 async def test_english_is_asked_where_nothing_is_said() -> None:

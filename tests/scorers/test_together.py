@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Guard, Passage, PolicyError, Query, Verdict
-from resay.lang.prompts import load_prompts, prompt_languages
+from resay.lang.language import languages, load
 from resay.providers import Completion, Completions
 from resay.scorers.common.together import answer_beside, render
 from resay.scorers.evidence import Sample
@@ -210,12 +210,14 @@ async def test_the_answer_is_shown_where_its_claims_leave_out_much_of_it() -> No
     assert shown.count(beside) == 1
 
 
-@pytest.mark.parametrize("language", prompt_languages())
+@pytest.mark.parametrize(
+    "language", [language.code for language in languages() if language.has_prompts]
+)
 async def test_samples_are_compared_in_each_language(language: str) -> None:
     judge = Judge(of_years)
     step = {"method": "prompt", "language": language}
     verdict = await checked(judge, chain=[step])
-    prompt = load_prompts(language).together
+    prompt = load(language).prompts.together
     assert all(text in judge.prompts[0] for text in (prompt.task, prompt.rules, prompt.example))
     assert [sentence.flagged for sentence in verdict.sentences] == [True, False]
     shown = json.loads(judge.prompts[0].splitlines()[-1])

@@ -24,10 +24,11 @@ from resay.core.details import (
     new_names,
     words_in,
 )
-from resay.core.languages import guess_language_of, word_set
 from resay.core.non_claims import NonClaim, non_claim_kind
 from resay.core.passage import Passage, Sentence
 from resay.core.questions import asking_part, invention_predicate, is_open_question
+from resay.lang.detection import detect
+from resay.lang.tables import word_set
 
 ClaimKind = Literal["fact", "hedged", "label"] | NonClaim
 """The kind of a claim: a fact, a statement marked as uncertain, a label such as a table's header or
@@ -175,7 +176,7 @@ class Rules:
             if self._strict and has_new_predicate(part, self._known):
                 return True
         # In German every noun is capitalised.
-        if (guess_language_of(sentence.text) or guess_language_of(self.question)) == "de":
+        if (detect(sentence.text) or detect(self.question)) == "de":
             return False
         return any(self._names_something(part) for part in parts)
 

@@ -32,7 +32,7 @@ from resay.core.code import (
     Token,
     tokens_of,
 )
-from resay.core.languages import word_set
+from resay.lang.tables import word_set
 
 __all__ = ["CodeReader", "is_standard"]
 

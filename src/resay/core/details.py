@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from resay.core.languages import STOP_WORDS
 from resay.core.quantities import quantities
+from resay.lang.detection import all_stop_words
 
 _CAPITALISED = re.compile(r"(?<![\w'’-])(?!I\b)[^\W\d_][\w'’-]*")
 _WORD = re.compile(r"\w+")
@@ -29,7 +29,6 @@ _PREDICATE = re.compile(
     r"|,(?!.*\b(?:and|or|und|oder|et|ou|y|o|e|en|of)\b)) (.*)",
     re.DOTALL,
 )
-_STOP_WORDS = frozenset(word for words in STOP_WORDS.values() for word in words)
 _MANY_NEW_WORDS = 2
 _STEM = 5
 _MIN_LETTERS = 3
@@ -97,7 +96,7 @@ def is_new_word(word: str, known: frozenset[str]) -> bool:
         word: The word, case-folded.
         known: The words of the question, case-folded.
     """
-    if word in _STOP_WORDS or len(word) < _MIN_LETTERS:
+    if word in all_stop_words() or len(word) < _MIN_LETTERS:
         return False
     if word.removesuffix("s") in known or f"{word}s" in known:
         return False

@@ -315,8 +315,8 @@ def _written(classes: Sequence[Classes]) -> str:
     return "".join(f"<{''.join(sorted(_LETTERS[name] for name in its))}>" for its in classes)
 
 
-class Language:
-    """The compiled words and phrases of a language.
+class CompiledPhrases:
+    """The words and phrases of a language, compiled.
 
     Attributes:
         letters: A pattern for a letter of its script.

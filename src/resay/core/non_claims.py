@@ -24,27 +24,26 @@ from resay.core.details import (
     is_new_word,
     new_names,
 )
-from resay.core.forms import Act, Classes, Language
+from resay.core.forms import Act, Classes, CompiledPhrases
 from resay.core.passage import Passage
 from resay.core.questions import Question, asks_where_to_turn, is_open_question
-from resay.lang.phrases import load_phrases
-from resay.lang.tables import codes
+from resay.lang.language import languages as all_languages
 
 
 @cache
-def languages() -> tuple[Language, ...]:
+def languages() -> tuple[CompiledPhrases, ...]:
     """Return the languages with phrases."""
-    all_phrases = map(load_phrases, codes())
-    return tuple(Language(phrases) for phrases in all_phrases if phrases is not None)
+    all_phrases = [language.phrases for language in all_languages()]
+    return tuple(CompiledPhrases(phrases) for phrases in all_phrases if phrases is not None)
 
 
-def _languages_of(text: str) -> list[Language]:
+def _languages_of(text: str) -> list[CompiledPhrases]:
     """Return the languages that a text may be in: those that have most of its words.
 
     A word may belong to several: "no" is a determiner in English, and a negation in Spanish.
     """
     words = _WORD.findall(_expand(text))
-    counts: dict[Language, int] = {}
+    counts: dict[CompiledPhrases, int] = {}
     for language in languages():
         if language.letters.search(text):
             counts[language] = sum(language.says(word) for word in words)
@@ -197,7 +196,7 @@ def _only_leads_in(sentences: list[str]) -> bool:
 
 
 def _kind_of_response(
-    sentences: list[str], language: Language, question: Question
+    sentences: list[str], language: CompiledPhrases, question: Question
 ) -> ResponseKind | None:
     kinds: set[_Kind] = set()
     for text in sentences:
@@ -241,7 +240,7 @@ _LIMITS: Final[Mapping[_Kind, _Limits]] = {
 _OFFER: Final = _Limits(bare=6, interrogative=0)
 
 
-def _adds_detail(text: str, kind: _Kind, language: Language, question: Question) -> bool:
+def _adds_detail(text: str, kind: _Kind, language: CompiledPhrases, question: Question) -> bool:
     """Return whether a sentence contains or takes for granted what the question does not say.
 
     Without a question, any name may be from it.
@@ -263,7 +262,7 @@ def _adds_detail(text: str, kind: _Kind, language: Language, question: Question)
 _CLAIMS_ALONE: Final = frozenset({"claims"})
 
 
-def _presupposes(text: str, kind: _Kind, language: Language, known: frozenset[str]) -> bool:
+def _presupposes(text: str, kind: _Kind, language: CompiledPhrases, known: frozenset[str]) -> bool:
     """Return whether a sentence takes for granted what was not said: "her three convictions"."""
     words = _WORD.findall(_expand(text))
     classes = language.classes_in(words, known)
@@ -307,7 +306,7 @@ def _limits(
     text: str,
     classes: Sequence[Classes],
     kind: _Kind,
-    language: Language,
+    language: CompiledPhrases,
     known: frozenset[str],
 ) -> _Limits:
     limits = _LIMITS[kind]
@@ -335,7 +334,7 @@ def _limits(
 def _kind(
     text: str,
     clauses: tuple[str, ...],
-    language: Language,
+    language: CompiledPhrases,
     question: Question,
     *,
     checks_detail: bool = True,
@@ -355,7 +354,7 @@ def _kind(
 
 
 def _kind_of_clauses(
-    clauses: Sequence[str], language: Language, question: Question
+    clauses: Sequence[str], language: CompiledPhrases, question: Question
 ) -> _Kind | None:
     kinds: set[_Kind] = set()
     for clause in clauses:
@@ -380,7 +379,7 @@ def _strongest(kinds: Iterable[_Kind]) -> _Kind | None:
     return next((kind for kind in order if kind in kinds), None)
 
 
-def _kind_of_clause(clause: str, language: Language, question: Question) -> set[_Kind]:
+def _kind_of_clause(clause: str, language: CompiledPhrases, question: Question) -> set[_Kind]:
     """Return the kinds of a clause's coordinated parts; none if one of them may claim something."""
     kind = _kind_of_part(clause, language, question)
     if kind is not None:
@@ -398,7 +397,7 @@ def _kind_of_clause(clause: str, language: Language, question: Question) -> set[
     return set()
 
 
-def _kind_of_part(clause: str, language: Language, question: Question) -> Act | None:
+def _kind_of_part(clause: str, language: CompiledPhrases, question: Question) -> Act | None:
     for act, pattern in language.acts.items():
         match = pattern.fullmatch(clause)
         if match is None:
@@ -467,7 +466,9 @@ def _without_address(text: str, clauses: tuple[str, ...], question: Question) ->
     return tuple(others)
 
 
-def _asks_user(text: str, clauses: Sequence[str], language: Language, question: Question) -> bool:
+def _asks_user(
+    text: str, clauses: Sequence[str], language: CompiledPhrases, question: Question
+) -> bool:
     if not _QUESTION.search(text):
         return False
     words = _WRITTEN_WORD.findall(text)
@@ -485,7 +486,7 @@ def _asks_user(text: str, clauses: Sequence[str], language: Language, question: 
     return language.has_classes and _is_asked(clauses, language, question)
 
 
-def _is_asked(clauses: Sequence[str], language: Language, question: Question) -> bool:
+def _is_asked(clauses: Sequence[str], language: CompiledPhrases, question: Question) -> bool:
     """Return whether clauses ask the user something, and take nothing for granted."""
     asks = False
     for clause in clauses:

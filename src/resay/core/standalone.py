@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
-from resay.core.languages import word_set
 from resay.core.query import Message, text_of
+from resay.lang.tables import word_set
 
 # Turns of a conversation, and characters of each turn, that are read.
 _MAX_TURNS, _MAX_CHARS = 20, 600

@@ -19,10 +19,10 @@ from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
 from resay.core.code import Code, CodeName, Language, code_in
 from resay.core.code_names import CodeReader, is_standard
-from resay.core.languages import word_set
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction
 from resay.engine.state import ClaimResult
+from resay.lang.tables import word_set
 from resay.scorers.evidence import Sample
 
 METHOD = "code_names"

@@ -11,12 +11,12 @@ from math import log
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
-from resay.core.languages import guess_language
 from resay.core.links import links_in
 from resay.core.quantities import negations, quantities
 from resay.core.segmentation import Span
 from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import Contradiction, ContraryKind, EvidenceKind, Part, PartKind
+from resay.lang.detection import detect_from_words
 from resay.scorers.evidence import Sample
 
 # Sentences that share less than this part of their weight are about different things.
@@ -246,7 +246,7 @@ def kind_of_words(words: str, claim: str) -> PartKind:
     if numbers:
         return "date" if all(number.year_or_date for number in numbers) else "number"
     # In German, all nouns are capitalized.
-    is_noun = " " not in words and guess_language(claim.lower().split()) == "de"
+    is_noun = " " not in words and detect_from_words(claim.lower().split()) == "de"
     if _NAME.fullmatch(words) and not is_noun:
         return "name"
     return "negation" if negations(words) else "other"
@@ -279,7 +279,7 @@ def _differences(
     more_names = [name for name in analyses.names(other) if name[0] not in claim]
     # In German, all nouns are capitalized.
     both = lacking_names and more_names
-    has_nouns = both and guess_language(claim.lower().split()) == "de"
+    has_nouns = both and detect_from_words(claim.lower().split()) == "de"
     for (name, here), (said, there) in zip(lacking_names, more_names, strict=False):
         is_noun = has_nouns and not (" " in name and " " in said)
         yield "other" if is_noun else "name", here, there

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from resay.lang.tables import table
-
 _NEVER: Final = r"(?!)"
 
 
@@ -180,16 +178,3 @@ class Phrases:
     comma_before_question: bool = False
     letters: str = "A-Za-zÀ-ɏ"
     has_capitals: bool = False
-
-
-def load_phrases(code: str) -> Phrases | None:
-    """Return the phrases of a language, or None if it has none.
-
-    Args:
-        code: The language's code (ISO 639-1).
-
-    Raises:
-        ConfigurationError: The language has no file.
-    """
-    fields = table(code, "phrases")
-    return Phrases(**fields) if fields else None

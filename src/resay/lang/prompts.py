@@ -7,12 +7,9 @@ their method is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
-
-from resay.errors import ConfigurationError
-from resay.lang.tables import codes, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,28 +128,14 @@ class Prompts:
     answers: AnswerWords
 
 
-def prompt_languages() -> tuple[str, ...]:
-    """Return the codes of the languages that have prompts."""
-    return tuple(code for code in codes() if table(code, "prompts"))
-
-
-@cache
-def load_prompts(code: str) -> Prompts:
-    """Return the prompts of a language.
+def read_prompts(texts: Mapping[str, Any], english: Mapping[str, Any]) -> Prompts:
+    """Return prompts.
 
     Args:
-        code: The language's code (ISO 639-1).
-
-    Raises:
-        ConfigurationError: The language has no prompts.
+        texts: The table `[prompts]` of a language.
+        english: That of English, for what the language does not have.
     """
-    texts = table(code, "prompts")
-    if not texts:
-        raise ConfigurationError(
-            f"there are no prompts in {code!r}; use one of"
-            f" {', '.join(map(repr, sorted(prompt_languages())))}"
-        )
-    documents = texts.get("documents") or table("en", "prompts")["documents"]
+    documents = texts.get("documents") or english["documents"]
     together: dict[str, Any] = {**texts["together"]}
     together["reasons"] = tuple(together["reasons"])
     question = texts.get("direct_question")

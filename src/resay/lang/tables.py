@@ -1,7 +1,7 @@
 """Reads the tables of the language files, `<code>.toml` beside this module.
 
-A file has one table for each subject, such as `[prompts]`, and one module for each table reads it
-into values. To add a language, add a file.
+A file has one table for each subject, such as `[prompts]`. Lists of words are texts, in which
+spaces and line breaks separate them. To add a language, add a file.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Final, cast
 
-from resay.errors import ConfigurationError
-
 # Python has a reader of its own since 3.11.
 _TOML: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 _FOLDER = files("resay.lang")
 _ENDING = ".toml"
 # A text whose words are those of several languages is taken to be in the first of them.
-_FIRST: Final = tuple(["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "tr", "ru", "ar", "hi", "ja", "zh", "ko"])
+_FIRST: Final = (
+    *("en", "de", "fr", "es", "it", "pt", "nl", "sv"),
+    *("pl", "tr", "ru", "ar", "hi", "ja", "zh", "ko"),
+)
 
 
 @cache
@@ -41,17 +42,15 @@ def table(code: str, name: str) -> Mapping[str, Any]:
 
     Returns:
         The table; empty if the language's file has none of that name.
-
-    Raises:
-        ConfigurationError: The language has no file.
     """
     return cast("Mapping[str, Any]", _tables(code).get(name, {}))
 
 
+def word_set(words: str) -> frozenset[str]:
+    """Return the words of a text that separates them by spaces."""
+    return frozenset(words.split())
+
+
 @cache
 def _tables(code: str) -> Mapping[str, Any]:
-    if code not in codes():
-        raise ConfigurationError(
-            f"there is no language {code!r}; use one of {', '.join(map(repr, sorted(codes())))}"
-        )
     return _TOML.loads(_FOLDER.joinpath(code + _ENDING).read_text(encoding="utf-8"))

@@ -13,8 +13,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
-from resay.core.languages import guess_language
 from resay.errors import ConfigurationError
+from resay.lang.detection import detect_from_words
 from resay.retrieval.base import Language
 from resay.retrieval.excerpts import Excerpts, excerpts
 from resay.retrieval.folder_database import (
@@ -322,7 +322,7 @@ class _Update:
     def _language_of(self, words: Sequence[Sequence[str]]) -> str | None:
         if self._language == "auto":
             first_words = islice(chain.from_iterable(words[:3]), _GUESS_WORDS)
-            return guess_language(first_words, unique=True)
+            return detect_from_words(first_words, unique=True)
         return None if self._language == "none" else self._language
 
     def _flush(self) -> None:

@@ -9,8 +9,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from resay.core.languages import STOP_WORDS
 from resay.core.references import Document
+from resay.lang.language import stop_words
 from resay.retrieval.folder_database import FREQUENT_FROM, label_of, open_index
 from resay.retrieval.folder_stems import has_stems
 from resay.retrieval.folder_terms import phrases_of
@@ -104,14 +104,12 @@ def _expressions(connection: sqlite3.Connection, query: str) -> Iterator[tuple[s
         return
     # Frequent words are slow to look up and hardly discriminate: a word in half of the documents
     # has no weight in BM25.
-    stop_words: set[str] = set()
-    for language in languages:
-        stop_words.update(STOP_WORDS.get(language, ()))
-    rarest = sorted(counts, key=lambda phrase: (phrases[phrase] in stop_words, counts[phrase]))
+    ignored = frozenset[str]().union(*map(stop_words, languages))
+    rarest = sorted(counts, key=lambda phrase: (phrases[phrase] in ignored, counts[phrase]))
     distinctive = [
         phrase
         for phrase in rarest
-        if counts[phrase] < document_count / 2 and phrases[phrase] not in stop_words
+        if counts[phrase] < document_count / 2 and phrases[phrase] not in ignored
     ] or rarest[:1]
     totals = accumulate(counts[phrase] for phrase in distinctive)
     rare_count = sum(total <= _MAX_RANKED for total in totals) or 1

@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from resay.core.languages import STOP_WORDS
 from resay.errors import MissingDependencyError
+from resay.lang.language import stop_words
 
 _WORD = re.compile(r"[^\W_]+")
 _NO_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -126,7 +126,7 @@ class Stemmer:
 
     def __init__(self, language: str) -> None:
         self._algorithm: _Algorithm = _Porter() if language == "en" else _Snowball(language)
-        self._stop_words = STOP_WORDS.get(language, frozenset())
+        self._stop_words = stop_words(language)
         self._cache: dict[str, str] = {}
         self._lock = threading.Lock()
 

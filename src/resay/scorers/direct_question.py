@@ -27,7 +27,7 @@ from pydantic import Field
 
 from resay.core.passage import Passage, Sentence
 from resay.core.verdict import Scores, tally
-from resay.lang.prompts import load_prompts
+from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.base import Need
 from resay.scorers.common.answers import read_items
@@ -50,7 +50,7 @@ _RESTATED = "Answer with one word, Yes or No. Is the claim true?"
 def render(claim: str, question: str = "", language: str = "en") -> str:
     """Return the prompt about one sentence, with the query's question as the context."""
     context = f"{question}\n" if question else ""
-    translated = load_prompts(language).direct_question
+    translated = load(language).prompts.direct_question
     prompt = translated.question if translated else _PROMPT
     return prompt.format(context=context, claim=" ".join(claim.split()))
 
@@ -93,7 +93,7 @@ class DirectQuestion:
             judge = judge.with_params(logprobs=True)
         question = evidence.quoted_question
         language = language_for(self.config.language, passage, question)
-        prompts = load_prompts(language)
+        prompts = load(language).prompts
         restated = prompts.direct_question.again if prompts.direct_question else _RESTATED
         own = {
             **dict.fromkeys(prompts.answers.yes, True),

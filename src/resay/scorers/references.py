@@ -52,7 +52,7 @@ from resay.core.references import (
 )
 from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores, UnsupportedSpan
-from resay.lang.prompts import load_prompts
+from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.base import Need, Unit
 from resay.scorers.common.document_subjects import DocumentSubjects, Stretch
@@ -177,7 +177,7 @@ class References:
             judge_for(config.judge, evidence),
             render(claims, shown, evidence.conversation(config.conversation_chars)),
             parse,
-            load_prompts("en").documents.again if config.restate else None,
+            load("en").prompts.documents.again if config.restate else None,
             tokens=_TOKENS_OF_CLAIM,
         )
         slots = dict(zip(asked, parsed.slots, strict=True))
@@ -364,7 +364,7 @@ def render(
         documents: The index of each document, which the prompt shows plus 1, with its excerpt.
         conversation: The conversation the answer belongs to; empty if unknown.
     """
-    wording = load_prompts("en").documents
+    wording = load("en").prompts.documents
     listed = "\n".join(f"{i}. {' '.join(claim.split())}" for i, claim in enumerate(claims, 1))
     fences = Fences.around(conversation, listed, *(text for _, text in documents))
     shown = "\n".join(

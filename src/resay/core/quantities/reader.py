@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from math import gcd
-from typing import Literal
 
-from resay.core.languages import Language, guess_language
 from resay.core.quantities.quantity import Quantity
 from resay.core.quantities.words import (
     ABOUT,
@@ -73,6 +71,7 @@ from resay.core.quantities.words import (
     compound_value,
     read_digits,
 )
+from resay.lang.detection import detect_from_words
 
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _MAX_WORDS = 12
@@ -92,7 +91,7 @@ class Reader:
         # Lower-casing lengthens a few characters; such texts stay unchanged, to keep offsets valid.
         self._low = low if len(low) == len(text) else text
         self._found: list[Quantity] = []
-        self._language: Language | Literal[""] | None = ""
+        self._language: str | None = ""
         self._tokens = Tokens(self._low)
         self._texts, self._count = self._tokens.texts, len(self._tokens)
 
@@ -436,9 +435,9 @@ class Reader:
             return True
         return self._in() not in ("en", None)
 
-    def _in(self) -> Language | None:
+    def _in(self) -> str | None:
         if self._language == "":
-            self._language = guess_language([token.text for token in self._tokens])
+            self._language = detect_from_words([token.text for token in self._tokens])
         return self._language
 
     def _words(self, i: int) -> tuple[Quantity, int] | None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from resay.core.languages import Language, guess_language, word_set
+from resay.lang.detection import detect_from_words
+from resay.lang.tables import word_set
 
 
 def _numbered(words: str, start: int = 0, step: int = 1) -> dict[str, int]:
@@ -18,7 +19,7 @@ def _numbered(words: str, start: int = 0, step: int = 1) -> dict[str, int]:
 
 
 # The numbers below a hundred that are single words: units and teens from 0, tens from 20.
-BASIC: Final[Mapping[Language, tuple[str, str]]] = {
+BASIC: Final[Mapping[str, tuple[str, str]]] = {
     "pt": (
         "zero um/uma dois/duas três quatro cinco seis sete oito nove dez onze doze treze"
         " quatorze/catorze quinze dezesseis/dezasseis dezessete/dezassete dezoito"
@@ -833,7 +834,7 @@ def negations(text: str) -> tuple[tuple[int, int], ...]:
         if word == "no":
             # In Portuguese it means "in the", and before a digit it is short for "number".
             if portuguese is None:
-                portuguese = guess_language([w for w, _, _ in words]) == "pt"
+                portuguese = detect_from_words([w for w, _, _ in words]) == "pt"
             if portuguese or _IS_NUMBERED.match(text, end):
                 continue
         found.append((start, end))

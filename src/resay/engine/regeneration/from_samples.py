@@ -28,7 +28,6 @@ from dataclasses import dataclass, replace
 
 from resay._internal.telemetry import span
 from resay.core.details import has_new_number, new_names, words_in
-from resay.core.languages import Language, guess_language_of
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
 from resay.core.query import Query
@@ -65,6 +64,8 @@ from resay.engine.regeneration.regenerator import (
     unchanged_verdicts,
 )
 from resay.errors import ProviderError
+from resay.lang.detection import detect
+from resay.lang.language import Sentences, load
 from resay.policy import Policy, Regenerate
 from resay.providers.base import Completion
 from resay.scorers.common.answers import parse_numbered
@@ -119,16 +120,6 @@ _AGAIN = (
 _ANSWERS = 3
 _SHOWN_CHARS = 4_000
 _CONVERSATION_CHARS = 4_000
-# The hedge after a doubtful sentence, and the text if nothing is left, by language.
-_HEDGES: Mapping[Language, tuple[str, str]] = {
-    "en": ("uncertain", "I do not know this for certain."),
-    "de": ("unsicher", "Das weiß ich nicht sicher."),
-    "fr": ("incertain", "Je n’en suis pas certain."),
-    "es": ("incierto", "No lo sé con certeza."),
-    "it": ("incerto", "Non lo so con certezza."),
-    "pt": ("incerto", "Não sei isso ao certo."),
-    "nl": ("onzeker", "Dat weet ik niet zeker."),
-}
 _ENDS = ".!?…。！？"
 _CLOSES = "\"'”’»)]*_"
 _PROSE = frozenset({"sentence", "item"})
@@ -395,7 +386,7 @@ class _SampleRepair(Repair):
             flagged = [claim for claim in target.claims if claim.flagged]
             sentence = known.get(target.text)
             if sentence is not None and sentence.band == "doubtful":
-                is_hedged = f"({_hedges_for(target.text)[0]})" in target.text
+                is_hedged = f"({_sentences_for(target.text).uncertain})" in target.text
                 if is_hedged:
                     continue
                 if target.claims[0].unit in _PROSE:
@@ -500,7 +491,7 @@ class _SampleRepair(Repair):
             return None
         if self._action.abstention != "auto":
             return self._action.abstention
-        return _hedges_for(_question(self._check.query))[1]
+        return _sentences_for(_question(self._check.query)).not_certain
 
     async def _checked(
         self, candidate: Candidate, hedged: Mapping[str, SentenceVerdict]
@@ -586,11 +577,11 @@ def _kept_hedges(
 def _hedge(sentence: str) -> str:
     """Return a sentence with a hedge inserted before its closing punctuation."""
     place = len(sentence.rstrip().rstrip(_CLOSES).rstrip(_ENDS))
-    return f"{sentence[:place]} ({_hedges_for(sentence)[0]}){sentence[place:]}"
+    return f"{sentence[:place]} ({_sentences_for(sentence).uncertain}){sentence[place:]}"
 
 
-def _hedges_for(text: str) -> tuple[str, str]:
-    return _HEDGES[guess_language_of(text) or "en"]
+def _sentences_for(text: str) -> Sentences:
+    return load(detect(text) or "en").sentences
 
 
 def _question(query: Query | None) -> str:

@@ -16,12 +16,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from resay.core.languages import Language, guess_language_of
 from resay.core.passage import Passage
 from resay.core.query import MAIN_CALL_ONLY, Message, Query
 from resay.core.quoting import LEFT_OUT, TEMPLATE_TOKENS
 from resay.core.references import Document, edition_of
 from resay.core.tokens import tokenize
+from resay.lang.detection import detect
+from resay.lang.language import load
 
 _END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+|\n\s*\n")
 _OBJECT = (
@@ -184,16 +185,6 @@ form, and write one sentence that fits in its place. The row of a table keeps it
 4. If they neither support it nor say what is right in its place, write only the word {remove}.
 5. End the sentence with the numbers of the documents it rests on, like this: [1] or [1][3].
 6. Write only the sentence.{further}"""
-# For everything that was asked, and for one of several questions.
-_ABSTENTIONS: Mapping[Language, tuple[str, str]] = {
-    "en": ("The documents do not say this.", "The documents do not answer “{}”."),
-    "de": ("Die Dokumente sagen dazu nichts.", "Die Dokumente beantworten „{}“ nicht."),
-    "fr": ("Les documents ne le disent pas.", "Les documents ne répondent pas à « {} »."),
-    "es": ("Los documentos no lo dicen.", "Los documentos no responden a «{}»."),
-    "it": ("I documenti non lo dicono.", "I documenti non rispondono a «{}»."),
-    "pt": ("Os documentos não dizem isso.", "Os documentos não respondem a «{}»."),
-    "nl": ("De documenten zeggen dit niet.", "De documenten geven geen antwoord op “{}”."),
-}
 
 
 def abstention(question: str, part: str | None = None) -> str:
@@ -203,9 +194,10 @@ def abstention(question: str, part: str | None = None) -> str:
         question: The question.
         part: The one of several questions that is meant; None for everything that was asked.
     """
-    language = guess_language_of(question) or "en"
-    whole, one = _ABSTENTIONS[language]
-    return whole if part is None else one.format(part.strip(" ?？¿"))
+    sentences = load(detect(question) or "en").sentences
+    if part is None:
+        return sentences.not_in_documents
+    return sentences.no_answer_in_documents.format(part.strip(" ?？¿"))
 
 
 _MARK = re.compile(r"(?<![ \t])[ \t]*\[(\?|\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()")

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from html import unescape
 from itertools import dropwhile
 
-from resay.core.languages import guess_language, guess_language_of
 from resay.core.passage import Passage
 from resay.core.segmentation.sentences import ORDINAL_MONTHS
+from resay.lang.detection import detect, detect_from_words
 from resay.scorers.reverse_validation.words import Word, join, split_words
 
 _WORD = re.compile(r"[^\W_]+")
@@ -307,7 +307,7 @@ def topic_of(question: str, entity: str | None = None) -> Topic:
     compares = any(COMPARING.search(part) for part in asked)
     names = tuple(_distinct_names(_names_in(asked, others, apart=compares)))
     # A single German noun, always capitalised, may be any noun.
-    is_german = guess_language_of(question) == "de"
+    is_german = detect(question) == "de"
     is_named = any(not is_german or " " in name or re.search(r"\d", name) for name in names)
     return Topic(names or ((focus,) if focus else ()), focus, compares, is_named)
 
@@ -483,7 +483,7 @@ def without_values(sentence: str, question: str, wrong: Collection[str] = ()) ->
     contrary = {w.key for part in wrong for w in split_words(part)}
     gone = {i for i, w in enumerate(words) if w.key in contrary}
     # In German all nouns are capitalized, so only several in a row are surely a name.
-    least = 2 if guess_language([w.text.lower() for w in words]) == "de" else 1
+    least = 2 if detect_from_words([w.text.lower() for w in words]) == "de" else 1
     runs = [
         range(i, _end_of_name(text, words, i, frozenset()))
         for i, w in enumerate(words)

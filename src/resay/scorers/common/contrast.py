@@ -18,9 +18,9 @@ from functools import cached_property, lru_cache
 from itertools import chain, combinations, pairwise
 from typing import Final
 
-from resay.core.languages import Language, word_set
 from resay.core.quantities import negations
 from resay.core.segmentation.sentences import is_abbreviation
+from resay.lang.tables import word_set
 from resay.scorers.common.lists import Span
 from resay.scorers.common.words import (
     STOP,
@@ -38,7 +38,7 @@ from resay.scorers.common.words import (
 # language are left out: "left", "light", "close", "last", "odd". A line without a bar has wordings
 # of a single verb. "^" marks groups that decide between names: who won, who is older; "!" marks a
 # side that says no to a question.
-_OPPOSITES: Final[Mapping[Language, str]] = {
+_OPPOSITES: Final[Mapping[str, str]] = {
     "en": """
         rose rises rise rising increas* grew grows gained climbed went_up goes_up go_up
           | fell falls fall falling decreas* dropp* drops declin* shrank shrinks went_down goes_down
@@ -454,7 +454,7 @@ class _Lexicon:
 
     @classmethod
     @lru_cache(16)
-    def of(cls, language: Language) -> _Lexicon:
+    def of(cls, language: str) -> _Lexicon:
         exact: dict[str, tuple[int, int]] = {}
         prefixes: dict[str, tuple[int, int]] = {}
         negative_sides = set[tuple[int, int]]()
@@ -537,10 +537,10 @@ class Wording:
         unprefixed_adjectives: The same words without a negating prefix.
     """
 
-    def __init__(self, text: str, language: Language, lists: Sequence[Span] = ()) -> None:
+    def __init__(self, text: str, language: str, lists: Sequence[Span] = ()) -> None:
         self.text = text
         self._lists = lists
-        self._language: Language = language
+        self._language: str = language
         self._found = list(words_of(text).finditer(text))
         self._words = [match.group().lower() for match in self._found]
         known = Stems()

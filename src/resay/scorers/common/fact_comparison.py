@@ -21,7 +21,6 @@ from typing import Final, Literal
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.citations import without_marks
-from resay.core.languages import guess_language
 from resay.core.links import link_spans, normal_link
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage, Sentence
@@ -29,6 +28,7 @@ from resay.core.quantities import Quantity, negations, quantities
 from resay.core.query import Query
 from resay.core.quotes import quoted_pieces
 from resay.core.verdict import Band, Part
+from resay.lang.detection import detect_from_words
 from resay.scorers.common.contrast import Wording, parts_of
 from resay.scorers.common.lists import Segments, Span, shared_lists
 from resay.scorers.common.quotations import quotations_in
@@ -344,7 +344,7 @@ class FactComparison:
             sorted(spans),
             known=self._index.question.words,
             letters=self._letters,
-            nouns=guess_language(words) == "de",
+            nouns=detect_from_words(words) == "de",
         )
 
     def facts(self) -> list[Fact]:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Literal
 
 from pydantic import Field
 
-from resay.core.languages import guess_language
 from resay.core.passage import Passage
-from resay.lang.prompts import load_prompts
-from resay.lang.tables import table
+from resay.lang.detection import detect
+from resay.lang.language import load
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 from resay.scorers.common.judging import JudgedConfig
 
 Language = Literal["en", "de", "fr", "es", "it", "pt", "zh", "ja"]
 
-_LATIN = re.compile(r"[^\W\d_]+")
-_KANA = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
-_LETTER = re.compile(r"[^\W\d_]")
 # Number of leading characters examined.
 _CHARS = 4_000
 _FEWEST = 2
@@ -45,7 +39,7 @@ def choices_in(language: str) -> Choices[JudgeVerdict]:
     Args:
         language: The language's code.
     """
-    words = load_prompts(language).answers
+    words = load(language).prompts.answers
     # "No" says that a claim is not supported, not that a text contradicts it.
     meanings: Mapping[JudgeVerdict, tuple[str, ...]] = {
         "supported": (*words.yes, *words.supported),
@@ -68,16 +62,8 @@ def language_for(setting: str, passage: Passage, question: str = "") -> str:
     """
     if setting != "auto":
         return setting
-    language = _language_of(passage.text) or _language_of(question) or "en"
-    return language if table(language, "prompts") else "en"
-
-
-def _language_of(text: str) -> str | None:
-    """Return the language of a text, or None if too few words identify it."""
-    text = text[:_CHARS]
-    ideographs, letters = len(_HAN.findall(text)), len(_LETTER.findall(text))
-    kana = len(_KANA.findall(text))
-    if 2 * (ideographs + kana) > letters:
-        # A Japanese name or a quotation does not make a Chinese text Japanese.
-        return "ja" if 4 * kana > ideographs else "zh"
-    return guess_language(_LATIN.findall(text.lower()), fewest=_FEWEST, unique=True)
+    for text in (passage.text, question):
+        language = detect(text[:_CHARS], fewest=_FEWEST, unique=True)
+        if language is not None:
+            return language if load(language).has_prompts else "en"
+    return "en"

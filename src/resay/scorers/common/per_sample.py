@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from resay.lang.prompts import PerSamplePrompt, load_prompts
+from resay.lang.language import load
+from resay.lang.prompts import PerSamplePrompt
 from resay.providers.base import Completion
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.fences import Fences
@@ -35,7 +36,7 @@ def render(
         prompt: Its wording; None for the English one.
         brief: Whether the judge is to give a short reason for each verdict.
     """
-    wording = prompt or load_prompts("en").per_sample
+    wording = prompt or load("en").prompts.per_sample
     # The line breaks of a claim would end its line.
     listed = "\n".join(f"{i}. {' '.join(claim.splitlines())}" for i, claim in enumerate(claims, 1))
     fences = Fences.around(conversation, context, listed)
@@ -72,7 +73,7 @@ async def ask_about(
         brief: Whether the judge is to give a short reason for each verdict.
     """
     count = len(claims)
-    wording = load_prompts(language).per_sample
+    wording = load(language).prompts.per_sample
     choices = choices_in(language)
 
     def parse(answer: Completion) -> Sequence[JudgeVerdict | None]:

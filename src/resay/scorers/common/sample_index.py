@@ -19,7 +19,6 @@ from typing import Final
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.citations import without_marks
-from resay.core.languages import Language, guess_language
 from resay.core.links import link_spans, links_in, normal_link
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import (
@@ -31,6 +30,7 @@ from resay.core.quantities import (
 )
 from resay.core.segmentation.sentences import is_abbreviation
 from resay.core.tokens import InvertedIndex
+from resay.lang.detection import detect_from_words
 from resay.scorers.common.contrast import (
     Wording,
     parts_of,
@@ -206,7 +206,7 @@ class ParsedQuestion:
     wording: Wording
 
     @classmethod
-    def of(cls, question: str, conversation: str, language: Language) -> ParsedQuestion:
+    def of(cls, question: str, conversation: str, language: str) -> ParsedQuestion:
         """Parse a question and the conversation before it."""
         topic = frozenset(stems_of(question) + stems_of(question.replace("-", " ")))
         offered = frozenset(_offered(question))
@@ -219,7 +219,7 @@ class ParsedQuestion:
 
 def _offered(question: str) -> Iterator[str]:
     """Yield the stems next to an "or", one of which is the answer."""
-    language = guess_language([match.group().lower() for match in WORD.finditer(question)])
+    language = detect_from_words([match.group().lower() for match in WORD.finditer(question)])
     for match in _ALTERNATIVES[language].finditer(question):
         yield from stems_of(question[max(match.start() - _NEARBY, 0) : match.start()])[-2:]
         yield from stems_of(question[match.end() : match.end() + _NEARBY])[:2]
@@ -276,7 +276,7 @@ class SampleIndex:
     stances: tuple[str | None, ...]
     texts: tuple[str, ...]
     question: ParsedQuestion
-    language: Language
+    language: str
     repetition: float
     rivals: tuple[tuple[Quantity, ...], ...]
     wordings: dict[int, Wording] = field(default_factory=dict[int, Wording])
@@ -529,7 +529,7 @@ class Indexing:
             sharing.sort(key=lambda place: found[place][0].low)
         texts = (asked, *originals)
         heads = (text[:_GUESSED_FROM].lower() for text in texts)
-        language = guess_language(chain.from_iterable(map(WORD.findall, heads))) or "en"
+        language = detect_from_words(chain.from_iterable(map(WORD.findall, heads))) or "en"
         kinds_of = [dict[object, Quantity]() for _ in samples]
         for sentence in sentences:
             for q in sentence.quantities:

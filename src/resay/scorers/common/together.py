@@ -20,7 +20,8 @@ from resay.core.passage import Passage, Sentence
 from resay.core.quotes import find_quote
 from resay.core.quoting import LEFT_OUT, quotable
 from resay.core.verdict import Contradiction, Scores, UnsupportedSpan, mean_score
-from resay.lang.prompts import TogetherPrompt, load_prompts
+from resay.lang.language import load
+from resay.lang.prompts import TogetherPrompt
 from resay.providers.base import Completion
 from resay.scorers.common.comparing import Row, best_scores, why_inconclusive
 from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
@@ -69,7 +70,7 @@ def render(
         prompt: The wording; None for the English one.
         brief: Whether the judge is to give a short reason for each verdict.
     """
-    wording = prompt or load_prompts("en").together
+    wording = prompt or load("en").prompts.together
     listed = "\n".join(f"{i}. {' '.join(claim.split())}" for i, claim in enumerate(claims, 1))
     texts = [sample.derived(quotable).strip() for sample in samples]
     fences = Fences.around(conversation, answer, listed, *texts)
@@ -172,7 +173,7 @@ async def ask_about_samples(
     """
     claims = [sentence.standalone for sentence in passage.sentences]
     indexes = [sample.index for sample in samples]
-    wording = load_prompts(language).together
+    wording = load(language).prompts.together
 
     def parse(answer: Completion) -> list[DocumentVerdict | None]:
         return read_document_verdicts(answer.text, len(claims), indexes)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.languages import STOP_WORDS, guess_language, guess_language_of
+from resay.lang.detection import all_stop_words, detect, detect_from_words
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,16 @@ from resay.core.languages import STOP_WORDS, guess_language, guess_language_of
         ("pt", "Qual o preço?"),
         ("nl", "De brug is niet in het noorden."),
         ("nl", "Hoe laat vertrekt de trein?"),
+        ("ja", "橋は1932年に開通した。"),
+        ("zh", "这座桥在北部。"),
+        # A name in kana, and a quotation in English
+        ("zh", "这座桥由さくら建筑事务所在一九三二年设计并建造完成，至今仍在使用。"),
+        ("ja", "「the bridge」はいつ開通しましたか。"),
+        ("en", "The bridge is called 大橋."),
     ],
 )
-def test_the_language_is_that_of_the_most_common_words(language: str, text: str) -> None:
-    assert guess_language_of(text) == language
+def test_the_language_is_that_of_the_script_or_the_common_words(language: str, text: str) -> None:
+    assert detect(text) == language
 
 
 @pytest.mark.parametrize(
@@ -44,7 +50,8 @@ def test_the_language_is_that_of_the_most_common_words(language: str, text: str)
     [
         "",
         "Sydney 1932",
-        "橋は1932年に開通した。",
+        # Its letters are those of no language with a table of words.
+        "Η γέφυρα είναι στον βορρά.",
         # Languages without rules are not taken for their neighbours.
         "El pont és al nord i va ser construït per la ciutat.",
         "Bron är i norr och den är 300 meter.",
@@ -53,7 +60,7 @@ def test_the_language_is_that_of_the_most_common_words(language: str, text: str)
     ],
 )
 def test_no_language(text: str) -> None:
-    assert guess_language_of(text) is None
+    assert detect(text) is None
 
 
 @pytest.mark.parametrize(
@@ -68,16 +75,16 @@ def test_no_language(text: str) -> None:
 )
 def test_of_equally_likely_languages_the_first_is_taken(text: str, language: str) -> None:
     words = re.findall(r"\w+", text.lower())
-    assert guess_language(words) == language
-    assert guess_language(words, unique=True) is None
+    assert detect_from_words(words) == language
+    assert detect_from_words(words, unique=True) is None
 
 
 def test_a_text_may_be_too_short() -> None:
-    assert guess_language(["the", "bridge"]) == "en"
-    assert guess_language(["the", "bridge"], fewest=2) is None
-    assert guess_language(["the", "bridge", "was"], fewest=2) == "en"
+    assert detect_from_words(["the", "bridge"]) == "en"
+    assert detect_from_words(["the", "bridge"], fewest=2) is None
+    assert detect_from_words(["the", "bridge", "was"], fewest=2) == "en"
 
 
-@given(st.lists(st.sampled_from(sorted(frozenset[str]().union(*STOP_WORDS.values())))))
+@given(st.lists(st.sampled_from(sorted(all_stop_words()))))
 def test_neither_order_nor_repetition_matters(words: list[str]) -> None:
-    assert guess_language(words) == guess_language([*reversed(words), *words])
+    assert detect_from_words(words) == detect_from_words([*reversed(words), *words])

@@ -1,0 +1,93 @@
+"""Tell the language of a text from its script and its most common words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Final
+
+from resay.lang.language import languages
+
+_WORD: Final = re.compile(r"\w+")
+_KANA: Final = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
+_HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_LETTER: Final = re.compile(r"[^\W\d_]")
+# The weight of a word: the least common multiple of 1 to 10, so that its shares are whole numbers,
+# whose sums are the same in any order.
+_WEIGHT: Final = 2_520
+
+
+def detect(text: str, *, fewest: int = 1, unique: bool = False) -> str | None:
+    """Return the code of the language that a text is most likely written in.
+
+    Args:
+        text: The text.
+        fewest: See `detect_from_words`.
+        unique: See `detect_from_words`.
+
+    Returns:
+        The code, or None if the language is not known.
+    """
+    if not text.isascii():
+        ideographs, letters = len(_HAN.findall(text)), len(_LETTER.findall(text))
+        kana = len(_KANA.findall(text))
+        if 2 * (ideographs + kana) > letters:
+            # A Japanese name or a quotation does not make a Chinese text Japanese.
+            return "ja" if 4 * kana > ideographs else "zh"
+    return detect_from_words(_WORD.findall(text.lower()), fewest=fewest, unique=unique)
+
+
+def detect_from_words(words: Iterable[str], *, fewest: int = 1, unique: bool = False) -> str | None:
+    """Return the code of the language that words are most likely of.
+
+    Each different common word counts once. A word that several languages share counts for each of
+    them, divided by their number: "do" says little, "how" says English.
+
+    Args:
+        words: The words of the text, in lower case.
+        fewest: How many different common words of the language the text must contain.
+        unique: Whether to return None if several languages are equally likely; otherwise, the first
+            of them in `languages`.
+
+    Returns:
+        The code, or None if there are too few common words, or the most likely language has no stop
+        words.
+    """
+    languages_by_word = _languages_by_word()
+    weights: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for word in languages_by_word.keys() & words:
+        codes = languages_by_word[word]
+        counts.update(codes)
+        for code in codes:
+            weights[code] += _WEIGHT // len(codes)
+    most = max(weights.values(), default=0)
+    likely = [code for code, weight in weights.items() if weight == most]
+    if unique and len(likely) > 1:
+        return None
+    for code in _languages_with_stop_words():
+        if code in likely and counts[code] >= fewest:
+            return code
+    return None
+
+
+@cache
+def all_stop_words() -> frozenset[str]:
+    """Return the stop words of all languages."""
+    return frozenset[str]().union(*(language.stop_words for language in languages()))
+
+
+@cache
+def _languages_by_word() -> Mapping[str, list[str]]:
+    codes_by_word: dict[str, list[str]] = {}
+    for language in languages():
+        for word in language.common_words:
+            codes_by_word.setdefault(word, []).append(language.code)
+    return codes_by_word
+
+
+@cache
+def _languages_with_stop_words() -> tuple[str, ...]:
+    return tuple(language.code for language in languages() if language.stop_words)

@@ -1,0 +1,107 @@
+"""What Resay knows about a language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from resay.errors import ConfigurationError
+from resay.lang.phrases import Phrases
+from resay.lang.prompts import Prompts, read_prompts
+from resay.lang.tables import codes, table, word_set
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """The sentences that a repaired answer has in place of what was wrong.
+
+    Attributes:
+        not_in_documents: The documents do not say this.
+        no_answer_in_documents: The documents have no answer to `{}`.
+        uncertain: The word after a doubtful sentence.
+        not_certain: The answer if nothing of it is left.
+    """
+
+    not_in_documents: str
+    no_answer_in_documents: str
+    uncertain: str
+    not_certain: str
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language, whose parts are read when they are first asked for.
+
+    Attributes:
+        code: Its code (ISO 639-1).
+    """
+
+    code: str
+
+    @cached_property
+    def stop_words(self) -> frozenset[str]:
+        """Its most common words, which carry no subject; empty if it has no rules."""
+        return word_set(table(self.code, "words").get("stop", ""))
+
+    @cached_property
+    def common_words(self) -> frozenset[str]:
+        """The words that tell its texts from those in other languages."""
+        return self.stop_words or word_set(table(self.code, "words").get("common", ""))
+
+    @cached_property
+    def phrases(self) -> Phrases | None:
+        """The words and phrases of sentences that claim nothing."""
+        fields = table(self.code, "phrases")
+        return Phrases(**fields) if fields else None
+
+    @cached_property
+    def sentences(self) -> Sentences:
+        """The sentences of repaired answers; the English ones, in languages that have none."""
+        return Sentences(**(table(self.code, "sentences") or table("en", "sentences")))
+
+    @property
+    def has_prompts(self) -> bool:
+        """Whether a judge can be asked in this language."""
+        return bool(table(self.code, "prompts"))
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        """The texts with which judges are asked.
+
+        Raises:
+            ConfigurationError: The language has none.
+        """
+        if not self.has_prompts:
+            others = sorted(language.code for language in languages() if language.has_prompts)
+            raise ConfigurationError(
+                f"there are no prompts in {self.code!r}; use one of {', '.join(map(repr, others))}"
+            )
+        return read_prompts(table(self.code, "prompts"), table("en", "prompts"))
+
+
+@cache
+def load(code: str) -> Language:
+    """Return a language.
+
+    Args:
+        code: The language's code (ISO 639-1).
+
+    Raises:
+        ConfigurationError: The language has no file.
+    """
+    if code not in codes():
+        raise ConfigurationError(
+            f"there is no language {code!r}; use one of {', '.join(map(repr, sorted(codes())))}"
+        )
+    return Language(code)
+
+
+def stop_words(code: str) -> frozenset[str]:
+    """Return the stop words of a language; none if it has no file."""
+    return load(code).stop_words if code in codes() else frozenset()
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    """Return the languages, the most likely ones first."""
+    return tuple(map(load, codes()))

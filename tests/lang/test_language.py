@@ -1,0 +1,44 @@
+"""What is known of each language."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from resay.errors import ConfigurationError
+from resay.lang.language import languages, load, stop_words
+
+
+def test_a_language_is_loaded_once_and_does_not_change() -> None:
+    swedish = load("sv")
+    assert load("sv") is swedish
+    with pytest.raises(FrozenInstanceError):
+        swedish.code = "no"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_language_without_a_file_is_named() -> None:
+    with pytest.raises(
+        ConfigurationError, match="there is no language 'xx'; use one of 'ar', 'ca'"
+    ):
+        load("xx")
+
+
+def test_a_language_without_prompts_is_named() -> None:
+    with pytest.raises(
+        ConfigurationError, match="there are no prompts in 'nl'; use one of 'de', 'en'"
+    ):
+        _ = load("nl").prompts
+
+
+def test_each_part_of_a_language_can_be_read() -> None:
+    for language in languages():
+        assert language.common_words or language.phrases or language.has_prompts
+        assert language.common_words >= language.stop_words
+        assert "{}" in language.sentences.no_answer_in_documents
+
+
+def test_a_language_without_rules_has_no_stop_words() -> None:
+    assert "och" in load("sv").common_words
+    assert stop_words("sv") == stop_words("xx") == frozenset()
+    assert "och" not in stop_words("en")
