@@ -60,6 +60,11 @@ class Language:
         return Sentences(**(table(self.code, "sentences") or table("en", "sentences")))
 
     @property
+    def opposites(self) -> str:
+        """Words that exclude each other, in the notation of `en.toml`; empty if none are known."""
+        return table(self.code, "opposites").get("groups", "")
+
+    @property
     def has_prompts(self) -> bool:
         """Whether a judge can be asked in this language."""
         return bool(table(self.code, "prompts"))
