@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from resay.errors import ConfigurationError
+from resay.lang.follow_ups import FollowUps, read_follow_ups
 from resay.lang.phrases import Phrases
 from resay.lang.prompts import Prompts, read_prompts
 from resay.lang.tables import codes, table, word_set
@@ -63,6 +64,12 @@ class Language:
     def opposites(self) -> str:
         """Words that exclude each other, in the notation of `en.toml`; empty if none are known."""
         return table(self.code, "opposites").get("groups", "")
+
+    @cached_property
+    def follow_ups(self) -> FollowUps | None:
+        """The words of questions that depend on the turns before them."""
+        fields = table(self.code, "follow_ups")
+        return read_follow_ups(fields) if fields else None
 
     @property
     def has_prompts(self) -> bool:
