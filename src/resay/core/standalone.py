@@ -19,8 +19,8 @@ from functools import cache
 from typing import Literal
 
 from resay.core.query import Message, text_of
-from resay.lang.follow_ups import FollowUps
-from resay.lang.language import languages
+from resay.lang.detection import detect
+from resay.lang.language import load
 from resay.lang.tables import word_set
 
 # Turns of a conversation, and characters of each turn, that are read.
@@ -287,14 +287,14 @@ def _is_not_name(word: str, grammar: _Grammar, *, begins: bool) -> bool:
     low = word.lower()
     if low in _NOT_NAMES or low in grammar.asks:
         return True
-    return begins and (low in grammar.common or _ELIDED.match(word) is not None)
+    return begins and (low in grammar.stop_words or _ELIDED.match(word) is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Grammar:
-    """The `FollowUps` of a language, compiled."""
+    """The `FollowUps` of a language, compiled, and its stop words."""
 
-    common: frozenset[str]
+    stop_words: frozenset[str]
     asks: frozenset[str]
     person: re.Pattern[str]
     thing: re.Pattern[str]
@@ -326,7 +326,12 @@ _LANGUAGE = re.compile(
 """A request for a language to answer in."""
 
 
-def _compiled(follow_ups: FollowUps) -> _Grammar:
+@cache
+def _grammar(code: str) -> _Grammar:
+    """Return the grammar of a language."""
+    language = load(code)
+    follow_ups = language.follow_ups
+
     def words(pattern: str) -> re.Pattern[str]:
         return re.compile(rf"(?<![\w'’])(?:{pattern})(?!\w)", re.IGNORECASE)
 
@@ -339,7 +344,7 @@ def _compiled(follow_ups: FollowUps) -> _Grammar:
     # In German, "Sie" and "Ihr" are polite forms, "sie" and "ihr" pronouns.
     pronouns = as_written if follow_ups.nouns_are_capital else words
     return _Grammar(
-        common=follow_ups.common,
+        stop_words=language.stop_words,
         asks=follow_ups.asks,
         person=words(follow_ups.person),
         thing=pronouns(follow_ups.thing),
@@ -361,14 +366,6 @@ def _compiled(follow_ups: FollowUps) -> _Grammar:
         nouns_are_capital=follow_ups.nouns_are_capital,
     )
 
-
-@cache
-def _grammars() -> tuple[_Grammar, ...]:
-    follow_ups = [language.follow_ups for language in languages()]
-    return tuple(_compiled(words) for words in follow_ups if words is not None)
-
-
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 _NOT_NAMES = word_set("""
     i the a an and but or so also ok okay yes no it its he she they we you this that these those his
@@ -392,10 +389,6 @@ _NOT_NAMES = word_set("""
 
 
 def _grammar_of(texts: Sequence[str]) -> _Grammar:
-    """Return the grammar of a conversation's common words; the last question counts most."""
-    counts = [0] * len(_grammars())
-    for weight, text in zip((1, 1, 3), ["", "", *texts][-3:], strict=True):
-        words = set(_WORD.findall(text.lower()))
-        for place, grammar in enumerate(_grammars()):
-            counts[place] += weight * len(words & grammar.common)
-    return _grammars()[counts.index(max(counts))]
+    """Return the grammar of the last question's language, or that of the ones before it."""
+    last = detect(texts[-1], unique=True)
+    return _grammar(last or detect("\n".join(texts[-3:])) or "en")

@@ -15,11 +15,10 @@ _NEVER: Final = r"(?!)"
 class FollowUps:
     """The words of follow-up questions in one language: the table `[follow_ups]` of its file.
 
-    All but the first two and the last are regular expressions, which are matched in any case where
+    All but the first and the last are regular expressions, which are matched in any case where
     nouns are not capitalised. Their line breaks do not count.
 
     Attributes:
-        common: Common words that identify the language.
         asks: Words that begin a complete question.
         person: Pronouns for people.
         thing: Pronouns for things, or for either.
@@ -39,7 +38,6 @@ class FollowUps:
         nouns_are_capital: Whether all nouns are capitalised.
     """
 
-    common: frozenset[str]
     asks: frozenset[str]
     thing: str
     owner: str
@@ -67,7 +65,7 @@ def read_follow_ups(fields: Mapping[str, Any]) -> FollowUps:
     """
     values: dict[str, Any] = {}
     for name, value in fields.items():
-        if name in {"common", "asks"}:
+        if name == "asks":
             values[name] = word_set(value)
         elif name == "nouns_are_capital":
             values[name] = value

@@ -66,10 +66,9 @@ class Language:
         return table(self.code, "opposites").get("groups", "")
 
     @cached_property
-    def follow_ups(self) -> FollowUps | None:
-        """The words of questions that depend on the turns before them."""
-        fields = table(self.code, "follow_ups")
-        return read_follow_ups(fields) if fields else None
+    def follow_ups(self) -> FollowUps:
+        """The words of follow-up questions; the English ones, in languages that have none."""
+        return read_follow_ups(table(self.code, "follow_ups") or table("en", "follow_ups"))
 
     @property
     def has_prompts(self) -> bool:
