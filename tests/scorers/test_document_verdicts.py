@@ -339,6 +339,33 @@ def test_what_breaks_off_is_read_up_to_there() -> None:
     assert read(whole[: complete + 20]) == [*FOUR[:2], None, None]
 
 
+LINES = """1: supported by 1, 2, 3; contradicted by none
+2: supported by none; contradicted by 2
+3: supported by 1, 3; contradicted by none
+4: supported by none; contradicted by none"""
+
+
+@pytest.mark.parametrize(
+    ("whole", "was_cut"),
+    [
+        (json.dumps({"verdicts": rows()}), False),
+        (json.dumps(rows(), indent=2), False),
+        ("\n".join(map(json.dumps, rows())), False),
+        (json.dumps({row.pop("claim"): row for row in rows()}), False),
+        (f"```json\n{json.dumps(rows())}\n```", True),
+        (LINES, True),
+    ],
+)
+def test_what_breaks_off_is_never_read_as_less_than_it_was_to_say(
+    whole: str, was_cut: bool
+) -> None:
+    for end in range(len(whole)):
+        verdicts = read_document_verdicts(whole[:end], 4, TEXTS, was_cut=was_cut)
+        for verdict, expected in zip(verdicts, FOUR, strict=True):
+            assert verdict is None or (verdict.supports, verdict.contradicts) == expected
+    assert read(whole) == list(FOUR)
+
+
 def test_words_and_quotes_come_with_the_verdict() -> None:
     for text in (json.dumps(QUOTED), json.dumps(QUOTED).replace('"in 1912"', '"he was "born""')):
         verdict = read_document_verdicts(text, 4, TEXTS)[1]

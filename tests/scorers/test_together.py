@@ -125,6 +125,28 @@ async def test_an_unreadable_answer_is_asked_for_again_and_then_inconclusive() -
     assert verdict.score is None
 
 
+async def test_a_judge_whose_answer_is_cut_off_is_asked_again_with_more_room() -> None:
+    class Cut(Judge):
+        """Writes each answer up to the limit, at 3 characters a token, after much ado."""
+
+        def __init__(self) -> None:
+            super().__init__(lambda claims, samples: "Well, let me see. " * 90)
+            self.limits: list[int] = []
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            ado = (await super().complete(query, n=n)).first.text
+            limit = query.params["max_tokens"]
+            self.limits.append(limit)
+            row = {"supported_by": [1, 2, 3], "contradicted_by": []}
+            text = ado + json.dumps([{"claim": claim, **row} for claim in (1, 2)])
+            return Completions((Completion(text[: 3 * limit], "length"),))
+
+    judge = Cut()
+    verdict = await checked(judge, "The bridge is red. It has six lanes.")
+    assert judge.limits[1] > judge.limits[0]
+    assert verdict.decision == "consistent"
+
+
 async def test_the_rest_of_the_samples_is_asked_about_only_in_doubt() -> None:
     class Model(Judge):
         """Gives the samples too."""

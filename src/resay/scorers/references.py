@@ -167,7 +167,9 @@ class References:
         places = [place for place, _ in shown]
 
         def parse(answer: Completion) -> list[DocumentVerdict | None]:
-            verdicts = read_document_verdicts(answer.text, len(claims), places)
+            verdicts = read_document_verdicts(
+                answer.text, len(claims), places, was_cut=answer.was_cut
+            )
             return [
                 verdict if verdict and _quotes_are_real(verdict, references) else None
                 for verdict in verdicts

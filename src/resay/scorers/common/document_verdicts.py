@@ -91,6 +91,8 @@ _MOST_NESTED = 5
 # A judge that writes more than this is not answering.
 _MOST_CHARS = 60_000
 _MOST_CHARS_OF_LINE = 2_000
+# A field with a list of numbers or words, closed.
+_LIST = re.compile(r"[\w\"'”]\s{0,9}:\s{0,9}\[[^\[\]{}]{0,2000}\]")
 _BLANKS = re.compile(r"[^\S\n]+")
 _REPEATED = re.compile(r"([^\w\s]|\n)\1{3,}")
 
@@ -139,7 +141,7 @@ class _Entry:
 
 
 def read_document_verdicts(
-    text: str, count: int, documents: Sequence[int]
+    text: str, count: int, documents: Sequence[int], *, was_cut: bool = False
 ) -> list[DocumentVerdict | None]:
     """Read a judge's verdict on each of several numbered claims.
 
@@ -147,14 +149,19 @@ def read_document_verdicts(
         text: The judge's answer.
         count: Number of claims, numbered from 1.
         documents: The indexes of the texts it was shown; it knows each by its index plus 1.
+        was_cut: Whether the answer reached a limit of its length, so that its last line is
+            incomplete. An object that breaks off is noticed without that.
 
     Returns:
         One entry per claim; None for what is missing, unclear or said in two ways.
     """
     reader = _Reader(count, TextNumbers(tuple(index + 1 for index in documents)))
-    text = text[:_MOST_CHARS]
-    # What is JSON is read as that; the rest may have what breaks off in it.
+    was_cut = was_cut or len(text) > _MOST_CHARS
+    text = _without_broken_object(text[:_MOST_CHARS])
+    # What is JSON is read as that; the rest is other forms, or JSON that is malformed.
     rest = _tidied(without_json(text))
+    if was_cut:
+        rest = rest[: rest.rfind("\n") + 1]
     verdicts: list[DocumentVerdict | None] = [None] * count
     done: set[int] = set()
     for read, part in ((reader.in_json, text), (reader.in_fields, rest), (reader.in_lines, rest)):
@@ -166,6 +173,22 @@ def read_document_verdicts(
         if len(done) >= count or any(entry.claim is None for entry in entries):
             break
     return verdicts
+
+
+def _without_broken_object(text: str) -> str:
+    """Return a text without the object that breaks off at its end, or with that object closed.
+
+    An object whose two lists are complete says everything that counts; with fewer, it would say
+    less than its author meant to.
+    """
+    start = text.rfind("{")
+    while start >= 0 and "}" not in text[start:]:
+        lists = list(_LIST.finditer(text, start))
+        if len(lists) > 1:
+            return f"{text[: lists[-1].end()]}}}"
+        text = text[:start]
+        start = text.rfind("{")
+    return text
 
 
 def _tidied(text: str) -> str:

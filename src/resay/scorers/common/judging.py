@@ -240,6 +240,8 @@ def scores_of(
 TOKENS_OF_VERDICT = 64
 """What a judge may write about one item: a word, its number, and a short reason."""
 _TOKENS_AROUND = 256
+# How much longer the second answer may be where the first was cut off.
+_MORE_ROOM = 2
 
 
 def _most_tokens(parse: Parser[Any], tokens: int) -> int:
@@ -494,6 +496,8 @@ async def _settle(
     slots = tuple(parse(completion))
     if restatement is None or None not in slots:
         return ParsedAnswer(slots)
+    if completion.was_cut:
+        max_tokens *= _MORE_ROOM
     try:
         again = await judge.complete(
             _restated(messages, completion.text, restatement),

@@ -176,7 +176,7 @@ async def ask_about_samples(
     wording = load(language).prompts.together
 
     def parse(answer: Completion) -> list[DocumentVerdict | None]:
-        return read_document_verdicts(answer.text, len(claims), indexes)
+        return read_document_verdicts(answer.text, len(claims), indexes, was_cut=answer.was_cut)
 
     question = render(
         claims,
