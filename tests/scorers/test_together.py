@@ -147,6 +147,43 @@ async def test_a_judge_whose_answer_is_cut_off_is_asked_again_with_more_room() -
     assert verdict.decision == "consistent"
 
 
+@pytest.mark.parametrize(("claims", "calls"), [(30, 1), (31, 2), (200, 7)])
+async def test_many_claims_are_divided_among_calls_that_models_can_answer(
+    claims: int, calls: int
+) -> None:
+    class Short(Judge):
+        """Writes no more than 4,096 tokens of 3 characters, in its own form of the JSON."""
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            assert query.params["max_tokens"] <= 4_096
+            return Completions((Completion((await super().complete(query)).first.text[:12_288]),))
+
+    def of_odd(claims: Sequence[str], samples: dict[int, str]) -> str:
+        rows: list[dict[str, Any]] = []
+        for number, claim in enumerate(claims, 1):
+            is_odd = int(claim.split()[1]) % 2
+            lists = ([], list(samples)) if is_odd else (list(samples), [])
+            rows.append({"claim": number, "supported_by": lists[0], "contradicted_by": lists[1]})
+        return json.dumps({"verdicts": rows}, indent=4)
+
+    judge = Short(of_odd)
+    answer = " ".join(f"Stone {n} is of a very dark red." for n in range(claims))
+    verdict = await checked(judge, answer)
+    assert len(judge.prompts) == calls
+    assert [claim.flagged for claim in verdict.claims] == [bool(n % 2) for n in range(claims)]
+    asked = [text for prompt in judge.prompts for text in prompt.split("<claims-")[1].splitlines()]
+    assert all(sum(f"Stone {n} " in text for text in asked) == 1 for n in range(claims))
+
+
+async def test_claims_of_a_long_answer_are_shown_what_comes_before_them() -> None:
+    sentences = [f"Stone {n} of the bridge is of a very dark red." for n in range(100)]
+    passage = Passage.of(" ".join(sentences))
+    beside = answer_beside(passage.only(range(50, 100)))
+    assert sentences[49] in beside
+    assert sentences[50] not in beside
+    assert answer_beside(passage.only(range(50))) == ""
+
+
 async def test_the_rest_of_the_samples_is_asked_about_only_in_doubt() -> None:
     class Model(Judge):
         """Gives the samples too."""

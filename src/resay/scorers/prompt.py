@@ -107,7 +107,7 @@ from resay.scorers.common.probing import (
     Question,
 )
 from resay.scorers.common.proof import without_disproved
-from resay.scorers.common.together import Comparison, ask_about_samples
+from resay.scorers.common.together import Comparison, ask_about_samples, claims_by_prompt
 from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.facts import Facts
 
@@ -596,11 +596,14 @@ class Prompt(SampleScorer):
                 arrived = [sample async for sample in samples.first(wanted, after=seen)]
                 if not arrived:
                     break
-                part = passage.only(pending)
+                groups = claims_by_prompt(pending)
                 batches = self._batches(arrived)
-                answers = await ask_each(batches, partial(self._ask_together, part, evidence))
-                for batch, parsed in zip(batches, answers, strict=True):
-                    comparison.add(batch, pending, parsed)
+                calls = [(batch, group) for batch in batches for group in groups]
+                answers = iter(
+                    await ask_each(calls, partial(self._ask_together, passage, evidence))
+                )
+                for batch in batches:
+                    comparison.add(batch, [(group, next(answers)) for group in groups])
                 seen = len(comparison.samples)
                 if rule is None or seen < wanted or seen >= samples.available:
                     break
@@ -612,11 +615,16 @@ class Prompt(SampleScorer):
         return comparison.scores(any_of=self.any_of)
 
     async def _ask_together(
-        self, passage: Passage, evidence: Evidence, samples: Sequence[Sample]
+        self,
+        passage: Passage,
+        evidence: Evidence,
+        call: tuple[Sequence[Sample], Sequence[int]],
     ) -> ParsedAnswer[DocumentVerdict]:
+        """Ask about some samples and some claims."""
+        samples, claims = call
         return await ask_about_samples(
             judge_for(self.config.judge, evidence),
-            passage,
+            passage.only(claims),
             samples,
             evidence.conversation(self.config.conversation_chars),
             restate=self.config.restate,

@@ -14,6 +14,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from math import ceil
 from typing import Any, Final, Literal
 
 from resay.core.passage import Passage, Sentence
@@ -31,6 +33,8 @@ from resay.scorers.evidence import Judge, Sample
 
 # For a claim: two lists of numbers, two quotations, and a reason.
 _TOKENS_OF_VERDICT = 120
+# Of one prompt: many models write no more than 4,096 tokens at once.
+_MOST_CLAIMS = 30
 # Claims that leave out more of an answer than this may refer to what they leave out.
 _MOST_LEFT_OUT = 0.25
 # Of the answer that is shown beside its claims.
@@ -136,15 +140,33 @@ def answer_beside(passage: Passage) -> str:
     Args:
         passage: The answer, with the claims that are asked about as its `sentences`.
     """
-    told = sum(len(sentence.text) for sentence in passage.sentences)
+    claims = passage.sentences
+    told = sum(len(claim.text) for claim in claims)
     if told >= (1 - _MOST_LEFT_OUT) * len(passage.text.strip()):
         return ""
     if len(passage.text) <= _MAX_ANSWER_CHARS:
         return quotable(passage.text).strip()
     # What claims refer to usually comes before them.
-    start = max(passage.sentences[-1].end - _MAX_ANSWER_CHARS, 0)
-    shown = quotable(passage.text[start : start + _MAX_ANSWER_CHARS]).strip()
+    end = max(claims[-1].end, _MAX_ANSWER_CHARS)
+    start = end - _MAX_ANSWER_CHARS
+    told_there = sum(len(claim.text) for claim in claims if claim.start >= start)
+    if told_there >= (1 - _MOST_LEFT_OUT) * _MAX_ANSWER_CHARS:
+        end = claims[0].start
+    shown = quotable(passage.text[max(end - _MAX_ANSWER_CHARS, 0) : end]).strip()
+    if not shown:
+        return ""
     return f"{LEFT_OUT} {shown} {LEFT_OUT}"
+
+
+def claims_by_prompt(claims: Sequence[int]) -> list[Sequence[int]]:
+    """Divide claims into groups of similar size, each few enough for one prompt.
+
+    Args:
+        claims: The indexes of the claims.
+    """
+    count = ceil(len(claims) / _MOST_CLAIMS)
+    bounds = [len(claims) * group // count for group in range(count + 1)]
+    return [claims[start:end] for start, end in pairwise(bounds)]
 
 
 async def ask_about_samples(
@@ -225,24 +247,28 @@ class Comparison:
     def add(
         self,
         samples: Iterable[Sample],
-        claims: Sequence[int],
-        parsed: ParsedAnswer[DocumentVerdict],
+        answers: Iterable[tuple[Sequence[int], ParsedAnswer[DocumentVerdict]]],
     ) -> None:
-        """Add the answer of a call.
+        """Add the answers of calls about the same samples.
 
         Args:
             samples: The samples that the judge was shown.
-            claims: The indexes of the claims that it was asked about.
-            parsed: Its verdicts on these.
+            answers: The indexes of the claims that it was asked about, and its verdicts on these.
         """
-        slots = zip(claims, parsed.slots, strict=True)
-        verdicts = {claim: verdict for claim, verdict in slots if verdict is not None}
+        verdicts: dict[int, DocumentVerdict] = {}
+        unread: set[int] = set()
+        for claims, parsed in answers:
+            for claim, verdict in zip(claims, parsed.slots, strict=True):
+                if verdict is None:
+                    unread.add(claim)
+                else:
+                    verdicts[claim] = verdict
+            self._failures += parsed.failures
+            self._undetermined += parsed.undetermined
         for sample in samples:
             self.samples.append(sample)
             self._verdicts.append(verdicts)
-            self._unread.append(set(claims) - verdicts.keys())
-        self._failures += parsed.failures
-        self._undetermined += parsed.undetermined
+            self._unread.append(unread)
 
     @property
     def columns(self) -> list[Row]:
