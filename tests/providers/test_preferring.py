@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -208,3 +209,56 @@ async def test_no_verdict_is_lost_by_a_refusal(refuses: tuple[str, ...]) -> None
         verdict = await guard.acheck("The bridge opened in 1932.", samples=samples)
         assert verdict.decision == "consistent"
     assert len(judge.params) == 2 + bool(refuses)
+
+
+class Failing(Declaring):
+    """Refuses only some calls, by their number, or those with a limit."""
+
+    def __init__(self, error: ProviderError, *, calls: tuple[int, ...] = (), limit: bool = False):
+        super().__init__("temperature", "json_object")
+        self._error = error
+        self._calls = calls
+        self._limit = limit
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        answers = await super().complete(query, n=n)
+        if len(self.params) in self._calls or (self._limit and "max_tokens" in query.params):
+            raise self._error
+        return answers
+
+
+EVERYTHING = {"max_tokens", "temperature", "response_format"}
+
+
+@pytest.mark.parametrize("status", [400, 500])
+async def test_a_model_that_has_answered_with_parameters_is_sent_them_after_an_error(
+    status: int,
+) -> None:
+    provider = Failing(ProviderRefusedError("it went wrong", status=status), calls=(2,))
+    await exact(provider).complete(QUERY)
+    with contextlib.suppress(ProviderError):
+        await exact(provider).complete(QUERY)
+    await exact(provider).complete(QUERY)
+    assert set(provider.params[-1]) == EVERYTHING
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens"
+        " (5000 in the messages, 4000 in the completion).",
+        "max_tokens is too large: 24256. This model supports at most 16384 completion tokens",
+    ],
+)
+async def test_a_request_that_is_too_long_is_sent_without_a_limit_this_time_only(
+    says: str,
+) -> None:
+    provider = Failing(ProviderRefusedError(says, status=400), limit=True)
+    for _ in range(2):
+        assert (await exact(provider).complete(QUERY)).first.text
+    without = EVERYTHING - {"max_tokens"}
+    assert [set(params) for params in provider.params] == [EVERYTHING, without] * 2
+    with pytest.raises(ProviderRefusedError):
+        await exact(Failing(ProviderRefusedError(says, status=400), calls=(1,))).complete(
+            Query.of("Is it so?", model="m", max_tokens=7)
+        )

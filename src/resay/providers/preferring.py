@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Final
@@ -28,8 +28,11 @@ _SIGNS: Final[Mapping[str, tuple[str, ...]]] = {
     "temperature": ("temperature",),
     "response_format": ("response_format", "json_schema", "json_object", "json mode", "schema"),
 }
+# What an error says of a limit that this request is too long for, though another may not be.
+_TOO_LONG: Final = ("context length", "context window", "context size", "too large", "too long")
 # A parameter that an API does not know, or whose value it does not accept; some servers fail at it.
-_ABOUT_PARAMETERS: Final = frozenset({400, 415, 422, 500, 501})
+_REFUSALS: Final = frozenset({400, 415, 422})
+_FAILURES: Final = frozenset({500, 501})
 _CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens"})
 # How much longer the answers of models that think before they write may be.
 _ROOM_TO_THINK = 8
@@ -56,18 +59,32 @@ class _Traits:
 
     Attributes:
         refused: The parameters that each model refuses.
+        accepted: The parameters with which each model has answered.
         thinking: The models whose limit was used up before they wrote a word.
     """
 
     def __init__(self) -> None:
         self.refused: OrderedDict[str, frozenset[str]] = OrderedDict()
+        self.accepted: OrderedDict[str, frozenset[str]] = OrderedDict()
         self.thinking: OrderedDict[str, None] = OrderedDict()
         self._lock = Lock()
 
     def add_refused(self, name: str, params: frozenset[str]) -> None:
+        if not params:
+            return
         with self._lock:
             self.refused[name] = self.refused.get(name, frozenset()) | params
             _shorten(self.refused)
+
+    def add_accepted(self, name: str, params: frozenset[str]) -> None:
+        if self.has_accepted(name, params):
+            return
+        with self._lock:
+            self.accepted[name] = self.accepted.get(name, frozenset()) | params
+            _shorten(self.accepted)
+
+    def has_accepted(self, name: str, params: Iterable[str]) -> bool:
+        return self.accepted.get(name, frozenset()).issuperset(params)
 
     def add_thinking(self, name: str) -> None:
         with self._lock:
@@ -88,7 +105,8 @@ class Preferring(Layer):
 
     Temperature and a structured answer are asked of providers that say that they support them. A
     query's own parameters take precedence. A model that refuses is asked again without what its
-    refusal names, or without all of them, and not sent that again. A model that spent all of the
+    refusal names, or without all of them, and not sent that again, unless only this request was too
+    long or the model has answered with the same before. A model that spent all of the
     limit on thinking is asked again with more room, and gets that at once the next time.
 
     Args:
@@ -138,25 +156,25 @@ class Preferring(Layer):
 
     async def _ask(self, query: Query, n: int, params: dict[str, Any], name: str) -> Completions:
         """Ask, and again without what is refused, which is left out of `params`."""
-        try:
-            return await self.inner.complete(_with(query, params), n=n)
-        except (ProviderError, TypeError) as error:
-            if not params or not _may_be_about_parameters(error):
-                raise
-            refused = _refused_by(error, params)
-        sent = frozenset(params)
-        for param in refused:
-            del params[param]
-        try:
-            answers = await self.inner.complete(_with(query, params), n=n)
-        except (ProviderError, TypeError) as error:
-            if not params or not _may_be_about_parameters(error):
-                raise
-            params.clear()
-            refused = sent
-            answers = await self.inner.complete(query, n=n)
+        removed: frozenset[str] = frozenset()
+        refused: frozenset[str] = frozenset()
+        while True:
+            try:
+                answers = await self.inner.complete(_with(query, params), n=n)
+                break
+            except (ProviderError, TypeError) as error:
+                # What is refused after that is not told apart.
+                blamed = frozenset(params) if removed else _blamed_for(error, params)
+                if not blamed or not _may_be_about(blamed, error, name):
+                    raise
+                if _is_refused_by_model(blamed, error, name):
+                    refused |= blamed
+                removed |= blamed
+            for param in blamed:
+                del params[param]
         # Only now is it known that the parameters were to blame.
         _traits.add_refused(name, refused)
+        _traits.add_accepted(name, frozenset(params))
         return answers
 
 
@@ -169,17 +187,43 @@ def _format_of(schema: Mapping[str, Any] | None, supported: frozenset[str]) -> A
     return {"type": "json_object"} if "json_object" in supported else None
 
 
-def _may_be_about_parameters(error: Exception) -> bool:
+def _may_be_about(params: frozenset[str], error: Exception, name: str) -> bool:
+    """Return whether an error may be about parameters, rather than anything else."""
+    status: object = getattr(error, "status", None)
+    if status in _FAILURES:
+        # A server that has answered with these parameters fails at something else.
+        return not _traits.has_accepted(name, params)
     if isinstance(error, ProviderRefusedError):
-        return error.status in _ABOUT_PARAMETERS
-    return isinstance(error, TypeError) or getattr(error, "status", None) in (500, 501)
+        return status in _REFUSALS
+    return isinstance(error, TypeError)
 
 
-def _refused_by(error: Exception, params: Mapping[str, Any]) -> frozenset[str]:
+def _blamed_for(error: Exception, params: Mapping[str, Any]) -> frozenset[str]:
     """Return the parameters that an error names; all of them if it names none."""
-    text = f"{error} {error.__cause__ or ''}".casefold()
-    named = [param for param in params if any(sign in text for sign in _SIGNS[param])]
-    return frozenset(named or params)
+    if _is_too_long(error):
+        return frozenset({"max_tokens"}.intersection(params))
+    return _named_in(error, params) or frozenset(params)
+
+
+def _is_refused_by_model(params: frozenset[str], error: Exception, name: str) -> bool:
+    """Return whether a model refuses parameters in every request, rather than in this one."""
+    if _is_too_long(error):
+        return False
+    return bool(_named_in(error, params)) or not _traits.has_accepted(name, params)
+
+
+def _named_in(error: Exception, params: Iterable[str]) -> frozenset[str]:
+    text = _text_of(error)
+    return frozenset(param for param in params if any(sign in text for sign in _SIGNS[param]))
+
+
+def _is_too_long(error: Exception) -> bool:
+    text = _text_of(error)
+    return any(sign in text for sign in _TOO_LONG)
+
+
+def _text_of(error: Exception) -> str:
+    return f"{error} {error.__cause__ or ''}".casefold()
 
 
 def _is_cut_off(answer: Completion) -> bool:
