@@ -5,11 +5,12 @@
 
 export type Decision = "consistent" | "flagged" | "inconclusive" | "skipped";
 export type Action = "allow" | "annotate" | "block" | "regenerate";
-export type Band = "supported" | "doubtful" | "contradicted";
+/** Nobody says what is unsupported; somebody denies what is contradicted. */
+export type Band = "supported" | "doubtful" | "unsupported" | "contradicted";
 
-/** What a sample or a reference says in place of a flagged claim. */
+/** What a sample, a reference, or an answer to a question about a flagged claim says in its place. */
 export interface Contradiction {
-  source: "sample" | "reference";
+  source: "sample" | "reference" | "second" | "answer";
   index: number;
   text: string;
   kind: "number" | "date" | "name" | "negation" | "other";
@@ -38,7 +39,6 @@ export interface ClaimVerdict {
   text: string;
   start: number;
   end: number;
-  spans: [start: number, end: number][];
   unit: string;
   kind: string;
   score: number | null;
@@ -49,6 +49,17 @@ export interface ClaimVerdict {
   scores: Record<string, number>;
   sentence: number;
   band: Band | null;
+  /** The words of a flagged claim that the evidence speaks for or against; empty if all of it is in doubt. */
+  parts: Part[];
+}
+
+/** Words of a claim. */
+export interface Part {
+  start: number;
+  end: number;
+  band: Band;
+  kind: "number" | "date" | "name" | "negation" | "link" | "other";
+  score: number | null;
 }
 
 /** A stretch of the answer that was not scored. */
@@ -72,7 +83,10 @@ export interface Usage {
 export interface Verdict {
   decision: Decision;
   action: Action;
+  /** The score that decides: the answer is flagged if and only if it is above `threshold`. */
   score: number | null;
+  threshold: number | null;
+  mean_score: number | null;
   reason: string;
   flagged: boolean;
   inconclusive: boolean;

@@ -77,8 +77,9 @@ def test_check_against_references(files: Path, environment: SimulatedProvider) -
 
 
 def test_check_draws_samples(files: Path, environment: SimulatedProvider) -> None:
+    (files / "wrong.txt").write_text("The Sydney Harbour Bridge opened in May 1947.")
     done = resay_here(
-        "check", "-r", "response.txt", "--question", QUESTION, "--model", "openai/simulated",
+        "check", "-r", "wrong.txt", "--question", QUESTION, "--model", "openai/simulated",
         "--api-base", environment.base_url, cwd=files,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr

@@ -126,9 +126,11 @@ def test_documents_are_compared_with(gateways: Gateways) -> None:
     body = {"response": TRUE, "model": "sim", "references": documents}
     told = check(served, body, policy="grounded").json()["hallucination"]
     assert told["decision"] == "consistent"
-    other = check(served, {**body, "response": ANSWER}, policy="grounded").json()["hallucination"]
+    wrong = TRUE.replace("1913", "1927")
+    other = check(served, {**body, "response": wrong}, policy="grounded").json()["hallucination"]
     assert other["decision"] == "flagged"
-    assert other["sentences"][0]["contradicted_by"]["source"] == "reference"
+    assert [sentence["flagged"] for sentence in other["sentences"]] == [False, True]
+    assert other["sentences"][1]["contradicted_by"]["source"] == "reference"
 
 
 def test_what_only_checks_can_be_given_is_refused_elsewhere(

@@ -112,8 +112,11 @@ def test_the_best_that_fits_whatever_the_table(known, budget, least, lacking):
     assert better <= set(choice.rejected)
 
 
+ANSWER = "The bridge opened in 1932. It is 1149 metres long. Its designer was John Bradfield."
+
+
 class Simple:
-    """Says the same every time, and of every claim that it is supported."""
+    """Says the same every time, and of every claim that all samples support it."""
 
     def __init__(self):
         self.calls = 0
@@ -127,7 +130,7 @@ class Simple:
         claims = re.findall(r"^(\d+)\. ", asked, re.MULTILINE)
         samples = ", ".join(re.findall(r'<sample-\w+ number="(\d+)">', asked))
         said = "\n".join(f"{i}: supported by samples {samples}" for i in claims)
-        said = said or f"Sample {self.calls} says so."
+        said = said or f"{ANSWER} Sample {self.calls} says so."
         return Completions((Completion(said),), Usage(calls=1))
 
 
@@ -143,8 +146,7 @@ def test_a_check_takes_no_more_calls_than_the_budget(calls):
         model="m",
         provider=provider,
     )
-    text = "The bridge opened in 1932. It is 1149 metres long. Its designer was John Bradfield."
-    verdict = guard.check(text, question="Tell me about the bridge.")
+    verdict = guard.check(ANSWER, question="Tell me about the bridge.")
     assert 0 < verdict.usage.calls == provider.calls <= (calls or 40)
     assert not verdict.inconclusive
     assert [step.method for step in verdict.steps] == [s.method_name for s in guard.policy.chain]

@@ -39,7 +39,7 @@ __all__ = [
 
 NGRAM = {"chain": [{"method": "ngram"}]}
 JUDGED = {
-    "chain": [{"method": "prompt", "judge": "any"}],
+    "chain": [{"method": "prompt", "mode": "per_pair", "judge": "any"}],
     "cache": {"store": "none"},
     "sampling": {"confidence": None},
 }
