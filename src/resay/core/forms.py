@@ -259,6 +259,7 @@ _MAX_QUESTION_WORDS: Final = 16
 _KNOWN: Final = frozenset({"known"})
 _NEW: Final = frozenset({"new"})
 _SMALL: Final = frozenset({"small"})
+_NONE: Final = frozenset[str]()
 # A word is written as the letters of its classes in order, in brackets: "<ac>".
 _LETTERS: Final[Mapping[str, str]] = {
     name: chr(ord("À") + index) for index, name in enumerate((*_CLASSES, "known", "new"))
@@ -444,9 +445,8 @@ def _tables(phrases: Phrases) -> tuple[dict[str, Classes], dict[str, Classes]]:
             table[word] = table.get(word, frozenset()) | {field}
     for table in (stems, exact):
         for word in sorted(table, key=len):
-            for stem, classes in stems.items():
-                if word.startswith(stem):
-                    table[word] |= classes
+            for end in range(1, len(word) + 1):
+                table[word] |= stems.get(word[:end], _NONE)
     return exact, stems
 
 

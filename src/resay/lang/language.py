@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -27,6 +28,21 @@ class Sentences:
     no_answer_in_documents: str
     uncertain: str
     not_certain: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """The words that negate a sentence.
+
+    Attributes:
+        words: The words.
+        contracted: Verbs that are contracted with "not": "isn't".
+        not_before: Words after which they negate no claim: "not sure", "not only".
+    """
+
+    words: frozenset[str]
+    contracted: frozenset[str]
+    not_before: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,26 @@ class Language:
     def sentences(self) -> Sentences:
         """The sentences of repaired answers; the English ones, in languages that have none."""
         return Sentences(**(table(self.code, "sentences") or table("en", "sentences")))
+
+    @property
+    def numbers(self) -> Mapping[str, str]:
+        """The words of numbers and dates, by their meaning; empty if none are known."""
+        return table(self.code, "numbers")
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """The words of units, by the unit."""
+        return table(self.code, "units")
+
+    @cached_property
+    def negation(self) -> Negation:
+        """The words that negate a sentence."""
+        words = table(self.code, "negation")
+        return Negation(
+            words=word_set(words.get("words", "")),
+            contracted=word_set(words.get("contracted", "")),
+            not_before=word_set(words.get("not_before", "")),
+        )
 
     @property
     def opposites(self) -> str:

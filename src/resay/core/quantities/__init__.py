@@ -20,13 +20,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from resay.core.normalization import NormalizedText
+from resay.core.quantities.negation import may_negate, negations
 from resay.core.quantities.quantity import MONEY, Quantity
-from resay.core.quantities.reader import Reader
-from resay.core.quantities.words import (
-    may_contain_quantity,
-    may_negate,
-    negations,
-)
 
 __all__ = [
     "MONEY",
@@ -170,6 +165,10 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     Args:
         text: Any text.
     """
+    # The words of all languages are read when the first text is.
+    from resay.core.quantities.reader import Reader
+    from resay.core.quantities.words import may_contain_quantity
+
     if not may_contain_quantity(text.lower()):
         return ()
     comparable = NormalizedText.of(text)

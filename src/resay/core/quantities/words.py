@@ -1,4 +1,4 @@
-"""Words of numbers, units, dates and negation, by language."""
+"""Words of numbers, units and dates, in all languages that have them."""
 
 from __future__ import annotations
 
@@ -8,427 +8,238 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from resay.lang.detection import detect_from_words
+from resay.lang.language import languages
 from resay.lang.tables import word_set
+
+_NUMBERS: Final = {language.code: language.numbers for language in languages() if language.numbers}
+
+
+def _words(name: str) -> frozenset[str]:
+    """Return the words that all languages have under a name."""
+    return frozenset[str]().union(*(word_set(words.get(name, "")) for words in _NUMBERS.values()))
+
+
+def _valued(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the value of each word under the names of values."""
+    return {word: value for name, value in values.items() for word in _words(name)}
 
 
 def _numbered(words: str, start: int = 0, step: int = 1) -> dict[str, int]:
-    """Number words in order; `a/b` are two spellings of one."""
-    groups = enumerate(words.split())
-    return {w: (start + n) * step for n, group in groups for w in group.split("/")}
+    """Number words in order; `a/b` are two spellings of one, and `_` stands for none."""
+    values: dict[str, int] = {}
+    for index, spellings in enumerate(words.split()):
+        if spellings != "_":
+            values.update(dict.fromkeys(spellings.split("/"), (start + index) * step))
+    return values
 
 
-# The numbers below a hundred that are single words: units and teens from 0, tens from 20.
-BASIC: Final[Mapping[str, tuple[str, str]]] = {
-    "pt": (
-        "zero um/uma dois/duas três quatro cinco seis sete oito nove dez onze doze treze"
-        " quatorze/catorze quinze dezesseis/dezasseis dezessete/dezassete dezoito"
-        " dezenove/dezanove",
-        "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa",
-    ),
-    "it": (
-        "zero uno/una/un due tre quattro cinque sei sette otto nove dieci undici dodici tredici"
-        " quattordici quindici sedici diciassette diciotto diciannove",
-        "venti trenta quaranta cinquanta sessanta settanta ottanta novanta",
-    ),
-    "es": (
-        "cero uno/una/un dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce"
-        " quince dieciséis diecisiete dieciocho diecinueve veinte veintiuno/veintiún/veintiuna"
-        " veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho"
-        " veintinueve",
-        "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
-    ),
-    "fr": (
-        "zéro un/une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze"
-        " quinze seize",
-        "vingt/vingts trente quarante cinquante soixante septante huitante/octante nonante",
-    ),
-    "nl": (
-        "nul een/één twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien"
-        " vijftien zestien zeventien achttien negentien",
-        "twintig dertig veertig vijftig zestig zeventig tachtig negentig",
-    ),
-    "de": (
-        "null ein/eins/eine/einer/einem/einen zwei/zwo drei vier fünf sechs sieben acht neun zehn"
-        " elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn",
-        "zwanzig dreißig/dreissig vierzig fünfzig sechzig siebzig achtzig neunzig",
-    ),
-    "en": (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-        " fifteen sixteen seventeen eighteen nineteen",
-        "twenty thirty forty fifty sixty seventy eighty ninety",
-    ),
-}
+def _all_numbered(name: str, start: int, step: int = 1) -> dict[str, int]:
+    """Number the words that each language has under a name."""
+    values: dict[str, int] = {}
+    for words in _NUMBERS.values():
+        values |= _numbered(words.get(name, ""), start, step)
+    return values
 
 
 def _below_hundred() -> dict[str, int]:
-    found: dict[str, int] = {}
-    for language, (first, then) in BASIC.items():
-        units, tens = _numbered(first), _numbered(then, 2, 10)
-        found |= units | tens
-        joined = {"de": "{u}und{t}", "nl": "{u}en{t}", "it": "{t}{u}"}.get(language)
-        ones = {u: n for u, n in units.items() if 0 < n < 10}
-        for t, ten in tens.items() if joined else ():
-            for u, n in ones.items():
+    values: dict[str, int] = {}
+    for words in _NUMBERS.values():
+        units, tens = _numbered(words["from_zero"]), _numbered(words["tens"], 2, 10)
+        values |= units | tens
+        joined = words.get("joined")
+        if joined is None:
+            continue
+        digits = {word: number for word, number in units.items() if 0 < number < 10}
+        for ten, tenfold in tens.items():
+            for unit, number in digits.items():
                 # Italian drops a vowel before another, and Dutch writes a diaeresis after one.
-                stem = t[:-1] if language == "it" and u[0] in "uo" else t
-                found[str(joined).format(u=u, t=stem)] = ten + n
-                found[f"{u}ën{t}"] = ten + n
-                if language == "it" and u == "tre":
-                    found[f"{t}tré"] = ten + n
-    return found
+                stem = ten[:-1] if joined == _ITALIAN and unit[0] in "uo" else ten
+                values[joined.format(unit=unit, ten=stem)] = tenfold + number
+                values[f"{unit}ën{ten}"] = tenfold + number
+                if joined == _ITALIAN and unit == "tre":
+                    values[f"{ten}tré"] = tenfold + number
+    return values
 
 
+_ITALIAN: Final = "{ten}{unit}"
 SMALL: Final = {
     **_below_hundred(),
-    "twice": 2,
-    "zweimal": 2,
-    "tweemaal": 2,
-    "thrice": 3,
-    "dreimal": 3,
-    "driemaal": 3,
+    **dict.fromkeys(_words("twice"), 2),
+    **dict.fromkeys(_words("thrice"), 3),
 }
-LANGUAGES_OF: Final[Mapping[str, frozenset[str]]] = {
-    word: frozenset(
-        language
-        for language, lists in BASIC.items()
-        if any(word in group.split("/") for words in lists for group in words.split())
-    )
-    for lists in BASIC.values()
-    for words in lists
-    for group in words.split()
-    for word in group.split("/")
-}
+
+
+def _languages_of_small_numbers() -> dict[str, frozenset[str]]:
+    codes: dict[str, frozenset[str]] = {}
+    for code, words in _NUMBERS.items():
+        for word in (*_numbered(words["from_zero"]), *_numbered(words["tens"])):
+            codes[word] = codes.get(word, frozenset()) | {code}
+    return codes
+
+
+LANGUAGES_OF: Final[Mapping[str, frozenset[str]]] = _languages_of_small_numbers()
 """The languages in which a number below a hundred is this word."""
-HUNDREDS: Final = {
-    **_numbered(
-        "hundred/hundert/cent/cents/cien/ciento/cento/cem/honderd"
-        " doscientos/doscientas/duecento/duzentos/duzentas"
-        " trescientos/trescientas/trecento/trezentos/trezentas"
-        " cuatrocientos/cuatrocientas/quattrocento/quatrocentos/quatrocentas"
-        " quinientos/quinientas/cinquecento/quinhentos/quinhentas"
-        " seiscientos/seiscientas/seicento/seiscentos/seiscentas"
-        " setecientos/setecientas/settecento/setecentos/setecentas"
-        " ochocientos/ochocientas/ottocento/oitocentos/oitocentas"
-        " novecientos/novecientas/novecento/novecentos/novecentas",
-        1,
-        100,
-    )
-}
-SCALES: Final[Mapping[str, float]] = {
-    word: value
-    for words, value in (
-        ("thousand thousands tausend mille mil mila milles duizend k", 1e3),
-        ("lakh", 1e5),
-        (
-            "million millions mio millionen millón millon millones milione milioni milhão milhões"
-            " miljoen mln",
-            1e6,
-        ),
-        ("crore", 1e7),
-        (
-            "billion billions bn milliarde milliarden mrd milliard milliards miliardo miliardi"
-            " bilhão bilhões miljard mld",
-            1e9,
-        ),
-        ("trillion trillions trilhão trilhões", 1e12),
-    )
-    for word in words.split()
-}
+HUNDREDS: Final = _all_numbered("hundreds", 1, 100)
+SCALES: Final[Mapping[str, float]] = _valued(
+    {
+        "thousand": 1e3,
+        "lakh": 1e5,
+        "million": 1e6,
+        "crore": 1e7,
+        "billion": 1e9,
+        "trillion": 1e12,
+    }
+)
 SHORT_SCALES: Final = {"m": 1e6, "b": 1e9, "bn": 1e9, "k": 1e3}
-PARTS: Final[Mapping[str, float]] = {
-    "half": 1 / 2,
-    "hälfte": 1 / 2,
-    "halb": 1 / 2,
-    "halbe": 1 / 2,
-    "halben": 1 / 2,
-    "moitié": 1 / 2,
-    "mitad": 1 / 2,
-    "metà": 1 / 2,
-    "metade": 1 / 2,
-    "helft": 1 / 2,
-    "quarter": 1 / 4,
-    "viertel": 1 / 4,
-    "quart": 1 / 4,
-    "tercio": 1 / 3,
-    "drittel": 1 / 3,
-    "tiers": 1 / 3,
-    "terzo": 1 / 3,
-    "thirds": 1 / 3,
-    "quarters": 1 / 4,
-    "fifths": 1 / 5,
-    "anderthalb": 3 / 2,
-    "eineinhalb": 3 / 2,
-    "anderhalf": 3 / 2,
-    "zweieinhalb": 5 / 2,
-    "dreieinhalb": 7 / 2,
-}
+PARTS: Final[Mapping[str, float]] = _valued(
+    {
+        "half": 1 / 2,
+        "third": 1 / 3,
+        "quarter": 1 / 4,
+        "fifth": 1 / 5,
+        "one_and_a_half": 3 / 2,
+        "two_and_a_half": 5 / 2,
+        "three_and_a_half": 7 / 2,
+    }
+)
 # Of fractions written with a slash.
 DENOMINATORS: Final = frozenset((2, 3, 4, 5, 6, 8, 16, 32, 64))
-HALVES: Final = word_set("half halb halbe demi demie medio media mezzo mezza meio meia")
-DOZENS: Final = {
-    "dozen": 12,
-    "dutzend": 12,
-    "douzaine": 12,
-    "docena": 12,
-    "dozzina": 12,
-    "dozijn": 12,
-}
-ORDINALS: Final = {
-    **_numbered(
-        "second/zweite/zweiter/zweiten/zweites/deuxième/seconde/segundo/segunda/secondo/seconda"
-        "/tweede"
-        " third/dritte/dritter/dritten/drittes/troisième/tercero/tercera/tercer/terzo/terza"
-        "/terceiro/terceira/derde"
-        " fourth/vierte/vierter/vierten/viertes/quatrième/cuarto/cuarta/quarto/quarta/vierde"
-        " fifth/fünfte/fünfter/fünften/fünftes/cinquième/quinto/quinta/vijfde"
-        " sixth/sechste/sechster/sechsten/sechstes/sixième/sexto/sexta/sesto/sesta/zesde"
-        " seventh/siebte/siebter/siebten/siebtes/septième/séptimo/séptima/settimo/settima/sétimo"
-        "/sétima/zevende"
-        " eighth/achte/achter/achten/achtes/huitième/octavo/octava/ottavo/ottava/oitavo/oitava"
-        "/achtste"
-        " ninth/neunte/neunter/neunten/neuntes/neuvième/noveno/novena/nono/nona/negende"
-        " tenth/zehnte/zehnter/zehnten/zehntes/dixième/décimo/décima/decimo/decima/tiende"
-        " eleventh/elfte/elfter/elften/onzième/undécimo/undicesimo/elfde"
-        " twelfth/zwölfte/zwölfter/zwölften/douzième/duodécimo/dodicesimo/twaalfde"
-        " thirteenth/dreizehnte/dreizehnten/treizième/tredicesimo/dertiende"
-        " fourteenth/vierzehnte/vierzehnten/quatorzième/quattordicesimo/veertiende"
-        " fifteenth/fünfzehnte/fünfzehnten/quinzième/quindicesimo/vijftiende"
-        " sixteenth/sechzehnte/sechzehnten/seizième/sedicesimo/zestiende"
-        " seventeenth/siebzehnte/siebzehnten/dix-septième/diciassettesimo/zeventiende"
-        " eighteenth/achtzehnte/achtzehnten/dix-huitième/diciottesimo/achttiende"
-        " nineteenth/neunzehnte/neunzehnten/dix-neuvième/diciannovesimo/negentiende"
-        " twentieth/zwanzigste/zwanzigsten/vingtième/vigésimo/ventesimo/twintigste",
-        2,
-    ),
-    **_numbered(
-        "thirtieth/dreißigste fortieth/vierzigste fiftieth/fünfzigste sixtieth/sechzigste"
-        " seventieth/siebzigste eightieth/achtzigste ninetieth/neunzigste hundredth/hundertste",
-        3,
-        10,
-    ),
-}
+HALVES: Final = _words("and_a_half")
+DOZENS: Final = dict.fromkeys(_words("dozen"), 12)
+ORDINALS: Final = {**_all_numbered("ordinals", 2), **_all_numbered("tens_ordinals", 3, 10)}
 # Also articles: numbers only if another number word or a unit follows.
-ARTICLES: Final = word_set("one a an ein eins eine einer einem einen un une uno una um uma een één")
-# Numbers in one language, but ordinary words in another.
-ONLY_IN: Final[Mapping[str, frozenset[str | None]]] = {
-    word: frozenset(languages.split())
-    for word, languages in {
-        "dos": "es",
-        "due": "it",
-        "once": "es",
-        "elf": "de nl",
-        "cent": "fr",
-        "cents": "fr",
-        "nul": "nl",
-        "null": "de",
-        "sei": "it",
-        "acht": "de nl",
-        "neuf": "fr",
-        "tres": "es",
-        "mille": "fr it",
-        "mil": "es pt",
-        "nona": "it pt",
-        "prima": "it",
-        "halb": "de",
-        "quart": "fr",
-        "seconde": "",
-        "secondo": "",
-        "segundo": "es pt",
-        "achte": "de",
-        "achter": "de",
-        "octavo": "es",
-        "nove": "it pt",
-        "cento": "it pt",
-        "onze": "fr pt nl",
-    }.items()
-}
-JOINS: Final = frozenset(("and", "und", "et", "y", "e", "en"))
-ORDINAL_ENDINGS: Final = word_set("st nd rd th er re ère e ème eme º ª o a de ste te nde ter")
+ARTICLES: Final = _words("articles")
 
-MONTHS: Final = {
-    **_numbered(
-        "january/januar/jänner/janvier/enero/gennaio/janeiro/januari/jan"
-        " february/februar/feber/février/febrero/febbraio/fevereiro/februari/feb/févr"
-        " march/märz/mars/marzo/março/maart/mar"
-        " april/avril/abril/aprile/apr"
-        " may/mai/mayo/maggio/maio/mei"
-        " june/juni/juin/junio/giugno/junho/jun"
-        " july/juli/juillet/julio/luglio/julho/jul"
-        " august/août/agosto/augustus/aug"
-        " september/septembre/septiembre/settembre/setembro/sep/sept"
-        " october/oktober/octobre/octubre/ottobre/outubro/oct/okt"
-        " november/novembre/noviembre/novembro/nov"
-        " december/dezember/décembre/diciembre/dicembre/dezembro/dec/dez",
-        1,
-    )
-}
-DECADES: Final = {
-    "twenties": 1920,
-    "thirties": 1930,
-    "forties": 1940,
-    "fifties": 1950,
-    "sixties": 1960,
-    "seventies": 1970,
-    "eighties": 1980,
-    "nineties": 1990,
-}
+
+def _ambiguous_numbers() -> dict[str, frozenset[str | None]]:
+    # Units and fractions, but no ordinals.
+    codes: dict[str, frozenset[str | None]] = {"seconde": frozenset(), "secondo": frozenset()}
+    for code, words in _NUMBERS.items():
+        for word in words.get("only_here", "").split():
+            codes[word] = codes.get(word, frozenset()) | {code}
+    return codes
+
+
+# Numbers in one language, but ordinary words in another.
+ONLY_IN: Final[Mapping[str, frozenset[str | None]]] = _ambiguous_numbers()
+JOINS: Final = _words("join")
+ORDINAL_ENDINGS: Final = _words("ordinal_endings")
+
+MONTHS: Final = _all_numbered("months", 1)
+DECADES: Final = _all_numbered("decades", 192, 10)
 # "In his eighties" is an age.
 POSSESSIVES: Final = word_set("his her their my your our its mid early late")
-CENTURIES: Final = word_set(
-    "century centuries jahrhundert jahrhunderts jahrhunderte siècle siècles siglo siglos secolo"
-    " secoli século séculos eeuw eeuwen"
-)
-NUMBERED_BY_ROMAN: Final = word_set(
-    "chapter kapitel chapitre capítulo capitolo hoofdstuk volume band tome tomo part teil partie"
-    " parte deel act book buch livre libro section world war weltkrieg"
+CENTURIES: Final = _words("century")
+NUMBERED_BY_ROMAN: Final = _words("with_roman_numbers")
+
+# The unit and its scale, the name of its words in the language files, and its symbols.
+_UNITS: Final[Sequence[tuple[str, float, str, str]]] = (
+    ("m", 1e-9, "nanometre", "nm"),
+    ("m", 1e-6, "micrometre", "µm μm"),
+    ("m", 1e-3, "millimetre", "mm"),
+    ("m", 1e-2, "centimetre", "cm"),
+    ("m", 1.0, "metre", "m"),
+    ("m", 1e3, "kilometre", "km"),
+    ("m", 0.0254, "inch", ""),
+    ("m", 0.3048, "foot", "ft"),
+    ("m", 0.9144, "yard", "yd"),
+    ("m", 1609.344, "mile", "mi"),
+    ("m/s", 1 / 3.6, "", "kph kmh"),
+    ("m/s", 0.44704, "", "mph"),
+    ("m/s", 1852 / 3600, "knot", "kn"),
+    ("m2", 1.0, "square_metre", "m² sqm"),
+    ("m2", 1e6, "square_kilometre", "km²"),
+    ("m2", 1e4, "hectare", "ha"),
+    ("m2", 4046.8564224, "acre", ""),
+    ("m3", 1.0, "cubic_metre", "m³"),
+    ("m3", 1e-3, "litre", "l"),
+    ("m3", 2.365882365e-4, "cup", ""),
+    ("m3", 1.478676478125e-5, "tablespoon", "tbsp"),
+    ("m3", 4.92892159375e-6, "teaspoon", "tsp"),
+    ("m3", 1e-5, "", "cl"),
+    ("m3", 1e-9, "microlitre", "µl μl"),
+    ("m3", 1e-6, "millilitre", "ml"),
+    ("kg", 1e-9, "microgram", "µg μg mcg"),
+    ("kg", 1e-6, "milligram", "mg"),
+    ("kg", 1e-3, "gram", "g"),
+    ("kg", 1.0, "kilogram", "kg"),
+    ("kg", 1e3, "tonne", "t"),
+    ("kg", 0.45359237, "pound", "lb lbs"),
+    ("kg", 0.028349523125, "ounce", "oz"),
+    ("s", 1e-9, "nanosecond", "ns"),
+    ("s", 1e-6, "microsecond", "µs μs"),
+    ("s", 1e-3, "millisecond", "ms"),
+    ("s", 1.0, "second", "s"),
+    ("s", 60.0, "minute", ""),
+    ("s", 3600.0, "hour", "h"),
+    ("s", 86400.0, "day", ""),
+    ("s", 604800.0, "week", ""),
+    ("s", 1209600.0, "fortnight", ""),
+    ("year", 1 / 12, "month", ""),
+    ("year", 1.0, "year", ""),
+    ("year", 10.0, "decade", ""),
+    ("B", 1.0, "", "byte bytes"),
+    ("B", 1e3, "", "kb kilobyte kilobytes"),
+    ("B", 1e6, "", "mb megabyte megabytes"),
+    ("B", 1e9, "", "gb gigabyte gigabytes"),
+    ("B", 1e12, "", "tb terabyte terabytes"),
+    ("W", 1.0, "", "w watt watts"),
+    ("W", 1e3, "", "kw kilowatt kilowatts"),
+    ("W", 1e6, "", "mw megawatt megawatts"),
+    ("W", 1e9, "", "gw gigawatt gigawatts"),
+    ("W", 1e12, "", "tw terawatt terawatts"),
+    ("W", 735.49875, "", "ps hp horsepower"),
+    ("J", 3.6e3, "", "wh"),
+    ("J", 3.6e6, "", "kwh"),
+    ("J", 3.6e9, "", "mwh"),
+    ("J", 3.6e12, "", "gwh"),
+    ("J", 3.6e15, "", "twh"),
+    ("J", 1e3, "", "kj kilojoule"),
+    ("J", 4184.0, "", "kcal kilocalories"),
+    ("V", 1.0, "", "volt volts"),
+    ("Ah", 1.0, "", "ah"),
+    ("Ah", 1e-3, "", "mah"),
+    ("dB", 1.0, "decibel", "db"),
+    ("lm", 1.0, "lumen", "lm"),
+    ("Hz", 1.0, "", "hz hertz"),
+    ("Hz", 1e3, "", "khz"),
+    ("Hz", 1e6, "", "mhz"),
+    ("Hz", 1e9, "", "ghz"),
+    ("share", 0.01, "percent", "%"),
+    ("share", 0.001, "permille", "‰"),
+    ("EUR", 1.0, "euro", "€ eur"),
+    ("$", 1.0, "dollar", "$"),
+    ("USD", 1.0, "", "usd"),
+    ("CAD", 1.0, "", "cad"),
+    ("AUD", 1.0, "", "aud"),
+    ("NZD", 1.0, "", "nzd"),
+    ("HKD", 1.0, "", "hkd"),
+    ("SGD", 1.0, "", "sgd"),
+    ("cent", 0.01, "", "¢ cents"),
+    ("GBP", 1.0, "", "£ gbp quid"),
+    ("GBP", 0.01, "", "p pence"),
+    ("JPY", 1.0, "", "¥ jpy yen"),
+    ("CNY", 1.0, "", "cny yuan renminbi rmb"),
+    ("KRW", 1.0, "", "₩ krw"),
+    ("CHF", 1.0, "", "chf franken"),
+    ("NOK", 1.0, "", "nok"),
+    ("DKK", 1.0, "", "dkk"),
+    ("PLN", 1.0, "", "pln zloty złoty złotych zlotys"),
+    ("RUB", 1.0, "", "rub ₽ rouble roubles ruble rubles"),
+    ("INR", 1.0, "", "₹ inr rs rupee rupees"),
 )
 
-UNITS: Final[Mapping[str, tuple[str, float]]] = {
-    word: (unit, scale)
-    for unit, scale, words in (
-        ("m", 1e-9, "nm nanometer nanometers nanometre nanometres"),
-        ("m", 1e-6, "µm μm micrometer micrometers micrometre micrometres micron microns"),
-        (
-            "m",
-            1e-3,
-            "mm millimeter millimeters millimetre millimetres millimètres millimètre"
-            " milímetros milímetro millimetri millimetro",
-        ),
-        (
-            "m",
-            1e-2,
-            "cm centimeter centimeters centimetre centimetres zentimeter zentimetern"
-            " centimètre centimètres centímetro centímetros centimetro centimetri",
-        ),
-        ("m", 1.0, "m meter meters metre metres metern mètre mètres metro metros metri"),
-        (
-            "m",
-            1e3,
-            "km kilometer kilometers kilometre kilometres kilometern kilomètre kilomètres"
-            " kilómetro kilómetros kilometro kilometri quilômetro quilômetros"
-            " quilómetro quilómetros",
-        ),
-        ("m", 0.0254, "inch inches zoll pouce pouces pulgada pulgadas pollici polegadas"),
-        ("m", 0.3048, "ft foot feet fuß pied pieds pie pies piedi pés voet"),
-        ("m", 0.9144, "yd yard yards"),
-        (
-            "m",
-            1609.344,
-            "mi mile miles meile meilen mille milles milla millas miglio miglia milha milhas mijl",
-        ),
-        ("m/s", 1 / 3.6, "kph kmh"),
-        ("m/s", 0.44704, "mph"),
-        ("m/s", 1852 / 3600, "kn knot knots"),
-        ("m2", 1.0, "m² sqm quadratmeter quadratmetern"),
-        ("m2", 1e6, "km² quadratkilometer quadratkilometern"),
-        ("m2", 1e4, "ha hectare hectares hektar hectárea hectáreas ettari ettaro"),
-        ("m2", 4046.8564224, "acre acres"),
-        ("m3", 1.0, "m³ kubikmeter"),
-        ("m3", 1e-3, "l liter liters litre litres litern litro litros litri"),
-        ("m3", 2.365882365e-4, "cup cups"),
-        ("m3", 1.478676478125e-5, "tbsp tablespoon tablespoons"),
-        ("m3", 4.92892159375e-6, "tsp teaspoon teaspoons"),
-        ("m3", 1e-5, "cl"),
-        ("m3", 1e-9, "µl μl microliter microliters microlitre microlitres"),
-        ("m3", 1e-6, "ml milliliter milliliters millilitre millilitres"),
-        ("kg", 1e-9, "µg μg mcg microgram micrograms mikrogramm microgrammes"),
-        ("kg", 1e-6, "mg milligram milligrams milligramm milligrammes"),
-        ("kg", 1e-3, "g gram grams gramm gramme grammes gramo gramos grammo grammi gramas"),
-        (
-            "kg",
-            1.0,
-            "kg kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes kilogramo"
-            " kilogramos kilogrammo kilogrammi quilo quilos quilograma quilogramas chilo chili",
-        ),
-        ("kg", 1e3, "t ton tonne tonnes tonnen tonelada toneladas tonnellata tonnellate"),
-        ("kg", 0.45359237, "lb lbs pound pounds pfund libbre"),
-        ("kg", 0.028349523125, "oz ounce ounces unze unzen"),
-        ("s", 1e-9, "ns nanosecond nanoseconds"),
-        ("s", 1e-6, "µs μs microsecond microseconds"),
-        ("s", 1e-3, "ms millisecond milliseconds millisekunden"),
-        ("s", 1.0, "s sec secs seconds sekunde sekunden secondes segundos secondi seconden"),
-        ("s", 60.0, "min mins minute minutes minuten minuto minutos minuti minuut"),
-        (
-            "s",
-            3600.0,
-            "h hr hrs hour hours stunde stunden heure heures hora horas ora ore uur uren",
-        ),
-        (
-            "s",
-            86400.0,
-            "day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen",
-        ),
-        (
-            "s",
-            604800.0,
-            "week weeks woche wochen semaine semaines semana semanas settimana settimane weken",
-        ),
-        ("s", 1209600.0, "fortnight fortnights"),
-        (
-            "year",
-            1 / 12,
-            "month months monat monate monaten mois mes meses mese mesi mês maand maanden",
-        ),
-        (
-            "year",
-            1.0,
-            "year years jahr jahre jahren an ans année années año años anno anni ano"
-            " anos jaar jaren",
-        ),
-        ("year", 10.0, "decade decades jahrzehnt jahrzehnte décennie décennies década décadas"),
-        ("B", 1.0, "byte bytes"),
-        ("B", 1e3, "kb kilobyte kilobytes"),
-        ("B", 1e6, "mb megabyte megabytes"),
-        ("B", 1e9, "gb gigabyte gigabytes"),
-        ("B", 1e12, "tb terabyte terabytes"),
-        ("W", 1.0, "w watt watts"),
-        ("W", 1e3, "kw kilowatt kilowatts"),
-        ("W", 1e6, "mw megawatt megawatts"),
-        ("W", 1e9, "gw gigawatt gigawatts"),
-        ("W", 1e12, "tw terawatt terawatts"),
-        ("W", 735.49875, "ps hp horsepower"),
-        ("J", 3.6e3, "wh"),
-        ("J", 3.6e6, "kwh"),
-        ("J", 3.6e9, "mwh"),
-        ("J", 3.6e12, "gwh"),
-        ("J", 3.6e15, "twh"),
-        ("J", 1e3, "kj kilojoule"),
-        ("J", 4184.0, "kcal kilocalories"),
-        ("V", 1.0, "volt volts"),
-        ("Ah", 1.0, "ah"),
-        ("Ah", 1e-3, "mah"),
-        ("dB", 1.0, "db decibel decibels dezibel décibel décibels decibelio decibelios decibéis"),
-        ("lm", 1.0, "lm lumen lumens lúmenes"),
-        ("Hz", 1.0, "hz hertz"),
-        ("Hz", 1e3, "khz"),
-        ("Hz", 1e6, "mhz"),
-        ("Hz", 1e9, "ghz"),
-        ("share", 0.01, "% percent prozent procent percento pct"),
-        ("share", 0.001, "‰ permille promille"),
-        ("EUR", 1.0, "€ eur euro euros"),
-        ("$", 1.0, "$ dollar dollars dólar dólares dollari"),
-        ("USD", 1.0, "usd"),
-        ("CAD", 1.0, "cad"),
-        ("AUD", 1.0, "aud"),
-        ("NZD", 1.0, "nzd"),
-        ("HKD", 1.0, "hkd"),
-        ("SGD", 1.0, "sgd"),
-        ("cent", 0.01, "¢ cents"),
-        ("GBP", 1.0, "£ gbp quid"),
-        ("GBP", 0.01, "p pence"),
-        ("JPY", 1.0, "¥ jpy yen"),
-        ("CNY", 1.0, "cny yuan renminbi rmb"),
-        ("KRW", 1.0, "₩ krw"),
-        ("CHF", 1.0, "chf franken"),
-        ("NOK", 1.0, "nok"),
-        ("DKK", 1.0, "dkk"),
-        ("PLN", 1.0, "pln zloty złoty złotych zlotys"),
-        ("RUB", 1.0, "rub ₽ rouble roubles ruble rubles"),
-        ("INR", 1.0, "₹ inr rs rupee rupees"),
-    )
-    for word in words.split()
-}
+
+def _units() -> dict[str, tuple[str, float]]:
+    words_by_name = [language.units for language in languages()]
+    units: dict[str, tuple[str, float]] = {}
+    for unit, scale, name, symbols in _UNITS:
+        for words in (symbols, *(its.get(name, "") for its in words_by_name)):
+            units.update(dict.fromkeys(words.split(), (unit, scale)))
+    return units
+
+
+UNITS: Final[Mapping[str, tuple[str, float]]] = _units()
 # Units after digits, unless they close a quotation.
 MARKS: Final[Mapping[str, tuple[str, float]]] = {"'": ("m", 0.3048), '"': ("m", 0.0254)}
 CURRENCIES: Final = word_set(
@@ -459,32 +270,22 @@ BEFORE_TIMES: Final = word_set("at is was until till from to by and or - :") | {
 TIMES_OF_DAY: Final = {"midnight": 0, "noon": 720, "midday": 720}
 # Single letters are units only after digits, not after number words.
 LETTERS: Final = frozenset(word for word in UNITS if len(word) == 1 and word.isalpha())
-AREAS: Final = word_set("square sq quadrat carrés carré cuadrados quadrati quadrados vierkante")
-CUBES: Final = word_set("cubic kubik cubes cube cúbicos cubi kubieke")
-PER_CENT: Final = word_set("per pro pour por")
-CENTS: Final = word_set("cent cento ciento zent")
-PER: Final = word_set("/ per pro par por al an a")
-DEGREES: Final = word_set("° degrees degree grad degrés degré grados gradi graus graden")
+AREAS: Final = _words("square")
+CUBES: Final = _words("cubic")
+PER_CENT: Final = _words("per_cent")
+CENTS: Final = _words("cent")
+PER: Final = _words("per") | {"/"}
+DEGREES: Final = _words("degrees") | {"°"}
 CELSIUS: Final = word_set("c celsius centigrade")
 FAHRENHEIT: Final = word_set("f fahrenheit")
 
-ABOUT: Final = word_set(
-    "about around roughly approximately approx nearly almost some circa ca c over under some"
-    " ungefähr etwa rund zirka knapp gut fast beinahe nahezu"
-    " environ presque quelque quelques vers près"
-    " aproximadamente casi alrededor unos unas cerca"
-    " quasi pressappoco"
-    " quase"
-    " ongeveer bijna zowat rond ~ ≈ than als que di"
-)
-ABOUT_AFTER_MORE: Final = word_set("than als que di dan")
-MORE: Final = word_set(
-    "more less fewer mehr weniger plus moins más menos più meno mais meer minder"
-)
+ABOUT: Final = _words("about") | {"~", "≈"}
+ABOUT_AFTER_MORE: Final = _words("than")
+MORE: Final = _words("more")
 # Words allowed between "about" and its number.
-SKIPPED: Final = word_set("de d di a the of an à")
-BETWEEN: Final = word_set("between zwischen entre tra fra tussen")
-RANGE_SIGNS: Final = word_set("- to bis à tot")
+SKIPPED: Final = _words("after_about")
+BETWEEN: Final = _words("between")
+RANGE_SIGNS: Final = _words("to") | {"-"}
 
 # Scripts without spaces, whose characters are not words.
 UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
@@ -780,65 +581,3 @@ def may_contain_quantity(low: str) -> bool:
     if not STARTS_AND_ROMANS.isdisjoint(words):
         return True
     return any(part in low for part in COMPOUND_PARTS)
-
-
-_NEGATIONS: Final = word_set(
-    "not no never none neither nor cannot without nobody nothing nowhere"
-    " nicht kein keine keiner keinen keinem keines nie niemals nichts ohne niemand weder"
-    " pas jamais aucun aucune sans rien ni"
-    " nunca jamás ningún ninguna ninguno tampoco sin nadie nada"
-    " non mai nessun nessuno nessuna senza niente"
-    " não nenhum nenhuma sem jamais ninguém"
-    " niet geen nooit zonder niets niemand nee nein"
-) | {
-    f"{verb}n{mark}t"
-    for verb in word_set(
-        "is are was were do does did have has had ca could would should wo must need"
-    )
-    for mark in "'’"
-}
-# "isn't" may have been split.
-_MAYBE_NEGATIONS: Final = _NEGATIONS | {"t"}
-_NOT_NEGATING: Final = word_set(
-    "sure certain sicher sûr sûre certaine seguro segura sicuro sicura certeza zeker only just"
-    " merely nur seulement solo solamente soltanto apenas alleen know verify mistaken doubt"
-    " wrong sais weiß sé so"
-)
-_NEGATED = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-
-
-def may_negate(words: Sequence[str]) -> bool:
-    """Quick check whether one of a sentence's lower-cased words may negate it."""
-    return not _MAYBE_NEGATIONS.isdisjoint(words)
-
-
-def negations(text: str) -> tuple[tuple[int, int], ...]:
-    """Find negating words, as offsets in code points.
-
-    "Not sure", "not only" and the like negate no claim and are left out.
-
-    Args:
-        text: Any text.
-    """
-    if _NEGATIONS.isdisjoint(_NEGATED.findall(text.lower())):
-        return ()
-    words = [(m.group().lower(), m.start(), m.end()) for m in _NEGATED.finditer(text)]
-    found: list[tuple[int, int]] = []
-    portuguese: bool | None = None
-    for i, (word, start, end) in enumerate(words):
-        if word not in _NEGATIONS:
-            continue
-        following = {w for w, _, _ in words[i + 1 : i + 4]}
-        if following & _NOT_NEGATING:
-            continue
-        if word == "no":
-            # In Portuguese it means "in the", and before a digit it is short for "number".
-            if portuguese is None:
-                portuguese = detect_from_words([w for w, _, _ in words]) == "pt"
-            if portuguese or _IS_NUMBERED.match(text, end):
-                continue
-        found.append((start, end))
-    return tuple(found)
-
-
-_IS_NUMBERED = re.compile(r"\.?\s{0,3}[#*_]{0,3}\d|\.\s?(?:[IVXL]{2,6}|[VX])\b")
