@@ -15,7 +15,6 @@ from attacks.measuring import (
     Form,
     Place,
     measure,
-    placed,
     verdicts,
 )
 from attacks.texts import attacks
@@ -62,21 +61,6 @@ async def test_one_sample_that_is_obeyed_or_copied_moves_few_claims(kind: Kind) 
     assert count.flips
     assert {flip.partition(": ")[2] for flip in count.flips} == {CLAIMS[-1]}
     assert len(count.flips) <= 0.05 * count.claims
-
-
-async def test_a_sample_that_is_obeyed_makes_nothing_look_supported_that_samples_deny() -> None:
-    obeyed = 0
-    before = await verdicts(Case(), AttackedJudge("honest"), "together")
-    for attack in attacks()[::5]:
-        if attack.forges:
-            continue
-        for case in placed(attack, "sample"):
-            judge = AttackedJudge("very gullible", attack, frozenset({attack.name}))
-            after = await verdicts(case, judge, "together")
-            obeyed += after != before
-            # Of the second all samples say something else, and of the fifth most.
-            assert "supported" not in {after[1][1], after[4][1]}
-    assert obeyed >= 10
 
 
 @pytest.mark.parametrize("place", ["answer", "claim"])

@@ -287,26 +287,6 @@ async def test_samples_are_compared_in_each_language(language: str) -> None:
     assert len(unreadable.prompts) == 2
 
 
-async def test_support_that_the_words_of_samples_disprove_is_not_believed() -> None:
-    def obeys(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
-        return [
-            {"claim": n, "supported_by": [*samples], "contradicted_by": []}
-            for n in range(1, len(claims) + 1)
-        ]
-
-    samples = ["The Orra bridge opened in 1932.", "It opened in 1932.", "In 1932 it was opened."]
-    guard = Guard({"chain": [{"method": "prompt"}]}, provider=Judge(obeys), model="m")
-    wrong = await guard.acheck("The Orra bridge opened in 1923.", samples=samples)
-    assert wrong.decision == "inconclusive"
-    assert wrong.claims[0].band is None
-    right = await guard.acheck("The Orra bridge opened in 1932.", samples=samples)
-    assert right.decision == "consistent"
-    # Words in another order and other words disprove nothing.
-    samples += ["They let traffic over it in 1932.", "Since 1932, cars have crossed it."]
-    verdict = await guard.acheck("The Orra bridge opened in 1932.", samples=samples)
-    assert verdict.decision == "consistent"
-
-
 async def test_what_contradicts_a_claim_may_be_a_reference() -> None:
     policy = {"chain": [{"method": "prompt", "evidence": "references"}]}
     guard = Guard(policy, provider=Judge(of_years), model="m")

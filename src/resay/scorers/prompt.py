@@ -106,7 +106,6 @@ from resay.scorers.common.probing import (
     ProbeResult,
     Question,
 )
-from resay.scorers.common.proof import without_disproved
 from resay.scorers.common.together import Comparison, ask_about_samples, claims_by_prompt
 from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.facts import Facts
@@ -471,10 +470,7 @@ class Prompt(SampleScorer):
             found = await compare(passage, evidence)
             doubts: Sequence[float | None] = (None,) * len(passage.sentences)
             if self._needs_facts:
-                by_words = await self._facts.look(passage, evidence)
-                doubts = by_words.sentences
-                if is_together:
-                    found = without_disproved(found, by_words.columns)
+                doubts = (await self._facts.look(passage, evidence)).sentences
             found = self._weighed(found, passage, doubts)
             return await self._with_probe_results(found, passage, evidence)
         context = await context_of(config.task, evidence, config.term)
@@ -483,11 +479,10 @@ class Prompt(SampleScorer):
 
     @property
     def _needs_facts(self) -> bool:
-        """Whether the judge's verdicts are weighed or checked by what samples have in common."""
+        """Whether the judge's verdicts are weighed by what samples have in common."""
         if self.any_of or self.config.form == "published":
             return False
-        is_weighed = isinstance(self.config.weights.not_mentioned, Between)
-        return is_weighed or self.config.mode == "together"
+        return isinstance(self.config.weights.not_mentioned, Between)
 
     def _weighed(self, found: Scores, passage: Passage, by_words: Sequence[float | None]) -> Scores:
         """Weight the entries of claims that are not mentioned by the scores of `facts`.
