@@ -716,6 +716,21 @@ async def test_values_of_something_else_support_nothing(name: str, claim: str) -
     assert score > 0.5
 
 
+@pytest.mark.parametrize("invention", ["cost 4 million pounds", "has 31 lamps", "weighs 900 t"])
+async def test_one_document_must_say_all_values(invention: str) -> None:
+    said = "The Garmo bridge, opened on 3 May 1932, is 212 m long, 25 m wide and built by Ann Moor"
+    case = Case(
+        question="Tell me about the Garmo bridge.",
+        documents=(f"{said}.",),
+        true=(f"{said}.",),
+        false=(f"{said}, and {invention}.",),
+    )
+    for claim, is_true in ((case.true[0], True), (case.false[0], False)):
+        (score,) = (await compared(claim, case)).sentences
+        assert score is not None
+        assert (score <= 0.5) is is_true
+
+
 class Judge:
     """Gives one answer."""
 

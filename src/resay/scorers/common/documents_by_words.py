@@ -1,7 +1,8 @@
 """Compares claims with documents by their numbers, names and words.
 
-A claim is supported if one document about its subject says all of it, or if several say it
-together, fact by fact. Then more is asked for, because what each says may be of something else:
+A claim is supported if one document about its subject says nearly all of it, each number, date,
+code and quotation included, or if several say it together, fact by fact. Then more is asked for,
+because what each says may be of something else:
 
 - Each number, date, name and code is in a document about the subject of its stretch of the claim
   (see `document_subjects`), or of a name that one of these documents mentions, in a sentence that
@@ -97,7 +98,7 @@ class DocumentComparison:
             document
             for document in nearest
             if by_document[document] <= _SUPPORTED
-            and self._says_what_others_say(document, facts)
+            and self._says_values(document, facts)
             and _is_about_all(document, stretches)
         ]
         if alone:
@@ -138,14 +139,18 @@ class DocumentComparison:
         parts = comparison.parts(said_of_it)
         return tuple((part.start, part.end) for part in parts if part.flagged)
 
-    def _says_what_others_say(self, document: int, facts: Sequence[Fact]) -> bool:
-        """Whether a document has all values and names that any document has."""
+    def _says_values(self, document: int, facts: Sequence[Fact]) -> bool:
+        """Whether a document has all values of a claim, and each name that any document has."""
         position = self._positions[document]
-        return all(
-            fact.support[position] >= ELSEWHERE or max(fact.support) < ELSEWHERE
-            for fact in facts
-            if fact.kind in ("quantity", "code", "quotation", "name")
-        )
+        for fact in facts:
+            if fact.support[position] >= ELSEWHERE:
+                continue
+            if fact.kind in ("quantity", "code", "quotation"):
+                return False
+            # A name that no document has may be another word for one: "the Austrian director".
+            if fact.kind == "name" and max(fact.support) >= ELSEWHERE:
+                return False
+        return True
 
     def _together(
         self, stretches: Sequence[tuple[str, Stretch]], undoubted: float
