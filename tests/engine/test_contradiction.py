@@ -143,6 +143,41 @@ def test_the_half_of_a_sentence_that_is_wrong_is_contradicted(
     assert [answer[slice(*span)].split()[0] for span in claim.spans_in_doubt] == [doubted]
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "sample", "words"),
+    [
+        ("What is it made of?", "It does not contain lead.", "It contains lead.", "not"),
+        ("Did he win?", "He did not win.", "He won.", "not"),
+        ("Are dogs allowed?", "No.", "Yes.", "No"),
+    ],
+)
+def test_what_samples_deny_is_contradicted(
+    question: str, answer: str, sample: str, words: str
+) -> None:
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = guard.check(answer, samples=[sample] * 3, question=question)
+    (claim,) = verdict.claims
+    assert claim.band == "contradicted"
+    quoted = claim.contradicted_by
+    assert quoted is not None
+    assert (quoted.source, quoted.text, quoted.kind) == ("sample", sample, "negation")
+    assert quoted.claimed is not None
+    assert answer[slice(*quoted.claimed)] == words
+
+
+@pytest.mark.parametrize(
+    ("counted", "part"),
+    [("rivets", "6,512,331 rivets"), ("hand-driven rivets", "6,512,331")],
+)
+def test_the_part_of_a_number_ends_with_a_whole_word(counted: str, part: str) -> None:
+    answer = f"The Garmo bridge has 6,512,331 {counted}."
+    samples = [answer.replace("6,512,331", "5,000,000")] * 3
+    guard = Guard({"chain": [{"method": "facts"}]})
+    verdict = guard.check(answer, samples=samples, question="Tell me about the Garmo bridge.")
+    (claim,) = verdict.claims
+    assert [answer[slice(*span)] for span in claim.spans_in_doubt] == [part]
+
+
 def test_a_link_that_nobody_gives_is_a_part() -> None:
     answer = "The manual of the X100 is at https://docs.vorst.example/x100 and has 40 pages."
     other = "https://help.vorst.example/manual"

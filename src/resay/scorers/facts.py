@@ -57,7 +57,7 @@ from pydantic import Field, field_validator
 
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.verdict import Contradiction, Scores
 from resay.scorers.base import Need, SampleConfig, Unit
 from resay.scorers.common.fact_comparison import (
     ELSEWHERE,
@@ -70,7 +70,7 @@ from resay.scorers.common.fact_comparison import (
     scores_by_text,
 )
 from resay.scorers.common.sample_index import SampleIndex
-from resay.scorers.evidence import Evidence
+from resay.scorers.evidence import Evidence, Sample
 
 
 class Facts:
@@ -128,42 +128,58 @@ class Facts:
         index = await index_texts(evidence)
         if not index.count:
             return Scores(sentences=(None,) * len(passage.sentences))
-        work = partial(self._score, passage, index)
+        work = partial(self._score, passage, index, evidence.samples.arrived)
         return await compute(work, chars=comparison_cost(passage, index))
 
-    def _score(self, passage: Passage, index: SampleIndex) -> Scores:
+    def _score(self, passage: Passage, index: SampleIndex, samples: Sequence[Sample]) -> Scores:
         disagreement = self.config.disagreement
         scores: list[float | None] = []
         rows: list[Sequence[float | None]] = []
         why: list[str | None] = []
+        contradictions: list[Contradiction | None] = []
         for comparison in compare_sentences(passage, index, with_answers=True):
             if comparison is None:
                 scores.append(None)
                 rows.append((None,) * index.count)
                 why.append("it only names sources")
+                contradictions.append(None)
                 continue
             facts = comparison.facts()
             doubts = [1 - fmean(fact.support) for fact in facts]
             score = pooled_score(facts, doubts, comparison.undoubted)
             scores.append((1 - disagreement) * score + disagreement * index.disagreement)
             rows.append(scores_by_text(facts, index.count, comparison.undoubted))
-            why.append(_why(comparison, facts))
+            worst = _most_doubtful(facts)
+            why.append(None if worst is None else _why(comparison, worst))
+            contradiction = None
+            if worst is not None and worst.against is not None:
+                sentence = index.sentences[worst.against]
+                contradiction = Contradiction(
+                    source="sample",
+                    index=samples[sentence.sample].index,
+                    text=sentence.written.strip(),
+                )
+            contradictions.append(contradiction)
         return Scores(
             sentences=tuple(scores),
             columns=tuple(zip(*rows, strict=True)),
             why=tuple(why),
+            contradictions=tuple(contradictions),
         )
 
 
-def _why(comparison: FactComparison, facts: Sequence[Fact]) -> str | None:
-    """Explain the most doubtful fact: in how many samples it is, and what they say instead."""
+def _most_doubtful(facts: Sequence[Fact]) -> Fact | None:
+    """Return the fact that decides, or else the one that adds most to the score."""
     if not facts:
         return None
     deciding = [fact for fact in facts if fact.decides and fmean(fact.support) < ELSEWHERE]
     if deciding:
-        worst = min(deciding, key=lambda fact: fmean(fact.support))
-    else:
-        worst = max(facts, key=lambda fact: fact.weight * (1 - fmean(fact.support)) ** 2)
+        return min(deciding, key=lambda fact: fmean(fact.support))
+    return max(facts, key=lambda fact: fact.weight * (1 - fmean(fact.support)) ** 2)
+
+
+def _why(comparison: FactComparison, worst: Fact) -> str:
+    """Explain the most doubtful fact: in how many samples it is, and what they say instead."""
     if worst.why is not None:
         return worst.why
     why = comparison.explain(worst)

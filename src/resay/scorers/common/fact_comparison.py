@@ -99,8 +99,8 @@ _WORD_RUN = re.compile(r"\w+")
 _COMMON: Final = STOP | {""}
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
-# What a number counts: "212 passengers".
-_COUNTED = re.compile(r" ([^\W\d_]+)")
+# What a number counts: "212 passengers", but not "212 hand-made lamps".
+_COUNTED = re.compile(r" ([^\W\d_]+)(?![\w-])")
 # Maximum number of digits in a country prefix.
 _LONGEST_PREFIX = 3
 # Maximum number of positions of a quantity to examine.
@@ -136,6 +136,7 @@ class Fact:
         why: The reason to give if it is doubted, if there is a better one than how many say it.
         partly: How many samples say only a part of it.
         name: The name that the word belongs to, if it belongs to one.
+        against: The position in the index of a sentence that says the opposite, if one does.
     """
 
     text: str
@@ -149,6 +150,7 @@ class Fact:
     why: str | None = None
     partly: int = 0
     name: str = ""
+    against: int | None = None
 
 
 async def index_texts(evidence: Evidence) -> SampleIndex:
@@ -774,7 +776,10 @@ class FactComparison:
             if not other_way:
                 evasive = sum(value < 1 for value in support)
                 why = f"{evasive} of {len(support)} texts compared do not answer the same way"
-            return Fact(self._shown, _STANCE_WEIGHT, "relation", support, why=why)
+            denying = (k for k, value in enumerate(support) if not value)
+            places = (self._index.topical[k] for k in denying)
+            against = next((place for place in places if place is not None), None)
+            return Fact(self._shown, _STANCE_WEIGHT, "relation", support, why=why, against=against)
         return None
 
     def _answers(self, k: int, *, negative: bool, limited: bool) -> float:
@@ -805,7 +810,8 @@ class FactComparison:
         for place, found in self._compared():
             sentence = index.sentences[place]
             verdicts[sentence.sample] = verdicts[sentence.sample] or found
-            against = against or (sentence.written.strip() if found else None)
+            if found and against is None:
+                against = place
         for k in range(index.count):
             mine, theirs = self._lists_shared_with(k)
             found = self._exchanges(self._clauses(mine), index.bound(k, theirs))
@@ -830,8 +836,8 @@ class FactComparison:
         support = [rest if v is None else float(not v) for v in verdicts]
         why = f"{oppose} of {index.count} texts compared say otherwise"
         if against is not None:
-            why = f"{why}, such as {against!r}"
-        return Fact(self._shown, 0.0, "relation", support, decides=True, why=why)
+            why = f"{why}, such as {index.sentences[against].written.strip()!r}"
+        return Fact(self._shown, 0.0, "relation", support, decides=True, why=why, against=against)
 
     @property
     def _shown(self) -> str:
