@@ -287,6 +287,32 @@ async def test_samples_are_compared_in_each_language(language: str) -> None:
     assert len(unreadable.prompts) == 2
 
 
+@pytest.mark.parametrize(
+    ("answer", "samples"),
+    [
+        (
+            "She never married.",
+            ["She remained unmarried.", "She stayed single all her life.", "She had no husband."],
+        ),
+        (
+            "Moskau liegt an der Moskwa.",
+            ["Moscow stands on the Moskva River.", "Москва стоит на Москве-реке.", "Na Moskvě."],
+        ),
+        ("It is 100 °C.", ["It is 212 °F.", "373 K", "Der Siedepunkt liegt bei hundert Grad."]),
+    ],
+)
+async def test_support_in_other_words_and_other_languages_is_believed(
+    answer: str, samples: list[str]
+) -> None:
+    def understands(claims: Sequence[str], shown: dict[int, str]) -> list[dict[str, Any]]:
+        return [{"claim": 1, "supported_by": [*shown], "contradicted_by": []}]
+
+    guard = Guard({"chain": [{"method": "prompt"}]}, provider=Judge(understands), model="m")
+    verdict = await guard.acheck(answer, samples=samples)
+    assert (verdict.decision, verdict.score) == ("consistent", 0.0)
+    assert verdict.claims[0].why == "supported by 3 of 3 texts compared"
+
+
 async def test_what_contradicts_a_claim_may_be_a_reference() -> None:
     policy = {"chain": [{"method": "prompt", "evidence": "references"}]}
     guard = Guard(policy, provider=Judge(of_years), model="m")
