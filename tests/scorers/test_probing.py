@@ -24,7 +24,12 @@ from resay.scorers.common.probing import (
     render_short_questions,
     usable,
 )
-from resay.scorers.common.short_answers import agrees, gives_away, read_short_answers
+from resay.scorers.common.short_answers import (
+    agrees,
+    gives_away,
+    read_short_answers,
+    words_decide,
+)
 from resay.testing import Invention, SimulatedProvider, Subject, World
 
 pytestmark = pytest.mark.anyio
@@ -321,6 +326,28 @@ async def test_a_judge_compares_what_differs_in_words() -> None:
     assert "same" not in numbers.asked
 
 
+async def test_an_answer_that_is_less_exact_than_the_claim_is_compared_by_a_judge() -> None:
+    says = ("the early 1920s", "between 1920 and 1930", "before 1930")
+    for relation, score in (("same", 0.0), ("different", 1.0)):
+        told = "\n".join(f"{n}: {relation}" for n in (1, 2, 3))
+        model = Model(*says, same=told)
+        claim = opened(await checked(model))
+        assert (claim.score, len(model.asked["same"])) == (score, 1)
+
+
+async def test_answers_that_came_before_the_deadline_count_without_the_others() -> None:
+    class Slow(Model):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if _kind(query) == "probe" and query.index == 2:
+                await anyio.Event().wait()
+            return await super().complete(query, n=n)
+
+    verdict = await checked(Slow("1932", "1932"), policy(limits={"deadline_s": 1.0}))
+    claim = opened(verdict)
+    assert (claim.score, verdict.decision) == (1.0, "flagged")
+    assert (claim.why or "").endswith("the model said 1932 (x2)")
+
+
 async def test_a_stream_is_asked_about_sentence_by_sentence() -> None:
     class Streamed(Model):
         async def complete(self, query: Query, *, n: int = 1) -> Completions:
@@ -388,6 +415,33 @@ def test_settings_that_say_nothing_of_silence_are_refused() -> None:
 )
 def test_answers_agree_by_what_they_mean(value: str, answer: str, same: bool | None) -> None:
     assert agrees(value, answer) is same
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "decided"),
+    [
+        ("1923", "1932", True),
+        ("1923", "In 1932.", True),
+        ("12 arches", "14", True),
+        ("12", "14 arches", True),
+        ("3 March 1923", "4 March 1923", True),
+        ("1923", "c. 1923", True),
+        ("Ada Moor", "the painter Ada Moor", True),
+        ("1923", "the 1920s", False),
+        ("1923", "the early 20th century", False),
+        ("1923", "1922–1924", False),
+        ("1923", "before 1930", False),
+        ("1923", "vor 1930", False),
+        ("1923", "not 1923", False),
+        ("the 1850s", "1857", False),
+        ("100", "more than 90", False),
+        ("more than 100", "120", False),
+        ("3 May", "03/05", False),
+        ("Royal Academy of Music", "Royal Academy of Arts", False),
+    ],
+)
+def test_numbers_decide_only_in_the_same_place(value: str, answer: str, decided: bool) -> None:
+    assert words_decide(value, answer, "In which year, and how many arches?") is decided
 
 
 @pytest.mark.parametrize(

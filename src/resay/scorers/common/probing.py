@@ -330,15 +330,15 @@ class Prober:
         chars = _CONFLICT_COST * sum(len(question.text) for question in questions.values())
         groups = await compute(partial(independent_groups, questions), chars=chars)
 
-        async def draw(group: Sequence[int]) -> None:
+        async def draw(group: Sequence[int], model: Judge, count: int) -> None:
             texts = [questions[i].text for i in group]
             prompt = render_short_questions(texts, self.conversation)
             parsed_answers = await ask_together(
-                self.model,
-                (*self.model.query.messages, {"role": "user", "content": prompt}),
+                model,
+                (*model.query.messages, {"role": "user", "content": prompt}),
                 lambda answer: read_short_answers(answer.text, texts),
                 None,
-                self.answers,
+                count,
             )
             for parsed in parsed_answers:
                 results.failures += parsed.failures
@@ -353,8 +353,14 @@ class Prober:
                 affordable = self._can_afford(place * each)
                 for i in group:
                     results.by_claim[i].note = _NO_ANSWER if affordable else _NOT_ENOUGH_CALLS
-                if affordable:
-                    tasks.start_soon(draw, group)
+                if not affordable:
+                    continue
+                if each == 1:
+                    tasks.start_soon(draw, group, self.model, self.answers)
+                    continue
+                # Answers that arrive before the deadline count, however long the others take.
+                for index in range(self.answers):
+                    tasks.start_soon(draw, group, self.model.at(index), 1)
 
     async def _calls_for_answers(self) -> int:
         return 1 if await self.model.provider.takes_n(self.model.query) else self.answers
@@ -384,7 +390,9 @@ class Prober:
         for i, answers in drawn.items():
             question = results.by_claim[i].question
             for answer in answers:
-                if question is None or answer is None or words_decide(question.value, answer):
+                if question is None or answer is None:
+                    continue
+                if words_decide(question.value, answer, question.text):
                     continue
                 open_pairs.setdefault((question.value, answer), question.text)
         if self.comparer is None or not open_pairs or not self._can_afford(1):
@@ -421,7 +429,7 @@ class Prober:
             if answer is None:
                 result.unknown += 1
                 continue
-            agreed = self._agrees(question.value, answer, relations)
+            agreed = self._agrees(question, answer, relations)
             if agreed is None:
                 result.unknown += 1
                 result.uncompared += 1
@@ -435,12 +443,12 @@ class Prober:
         result.contrary = next((text for text, _ in contrary.most_common(1)), None)
 
     def _agrees(
-        self, value: str, answer: str, relations: Mapping[tuple[str, str], Relation]
+        self, question: Question, answer: str, relations: Mapping[tuple[str, str], Relation]
     ) -> bool | None:
         """Return whether an answer says what the claim says; None if nobody could tell."""
-        if self.comparer is None or words_decide(value, answer):
-            return agrees(value, answer)
-        relation = relations.get((value, answer))
+        if self.comparer is None or words_decide(question.value, answer, question.text):
+            return agrees(question.value, answer)
+        relation = relations.get((question.value, answer))
         return {"same": True, "different": False}.get(relation or "")
 
 

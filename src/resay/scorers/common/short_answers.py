@@ -18,6 +18,7 @@ from resay.scorers.common.judging import parse_yes_no, strip_decoration
 from resay.scorers.common.words import stems_of
 
 _MOST_ANSWER_CHARS = 120
+_WORD = re.compile(r"\w+")
 _NUMBER_WORDS = (
     r"(?:questions?|answers?|q|a|no|nr|number|frage|antwort|réponse|pregunta|respuesta|domanda"
     r"|risposta|pergunta|resposta|vraag|antwoord|вопрос|ответ|问题|答案|質問|答え|질문|답)"
@@ -213,15 +214,53 @@ def agrees(value: str, answer: str) -> bool | None:
     return 2 * shared > min(len(words), len(others))
 
 
-def words_decide(value: str, answer: str) -> bool:
+def words_decide(value: str, answer: str, question: str = "") -> bool:
     """Return whether `agrees` is enough to tell that two answers say the same, or do not.
 
-    Other words may mean the same; another number does not.
+    Other words may mean the same. Another number does not, if it stands in the same place: "before
+    1930" and "the 1920s" may be right where "1932" is wrong.
+
+    Args:
+        value: One answer.
+        answer: The other answer.
+        question: The question.
     """
     same = agrees(value, answer)
-    if same is None:
-        return _yes_or_no(value) is not None
-    return same or bool(quantities(value)) or _yes_or_no(value) is not None
+    if _yes_or_no(value) is not None:
+        return True
+    if same and not quantities(value):
+        # "Royal Academy of Music", "Royal Academy of Arts"
+        words, others = set(stems_of(value)), set(stems_of(answer))
+        return words <= others or others <= words
+    return same is True or (same is False and _differ_by_number(value, answer, question))
+
+
+def _differ_by_number(value: str, answer: str, question: str) -> bool:
+    """Return whether two answers are numbers of the same kind that differ, and nothing else."""
+    mine, theirs = quantities(value), quantities(answer)
+    if not mine or len(mine) != len(theirs):
+        return False
+    pairs = list(zip(mine, theirs, strict=True))
+    if not all(one.comparable(other) for one, other in pairs):
+        return False
+    if all(one.agrees(other) for one, other in pairs):
+        return False
+    # "More than 100" and "120" may both be right.
+    here, there = _words_beside(value, mine), _words_beside(answer, theirs)
+    return here ^ there <= _words_beside(question, ())
+
+
+def _words_beside(text: str, within: Sequence[Quantity]) -> set[str]:
+    """Return the words outside the quantities of a text."""
+    return set(_WORD.findall(_without(text, within).casefold()))
+
+
+def _without(text: str, within: Sequence[Quantity]) -> str:
+    """Return a text with blanks in place of its quantities."""
+    characters = list(text)
+    for quantity in within:
+        characters[quantity.start : quantity.end] = " " * (quantity.end - quantity.start)
+    return "".join(characters)
 
 
 def _yes_or_no(value: str) -> bool | None:
@@ -242,8 +281,5 @@ def _affirmed(value: str, answer: str) -> tuple[str, bool | None]:
 
 def _names_beside(value: str, within: Sequence[Quantity]) -> set[str]:
     """Return the stems of capitalised words outside the quantities of a text."""
-    characters = list(value)
-    for quantity in within:
-        characters[quantity.start : quantity.end] = " " * (quantity.end - quantity.start)
-    names = [word for word in "".join(characters).split() if word[0].isupper()]
+    names = [word for word in _without(value, within).split() if word[0].isupper()]
     return {stem for word in names for stem in stems_of(word)}
