@@ -404,10 +404,19 @@ class CompiledPhrases:
         match = _prefix().match(_written(classes))
         return match[0].count("<") if match else 0
 
-    def assumes(self, classes: Sequence[Classes]) -> bool:
-        """Return whether a question takes something for granted; "that I explain it" does not."""
-        # "Who" at the beginning asks.
-        pairs = zip(classes[1:], [*classes[2:], frozenset[str]()], strict=False)
+    def assumes(self, classes: Sequence[Classes], *, begins: bool) -> bool:
+        """Return whether a clause of a question takes something for granted.
+
+        "That I explain it" does not.
+
+        Args:
+            classes: The classes of its words.
+            begins: Whether the question begins with it.
+        """
+        # "Who" and "was" ask at the beginning, but not "that" after "did you know".
+        start = int(begins or "interrogatives" in frozenset[str]().union(*classes[:1]))
+        following = [*classes[start + 1 :], frozenset[str]()]
+        pairs = zip(classes[start:], following, strict=False)
         return any("assumes" in its and "speaker" not in after for its, after in pairs)
 
     def is_small(self, clause: str) -> bool:

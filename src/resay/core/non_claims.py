@@ -477,7 +477,9 @@ def _asks_user(
         return False
     asking = " ".join(clauses).replace(" such as ", " like ")
     # A few words that ask what or which, without a name, contain nothing to check.
-    asks_which = any("which" in language.classes(word.casefold()) for word in words[:2])
+    first, *following = (language.classes(word.casefold()) for word in words[:2])
+    # "In which", but not "saviez-vous que".
+    asks_which = "which" in first or any(first and "which" in second for second in following)
     is_short = len(words) <= _MAX_SHORT_QUESTION and asks_which
     if is_short and not any(word[0].isupper() for word in words[1:]):
         return True
@@ -489,9 +491,9 @@ def _asks_user(
 def _is_asked(clauses: Sequence[str], language: CompiledPhrases, question: Question) -> bool:
     """Return whether clauses ask the user something, and take nothing for granted."""
     asks = False
-    for clause in clauses:
+    for index, clause in enumerate(clauses):
         classes = language.classes_in(_WORD.findall(clause), question.known)
-        if language.assumes(classes):
+        if language.assumes(classes, begins=index == 0):
             return False
         if language.asks(classes):
             asks = True
