@@ -94,6 +94,63 @@ async def test_the_words_that_are_wrong_are_flagged_and_quoted() -> None:
     assert claim.why == "contradicted by 3 of 3 texts compared"
 
 
+@pytest.mark.parametrize(
+    ("answer", "sample", "words", "quote", "claimed", "said", "kind"),
+    [
+        # "The" is no name, and 12 is not in the place of 90.
+        (
+            "Halden: The bridge, built by Ada Moor, has 9 lanes.",
+            "It was built by Ben Finch.",
+            *("Ada Moor", "Ben Finch", "Ada Moor", "Ben Finch", "name"),
+        ),
+        (
+            "It has 14 arches and 90 lamps.",
+            "It has 80 lamps and 12 arches.",
+            *("14 arches", "12 arches", "14", "12", "number"),
+        ),
+        (
+            "It cost $5 million; see https://one.example/a.",
+            "It cost $7 million; see https://two.example/b.",
+            *("https://one.example/a", "https://two.example/b"),
+            *("https://one.example/a", "https://two.example/b", "other"),
+        ),
+    ],
+)
+async def test_the_words_that_a_judge_names_are_those_that_differ(
+    answer: str, sample: str, words: str, quote: str, claimed: str, said: str, kind: str
+) -> None:
+    verdicts = [{"claim": 1, "contradicted_by": [1, 2, 3], "words": words, "quote": quote}]
+    guard = Guard(
+        {"chain": [{"method": "prompt"}], "cache": {"store": "none"}},
+        provider=Judge(lambda claims, samples: verdicts),
+        model="m",
+    )
+    samples = [sample, f"{sample} Really.", f"Well, {sample}"]
+    verdict = await guard.acheck(answer, question="What is it?", samples=samples)
+    (claim,) = verdict.claims
+    against = claim.contradicted_by
+    assert against is not None
+    assert against.claimed is not None
+    assert against.said is not None
+    assert answer[slice(*against.claimed)] == claimed
+    assert against.text[slice(*against.said)] == said
+    assert against.kind == kind
+
+
+async def test_a_flagged_sentence_is_not_said_to_have_no_score() -> None:
+    answer = "Colour: red\nOpened: 1923\nLanes: six"
+    verdicts = [
+        {"claim": 2, "contradicted_by": [1, 2, 3]},
+        {"claim": 3, "supported_by": [2, 3]},
+    ]
+    settings = {"method": "prompt", "restate": False}
+    verdict = await checked(
+        Judge(lambda claims, samples: verdicts), answer, chain=[settings], sampling={"min": 3}
+    )
+    assert [claim.band for claim in verdict.claims] == [None, "contradicted", "supported"]
+    assert verdict.reason == "1 of 1 sentences > 0.50 with 3 samples"
+
+
 async def test_words_and_quotes_that_stand_nowhere_are_not_believed() -> None:
     def invents(claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
         rows = of_years(claims, samples)

@@ -233,6 +233,29 @@ def with_difference(
     return contradiction
 
 
+def with_kind(contradiction: Contradiction, claim: Claim, analyses: AnalysisCache) -> Contradiction:
+    """Return a contradiction of known words with its kind, narrowed to what differs in them.
+
+    Args:
+        contradiction: The contradiction, of which the method named the words on both sides.
+        claim: The claim.
+        analyses: The cache of sentence analyses.
+    """
+    if contradiction.claimed is None or contradiction.said is None:
+        return contradiction
+    (begin, end), (first, last) = contradiction.claimed, contradiction.said
+    words = claim.text[begin - claim.start : end - claim.start]
+    for kind, here, there in _differences(words, contradiction.text[first:last], analyses):
+        return replace(
+            contradiction,
+            kind=kind,
+            claimed=_shifted(here, begin) or contradiction.claimed,
+            said=_shifted(there, first) or contradiction.said,
+        )
+    kind = kind_of_words(words, claim.text)
+    return replace(contradiction, kind="other" if kind == "link" else kind)
+
+
 def kind_of_words(words: str, claim: str) -> PartKind:
     """Return what words in doubt are: a number, a date, a link, a name, a negation or other words.
 

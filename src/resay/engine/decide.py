@@ -38,6 +38,7 @@ from resay.engine.contradictions import (
     contradiction_of,
     stretches_in_doubt,
     with_difference,
+    with_kind,
 )
 from resay.engine.state import ClaimResult, RunState
 from resay.policy import Policy
@@ -276,6 +277,8 @@ class Decider:
                 )
                 if contradiction is not None and source == "second" and self._policy.second:
                     contradiction = replace(contradiction, model=self._policy.second.model)
+            elif contradiction.claimed is not None:
+                contradiction = with_kind(contradiction, claim, analyses)
             else:
                 whole = (0, len(claim.text))
                 doubted = stretches_in_doubt(claim.text, claim.start, parts.get(i, ()))
@@ -379,7 +382,8 @@ class Decider:
         self, state: RunState, evidence: Evidence, bands: Counter[Band | None]
     ) -> tuple[Decision, str]:
         in_doubt = self._in_doubt(state)
-        undecided = state.sentences(in_doubt)
+        # A flagged sentence is decided, whatever else it claims.
+        undecided = state.sentences(in_doubt) - state.sentences(self.flagged(state, evidence))
         count, score = len(state.claiming), state.lowest_score(in_doubt)
         threshold = self._policy.threshold
         basis = self._basis(state, evidence)
