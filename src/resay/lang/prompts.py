@@ -78,6 +78,49 @@ class DocumentsPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionsPrompt:
+    """The prompt that asks for one question about each claim.
+
+    Attributes:
+        task: Its beginning.
+        rules: What to ask, and the form of the answer.
+        again: Restates the form of the answer; `{count}` is the number of claims.
+    """
+
+    task: str
+    rules: str
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShortAnswersPrompt:
+    """The prompt that asks these questions.
+
+    Attributes:
+        about: Added if there is a conversation.
+        rules: How to answer; `{about}` is where that is added.
+    """
+
+    about: str
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
+class SameAnswerPrompt:
+    """The prompt that compares two answers to a question.
+
+    Attributes:
+        task: Its beginning.
+        rules: What is the same, and the form of the answer.
+        again: Restates the form of the answer; `{count}` is the number of pairs.
+    """
+
+    task: str
+    rules: str
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
 class DirectQuestionPrompt:
     """The prompt that asks whether a claim is true.
 
@@ -116,7 +159,10 @@ class Prompts:
     Attributes:
         per_sample: Compares claims with one sample.
         together: Compares claims with several samples.
-        documents: Compares claims with documents; the English one, in languages that have none.
+        documents: Compares claims with documents. This and the next three are English so far.
+        questions: Asks for questions about claims.
+        short_answers: Asks these questions.
+        same_answer: Compares the answers.
         direct_question: Asks whether a claim is true; None in English, where it is published.
         answers: The words that answer them.
     """
@@ -124,6 +170,9 @@ class Prompts:
     per_sample: PerSamplePrompt
     together: TogetherPrompt
     documents: DocumentsPrompt
+    questions: QuestionsPrompt
+    short_answers: ShortAnswersPrompt
+    same_answer: SameAnswerPrompt
     direct_question: DirectQuestionPrompt | None
     answers: AnswerWords
 
@@ -135,7 +184,7 @@ def read_prompts(texts: Mapping[str, Any], english: Mapping[str, Any]) -> Prompt
         texts: The table `[prompts]` of a language.
         english: That of English, for what the language does not have.
     """
-    documents = texts.get("documents") or english["documents"]
+    texts = {**english, **texts}
     together: dict[str, Any] = {**texts["together"]}
     together["reasons"] = tuple(together["reasons"])
     question = texts.get("direct_question")
@@ -143,7 +192,10 @@ def read_prompts(texts: Mapping[str, Any], english: Mapping[str, Any]) -> Prompt
     return Prompts(
         per_sample=PerSamplePrompt(**texts["per_sample"]),
         together=TogetherPrompt(**together),
-        documents=DocumentsPrompt(**documents),
+        documents=DocumentsPrompt(**texts["documents"]),
+        questions=QuestionsPrompt(**texts["questions"]),
+        short_answers=ShortAnswersPrompt(**texts["short_answers"]),
+        same_answer=SameAnswerPrompt(**texts["same_answer"]),
         direct_question=DirectQuestionPrompt(**question) if question else None,
         answers=AnswerWords(**answers),
     )
