@@ -156,17 +156,17 @@ def test_a_finished_run_is_not_done_again(source: Path, tmp_path: Path) -> None:
     assert again.tally == first.tally
     assert again.new == 0
     assert len(calls_of(log)) == 60 * CALLS_A_ROW
-    with pytest.raises(ConfigurationError, match=r"exists; go on with --resume"):
+    with pytest.raises(ConfigurationError, match=r"exists; use --resume"):
         run_batch(guard, source, out)
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"guard": Guard(NGRAM | {"threshold": {"passage": 0.4}})}, "another policy"),
-        ({"where": "lang == 'de'"}, "another where"),
-        ({"prefix": "resay_"}, "another prefix"),
-        ({"source": made_rows(3)}, "another input"),
+        ({"guard": Guard(NGRAM | {"threshold": {"passage": 0.4}})}, "a different policy"),
+        ({"where": "lang == 'de'"}, "a different where"),
+        ({"prefix": "resay_"}, "a different prefix"),
+        ({"source": made_rows(3)}, "a different input"),
     ],
 )
 def test_what_is_resumed_must_be_the_same(

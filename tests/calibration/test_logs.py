@@ -97,7 +97,7 @@ def test_checks_that_stopped_early_are_told(files):
     ("logged", "rows", "match"),
     [
         ([verdict(0.5).to_dict()], ROWS, r"log\.jsonl:1: has no `id`"),
-        (entries() + entries()[:1], ROWS, r"log\.jsonl:31: id 0 is that of .*:1 too"),
+        (entries() + entries()[:1], ROWS, r"log\.jsonl:31: duplicate id 0, also used at .*:1;"),
         (entries(), [{"id": "z", "label": "correct"}], "none of theirs is in the log"),
         (entries(), [{"label": "correct"}], "1 of them have none"),
         ([{"id": 1, "verdict": {"decision": "maybe"}}], ROWS, r"log\.jsonl:1: not a verdict"),

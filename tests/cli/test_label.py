@@ -70,7 +70,7 @@ def kept(file: Path) -> tuple[list[Feedback], list[Draw]]:
 def test_what_is_drawn_is_shown_and_labelled(file: Path) -> None:
     stdin = "w it has 30\n2 w\n?\nu\nb\nn unclear\nr\ns\nw\n"
     shown = said(file, "--draw", "4", "--rater", "ann", "--seed", "1", stdin=stdin)
-    assert "4 of 6 entries drawn at random; each stands for 1.5" in shown
+    assert "4 of 6 entries drawn at random; each represents about 1.5" in shown
     assert "Question" in shown
     assert "It has 31 lamps." in shown
     assert "1 of 4" in shown
@@ -95,7 +95,7 @@ def test_what_is_drawn_is_shown_and_labelled(file: Path) -> None:
 
 def test_a_line_with_two_claims_rates_neither(file: Path) -> None:
     shown = said(file, "--draw", "1", "--rater", "ann", stdin="1 1 w\nw\n")
-    assert "cannot read '1 1 w'; write one claim and what you say of it: 2 w" in shown
+    assert "could not parse '1 1 w'; enter a claim number and a label, e.g. `2 w`" in shown
     assert [(one.claim, one.rating) for one in kept(file)[0]] == [(None, "wrong")]
 
 
@@ -122,12 +122,12 @@ def test_without_text_nothing_can_be_labelled_here(tmp_path: Path) -> None:
     file = tmp_path / "j.db"
     run_sync(fill, file, "flagged")
     refused = said(file, "--draw", "3", code=2)
-    assert "kept no text of 3 of the 6 entries to draw from" in refused
+    assert "has no text for 3 of the 6 entries to draw from" in refused
     assert kept(file)[1] == []
     # Whoever has the text elsewhere can draw and label there.
     out = tmp_path / "out.csv"
     assert "6 rows" in said(file, "--draw", "6", "--csv-out", out)
-    assert "no text of 3 of the 6 entries to label; they are left out" in said(file)
+    assert "no text for 3 of the 6 entries to label; they are left out" in said(file)
     bare = tmp_path / "bare.db"
     run_sync(fill, bare, "none")
     assert "so there is nothing to show; set `journal: {content: all}`" in said(bare, code=2)

@@ -23,7 +23,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -81,6 +81,17 @@ class Tally:
             self.decisions[decision] += 1
         self.calls += calls
         self.cost_usd += cost_usd
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Tally:
+        """Return the totals that `to_dict` gave."""
+        return cls(
+            rows=data["rows"],
+            decisions=Counter(data["decisions"]),
+            errors=Counter(data["errors"]),
+            calls=data["calls"],
+            cost_usd=math.nan if data["cost_usd"] is None else data["cost_usd"],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the totals, JSON-ready."""
@@ -339,7 +350,7 @@ class _Run:
         if self._unusable:
             return "provider"
         if self._begun:
-            raise ScorerError(f"the engine lost {self._begun} rows; --resume checks them again")
+            raise ScorerError(f"{self._begun} rows produced no result; --resume checks them again")
         return "budget" if self._budget.exhausted else None
 
     def _fetch(self, engine: Engine, scorer: RowScorer, rows: Iterator[Row]) -> None:
@@ -484,33 +495,43 @@ class _Folder:
             lock.close()
 
     def _open(self, out: Path, manifest: dict[str, Any], *, resume: bool) -> None:
-        known = self._read_manifest()
-        if not resume and (out.exists() or known is not None):
-            what = "exists" if out.exists() else f"was begun: {str(self._path)!r} is what is kept"
-            raise ConfigurationError(
-                f"{str(out)!r} {what}; go on with --resume, name another, or remove it"
-                + ("" if known is None else " and the folder beside it")
-            )
-        if known is None:
+        stored = self._read_manifest()
+        if not resume:
+            self._refuse_existing(out, stored)
+        if stored is None:
             if out.exists():
                 raise ConfigurationError(
                     f"nothing to resume for {str(out)!r}; pass another file, or remove this one"
                 )
             _write_whole(self._manifest, [json.dumps(manifest, indent=1).encode()])
         else:
-            self._compare(known, manifest)
-            if (done := known.get("finished")) is not None and out.exists():
-                self.finished = Tally(
-                    done["rows"],
-                    Counter(done["decisions"]),
-                    Counter(done["errors"]),
-                    done["calls"],
-                    math.nan if done["cost_usd"] is None else done["cost_usd"],
-                )
+            self._compare(stored, manifest)
+            totals = stored.get("finished")
+            if totals is not None and out.exists():
+                self.finished = Tally.from_dict(totals)
                 self._clear()
                 return
         self._recover()
         self._begin_journal()
+
+    def _refuse_existing(self, out: Path, stored: Mapping[str, Any] | None) -> None:
+        """Raise an error if a new run would overwrite an output or an earlier run."""
+        folder = str(self._path)
+        if stored is None:
+            if out.exists():
+                raise ConfigurationError(
+                    f"{str(out)!r} exists; choose another output, or delete it"
+                )
+        elif out.exists():
+            raise ConfigurationError(
+                f"{str(out)!r} exists; use --resume, choose another output, or delete both it and"
+                f" {folder!r}"
+            )
+        else:
+            raise ConfigurationError(
+                f"an unfinished run exists in {folder!r}; use --resume, choose another output, or"
+                " delete that folder"
+            )
 
     def _read_manifest(self) -> dict[str, Any] | None:
         try:
@@ -522,12 +543,12 @@ class _Folder:
                 f"{str(self._manifest)!r} was not written by a batch run"
             ) from None
 
-    def _compare(self, known: dict[str, Any], manifest: dict[str, Any]) -> None:
+    def _compare(self, stored: Mapping[str, Any], manifest: Mapping[str, Any]) -> None:
         for key, value in manifest.items():
-            if known.get(key) != value:
+            if stored.get(key) != value:
                 raise ConfigurationError(
-                    f"the run in {str(self._path)!r} has another {key}, so its verdicts and new"
-                    " ones do not go together; pass what it was begun with, or begin another"
+                    f"the run in {str(self._path)!r} was started with a different {key}; results"
+                    f" would be mixed. Rerun with the original {key}, or start a new run"
                 )
 
     def has(self, number: int) -> bool:

@@ -69,7 +69,8 @@ def match_log(path: str | Path, rows: Sequence[LabelledRow], policy: Policy) -> 
             )
         if str(key) in found:
             raise ConfigurationError(
-                f"{where}: id {key!r} is that of {found[str(key)][0]} too; keep one of them"
+                f"{where}: duplicate id {key!r}, also used at {found[str(key)][0]}; keep one of"
+                " them"
             )
         found[str(key)] = where, _verdict(where, data, policy)
     matched = [row for row in rows if row.id is not None and row.id in found]

@@ -44,8 +44,8 @@ class ImpossibleTargetError(ConfigurationError):
 
     def __init__(self, target: Target) -> None:
         super().__init__(
-            f"no threshold keeps {target.name} {target.rate:g}: too many of the hallucinated have"
-            " no score over 0; choose another method, or a lower rate"
+            f"no threshold keeps {target.name} {target.rate:g}: too many hallucinated items"
+            " score 0; choose another method, or a lower rate"
         )
         self.target = target
 

@@ -58,7 +58,7 @@ _MOVES: Mapping[str, int | None] = {
 _LINE = re.compile(r"\s*(\d{1,6})?\s*([A-Za-z?]+)?\s*(.*?)\s*", re.DOTALL)
 _HELP = (
     "r, w, u: the verdict is right, wrong, or you are unsure; a note may follow (`w it has 30`)."
-    " 2 w: claim 2 is judged wrongly. n TEXT: a note for what you say next."
+    " 2 w: claim 2: the verdict is wrong. n TEXT: attach a note to your next label."
     " s: skip, b: back, q: quit"
 )
 _COLUMNS = (
@@ -216,18 +216,23 @@ class _Labelling:
             before = page[-1]
         if asks and bare:
             raise ConfigurationError(
-                f"the journal kept no text of {bare} of the {len(candidates)} entries to draw from,"
-                " so nobody could label them here; set `journal: {content: all}` and draw from what"
-                " is recorded from then on (--since), or pass --csv-out and label where you have"
+                f"the journal has no text for {bare} of the {len(candidates)} entries to draw from,"
+                " so they cannot be labelled here; set `journal: {content: all}` and draw from"
+                " entries recorded after that (--since), or pass --csv-out and label where you have"
                 " the text"
             )
         drawn = await journal.drawn()
         draws = draw_entries(candidates, count, by, drawn=drawn, now=time.time(), seed=seed)
         new = await journal.draw(draws)
-        least, most = min(one.weight for one in draws), max(one.weight for one in draws)
-        stands = f"{least:.4g}" if most - least < 1e-9 else f"{least:.4g} to {most:.4g}"
+        weights = [draw.weight for draw in draws]
+        lowest, highest = min(weights), max(weights)
+        represented = f"{lowest:.4g}"
+        if highest - lowest >= 1e-9:
+            represented += f" to {highest:.4g}"
         how = "at random" if by == "random" else "by uncertainty"
-        line = f"{new} of {len(candidates)} entries drawn {how}; each stands for {stands}"
+        line = (
+            f"{new} of {len(candidates)} entries drawn {how}; each represents about {represented}"
+        )
         if by == "uncertainty":
             line += "; a guarantee needs entries drawn at random as well"
         typer.echo(line)
@@ -259,8 +264,8 @@ class _Labelling:
         ]
         if found:
             typer.echo(
-                "nothing was drawn, so these are the newest entries, whose labels promise nothing"
-                " about others; draw some with `--draw 50`"
+                "no random sample was drawn, so these are the newest entries. Labels on these do"
+                " not generalize; draw a sample with `--draw 50`"
             )
         return found
 
@@ -273,11 +278,11 @@ class _Labelling:
         found = [await journal.get(name) for name in names]
         entries = [entry for entry in found if entry is not None and answer_of(entry)]
         bare = sum(entry is not None for entry in found) - len(entries)
-        problem = f"the journal kept no text of {bare} of the {len(names)} entries to label"
+        problem = f"the journal has no text for {bare} of the {len(names)} entries to label"
         if not entries:
             raise ConfigurationError(
                 f"{problem}, so there is nothing to show; set `journal: {{content: all}}` for"
-                " what is recorded from now on, or label these where you have the text (--csv-out,"
+                " future entries, or label these where you have the text (--csv-out,"
                 " --csv-in)"
             )
         if bare:
@@ -292,7 +297,8 @@ class _Labelling:
                 break
             place = max(0, place + step)
         left = len(entries) - len(rated)
-        typer.echo(f"{len(rated)} labelled by {self.rater or 'somebody'}, {left} left")
+        by = f"by {self.rater}" if self.rater else "(no rater name)"
+        typer.echo(f"{len(rated)} labelled {by}, {left} left")
 
     async def _ask_of(
         self, journal: Journal, entry: Entry, console: Console, rated: set[str]
@@ -313,7 +319,9 @@ class _Labelling:
             number, key, rest = _read_line(claim)
             if rest and not key:
                 line = f"{number or ''} {rest}".strip()
-                typer.echo(f"cannot read {line!r}; write one claim and what you say of it: 2 w")
+                typer.echo(
+                    f"could not parse {line!r}; enter a claim number and a label, e.g. `2 w`"
+                )
                 continue
             claim = claim if number is None else number
             if key in _MOVES:
