@@ -385,6 +385,36 @@ async def test_of_a_sentence_that_is_wrong_in_part_the_rest_is_kept() -> None:
     assert answer.text == RIGHT
 
 
+@pytest.mark.parametrize(
+    ("mode", "draft", "written", "left"),
+    [
+        (
+            "repair",
+            "Mill: Old Mill\r\nBuilt: 1845\r\nWheel: 7 metres",
+            "Mill: Old Mill Built: 1801 Wheel: 7 metres",
+            "Mill: Old Mill\r\nBuilt: 1801\r\nWheel: 7 metres",
+        ),
+        (
+            "consistent",
+            "> Mill: Old Mill\n> Built: 1845\n> Wheel: 7 metres\n",
+            "Mill: Old Mill Wheel: 7 metres",
+            "> Mill: Old Mill\n> Wheel: 7 metres\n",
+        ),
+        (
+            "consistent",
+            "| Mill | Built | Wheel |\n|---|---|---|\n| Old Mill | 1845 | 7 metres |\n",
+            "| Old Mill | | 7 metres |",
+            "| Mill | Built | Wheel |\n|---|---|---|\n| Old Mill | | 7 metres |\n",
+        ),
+    ],
+)
+async def test_fields_and_rows_keep_their_form(
+    mode: str, draft: str, written: str, left: str
+) -> None:
+    answer = await repaired(Model(f"1: {written}", draft=draft), mode)
+    assert answer.text == left
+
+
 async def test_where_nothing_is_left_the_answer_says_so() -> None:
     answer = await repaired(Model(draft=WRONG), "consistent")
     assert answer.text == "I do not know this for certain."

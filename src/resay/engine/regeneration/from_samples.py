@@ -51,6 +51,7 @@ from resay.engine.regeneration.prompts import (
     RepairedText,
     Replacement,
     fits,
+    in_form_of,
     parse_replacement,
     shortened_question,
     without_repeats,
@@ -453,9 +454,10 @@ class _SampleRepair(Repair):
             if written and non_claim_kind(written.text, is_open=True, asked=question):
                 written = Replacement("")
             if written and written.text:
-                written = Replacement(_unquoted(written.text, target.text))
-                if not fits(written.text, target.text, " ".join(lines), known):
+                text = _unquoted(written.text, target.text)
+                if not fits(text, target.text, " ".join(lines), known):
                     continue
+                written = Replacement(in_form_of(text, target.text))
             # With another number of bars, a table's row would have other columns.
             if written and (not written.text or _bars(written.text) == _bars(target.text)):
                 found[target.place] = written

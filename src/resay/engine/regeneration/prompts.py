@@ -14,6 +14,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, cast
 
 from resay.core.passage import Passage
@@ -339,6 +340,8 @@ def parse_citations(text: str, count: int) -> CitedText:
 
 _GAP = " \t\u00a0\u3000"
 _MARKS = re.compile(r"(?:>>>|<<<|\s)*")
+# The beginning of a line such as "Opened: 1932".
+_FIELD_LABEL = re.compile(r"(?P<lead>[> \t]*)(?P<label>[^\s:：>][^\n:：]{0,60}[:：])")
 # The start of a list item or a quotation without any text in its line.
 _EMPTY_ITEM = re.compile(
     r"[ \t]*(?:>[ \t]*)*(?:#{1,6}|\||(?:[-*+•]|\d{1,9}[.)])(?:[ \t]+\[[ xX]\])?)?[ \t]*"
@@ -377,6 +380,29 @@ def parse_replacement(answer: str, documents: Sequence[Document]) -> Replacement
         return Replacement("")
     named = written.named(-1, len(written.text))
     return Replacement(text, tuple(documents[number - 1].id for number in named))
+
+
+def in_form_of(written: str, original: str) -> str:
+    """Return a replacement in the form of its sentence: one line, a table's row, or several fields.
+
+    Args:
+        written: The replacement.
+        original: The sentence.
+    """
+    if written.count("|") != original.count("|"):
+        # For a table's row, a model that knows tables adds the outer bars.
+        written = written.strip().removeprefix("|").removesuffix("|").strip()
+    position = 0
+    for line, following in pairwise(original.splitlines(keepends=True)):
+        field = _FIELD_LABEL.match(following)
+        start = -1 if field is None else written.find(f" {field['label']}", position)
+        if field is None or start < 0:
+            continue
+        line_break = line[len(line.rstrip()) :] + field["lead"]
+        before = written[:start].rstrip() + line_break
+        written = before + written[start:].lstrip()
+        position = len(before) + len(field["label"])
+    return written
 
 
 def _bare(text: str) -> str:

@@ -36,6 +36,7 @@ from resay.engine.regeneration.prompts import (
     Replacement,
     abstention,
     fits,
+    in_form_of,
     parse_citations,
     parse_replacement,
     repair_prompt,
@@ -334,14 +335,13 @@ class Writer:
         found = parse_replacement(await judge.ask(prompt, max_tokens=most), shown)
         if not found or not found.text:
             return found
-        written = found.text
-        if written.count("|") != sentence.count("|"):
-            # For a table's row, a model that knows tables adds the outer bars.
-            written = written.strip().removeprefix("|").removesuffix("|").strip()
         evidence = " ".join(map(full_text, shown))
+        if not fits(found.text, sentence, evidence, f"{text} {evidence}".casefold()):
+            return None
+        written = in_form_of(found.text, sentence)
+        # With another number of bars, a table's row would have other columns.
         is_row = written.count("|") == sentence.count("|")
-        usable = is_row and fits(written, sentence, evidence, f"{text} {evidence}".casefold())
-        return replace(found, text=written) if usable else None
+        return replace(found, text=written) if is_row else None
 
 
 class Regenerator:
