@@ -28,7 +28,7 @@ from resay.core.non_claims import NonClaim, non_claim_kind
 from resay.core.passage import Passage, Sentence
 from resay.core.questions import asking_part, invention_predicate, is_open_question
 from resay.lang.detection import detect
-from resay.lang.tables import word_set
+from resay.lang.language import all_words
 
 ClaimKind = Literal["fact", "hedged", "label"] | NonClaim
 """The kind of a claim: a fact, a statement marked as uncertain, a label such as a table's header or
@@ -149,7 +149,7 @@ class Rules:
         kind = kind or self._user_kind(text)
         # "Launch moved to May 3"
         words = (word.lower() for word in text.split() if word != "May")
-        return kind or ("fact" if _HEDGES.isdisjoint(words) else "hedged")
+        return kind or ("fact" if all_words("claims", "hedges").isdisjoint(words) else "hedged")
 
     def _kind(self, sentence: Sentence, *, alone: bool) -> ClaimKind:
         if not self._skips:
@@ -218,7 +218,7 @@ class Rules:
             is_known = (
                 cell.text.casefold() in self._asked
                 or not _LETTER.search(cell.text)
-                or (head is not None and _bare(head.text).casefold() in _FEATURE_HEADERS)
+                or (head is not None and _names_feature(head))
             )
             if cell is first and is_known:
                 continue
@@ -291,20 +291,6 @@ _NUMBERING = re.compile(
     r"|passo|giorno|seção|dia|hoofdstuk|deel|stap|dag)\s+)?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[ivxlcIVXLC]{1,6})"
     r"(?:[.):–-]\s*|\s+(?=[A-ZÀ-Þ])|\Z)",
 )
-# Headers of a column that names the feature that a row compares.
-_FEATURE_HEADERS = word_set("""
-    aspect aspects attribute category characteristic criterion criteria detail dimension factor
-    feature features field metric parameter property specification topic aspekt eigenschaft
-    kriterium merkmal kategorie aspecto característica criterio propiedad caractéristique critère
-    propriété catégorie aspetto caratteristica critério eigenschap kenmerk criterium
-""")
-_HEDGES = word_set("""
-    may might could perhaps possibly probably likely reportedly allegedly presumably supposedly seem
-    seems appear appears vielleicht möglicherweise wahrscheinlich vermutlich angeblich wohl könnte
-    dürfte peut-être probablement semble quizá quizás probablemente posiblemente parece forse
-    probabilmente sembra talvez provavelmente possivelmente misschien waarschijnlijk mogelijk
-    vermoedelijk lijkt
-""")
 
 
 # "Yes, it swims." in bold type is a sentence, but not "Important!".
@@ -360,6 +346,11 @@ def _fields(sentence: Sentence) -> list[Sentence]:
             found.append(Sentence(bare.rstrip(), start, start + len(bare.rstrip()), sentence.unit))
         at += len(line)
     return found if len(found) > 1 else []
+
+
+def _names_feature(head: Sentence) -> bool:
+    """Whether a column names the feature that each row compares."""
+    return _bare(head.text).casefold() in all_words("claims", "features")
 
 
 def _bare(text: str) -> str:

@@ -30,21 +30,6 @@ class Sentences:
     not_certain: str
 
 
-@dataclass(frozen=True, slots=True)
-class Negation:
-    """The words that negate a sentence.
-
-    Attributes:
-        words: The words.
-        contracted: Verbs that are contracted with "not": "isn't".
-        not_before: Words after which they negate no claim: "not sure", "not only".
-    """
-
-    words: frozenset[str]
-    contracted: frozenset[str]
-    not_before: frozenset[str]
-
-
 @dataclass(frozen=True)
 class Language:
     """A language, whose parts are read when they are first asked for.
@@ -85,16 +70,6 @@ class Language:
     def units(self) -> Mapping[str, str]:
         """The words of units, by the unit."""
         return table(self.code, "units")
-
-    @cached_property
-    def negation(self) -> Negation:
-        """The words that negate a sentence."""
-        words = table(self.code, "negation")
-        return Negation(
-            words=word_set(words.get("words", "")),
-            contracted=word_set(words.get("contracted", "")),
-            not_before=word_set(words.get("not_before", "")),
-        )
 
     @property
     def opposites(self) -> str:
@@ -152,3 +127,15 @@ def stop_words(code: str) -> frozenset[str]:
 def languages() -> tuple[Language, ...]:
     """Return the languages, the most likely ones first."""
     return tuple(map(load, codes()))
+
+
+@cache
+def all_words(subject: str, name: str) -> frozenset[str]:
+    """Return the words that all languages have under a name.
+
+    Args:
+        subject: The table, such as "negation".
+        name: The name in it.
+    """
+    tables = [table(code, subject) for code in codes()]
+    return frozenset[str]().union(*(word_set(words.get(name, "")) for words in tables))

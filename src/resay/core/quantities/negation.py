@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from resay.lang.detection import detect_from_words
-from resay.lang.language import languages
+from resay.lang.language import all_words
 
 _NEGATED: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _IS_NUMBERED: Final = re.compile(r"\.?\s{0,3}[#*_]{0,3}\d|\.\s?(?:[IVXL]{2,6}|[VX])\b")
@@ -16,23 +16,14 @@ _IS_NUMBERED: Final = re.compile(r"\.?\s{0,3}[#*_]{0,3}\d|\.\s?(?:[IVXL]{2,6}|[V
 
 @cache
 def _negations() -> frozenset[str]:
-    words = set[str]()
-    for language in languages():
-        words |= language.negation.words
-        for mark in "'’":
-            words.update(f"{verb}n{mark}t" for verb in language.negation.contracted)
-    return frozenset(words)
+    verbs = all_words("negation", "contracted")
+    return all_words("negation", "words") | {f"{verb}n{mark}t" for verb in verbs for mark in "'’"}
 
 
 @cache
 def _maybe_negations() -> frozenset[str]:
     # "isn't" may have been split.
     return _negations() | {"t"}
-
-
-@cache
-def _not_negating() -> frozenset[str]:
-    return frozenset[str]().union(*(language.negation.not_before for language in languages()))
 
 
 def may_negate(words: Sequence[str]) -> bool:
@@ -58,7 +49,7 @@ def negations(text: str) -> tuple[tuple[int, int], ...]:
         if word not in negating:
             continue
         following = {w for w, _, _ in words[i + 1 : i + 4]}
-        if not following.isdisjoint(_not_negating()):
+        if not following.isdisjoint(all_words("negation", "not_before")):
             continue
         if word == "no":
             # In Portuguese it means "in the", and before a digit it is short for "number".

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from resay.lang.language import languages
+from resay.lang.language import all_words, languages
 from resay.lang.tables import word_set
 
 _NUMBERS: Final = {language.code: language.numbers for language in languages() if language.numbers}
 
 
 def _words(name: str) -> frozenset[str]:
-    """Return the words that all languages have under a name."""
-    return frozenset[str]().union(*(word_set(words.get(name, "")) for words in _NUMBERS.values()))
+    """Return the words of all languages."""
+    return all_words("numbers", name)
 
 
 def _valued(values: Mapping[str, float]) -> dict[str, float]:

@@ -14,58 +14,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, combinations, pairwise
 from typing import Final
 
 from resay.core.quantities import negations
 from resay.core.segmentation.sentences import is_abbreviation
-from resay.lang.language import load
-from resay.lang.tables import word_set
+from resay.lang.language import all_words, load
 from resay.scorers.common.lists import Span
 from resay.scorers.common.words import (
-    STOP,
     WORD,
     Stems,
     asks_yes_or_no,
+    ignored_words,
     share,
     stance,
     stems_of,
     words_of,
 )
 
-# Words before a name that is neither subject nor object: a place, a time, a means.
-_BESIDES: Final = word_set(
-    "in at on near during under over within around across through via for since until per like"
-    " auf bei während für seit bis gegen neben über unter vor nach am im beim"
-    " dans chez pendant pour depuis en sur sous"
-    " para durante desde sobre sulla nel nella nei per desde em no na nos nas op bij tijdens"
-)
-# Words that introduce the agent of a passive.
-_AGENTS: Final = word_set("by durch par por pelo pela da dal dalla dai door")
-_AGENTS_WITH_AUXILIARY: Final = word_set("von vom")
-_AUXILIARIES: Final = word_set("wird werden wurde wurden worden")
-# Words before the second of two names that act on each other, or are together.
-_TOGETHER: Final = word_set(
-    "and or with from as und oder mit aus wie et ou avec comme y e o u con como ed com en met"
-    " als between against versus vs gegen contre contra contro tegen"
-)
-_AGAINST: Final = word_set("against versus vs gegen contre contra contro tegen")
-_MUTUAL: Final = frozenset(
-    stems_of(
-        "borders married marries marry met meets play plays adjoins neighbours neighbors equals"
-        " twin differs resembles tied drew draw shares close near next similar equal adjacent"
-        " opposite related connected linked grenzt heiratete traf épousa épouse rencontre casó"
-        " conoció sposò sposa incontrò casou trouwde ontmoette grenst"
-    )
-)
-_ARTICLES: Final = word_set(
-    "the a an its his her their der die das den dem des ein eine einen einem le la les l un une el"
-    " los las il lo gli i uno una o os as um uma de het een"
-)
-_PASSIVES: Final = word_set("beaten defeated besiegt geschlagen battu vencido battuto verslagen")
-_FROM: Final = word_set("from von vom de du da dal dalla desde van aus del")
-_TO: Final = word_set("to nach naar à au a al para hasta")
 _FAR: Final = re.compile(r"distan|entfer|afstand|\b(?:km|kilomet|mi|miles?)\b", re.IGNORECASE)
 _SCORE = re.compile(
     r"(?<![\w.,:–-])(\d{1,3})(?:\s?[-–:]\s?|\s(?:to|zu|à|a)\s)(\d{1,3})(?![\w:–-]|[.,]\d)"
@@ -91,6 +58,15 @@ _FAR_APART = 6
 _VERB_LAST = 4
 _SAME_SUBJECT = 0.6
 """The share of a sentence's words that another must contain to be about the same matter."""
+
+
+def _words(name: str) -> frozenset[str]:
+    return all_words("comparison", name)
+
+
+@cache
+def _mutual() -> frozenset[str]:
+    return frozenset(stems_of(" ".join(_words("mutual"))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +331,7 @@ class Wording:
         spans: list[tuple[int, int]] = []
         for i, match in enumerate(self._found):
             word = match.group()
-            if not word[0].isupper() or word.lower() in STOP or not self._stems[i]:
+            if not word[0].isupper() or word.lower() in ignored_words() or not self._stems[i]:
                 continue
             between = self.text[self._found[i - 1].end() : match.start()] if i else ""
             if spans and spans[-1][1] == i and between in (" ", "-", ". "):
@@ -372,7 +348,7 @@ class Wording:
     @cached_property
     def _relations(self) -> list[_Relation]:
         # A place or a time is neither subject nor object.
-        names = [name for name in self._names if self._before(name) not in _BESIDES]
+        names = [name for name in self._names if self._before(name) not in _words("besides")]
         found = [self._relation(a, b) for a, b in pairwise(names)]
         if len(names) == 1 and self.sides.keys() & self._lexicon.deciding:
             found.append(self._decision(names[0]))
@@ -384,31 +360,33 @@ class Wording:
         sides = self.sides.keys() & self._lexicon.deciding
         if not any(group in sides for _, group, _ in self._lexicon.sides(after)):
             return None
-        if not _AGENTS.isdisjoint(after) or not _PASSIVES.isdisjoint(after):
+        if not _words("agents").isdisjoint(after) or not _words("passives").isdisjoint(after):
             return None
         by = self._content(range(name.end, len(self._words)))
         return _Relation(name.stems, frozenset(), by)
 
     def _before(self, name: _Name) -> str:
         """The word before a name and its article."""
-        return next((w for w in reversed(self._words[: name.start]) if w not in _ARTICLES), "")
+        articles = _words("articles")
+        return next((w for w in reversed(self._words[: name.start]) if w not in articles), "")
 
     def _relation(self, a: _Name, b: _Name) -> _Relation | None:
         """The relation of a name to the next; None if unrelated, or if either could come first."""
         words = self._words
-        near = [w for w in words[a.end : b.start] if w not in _ARTICLES]
+        near = [w for w in words[a.end : b.start] if w not in _words("articles")]
         last = near[-1] if near else ""
         if len(near) > _FAR_APART or self._joins(last) or self._may_come_first(a, b):
             return None
         by = self._relating(a, b)
-        if by & _MUTUAL:
+        if by & _mutual():
             return None
         if not by:
-            to = bool(near) and _TO.issuperset(near) and self._before(a) in _FROM
+            to = bool(near) and _words("to").issuperset(near) and self._before(a) in _words("from")
             far = _FAR.search(self.text) is not None
             return _Relation(a.stems, b.stems, frozenset({"->"})) if to and not far else None
-        passive = last in _AGENTS
-        passive |= last in _AGENTS_WITH_AUXILIARY and not _AUXILIARIES.isdisjoint(words)
+        passive = last in _words("agents")
+        has_auxiliary = not _words("auxiliaries").isdisjoint(words)
+        passive |= last in _words("agents_with_auxiliary") and has_auxiliary
         possessive = words[a.end] == "s"
         if passive != possessive:
             a, b = b, a
@@ -418,12 +396,12 @@ class Wording:
         """Whether a word before a name puts it on a par with the previous name."""
         if self._language == "nl" and word == "of":
             return True
-        return word in _TOGETHER and not (word in _AGAINST and self.sides)
+        return word in _words("together") and not (word in _words("against") and self.sides)
 
     def _may_come_first(self, a: _Name, b: _Name) -> bool:
         """Whether either could be the object: in German and Dutch, articles may not tell."""
         before = (self._words[name.start - 1] for name in (a, b) if name.start)
-        return self._language in ("de", "nl") and not _ARTICLES.isdisjoint(before)
+        return self._language in ("de", "nl") and not _words("articles").isdisjoint(before)
 
     def _relating(self, a: _Name, b: _Name) -> frozenset[str]:
         """The words that relate two names: those between them, or after the second."""

@@ -19,7 +19,7 @@ from resay.core.normalization import normalized
 from resay.core.quantities import quantities
 from resay.core.references import MentionIndex, Reference, mentions_similar
 from resay.scorers.common.contrast import parts_of
-from resay.scorers.common.words import STOP
+from resay.scorers.common.words import ignored_words
 
 _WORD = re.compile(r"[^\W\d_][\w’'-]*")
 # Words and numbers with one space between them.
@@ -293,7 +293,7 @@ class DocumentSubjects:
         for match in _WORD.finditer(claim):
             word = match[0].casefold()
             holders = frozenset(k for k, words in enumerate(self._words) if word in words)
-            if 0 < len(holders) < len(self._texts) and word not in STOP:
+            if 0 < len(holders) < len(self._texts) and word not in ignored_words():
                 telling.append(_Name(match[0], match.start(), match.end(), holders, is_name=False))
         return telling
 
@@ -310,7 +310,12 @@ class DocumentSubjects:
                 end = start + len(name)
             is_date = any(value <= start < last for value, last in values)
             is_noun = _BEHIND_INDEFINITE.search(claim[max(start - 10, 0) : start])
-            if name[:1].isalpha() and name.lower() not in STOP and not is_date and not is_noun:
+            if (
+                name[:1].isalpha()
+                and name.lower() not in ignored_words()
+                and not is_date
+                and not is_noun
+            ):
                 yield start, end
 
     def _without_noun(self, name: str) -> str:
@@ -358,7 +363,7 @@ class DocumentSubjects:
             # A few characters fewer may be in more documents: the name without what is said of it.
             ends = range(longest, position + _SHORTEST - 1, -1)
             best = max(ends, key=lambda end: self._holders(claim[position:end]), default=position)
-            if best > position and claim[position:best].strip() not in STOP:
+            if best > position and claim[position:best].strip() not in ignored_words():
                 yield position, best
                 position = best
             else:
@@ -409,11 +414,11 @@ def _noun_of(text: str, start: int, end: int) -> str | None:
     before = text[max(start - 40, 0) : start]
     if _BEHIND_ARTICLE.search(before):
         after = _NOUN_AFTER.match(text, end)
-        return after[1] if after and after[1].lower() not in STOP else None
+        return after[1] if after and after[1].lower() not in ignored_words() else None
     noun = _NOUN_BEFORE.search(before)
-    if noun and noun[1].lower() not in STOP and _BEHIND_ARTICLE.search(before, 0, noun.start()):
-        return noun[1]
-    return None
+    if noun is None or noun[1].lower() in ignored_words():
+        return None
+    return noun[1] if _BEHIND_ARTICLE.search(before, 0, noun.start()) else None
 
 
 def _qualifier_at(text: str, end: int) -> str | None:
@@ -423,4 +428,4 @@ def _qualifier_at(text: str, end: int) -> str | None:
 
 
 def _content_words(text: str) -> list[str]:
-    return [word for word in _WORD.findall(text) if word.lower() not in STOP]
+    return [word for word in _WORD.findall(text) if word.lower() not in ignored_words()]

@@ -30,7 +30,7 @@ from resay.scorers.common.fact_comparison import (
     scores_by_text,
 )
 from resay.scorers.common.sample_index import IndexedSentence, SampleIndex, plain_stems
-from resay.scorers.common.words import STOP, stems_of
+from resay.scorers.common.words import ignored_words, stems_of
 
 _SUPPORTED = 0.5
 # Longer documents are not searched for words in each other's place.
@@ -261,7 +261,7 @@ class DocumentComparison:
         )
         sentences = list(self._sentences(sorted(documents)))[:_MOST_SENTENCES]
         parts = [
-            frozenset(stems_of(text[start:end])) - STOP
+            frozenset(stems_of(text[start:end])) - ignored_words()
             for text, _ in stretches
             for start, end in parts_of(text)
         ]
@@ -317,7 +317,7 @@ def _words_around(quantity: Quantity, text: str) -> frozenset[str]:
         if start <= quantity.start < end:
             clause = comparable[start:end]
     names = {stem for word in clause.split() if word[:1].isupper() for stem in stems_of(word)}
-    return plain_stems(clause) - names - STOP
+    return plain_stems(clause) - names - ignored_words()
 
 
 def _covering(sayers: Sequence[frozenset[int]]) -> tuple[int, ...]:

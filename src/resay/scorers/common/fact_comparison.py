@@ -17,7 +17,7 @@ from itertools import islice
 from math import sqrt
 from operator import mul
 from statistics import fmean
-from typing import Final, Literal
+from typing import Literal
 
 from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.citations import without_marks
@@ -59,8 +59,8 @@ from resay.scorers.common.sentence_items import (
 )
 from resay.scorers.common.uncited import nearby_text, uncited_sentences
 from resay.scorers.common.words import (
-    STOP,
     Stems,
+    ignored_words,
     out_of_order,
     restricts,
     share,
@@ -96,7 +96,6 @@ _SAME_SUBJECT = 0.5
 # A sample words something as quoted if a sentence of it has this share of the words.
 _SAME_WORDING = 0.8
 _WORD_RUN = re.compile(r"\w+")
-_COMMON: Final = STOP | {""}
 _CONVERSATION_CHARS = 1_000
 _QUESTION_CHARS = 600
 # What a number counts: "212 passengers", but not "212 hand-made lamps".
@@ -616,7 +615,7 @@ class FactComparison:
         words = ["", *(m.group().lower() for m in matches), ""]
         for i, match in enumerate(matches, 1):
             word = words[i]
-            if word in STOP or any(word in written for written in index.written):
+            if word in ignored_words() or any(word in written for written in index.written):
                 continue
             is_said = any(start <= match.start() < end for start, end in supported_spans)
             if is_said or index.question.words.issuperset(stems_of(word)):
@@ -625,13 +624,13 @@ class FactComparison:
             named = match.group()[0].isupper() or word[0].isdigit()
             # Different words between common words may mean the same; and a document, which is not
             # a second answer, is worded differently throughout.
-            common = sum(one in _COMMON for one in around)
+            common = sum(word == "" or word in ignored_words() for word in around)
             if not named and common > (1 if self._with_answers else 0):
                 continue
             others = [
                 (sum(other in written for written in index.written), other)
                 for other in islice(index.between.get(around, ()), _MOST_PLACES)
-                if other not in STOP and other[0].isdigit() == word[0].isdigit()
+                if other not in ignored_words() and other[0].isdigit() == word[0].isdigit()
             ]
             times, other = max(others, default=(0, ""))
             if 2 * times >= index.count and other not in words:
@@ -974,7 +973,7 @@ def _joined(parts: Sequence[Part], text: str, start: int) -> tuple[Part, ...]:
                 joined[-1] = replace(previous, end=part.end, band=band)
                 continue
         counted = _COUNTED.match(text, part.end - start) if part.kind == "number" else None
-        if counted is not None and counted[1].lower() not in STOP:
+        if counted is not None and counted[1].lower() not in ignored_words():
             part = replace(part, end=start + counted.end())
         joined.append(part)
     return tuple(joined)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from resay.scorers.common.words import STOP, words_of
+from resay.scorers.common.words import ignored_words, words_of
 
 Span = tuple[int, int]
 
@@ -74,7 +74,7 @@ class Segments:
         words: list[_Words] = []
         for start, end in spans:
             segment = pattern.findall(text[start:end].lower())
-            while len(segment) > 1 and segment[0] in STOP:
+            while len(segment) > 1 and segment[0] in ignored_words():
                 del segment[0]
             words.append(tuple(segment))
         opening: defaultdict[_Words, list[int]] = defaultdict(list)

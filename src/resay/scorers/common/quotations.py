@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from resay.scorers.common.words import STOP, words_of
+from resay.scorers.common.words import ignored_words, words_of
 
 Span = tuple[int, int]
 
@@ -43,5 +43,5 @@ def _is_long_enough(quotation: str) -> bool:
     if _CHARACTERS_AS_WORDS.search(quotation):
         return len(quotation) >= _FEWEST_CHARACTERS
     words = words_of(quotation).findall(quotation.lower())
-    telling = [word for word in words if word not in STOP]
+    telling = [word for word in words if word not in ignored_words()]
     return len(words) >= _FEWEST_WORDS and len(telling) >= _FEWEST_TELLING

@@ -43,11 +43,11 @@ from resay.scorers.common.sentence_items import (
     quadratic_mean,
 )
 from resay.scorers.common.words import (
-    STOP,
     WORD,
     Stems,
     asks_for_order,
     asks_yes_or_no,
+    ignored_words,
     share,
     stance,
     stems_of,
@@ -559,7 +559,7 @@ class Indexing:
             tuple(text.lower() for text in originals),
             question,
             language,
-            _repetition([mine - question.words - STOP for mine in words]),
+            _repetition([mine - question.words - ignored_words() for mine in words]),
             rivals,
         )
 

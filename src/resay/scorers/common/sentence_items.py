@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from resay.scorers.common.words import STOP, Stems, words_of
+from resay.scorers.common.words import Stems, ignored_words, words_of
 
 QUANTITY_WEIGHT: Final = 6.0
 """The weight of a quantity, which can hardly be paraphrased."""
@@ -137,7 +137,8 @@ def _is_name(text: str, written: Sequence[re.Match[str]], i: int, *, nouns: bool
             return False
         word = written[k].group()
         between = text[written[min(k, i)].end() : written[max(k, i)].start()]
-        return word[0].isupper() and word.lower() not in STOP and between in (" ", ". ", "-", "'")
+        is_capital = word[0].isupper() and word.lower() not in ignored_words()
+        return is_capital and between in (" ", ". ", "-", "'")
 
     beside = capital(i + 1) or (capital(i - 1) and (i > 1 or not nouns))
     if nouns:

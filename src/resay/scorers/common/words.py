@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from resay.lang.tables import word_set
+from resay.lang.language import all_words
 
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -26,55 +26,16 @@ _HAS_SIGNS = re.compile(rf"[{_SIGNS}{_UNSPACED}]")
 _ANY_WORD = re.compile(
     rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}](?:[^\W{_UNSPACED}]|[.&-](?=[^\W_])|[{_SIGNS}])*"
 )
-STOP: Final = word_set(
-    """
-    a an the and or but of in on at to for from by with as is was were are be been being he she it
-    they his her its their him them this that these those which who whom whose where when while
-    after before during into over under also had has have having not no nor so than then there here
-    such most more other some any all both each few many much i you we my your our me us about
-    around between through until against would could should may might can cannot will did do does
-    done very just only own same up out off again further once how what why because if s t d ll re
-    ve one ones get got am yes
-    der die das den dem des ein eine einer eines einem einen und oder aber in im am an auf aus bei
-    mit nach von vom zu zum zur für über unter ist war sind waren wird wurde wurden werden worden
-    hat haben hatte hatten sein seine seiner seinem seinen ihr ihre ihrer ihrem ihren er sie es wir
-    ich du man nicht kein keine auch als wie so noch nur schon sich dass daß weil wenn was wer wo
-    wann hier dort diese dieser dieses diesem diesen jahr jahre um ja nein doch etwa
-    le la les l un une des du de d et ou mais en dans par pour avec sur sous chez est sont était
-    étaient fut furent a ont avait être été il elle ils elles on nous vous je tu son sa ses leur
-    leurs ce cet cette ces c qui que qu quoi où au aux ne n pas plus se s y oui non agit
-    el los las lo un una unos unas del al y o u pero con por para sin sobre entre es son era eran
-    fue fueron ha han había ser su sus se que quien cual donde cuando este esta estos estas ese esa
-    eso no sí muy más también
-    il lo gli i uno di da dal dalla della dello dei delle degli nel nella nei nelle al alla allo ai
-    alle sul sulla che e ed o ma con per tra fra è era erano fu furono sono stato stata ha hanno
-    suo sua suoi sue si non sì anche come chi dove quando questo questa questi queste
-    os as um uma uns umas do dos das no na nos nas ao aos à às em pelo pela com por para sem e ou
-    mas são foi foram tem têm seu sua seus suas se que quem onde este esta esse essa isso não sim
-    também mais
-    het een van voor met op te aan uit door naar over bij is zijn was waren wordt werd werden heeft
-    hebben had zijn haar hun hij zij ze wij we ik je u er dit dat deze die niet geen ook als en maar
-    of om toen ja nee
-    isn aren wasn weren don doesn didn hasn haven hadn couldn wouldn shouldn won neither m qu j
-    think believe guess sure certain probably possibly perhaps maybe likely apparently seems
-    mistaken remember recall correctly verify know glaube denke meine vermutlich wahrscheinlich
-    vielleicht möglicherweise wohl sicher crois pense peut-être probablement sûr creo pienso quizás
-    probablemente tal vez seguro credo penso forse probabilmente sicuro acho talvez provavelmente
-    exactly roughly nearly almost approximately circa ca fairly quite genau ungefähr etwa rund fast
-    environ presque exactement aproximadamente casi unos unas circa quasi esattamente quase cerca
-    ongeveer bijna precies however therefore namely called named
-    answer result antwort réponse respuesta risposta resposta antwoord mr mrs ms dr
-    denk misschien waarschijnlijk vermoedelijk zeker well
-    في من على إلى عن هو هي هذا هذه التي الذي كان كانت عام سنة تم قد و ما
-    है हैं था थी थे का की के को में से ने पर और यह वह एक भी
-    в и на с по из был была было были это он она они не как
-    """
-)
 _ENDINGS: Final = (
     "ungen", "ings", "ung", "ing", "edly", "ers", "est", "ed", "er", "en", "em", "es", "ly", "s",
     "e",
 )  # fmt: skip
 _STEM_CHARS = 6
+
+
+def ignored_words() -> frozenset[str]:
+    """Return the words of all languages that are dropped."""
+    return all_words("comparison", "ignored")
 
 
 @lru_cache(16_384)
@@ -99,11 +60,12 @@ class Stems(dict[str, tuple[str, ...]]):
     """
 
     def __missing__(self, word: str) -> tuple[str, ...]:
-        if word in STOP:
+        ignored = ignored_words()
+        if word in ignored:
             stems: tuple[str, ...] = ()
         elif not word.isascii() and _IS_UNSPACED.match(word):
             pairs = (word[i : i + 2] for i in range(max(len(word) - 1, 1)))
-            stems = tuple(pair for pair in pairs if pair not in STOP)
+            stems = tuple(pair for pair in pairs if pair not in ignored)
         else:
             stems = (_stem(word),)
         self[word] = stems
@@ -121,17 +83,8 @@ def stems_of(text: str) -> list[str]:
     return [s for word in words_of(text).findall(text.lower()) for s in stems[word]]
 
 
-_YES: Final = word_set(
-    "yes yeah yep correct true ja jawohl doch oui si sí sì sim はい 是 是的 对 네 예 да نعم हाँ"
-)
-_NO: Final = word_set("no nope nein non não nee nej いいえ 不 不是 否 没有 아니요 нет لا नहीं false")
 # "No. 3" is a number, but "No. 1932 was the year" answers.
 _NUMBER = re.compile(r"\.\s{0,2}[*_]{0,2}\d{1,3}(?![\w.,]?\d)")
-_RESTRICTS: Final = word_set(
-    "only hardly barely scarcely partly partially nur kaum teilweise seulement guère partiellement"
-    " solo solamente apenas parcialmente soltanto parzialmente somente slechts alleen nauwelijks"
-    " deels"
-)
 _POLAR = re.compile(
     r"""
     (?:[^?\n]{0,120}[,;:.]\s)?
@@ -187,12 +140,15 @@ def stance(text: str) -> str | None:
     # "No" may abbreviate "number", and "si" may mean "if"; as answers they precede a mark.
     if following and following[0] not in ",.!;:，。、\n" and following.lstrip(" ")[0] not in "–—-":
         return None
-    return "yes" if word in _YES else "no" if word in _NO else None
+    if word in all_words("comparison", "yes"):
+        return "yes"
+    return "no" if word in all_words("comparison", "no") else None
 
 
 def restricts(text: str) -> bool:
     """Return whether a text says that something holds only in part."""
-    return not _RESTRICTS.isdisjoint(match.group().lower() for match in WORD.finditer(text))
+    words = (match.group().lower() for match in WORD.finditer(text))
+    return not all_words("comparison", "restricts").isdisjoint(words)
 
 
 def share(wanted: Collection[str], words: Collection[str]) -> float:
