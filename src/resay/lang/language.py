@@ -139,3 +139,15 @@ def all_words(subject: str, name: str) -> frozenset[str]:
     """
     tables = [table(code, subject) for code in codes()]
     return frozenset[str]().union(*(word_set(words.get(name, "")) for words in tables))
+
+
+@cache
+def all_alternatives(subject: str, name: str) -> str:
+    """Return the alternatives of a pattern that all languages have under a name, joined by bars.
+
+    Args:
+        subject: The table, such as "questions".
+        name: The name in it. Line breaks in the pattern do not count.
+    """
+    patterns = [table(code, subject).get(name, "") for code in codes()]
+    return "|".join(pattern.replace("\n", "") for pattern in patterns if pattern)
