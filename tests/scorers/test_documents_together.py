@@ -60,6 +60,25 @@ CASES = {
             "The Garmo bridge, designed by Karl Finch, opened in 1932.",
         ),
     ),
+    "founder": Case(
+        question="Tell me about Dr. Lena Voss.",
+        documents=(
+            "Lena Voss was born in Graz in 1961. She studied chemistry in Vienna.",
+            "In 1994 Lena Voss founded Nexar, a maker of sensors. Nexar has 340 employees.",
+            "Otto Brandt founded Kelvo in 1988. Kelvo has 90 employees.",
+        ),
+        true=(
+            "Lena Voss, born in Graz in 1961, founded Nexar in 1994.",
+            "Lena Voss, who studied chemistry in Vienna, founded the sensor maker Nexar.",
+            "Lena Voss founded Nexar, which has 340 employees.",
+        ),
+        false=(
+            "Lena Voss, born in Graz in 1961, founded Kelvo in 1988.",
+            "Lena Voss studied chemistry in Vienna, and also founded Kelvo in 1988.",
+            "Lena Voss founded Nexar, which has 90 employees.",
+            "Lena Voss, born in Graz in 1994, founded Nexar in 1961.",
+        ),
+    ),
     "two": Case(
         question="When did the Garmo bridge and the Silo tunnel open?",
         documents=(

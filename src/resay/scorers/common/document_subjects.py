@@ -30,7 +30,7 @@ _ARTICLE = re.compile(
     r"|When|What|Who|Which|Where|How|Is|Are|Was|Does|Did|Do|In|On|It|Its|This|That)(?:\s+|$)"
 )
 _BEHIND_ARTICLE = re.compile(
-    r"(?:the|an?|der|die|das|dem|den|des|le|la|les|l'|du|un|une|el|los|las|del|il|lo|gli|o|os|as|do"
+    r"(?<!\w)(?:the|an?|der|die|das|dem|den|des|le|la|les|l'|du|un|une|el|los|las|del|il|lo|gli|o|os|as|do"
     r"|da|de|het|een)\s*\Z",
     re.IGNORECASE,
 )
@@ -239,6 +239,10 @@ class DocumentSubjects:
             return True
         noun = _NOUN_BEFORE.search(text[-40:])
         if noun is None or words != [noun[1]]:
+            return False
+        # "The tunnel Silo", but not "founded Kelvo".
+        before = text[: len(text) - len(noun[0])]
+        if not _BEHIND_ARTICLE.search(before[-10:]):
             return False
         return any(self._mentions[k].score(f"{noun[1]} {name.text}") for k in name.documents)
 
