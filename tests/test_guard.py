@@ -319,6 +319,8 @@ async def test_a_page_about_a_product_with_a_like_name_supports_nothing(
         (NGRAM, {"references": [None]}, "references must be a list of strings, but one is of type"),
         (NGRAM, {"samples": ["a"], "question": 5}, "question must be a text, a list of messages"),
         (None, {"samples": ["a"]}, "method 'prompt' needs a judge; pass `model`"),
+        (None, {"samples": ["a"]}, r"or use a method without one \(`facts`\)"),
+        ({"chain": [{"method": "references"}]}, {"references": ["a"]}, "or use `by: words`"),
         (
             {"chain": [{"method": "ngram", "evidence": "samples"}]},
             {"samples": ["a"], "references": ["b"]},

@@ -97,10 +97,11 @@ class Requirements:
             raise ConfigurationError("no model given; pass `model`, such as 'openai/gpt-4.1-mini'")
         asking = self._chain.asking_response_model
         if asking:
+            other = "`by: words`" if asking == "references" else "a method without one (`facts`)"
             raise ConfigurationError(
                 f"method {asking!r} needs a judge; pass `model` to use the model that wrote the"
-                " response, or set `judge:` in the policy (`budget.free_only: true` if it says"
-                " `chain: auto`)"
+                f" response, set `judge:` in the policy, or use {other}; with `chain: auto`,"
+                " `budget.free_only: true`"
             )
 
     def missing(self, unavailable: Mapping[Input, str]) -> str | None:

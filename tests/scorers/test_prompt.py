@@ -157,8 +157,10 @@ def test_weights_must_be_in_order_and_shares() -> None:
             r"least \(0.8\) must not be greater than most",
         ),
     ):
-        with pytest.raises(PolicyError, match=problem):
+        with pytest.raises(PolicyError, match=problem) as error:
             Policy.parse(f"chain: [{{method: prompt, mode: per_sample, weights: {weights}}}]")
+        # A mapping is no wrong type because its values are wrong.
+        assert "not a mapping" not in str(error.value)
 
 
 async def test_silence_weighs_the_more_the_more_facts_doubts_the_claim() -> None:

@@ -326,11 +326,11 @@ def _related(one: Path, other: Path) -> bool:
 
 
 def _type_problems(findings: list[_Finding], document: Document) -> Iterator[Problem]:
-    """Join what union members expect; if one matched deeper, only its errors count."""
+    """Join what union members expect; if the type of one matched, only its errors count."""
     paths = dict.fromkeys(f.path for f in findings if f.expected)
     for path in paths:
-        deeper = (f for f in findings if len(f.path) > len(path) and f.path[: len(path)] == path)
-        if any(deeper):
+        inside = [f for f in findings if f.path[: len(path)] == path]
+        if any(len(f.path) > len(path) or not f.expected for f in inside):
             continue
         here = [f for f in findings if f.path == path and f.expected]
         expected = " or ".join(dict.fromkeys(f.expected or "" for f in here))
