@@ -30,6 +30,8 @@ def test_the_demo_repairs_what_was_made_up(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert "FLAGGED" in draft
     assert "CONSISTENT" in answer
+    # The documents are named once, not as references and as documents.
+    assert re.search(r"every sentence <= 0\.50, by \d documents?\b", " ".join(answer.split()))
     assert re.search(r"^ +searched: .*Sydney Harbour Bridge", record, re.MULTILINE)
     assert re.search(r"^ +found: .*sydney-harbour-bridge\.md#\d+", record, re.MULTILINE)
     before = re.findall(r"^ +- (.+?) *$", record, re.MULTILINE)

@@ -167,6 +167,22 @@ def test_a_withheld_answer_is_not_shown() -> None:
     assert "lanes" not in file.getvalue()
 
 
+@pytest.mark.parametrize(("kind", "mark"), [("fact", "?"), ("hedged", "?"), ("filler", "-")])
+def test_a_sentence_that_claims_nothing_lacks_no_score(kind: str, mark: str) -> None:
+    claim = ClaimVerdict(text="Hope so!", start=0, end=8, kind=kind)
+    sentence = SentenceVerdict("Hope so!", 0, 8)
+    verdict = Verdict("consistent", 0.0, "why", (sentence,), claims=(claim,))
+    assert f"    {mark}   Hope so!" in shown(verdict, "Hope so!")
+
+
+@pytest.mark.parametrize(("flagged", "colour"), [(True, "31"), (False, "33")])
+def test_what_is_flagged_is_red_whatever_its_threshold(flagged: bool, colour: str) -> None:
+    text = "It is."
+    sentence = SentenceVerdict(text, 0, 6, 0.55, flagged, "facts")
+    coloured = shown(Verdict("consistent", 0.55, "why", (sentence,)), text, terminal=True)
+    assert f"\x1b[{colour}m 0.55\x1b" in coloured
+
+
 def test_it_shows_why_a_method_scored_the_passage() -> None:
     step = StepRecord("zero_shot", 2, 1.0, why="the judge called [red]it[/red] non-factual")
     unscored = replace(KEPT, score=None, by=None)

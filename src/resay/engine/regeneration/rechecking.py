@@ -242,8 +242,11 @@ class Rechecker:
         verdict = await self._document_chain.run(
             passage, evidence, check.deadline, check.budget, kept=kept
         )
-        count = f"{len(documents)} document{'' if len(documents) == 1 else 's'}"
+        plural = "" if len(documents) == 1 else "s"
+        count = f"{len(documents)} document{plural}"
         reason, apart, more = verdict.reason.partition("; ")
+        # The documents are the references of this check.
+        reason = reason.removesuffix(f" by {len(documents)} reference{plural}")
         return replace(verdict, reason=f"{reason}, by {count}{apart}{more}")
 
     async def resample(

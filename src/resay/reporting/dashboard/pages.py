@@ -678,8 +678,8 @@ def _frequent(frequent: Frequent) -> Html | None:
         _counts("Claims", frequent.claims),
         _counts("Reasons", frequent.reasons),
     ]
-    looked_at = counted(frequent.entries, "newest entry", "newest entries")
-    text = f"In the {looked_at} that were flagged or inconclusive."
+    looked_at = counted(frequent.entries, "newest entry that was", "newest entries that were")
+    text = f"In the {looked_at} flagged or inconclusive."
     unkept = " Claims and differences are only known where text was stored."
     return tag(
         "section",

@@ -84,6 +84,8 @@ _LABELS = {
     "inconclusive": ("INCONCLUSIVE", "bold yellow"),
     "skipped": ("SKIPPED", "bold cyan"),
 }
+# Kinds of claims that can have a score.
+_CLAIMING = ("fact", "hedged")
 _Row = tuple[Text, Text, RenderableType]
 
 
@@ -112,8 +114,10 @@ def print_part(part: Part, console: Console) -> None:
         part: The part.
         console: The console to print to.
     """
-    scores = [sentence.score for sentence in part.sentences]
-    style = "" if part.notice or not scores else _style(max(s or 0.0 for s in scores))
+    style = ""
+    if part.sentences and not part.notice:
+        flagged = any(sentence.flagged for sentence in part.sentences)
+        style = _style(max(sentence.score or 0.0 for sentence in part.sentences), flagged=flagged)
     console.print(Text(clean(part.text), style), end="", soft_wrap=True)
 
 
@@ -182,14 +186,17 @@ def _unscored(text: str, note: str = "") -> Iterator[_Row]:
 
 
 def _scored(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> Iterator[_Row]:
-    style = _style(sentence.score)
-    score = "?" if sentence.score is None else f"{sentence.score:.2f}"
+    style = _style(sentence.score, flagged=sentence.flagged)
+    # A sentence that claims nothing lacks no score.
+    claims_nothing = bool(claims) and all(claim.kind not in _CLAIMING for claim in claims)
+    missing = "-" if claims_nothing else "?"
+    score = missing if sentence.score is None else f"{sentence.score:.2f}"
     mark = Text("~" if sentence.band == "doubtful" else "", "yellow")
     if sentence.flagged:
         mark = Text("!", "bold red")
     yield Text(score, style), mark, _with_lines(sentence, claims, style)
     if not sentence.flagged:
-        is_lost = sentence.score is None and any(claim.kind == "fact" for claim in claims)
+        is_lost = sentence.score is None and bool(claims) and not claims_nothing
         if is_lost and sentence.why:
             yield _below(Text(clean(sentence.why), "dim"))
         return
@@ -215,7 +222,7 @@ def _with_lines(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict], style
 
 
 def _flagged_name(name: ClaimVerdict) -> Iterator[_Row]:
-    style = _style(name.score)
+    style = _style(name.score, flagged=True)
     yield Text(f"{name.score:.2f}", style), Text("!", "bold red"), Text(clean(name.text), style)
     if name.why:
         yield _below(Text(f"{name.by}: {clean(name.why)}", "dim"))
@@ -225,9 +232,9 @@ def _below(text: Text) -> _Row:
     return Text(), Text(), Padding(text, (0, 0, 0, 4))
 
 
-def _style(score: float | None) -> str:
+def _style(score: float | None, *, flagged: bool) -> str:
     if score is None:
         return "dim"
-    if score > 0.5:
+    if flagged:
         return "red"
     return "yellow" if score > 0.25 else "green"
