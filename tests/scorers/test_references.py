@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -92,6 +93,26 @@ async def test_one_call_says_which_documents_are_for_and_against_each_claim() ->
     )
     (messages,) = judge.asked
     assert "When did the Garmo bridge open?" in messages[0]["content"]
+
+
+async def test_many_claims_are_divided_among_calls_that_models_can_answer() -> None:
+    claims = [f"Pillar {n} of the Garmo bridge is of red stone." for n in range(45)]
+    shown = re.compile(r"^\d+\. Pillar (\d+) ", re.MULTILINE)
+
+    class Reader(Judge):
+        """Supports the even pillars."""
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            self.asked.append(query.messages)
+            pillars = shown.findall(str(query.messages[0]["content"]))
+            lists = [((), (1,)) if int(pillar) % 2 else ((1,), ()) for pillar in pillars]
+            verdicts = [said(number, *both) for number, both in enumerate(lists, 1)]
+            return Completions((Completion(json.dumps(verdicts)),))
+
+    judge = Reader()
+    found = await scored(claims, judge)
+    assert [len(shown.findall(str(messages[0]["content"]))) for messages in judge.asked] == [22, 23]
+    assert found.sentences == tuple(float(n % 2) for n in range(45))
 
 
 THREE = references(

@@ -91,6 +91,7 @@ from resay.scorers.common.judging import (
     ask_each,
     ask_support,
     ask_together,
+    claims_by_prompt,
     judge_for,
     parse_support,
 )
@@ -106,7 +107,7 @@ from resay.scorers.common.probing import (
     ProbeResult,
     Question,
 )
-from resay.scorers.common.together import Comparison, ask_about_samples, claims_by_prompt
+from resay.scorers.common.together import Comparison, ask_about_samples
 from resay.scorers.evidence import Evidence, Judge, Sample
 from resay.scorers.facts import Facts
 

@@ -60,7 +60,14 @@ from resay.scorers.common.document_verdicts import DocumentVerdict, read_documen
 from resay.scorers.common.documents_by_words import DocumentComparison, WordComparison
 from resay.scorers.common.fact_comparison import compare_sentences, comparison_cost, index_texts
 from resay.scorers.common.fences import Fences
-from resay.scorers.common.judging import JudgedConfig, ask, judge_for
+from resay.scorers.common.judging import (
+    JudgedConfig,
+    ParsedAnswer,
+    ask,
+    ask_each,
+    claims_by_prompt,
+    judge_for,
+)
 from resay.scorers.common.words import stance
 from resay.scorers.evidence import Evidence, Samples
 
@@ -166,23 +173,30 @@ class References:
         shown = [(place, quotable(text)) for place, text in await compute(cut, chars=2 * chars)]
         places = [place for place, _ in shown]
 
-        def parse(answer: Completion) -> list[DocumentVerdict | None]:
-            verdicts = read_document_verdicts(
-                answer.text, len(claims), places, was_cut=answer.was_cut
-            )
-            return [
-                verdict if verdict and _quotes_are_real(verdict, references) else None
-                for verdict in verdicts
-            ]
+        judge = judge_for(config.judge, evidence)
+        conversation = evidence.conversation(config.conversation_chars)
 
-        parsed = await ask(
-            judge_for(config.judge, evidence),
-            render(claims, shown, evidence.conversation(config.conversation_chars)),
-            parse,
-            load("en").prompts.documents.again if config.restate else None,
-            tokens=_TOKENS_OF_CLAIM,
-        )
-        slots = dict(zip(asked, parsed.slots, strict=True))
+        async def ask_about(group: Sequence[int]) -> ParsedAnswer[DocumentVerdict]:
+            def parse(answer: Completion) -> list[DocumentVerdict | None]:
+                verdicts = read_document_verdicts(
+                    answer.text, len(group), places, was_cut=answer.was_cut
+                )
+                return [
+                    verdict if verdict and _quotes_are_real(verdict, references) else None
+                    for verdict in verdicts
+                ]
+
+            return await ask(
+                judge,
+                render([claims[i] for i in group], shown, conversation),
+                parse,
+                load("en").prompts.documents.again if config.restate else None,
+                tokens=_TOKENS_OF_CLAIM,
+            )
+
+        answers = await ask_each(claims_by_prompt(range(len(claims))), ask_about)
+        verdicts = [verdict for parsed in answers for verdict in parsed.slots]
+        slots = dict(zip(asked, verdicts, strict=True))
         scores: list[float | None] = []
         why: list[str | None] = []
         grounds: list[tuple[Grounds, ...]] = []
@@ -213,9 +227,9 @@ class References:
             why=tuple(why),
             grounds=tuple(grounds),
             denied=_denied(grounds),
-            failures=parsed.failures,
+            failures=tuple(failure for parsed in answers for failure in parsed.failures),
             lost=unread,
-            undetermined=parsed.undetermined,
+            undetermined=sum(parsed.undetermined for parsed in answers),
             spans=tuple(spans),
         )
 

@@ -14,8 +14,8 @@ import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, repeat
-from math import exp
+from itertools import chain, islice, pairwise, repeat
+from math import ceil, exp
 from typing import Any, Generic, Literal, TypeVar
 
 import anyio
@@ -240,6 +240,8 @@ def scores_of(
 TOKENS_OF_VERDICT = 64
 """What a judge may write about one item: a word, its number, and a short reason."""
 _TOKENS_AROUND = 256
+# Of one prompt that asks for several fields of each: many models write no more than 4,096 tokens.
+_MOST_CLAIMS = 30
 # How much longer the second answer may be where the first was cut off.
 _MORE_ROOM = 2
 
@@ -280,6 +282,17 @@ async def ask(
     except ProviderError as error:
         return _unanswered(parse, error)
     return await _settle(judge, messages, arrived.first, parse, restatement, most, schema)
+
+
+def claims_by_prompt(claims: Sequence[int]) -> list[Sequence[int]]:
+    """Divide claims into groups of similar size, each few enough for one prompt.
+
+    Args:
+        claims: The indexes of the claims.
+    """
+    count = ceil(len(claims) / _MOST_CLAIMS)
+    bounds = [len(claims) * group // count for group in range(count + 1)]
+    return [claims[start:end] for start, end in pairwise(bounds)]
 
 
 async def ask_each(things: Iterable[K], ask_about: Callable[[K], Awaitable[V]]) -> list[V]:

@@ -14,8 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from math import ceil
 from typing import Any, Final, Literal
 
 from resay.core.passage import Passage, Sentence
@@ -33,8 +31,6 @@ from resay.scorers.evidence import Judge, Sample
 
 # For a claim: two lists of numbers, two quotations, and a reason.
 _TOKENS_OF_VERDICT = 120
-# Of one prompt: many models write no more than 4,096 tokens at once.
-_MOST_CLAIMS = 30
 # Claims that leave out more of an answer than this may refer to what they leave out.
 _MOST_LEFT_OUT = 0.25
 # Of the answer that is shown beside its claims.
@@ -156,17 +152,6 @@ def answer_beside(passage: Passage) -> str:
     if not shown:
         return ""
     return f"{LEFT_OUT} {shown} {LEFT_OUT}"
-
-
-def claims_by_prompt(claims: Sequence[int]) -> list[Sequence[int]]:
-    """Divide claims into groups of similar size, each few enough for one prompt.
-
-    Args:
-        claims: The indexes of the claims.
-    """
-    count = ceil(len(claims) / _MOST_CLAIMS)
-    bounds = [len(claims) * group // count for group in range(count + 1)]
-    return [claims[start:end] for start, end in pairwise(bounds)]
 
 
 async def ask_about_samples(
