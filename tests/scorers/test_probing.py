@@ -133,6 +133,19 @@ async def test_an_open_claim_has_the_score_of_the_answers() -> None:
     assert (red.score, red.scores) == (0.0, {"prompt": 0.0})
 
 
+async def test_the_words_asked_for_are_whole_words_of_the_claim() -> None:
+    answer = "The bridge is red. It is 123 m long and 23 m wide."
+    model = Model(*["32"] * 3, quiz=["1: How many metres is it wide? | 23"])
+    guard = Guard(policy(), provider=model, model="m")
+    verdict = await guard.acheck(answer, question="And the bridge?", samples=SAMPLES)
+    claim = verdict.claims[1]
+    (part,) = claim.parts
+    start = answer.index("23 m wide")
+    assert (part.start, part.end) == (start, start + 2)
+    assert claim.contradicted_by is not None
+    assert claim.contradicted_by.claimed == (start, start + 2)
+
+
 async def test_answers_that_agree_clear_a_claim() -> None:
     claim = opened(verdict := await checked(Model("1923", "in 1923", "It was 1923.")))
     assert (claim.score, claim.scores["probe"], claim.band) == (0.0, 0.0, "supported")

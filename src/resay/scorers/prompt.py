@@ -106,6 +106,7 @@ from resay.scorers.common.probing import (
     Prober,
     ProbeResult,
     Question,
+    place_of,
 )
 from resay.scorers.common.together import Comparison, ask_about_samples
 from resay.scorers.evidence import Evidence, Judge, Sample
@@ -781,11 +782,8 @@ def _is_one_of_many(unit: Sentence) -> bool:
 
 def _span_of(question: Question | None, sentence: Sentence) -> Span | None:
     """Return where the response says what a question asks for."""
-    start = sentence.text.find(question.value) if question else -1
-    if question is None or start < 0:
-        return None
-    start += sentence.start
-    return start, start + len(question.value)
+    span = place_of(question.value, sentence.text) if question else None
+    return span and (sentence.start + span[0], sentence.start + span[1])
 
 
 def _with_probes(

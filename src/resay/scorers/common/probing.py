@@ -554,7 +554,7 @@ def usable(claim: str, written: Question) -> Question | None:
         written: The question that a model wrote. Its answer must appear in the claim; if the
             question contains it too, the claim with a gap in its place becomes the question.
     """
-    span = _place_of(written.value, claim)
+    span = place_of(written.value, claim)
     if span is None:
         return None
     value = claim[span[0] : span[1]]
@@ -566,8 +566,16 @@ def usable(claim: str, written: Question) -> Question | None:
     return Question(f"What belongs in the gap? {gapped}", value)
 
 
-def _place_of(value: str, claim: str) -> tuple[int, int] | None:
-    """Return the span of an answer in a claim, as it stands there or nearly so."""
+def place_of(value: str, claim: str) -> tuple[int, int] | None:
+    """Return the span of an answer in a claim, as it stands there or nearly so.
+
+    Args:
+        value: The answer.
+        claim: The claim, or some of its words.
+
+    Returns:
+        Whole words and numbers; None if the claim does not have them.
+    """
     if not value:
         return None
     exact = re.compile(_bounded(value), re.IGNORECASE).search(claim)
