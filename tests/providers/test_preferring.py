@@ -99,6 +99,21 @@ async def test_a_model_that_thinks_first_gets_room_for_it() -> None:
     assert [params["max_tokens"] for params in server.params] == [100, 800, 800]
 
 
+async def test_room_to_think_that_a_model_does_not_have_loses_no_answer() -> None:
+    class Small(Server):
+        """Thinks for 500 tokens, and writes no more than 700."""
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            if query.params.get("max_tokens", 0) > 700:
+                self.params.append(dict(query.params))
+                raise ProviderRefusedError("max_tokens is too large: 800", status=400)
+            return await super().complete(query, n=n)
+
+    server = Small(thinks=500)
+    assert (await limited(server).complete(QUERY)).first.text == "Yes"
+    assert server.params == [{"max_tokens": 100}, {"max_tokens": 800}, {}]
+
+
 @pytest.mark.parametrize(
     "step",
     [

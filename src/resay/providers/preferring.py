@@ -132,7 +132,7 @@ class Preferring(Layer):
             return answers
         _traits.add_thinking(name)
         params["max_tokens"] *= _ROOM_TO_THINK
-        longer = await self.inner.complete(_with(query, params), n=n)
+        longer = await self._ask(query, n, params, name)
         return replace(longer, usage=answers.usage + longer.usage)
 
     async def _params_for(self, query: Query) -> dict[str, Any]:
