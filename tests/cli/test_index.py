@@ -96,6 +96,8 @@ def test_the_language_of_the_files(folder: Path) -> None:
     assert resay(folder, "--language", "none", "--search", "lamp")[-1] == "nothing found"
     found = resay(folder, "--language", "en", "--search", "lamp")
     assert found[-1].startswith("bridge.md#2")
+    # Not its heading.
+    assert found[-1].endswith("  There are 31.")
     done = CliRunner().invoke(app, ["index", str(folder), "--language", "xx"])
     assert done.exit_code == 2
     assert "must be auto, none or one of" in " ".join(done.stderr.replace("│", " ").split())

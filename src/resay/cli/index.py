@@ -74,6 +74,8 @@ def _print_documents(documents: Sequence[Document]) -> None:
     if not documents:
         typer.echo("nothing found")
     for document in documents:
-        line = document.text.splitlines()[0]
+        lines = [line for line in document.text.splitlines() if line.strip()]
+        # A heading alone does not show whether a section answers the question.
+        line = next((line for line in lines if not line.startswith("#")), lines[0])
         short = line if len(line) <= _MOST_CHARS else f"{line[:_MOST_CHARS]}…"
         typer.echo(f"{document.id}  {document.score:.2f}  {short}")
