@@ -197,6 +197,32 @@ async def test_a_refusal_costs_one_call_for_each_model(says: str, left: set[str]
     ]
 
 
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        (400, "This model does not support response format `json_schema`."),
+        (400, "Function calling with a response mime type: 'application/json' is unsupported"),
+        (400, "Thinking may not be enabled when tool_choice forces tool use."),
+        (400, "The model returned the following errors: extraneous key [tools] is not permitted"),
+        (400, "Failed to validate JSON. Please adjust your prompt."),
+        (500, "failed to parse grammar"),
+    ],
+)
+async def test_a_form_is_refused_in_the_words_of_many_servers(status: int, says: str) -> None:
+    class Formless(Declaring):
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            answers = await super().complete(query, n=n)
+            if "response_format" in query.params:
+                raise ProviderRefusedError(says, status=status)
+            return answers
+
+    provider = Formless("temperature", "json_object")
+    for _ in range(2):
+        await exact(provider).complete(QUERY)
+    without = {"max_tokens", "temperature"}
+    assert [set(params) for params in provider.params[1:]] == [without, without]
+
+
 async def test_a_model_that_refuses_one_after_the_other_is_asked_without_any() -> None:
     refuses = ("temperature", "response_format")
     provider = Declaring("temperature", "json_object", refuses=refuses, says="no {}")

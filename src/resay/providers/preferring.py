@@ -26,7 +26,12 @@ _RIVALS: Final[Mapping[str, frozenset[str]]] = {
 _SIGNS: Final[Mapping[str, tuple[str, ...]]] = {
     "max_tokens": ("max_tokens", "max tokens", "max_completion_tokens", "max_output_tokens"),
     "temperature": ("temperature",),
-    "response_format": ("response_format", "json_schema", "json_object", "json mode", "schema"),
+    "response_format": (
+        *("response_format", "response format", "json_schema", "json_object", "json mode"),
+        *("schema", "structured output", "mime_type", "mime type", "validate json"),
+        # Servers that write by a grammar, and APIs to which litellm sends a form as a tool.
+        *("grammar", "guided", "tool_choice", "[tools]"),
+    ),
 }
 # What an error says of a limit that this request is too long for, though another may not be.
 _TOO_LONG: Final = ("context length", "context window", "context size", "too large", "too long")
