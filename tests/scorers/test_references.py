@@ -192,6 +192,22 @@ async def test_words_that_no_document_says_are_shown_flagged(unmentioned: float 
     assert found.spans == ((UnsupportedSpan(start, len(claim) - 1, 1.0),),)
 
 
+async def test_words_that_only_another_document_speaks_of_are_contradicted() -> None:
+    claim = "The Garmo bridge, opened in 1932, is 640 m long."
+    row = said(1, (1,), (2,), quote="212 m long") | {"unsupported_words": "640 m"}
+    sources = references(BRIDGE, "The Garmo bridge is 212 m long.")
+    found = await scored([claim], Judge([row]), sources)
+    assert (found.sentences, found.denied) == ((1.0,), (True,))
+    assert found.why == ("reference 1 supports it except for '640 m'; reference 2 contradicts it",)
+    # A document that says these words supports them, whatever another says.
+    row = said(1, (1,), (2,)) | {"unsupported_words": "opened in 1932"}
+    found = await scored([OPENED], Judge([row]), sources)
+    assert (found.sentences, found.why) == (
+        (0.0,),
+        ("reference 1 supports it; reference 2 contradicts it",),
+    )
+
+
 async def test_words_that_are_not_the_claims_own_take_nothing_back() -> None:
     row = said(1, (1, 3)) | {"unsupported_words": ["painted red"]}
     found = await scored([f"{BOTH}."], Judge([row]), THREE)

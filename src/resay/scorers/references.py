@@ -5,9 +5,10 @@ support a claim, alone or together, which say something else about the same matt
 words. A claim that documents together support scores 0; one that a document contradicts, and none
 supports, scores 1, and so does one that a newer edition contradicts; one that no document mentions,
 or not all of it, scores `unmentioned`, or has no score, so that the next step handles it. The judge
-also names the words of the claim that no document says. It knows the question, so that a page about
-another product supports nothing. Its quotes must appear in documents that it names, or its answer
-is rejected.
+also names the words of the claim that no document says, or that one contradicts: if none of the
+documents that support the claim says them, it scores 1 where another contradicts it. The judge
+knows the question, so that a page about another product supports nothing. Its quotes must appear in
+documents that it names, or its answer is rejected.
 
 With `by: words` there is no judge: the numbers, names and words of a claim are compared with the
 documents about its subject, each alone and then together (`documents_by_words`).
@@ -260,6 +261,9 @@ class References:
             if _is_newer(contradicts, own or supports, references):
                 newer = _contradicting(contradicts, newer=True)
                 return 1.0, f"{newer}; {_supporting(supports)}"
+            if words and not own:
+                beside = f"{_supporting(supports)} except for {words[0]!r}"
+                return 1.0, f"{beside}; {_contradicting(contradicts)}"
             return 0.0, f"{_supporting(supports)}; {_contradicting(contradicts)}"
         if contradicts:
             return 1.0, _contradicting(contradicts)
