@@ -137,6 +137,18 @@ async def test_the_words_that_a_judge_names_are_those_that_differ(
     assert against.kind == kind
 
 
+async def test_words_that_overlap_are_one_part() -> None:
+    answer = "It opened in 1923, in Bern, by Ada Moor."
+    words = ["Ada Moor", "1923", "opened in 1923"]
+    verdicts = [{"claim": 1, "contradicted_by": [1, 2, 3], "words": words}]
+    verdict = await checked(Judge(lambda claims, samples: verdicts), answer)
+    (claim,) = verdict.claims
+    assert [answer[start:end] for start, end in claim.spans_in_doubt] == [
+        "opened in 1923",
+        "Ada Moor",
+    ]
+
+
 async def test_a_flagged_sentence_is_not_said_to_have_no_score() -> None:
     answer = "Colour: red\nOpened: 1923\nLanes: six"
     verdicts = [

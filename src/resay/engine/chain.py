@@ -32,6 +32,7 @@ from resay.core.verdict import (
     Scores,
     SentenceVerdict,
     StepRecord,
+    UnsupportedSpan,
     Verdict,
 )
 from resay.engine.code_names import NameClaim, NameFinder, compare_names, index_samples, names_in
@@ -414,7 +415,7 @@ class Chain:
                 continue
             band = "contradicted" if result.denied else "unsupported"
             of_claim: list[Part] = []
-            for unsupported in result.unsupported:
+            for unsupported in _disjoint(result.unsupported):
                 words = state.passage.text[unsupported.start : unsupported.end]
                 part = Part(
                     start=unsupported.start,
@@ -610,6 +611,22 @@ class Chain:
                     tasks.start_soon(find, i, step)
                 if count % _BATCH_SIZE == 0:
                     await anyio.lowlevel.checkpoint()
+
+
+def _disjoint(spans: Sequence[UnsupportedSpan]) -> list[UnsupportedSpan]:
+    """Return spans in order, with those that overlap as one: "in 1923" and "1923"."""
+    disjoint: list[UnsupportedSpan] = []
+    for unsupported in sorted(spans, key=lambda each: each.start):
+        last = disjoint[-1] if disjoint else None
+        if last is None or unsupported.start >= last.end:
+            disjoint.append(unsupported)
+            continue
+        disjoint[-1] = UnsupportedSpan(
+            start=last.start,
+            end=max(last.end, unsupported.end),
+            score=max(last.score, unsupported.score),
+        )
+    return disjoint
 
 
 def _write(runs: Sequence[_Run]) -> None:
