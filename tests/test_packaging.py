@@ -45,6 +45,9 @@ def test_both_roots_are_in_the_wheel_and_nothing_else(wheel: Path) -> None:
     }
     assert "resay/py.typed" in names
     assert "resay/reporting/render/html/style.css" in names
+    languages = {path.name for path in (ROOT / "src/resay/lang").glob("*.toml")}
+    assert {f"resay/lang/{name}" for name in languages} <= set(names)
+    assert {"en.toml", "sv.toml"} <= languages
     assert {f"{adapter}/py.typed" for adapter in ADAPTERS} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
