@@ -193,6 +193,24 @@ AS_IT_IS = [
     ("Hoeveel kost de Garmo X100?", "300 euro.", "Wat zijn de openingstijden van het museum?"),
 ]
 OTHERS = [
+    # Swedish
+    (
+        ("Vad kostar Garmo X100?", "Den kostar 300 euro.", "Vem har ritat den?"),
+        "Garmo X100: Vem har ritat den?",
+    ),
+    (
+        ("Vad kostar Garmo X100?", "300 euro.", "Och hur är det med X110?"),
+        "Vad kostar Garmo X110?",
+    ),
+    (
+        ("Vem ritade Garmo X100?", "Den ritades av Ada Moor.", "Var föddes hon?"),
+        "Ada Moor: Var föddes hon?",
+    ),
+    (("Vad kostar Garmo X100?", "300 euro.", "Varför?"), "Vad kostar Garmo X100? Varför?"),
+    (
+        ("Vad kostar Garmo X100?", "300 euro.", "När öppnar museet i Halden?"),
+        "När öppnar museet i Halden?",
+    ),
     # German
     (
         ("Was kostet der Garmo X100?", "Er kostet 300 Euro.", "Wer hat ihn entworfen?"),

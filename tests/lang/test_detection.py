@@ -33,6 +33,9 @@ from resay.lang.detection import all_stop_words, detect, detect_from_words
         ("pt", "Qual o preço?"),
         ("nl", "De brug is niet in het noorden."),
         ("nl", "Hoe laat vertrekt de trein?"),
+        ("sv", "Bron är i norr och den är 300 meter."),
+        ("sv", "Vem ritade bron?"),
+        ("nl", "De man woont in een huis."),
         ("ja", "橋は1932年に開通した。"),
         ("zh", "这座桥在北部。"),
         # A name in kana, and a quotation in English
@@ -54,8 +57,9 @@ def test_the_language_is_that_of_the_script_or_the_common_words(language: str, t
         "Η γέφυρα είναι στον βορρά.",
         # Languages without rules are not taken for their neighbours.
         "El pont és al nord i va ser construït per la ciutat.",
-        "Bron är i norr och den är 300 meter.",
+        # Danish and Norwegian are not taken for Swedish.
         "Broen er i nord og den blev bygget af byen.",
+        "Jeg vet ikke når den åpner.",
         "Podul este în nord și a fost construit de oraș.",
     ],
 )

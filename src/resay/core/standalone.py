@@ -4,7 +4,7 @@
 put in front, like a heading above its text: "Garmo X100: Who designed it?". A question that only
 names another subject, "What about the X110?", becomes the previous question with that subject.
 
-The rules cover English, German, French, Spanish, Italian, Portuguese and Dutch. They rely on closed
+The rules cover the languages whose files have `[follow_ups]` (`resay.lang`). They rely on closed
 word classes (pronouns, question words, prepositions) and capitals, and leave alone whatever they do
 not know: a question that is left unchanged finds less, but one with the wrong subject finds
 something else.

@@ -72,6 +72,11 @@ class Language:
         return table(self.code, "units")
 
     @property
+    def alternatives(self) -> str:
+        """The pattern of "or"; the English one, in languages that have none."""
+        return table(self.code, "questions").get("or") or table("en", "questions")["or"]
+
+    @property
     def opposites(self) -> str:
         """Words that exclude each other, in the notation of `en.toml`; empty if none are known."""
         return table(self.code, "opposites").get("groups", "")

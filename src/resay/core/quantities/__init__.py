@@ -1,9 +1,9 @@
 """Extract comparable numbers, dates and measures from a text, and find negations.
 
 "5 km", "5,000 m" and "five kilometres" are the same quantity; "19 March 1932", "19.03.1932" and
-"1932-03-19" the same date. Number words, months, units and words such as "about" are known in
-English, German, French, Spanish, Italian, Portuguese and Dutch; numerals and dates also in Chinese,
-Japanese and Korean, and digits in every script.
+"1932-03-19" the same date. Number words, months, units and words such as "about" are known in the
+languages whose files have them (`resay.lang`); numerals and dates also in Chinese, Japanese and
+Korean, and digits in every script.
 
 pint, dateparser, babel and num2words were considered: each reads or writes one notation that must
 be known in advance, in milliseconds. Here, free text in an unknown language must be searched in

@@ -5,8 +5,8 @@
 One reversal contradicts; two cancel out, since "A is taller than B" is "B is shorter than A", and
 "not allowed" is "forbidden". A passive and a possessive each swap the names once more.
 
-Opposites are known in English, German, French, Spanish, Italian, Portuguese and Dutch. The rules do
-not parse grammar, so two names that no word relates are not compared.
+Opposites are known in the languages whose files have them (`resay.lang`). The rules do not parse
+grammar, so two names that no word relates are not compared.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain, pairwise, zip_longest
 from math import floor, log
 from operator import attrgetter
 from statistics import fmean
-from typing import Final
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.citations import without_marks
@@ -31,6 +31,7 @@ from resay.core.quantities import (
 from resay.core.segmentation.sentences import is_abbreviation
 from resay.core.tokens import InvertedIndex
 from resay.lang.detection import detect_from_words
+from resay.lang.language import load
 from resay.scorers.common.contrast import (
     Wording,
     parts_of,
@@ -66,19 +67,6 @@ _NEARBY = 60
 _SENTENCE_END = re.compile(r"[.!?。！？।؟។៕။።۔\n](?:(?<=[.!?])\s+|(?<![.!?]))")
 _ITEM_NUMBER = re.compile(r"(?m:^\s{0,8}\d{1,3}[.)]\s(?=\S))")
 # By language, since "of", "o" and "ou" mean something else in other languages.
-_ALTERNATIVES: Final[Mapping[str | None, re.Pattern[str]]] = {
-    language: re.compile(rf"\b(?:{words}|или|या|أم)\b|还是|還是|または", re.IGNORECASE)
-    for language, words in {
-        None: "or",
-        "en": "or",
-        "de": "oder",
-        "fr": "ou",
-        "es": "[ou]",
-        "it": "o|oppure",
-        "pt": "ou",
-        "nl": "of",
-    }.items()
-}
 # Telephone numbers, IBANs, ISBNs, tracking codes and mail addresses are quoted verbatim, however
 # their digits are grouped.
 _LONG = re.compile(
@@ -217,10 +205,17 @@ class ParsedQuestion:
         return cls(known, found, topic, is_polar, order, Wording(question, language))
 
 
+@cache
+def _or(language: str | None) -> re.Pattern[str]:
+    """Return the pattern of "or" in a language and in those of other scripts."""
+    own = load(language or "en").alternatives
+    return re.compile(rf"\b(?:{own}|или|या|أم)\b|还是|還是|または", re.IGNORECASE)
+
+
 def _offered(question: str) -> Iterator[str]:
     """Yield the stems next to an "or", one of which is the answer."""
     language = detect_from_words([match.group().lower() for match in WORD.finditer(question)])
-    for match in _ALTERNATIVES[language].finditer(question):
+    for match in _or(language).finditer(question):
         yield from stems_of(question[max(match.start() - _NEARBY, 0) : match.start()])[-2:]
         yield from stems_of(question[match.end() : match.end() + _NEARBY])[:2]
 
