@@ -231,7 +231,7 @@ async def test_many_claims_are_divided_among_calls_that_models_can_answer(
         rows: list[dict[str, Any]] = []
         for number, claim in enumerate(claims, 1):
             is_odd = int(claim.split()[1]) % 2
-            lists = ([], list(samples)) if is_odd else (list(samples), [])
+            lists: tuple[list[int], ...] = ([], [*samples]) if is_odd else ([*samples], [])
             rows.append({"claim": number, "supported_by": lists[0], "contradicted_by": lists[1]})
         return json.dumps({"verdicts": rows}, indent=4)
 
