@@ -627,6 +627,9 @@ def test_groups_hold_no_question_that_tells_on_another() -> None:
         '[{"claim": 1, "question": "When did it open?", "answer": "1923"}]',
         '{"questions": [{"number": 1, "question": "When did it open?", "answer": "1923"}]}',
         '["When did it open? | 1923", "none"]',
+        '[{"claim": 1, "question": "When did it open?", "answer": 1923}]',
+        '{"1": {"question": "When did it open?", "answer": "1923"}}',
+        '{"1": {"question": "When did it open?", "answer": "1923"}, "2": {"question": "none"}}',
         "<think>1: What? | no</think>"[:0] + "Claim 1: When did it open? | 1923\nClaim 2: none",
     ],
 )

@@ -33,6 +33,7 @@ from resay.core.quotes import find_quote
 from resay.lang.language import load
 from resay.lang.prompts import Prompts
 from resay.scorers.common.answers import (
+    as_number,
     json_values,
     number_of,
     parse_numbered,
@@ -91,6 +92,7 @@ _QUESTION_AND_ANSWER = re.compile(
 )
 
 
+_IN_JSON = re.compile(r"\"\s*:\s*[\"\d]")
 _ANSWER_BELOW = re.compile(rf"\n[\s*_>-]*(?={_ANSWER_LABEL})", re.IGNORECASE)
 
 
@@ -496,6 +498,9 @@ def read_questions(text: str, count: int) -> list[Question | None]:
     for place, fields in enumerate(_objects_in(text), 1):
         number = number_of(fields)
         texts = [value.strip() for value in fields.values() if isinstance(value, str)]
+        answer = fields.get("answer")
+        if len(texts) == 1 and isinstance(answer, (int, float)):
+            texts.append(str(answer))
         if len(texts) != 2:
             continue
         # The order of the keys is that of the form asked for.
@@ -515,6 +520,10 @@ def _objects_in(text: str) -> list[dict[str, Any]]:
         entries: list[Any] = [inner]
         if isinstance(inner, list):
             entries = cast("list[Any]", inner)
+        elif isinstance(inner, dict):
+            by_number = cast("dict[str, Any]", inner)
+            if all(isinstance(fields, dict) for fields in by_number.values()):
+                entries = [{"claim": as_number(key), **fields} for key, fields in by_number.items()]
         objects += [cast("dict[str, Any]", entry) for entry in entries if isinstance(entry, dict)]
     return objects
 
@@ -522,7 +531,8 @@ def _objects_in(text: str) -> list[dict[str, Any]]:
 def _question(line: str) -> Question | None:
     """Parse a line with a question and its answer."""
     line = line.strip(" \t*_`|")
-    if len(line) > 2 * _MOST_CHARS:
+    # The fields of a JSON object are read as such.
+    if len(line) > 2 * _MOST_CHARS or _IN_JSON.search(line):
         return None
     if strip_decoration(line).rstrip(" .*_`|").casefold() in {"none", "none | none"}:
         return _NONE
