@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from resay import ConfigurationError
 from resay.benchmarks.ensemble import out_of_fold, random_folds
-from resay.calibration.learning import learn
+from resay.calibration.weights import learn
 
 
 class Remembers:

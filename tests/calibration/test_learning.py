@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from resay import ConfigurationError, MissingDependencyError, Policy
-from resay.calibration.learning import (
+from resay.calibration.weights import (
     Learned,
     LearnedPart,
     LearnedSum,

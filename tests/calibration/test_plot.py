@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from resay.calibration import LabelledRow, LabelledSentence, Target, calibrate
-from resay.calibration.showing import bins_of, html_of, svg_of, wilson
+from resay.calibration.diagrams import bins_of, svg_of, wilson
+from resay.calibration.report import html_of
 
 SECRET = "Zanzibar"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import ConfigurationError, Policy
-from resay.calibration.result import Change, changed_text
+from resay.calibration.policy_text import Change, changed_text
 from resay.policy import Threshold
 
 NEW = Threshold(passage=0.83, sentence=1.0)

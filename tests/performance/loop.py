@@ -32,7 +32,7 @@ from resay.calibration import (
     draw_entries,
     read_journal_labels,
 )
-from resay.calibration.showing import wilson
+from resay.calibration.diagrams import wilson
 from resay.gateway import Gateway, GatewayConfig, serving
 from resay.policy import Policy
 from resay.reporting.journal import Entry, JournalConfig, open_journal

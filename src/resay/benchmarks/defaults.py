@@ -31,7 +31,7 @@ from resay.benchmarks.entries import Lenient, choose_rows, parse_row, read_lines
 from resay.benchmarks.measuring import Checked, Item, check
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.benchmarks.wikibio import DATA, RECORDED_DATA, Label
-from resay.calibration.showing import wilson
+from resay.calibration.diagrams import wilson
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.quoting import quotable

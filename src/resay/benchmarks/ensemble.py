@@ -38,7 +38,7 @@ from resay.benchmarks.wikibio import (
     notes_on,
     star_ap,
 )
-from resay.calibration.learning import Learned, Values, learn, learn_sum, learn_unweighted
+from resay.calibration.weights import Learned, Values, learn, learn_sum, learn_unweighted
 from resay.core.usage import Usage
 from resay.core.verdict import Scores
 from resay.errors import ConfigurationError

@@ -37,7 +37,7 @@ from resay.benchmarks.defaults import (
 from resay.benchmarks.measuring import Checked, Item, RecordedJudge, check, judging
 from resay.benchmarks.table import Column, ResultTable, Row
 from resay.benchmarks.wikibio import ENTRIES, recorded_scores, recording_of
-from resay.calibration.showing import STYLE, svg_line, svg_text
+from resay.calibration.diagrams import STYLE, svg_line, svg_text
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import ConfigurationError

@@ -5,23 +5,22 @@
 
 from __future__ import annotations
 
-from resay.calibration.calibrating import acalibrate, calibrate, default_targets
+from resay.calibration.agreement import Agreement, agreements
+from resay.calibration.api import acalibrate, calibrate, default_targets
+from resay.calibration.bands import fit_bands
+from resay.calibration.draws import Candidate, draw_entries
 from resay.calibration.drift import Drift, Shift, check_drift, read_verdicts
-from resay.calibration.fitting import fit_bands
-from resay.calibration.labelling import (
-    Agreement,
-    Candidate,
+from resay.calibration.figures import Figure, Figures, measure_figures
+from resay.calibration.journal_labels import (
     FeedbackCounts,
     LabelledEntries,
-    agreements,
     aread_journal_labels,
-    draw_entries,
     read_journal_labels,
 )
 from resay.calibration.labels import LabelledRow, LabelledSentence, read_labels
 from resay.calibration.proposals import Proposal
-from resay.calibration.result import Calibration, Counts, Figure, Figures, measure_figures
-from resay.calibration.running import Outcome
+from resay.calibration.result import Calibration, Counts
+from resay.calibration.runner import Outcome
 from resay.calibration.targets import Guarantee, Target
 from resay.calibration.thresholds import fit_thresholds
 

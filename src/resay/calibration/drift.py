@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from resay._internal.event_loops import run_sync
-from resay.calibration.labelling import journal_config_of, methods_of
+from resay.calibration.journal_labels import journal_config_of, methods_of
 from resay.calibration.labels import read_objects
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from resay.calibration.running import Outcome
+from resay.calibration.runner import Outcome
 from resay.calibration.targets import Guarantee, Target
 from resay.calibration.thresholds import ImpossibleTargetError, fit_thresholds
 from resay.policy import Threshold

@@ -23,7 +23,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import lcm
 
-from resay.calibration.running import Outcome
+from resay.calibration.runner import Outcome
 from resay.calibration.targets import Guarantee, Target
 from resay.errors import ConfigurationError
 from resay.policy import Threshold

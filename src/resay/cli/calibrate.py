@@ -25,7 +25,8 @@ from resay.calibration import (
     read_verdicts,
 )
 from resay.calibration import calibrate as run_calibration
-from resay.calibration.showing import drift_lines, html_of, print_calibration, svg_of
+from resay.calibration.diagrams import svg_of
+from resay.calibration.report import drift_lines, html_of, print_calibration
 from resay.cli.app import ApiBaseOption, JsonOption, print_json, read_text, write_text
 from resay.errors import ConfigurationError
 from resay.policy import Policy

@@ -396,7 +396,7 @@ def stats(
 
     async def work(opened: Journal) -> tuple[list[Any], list[Feedback], list[Any]]:
         # Imported late: the other commands do not need the slow calibration code.
-        from resay.calibration.labelling import aread_agreements
+        from resay.calibration.agreement import aread_agreements
 
         slices = await opened.summary(start, end, end - start, part)
         return slices, await opened.feedback(), await aread_agreements(opened)

@@ -18,7 +18,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from resay.calibration.labelling import Candidate, aread_agreements, draw_entries
+from resay.calibration.agreement import aread_agreements
+from resay.calibration.draws import Candidate, draw_entries
 from resay.cli.app import JsonOption, print_json, read_text, write_text
 from resay.cli.journal import (
     ModelOption,

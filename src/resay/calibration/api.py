@@ -14,12 +14,13 @@ from typing import Any, cast
 import anyio.to_thread
 
 from resay._internal.event_loops import sync_version
-from resay.calibration.fitting import Fitted, fit_chain, has_bands, has_weights
-from resay.calibration.labelling import LabelledEntries, methods_of
+from resay.calibration.figures import Figures, measure_figures
+from resay.calibration.journal_labels import LabelledEntries, methods_of
 from resay.calibration.labels import LabelledRow, read_labels, read_objects
+from resay.calibration.parameters import Fitted, fit_chain, has_bands, has_weights
 from resay.calibration.proposals import Proposal, nearest_recall, propose, tied_at_the_top
-from resay.calibration.result import Calibration, Counts, Figures, measure_figures
-from resay.calibration.running import Outcome, Runner, outcome_of
+from resay.calibration.result import Calibration, Counts
+from resay.calibration.runner import Outcome, Runner, outcome_of
 from resay.calibration.targets import Guarantee, Target
 from resay.calibration.thresholds import ImpossibleTargetError, fit_thresholds
 from resay.core.verdict import Verdict
