@@ -25,7 +25,7 @@ from performance.readings import COLUMNS, Part, Reading, environment, row_of
 from performance.skipping import SkippedError
 from resay.batch import Columns, Engine, Local, Ray, RowScorer, Scored, run_batch
 from resay.batch import Row as ScorerRow
-from resay.batch.rows import json_bytes
+from resay.batch.json_text import json_bytes
 from resay.batch.scoring import columns_of
 from resay.benchmarks.table import ResultTable, Row
 from resay.core.query import Query

@@ -186,9 +186,9 @@ def _die_at(after: int, seed: int) -> None:
 def _go_on(kind: str, source: str, out: str, log: str, after: int, seed: int) -> None:
     guard = Guard(JUDGED, provider=LoggingJudge(Path(log))) if kind == "judged" else Guard(NGRAM)
     # Use small parts, so that there are several.
-    import resay.batch.run
+    import resay.batch.run_folder
 
-    resay.batch.run.PART_BYTES = 3_000
+    resay.batch.run_folder.PART_BYTES = 3_000
     if after:
         _die_at(after, seed)
     engine = Ray(2, window=20) if kind == "ray" else Local(2, 3)

@@ -9,7 +9,10 @@ from statistics import fmean
 from typing import Any
 
 from resay._internal.event_loops import run_sync
-from resay.batch.rows import Columns, Where, mapping_of, numbered, open_rows
+from resay.batch.columns import Columns
+from resay.batch.filters import Where
+from resay.batch.inputs import open_rows
+from resay.batch.rows import mapping_of, numbered
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.errors import ConfigurationError, ResayError

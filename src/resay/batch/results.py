@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from resay._internal._version import __version__
-from resay.batch.rows import json_bytes, pyarrow
+from resay.batch.inputs import pyarrow
+from resay.batch.json_text import json_bytes
 from resay.batch.scoring import VERDICT_COLUMNS
 from resay.errors import ConfigurationError
 from resay.reporting.render.html import Html, joined, policy_of, stylesheet, tag

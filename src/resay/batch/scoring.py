@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from resay._internal.event_loops import run_sync, sync_version
-from resay.batch.rows import Columns, Row, as_json, json_bytes
+from resay.batch.columns import Columns
+from resay.batch.json_text import as_json, json_bytes
+from resay.batch.rows import Row
 from resay.core.usage import Usage
 from resay.core.verdict import ClaimVerdict, SentenceVerdict, Verdict
 from resay.errors import ResayError, without_cause
