@@ -292,7 +292,7 @@ def test_nothing_is_promised_without_a_random_draw(tmp_path: Path) -> None:
     drawn = draw_entries(at(*(v.score or 0 for v in verdicts.values())), 30, "uncertainty", now=0.0)
     file = written(tmp_path / "j.db", verdicts, labelled(verdicts, truth, verdicts), drawn)
     labels = read_journal_labels(file, POLICY)
-    with pytest.raises(ConfigurationError, match="30 by uncertainty, 30 by nobody"):
+    with pytest.raises(ConfigurationError, match="30 were drawn by uncertainty, 30 were not drawn"):
         calibrate(POLICY, labels, targets=[TARGET])
     with pytest.raises(ConfigurationError, match="drop `--settle-error` or `--from-journal`"):
         calibrate(POLICY, labels, targets=[TARGET], settle_error=0.1)

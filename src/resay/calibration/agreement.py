@@ -72,34 +72,34 @@ class Agreement:
     def __str__(self) -> str:
         kappa = "not defined" if self.kappa is None else f"{self.kappa:.2f}"
         share = f" ({100 * self.agreed / self.entries:.1f} %)" if self.entries else ""
-        one, other = (rater or "somebody" for rater in self.raters)
+        first, second = (rater or "(no rater name)" for rater in self.raters)
         return (
-            f"{one} and {other}: {self.agreed} of {self.entries} entries alike{share}, Cohen's"
+            f"{first} and {second}: {self.agreed} of {self.entries} entries alike{share}, Cohen's"
             f" kappa {kappa}; both hallucinated {self.both_hallucinated}, both correct"
-            f" {self.both_correct}, only {one} hallucinated {self.first_only}, only {other}"
+            f" {self.both_correct}, only {first} hallucinated {self.first_only}, only {second}"
             f" {self.second_only}; unsure {self.unsure}"
         )
 
 
-def agreements(said: Iterable[Feedback], decisions: Mapping[str, Decision]) -> list[Agreement]:
+def agreements(feedback: Iterable[Feedback], decisions: Mapping[str, Decision]) -> list[Agreement]:
     """Return how far each two raters agree, pairs with the most entries first.
 
     Args:
-        said: The feedback. Claims and end users' thumbs do not count.
+        feedback: The feedback. Claims and end users' thumbs do not count.
         decisions: The decisions of the entries' checks, by id.
     """
     by_entry: dict[str, dict[str, bool | None]] = {}
-    for one in said:
-        if one.claim is None and not is_thumb(one) and one.entry_id in decisions:
-            label = one.hallucinated(decisions[one.entry_id])
-            by_entry.setdefault(one.entry_id, {})[one.rater] = label
-    found: dict[tuple[str, str], Counter[str]] = {}
+    for rating in feedback:
+        if rating.claim is None and not is_thumb(rating) and rating.entry_id in decisions:
+            label = rating.hallucinated(decisions[rating.entry_id])
+            by_entry.setdefault(rating.entry_id, {})[rating.rater] = label
+    by_pair: dict[tuple[str, str], Counter[str]] = {}
     for labels in by_entry.values():
-        for pair in combinations(sorted(labels), 2):
-            cell = _CELLS.get((labels[pair[0]], labels[pair[1]]), "unsure")
-            found.setdefault(pair, Counter())[cell] += 1
-    all_pairs = [Agreement(pair, **cells) for pair, cells in found.items()]
-    return sorted(all_pairs, key=lambda one: (-one.entries, one.raters))
+        for first, second in combinations(sorted(labels), 2):
+            cell = _CELLS.get((labels[first], labels[second]), "unsure")
+            by_pair.setdefault((first, second), Counter())[cell] += 1
+    results = [Agreement(raters, **cells) for raters, cells in by_pair.items()]
+    return sorted(results, key=lambda result: (-result.entries, result.raters))
 
 
 _CELLS: Mapping[tuple[bool | None, bool | None], str] = {
@@ -116,10 +116,14 @@ async def aread_agreements(journal: Journal) -> list[Agreement]:
     Raises:
         JournalError: The journal cannot be read.
     """
-    said = await journal.feedback()
+    feedback = await journal.feedback()
     raters: dict[str, set[str]] = {}
-    for one in said:
-        if not is_thumb(one):
-            raters.setdefault(one.entry_id, set()).add(one.rater)
-    entries = [await journal.get(name) for name, known in raters.items() if len(known) > 1]
-    return agreements(said, {entry.id: entry.decision for entry in entries if entry is not None})
+    for rating in feedback:
+        if not is_thumb(rating):
+            raters.setdefault(rating.entry_id, set()).add(rating.rater)
+    decisions: dict[str, Decision] = {}
+    for entry_id, names in raters.items():
+        entry = await journal.get(entry_id) if len(names) > 1 else None
+        if entry is not None:
+            decisions[entry.id] = entry.decision
+    return agreements(feedback, decisions)

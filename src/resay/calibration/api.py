@@ -61,29 +61,33 @@ def match_log(path: str | Path, rows: Sequence[LabelledRow], policy: Policy) -> 
         ConfigurationError: The log cannot be read, no id matches, one is logged twice, or the
             verdicts were made by another chain.
     """
-    found: dict[str, tuple[str, Verdict]] = {}
+    logged: dict[str, tuple[str, Verdict]] = {}
     for where, data in read_objects(Path(path)):
         key = data.get("id")
         if not isinstance(key, (str, int)):
             raise ConfigurationError(
                 f"{where}: has no `id`; log each verdict with the id its label has"
             )
-        if str(key) in found:
+        earlier = logged.get(str(key))
+        if earlier is not None:
             raise ConfigurationError(
-                f"{where}: duplicate id {key!r}, also used at {found[str(key)][0]}; keep one of"
-                " them"
+                f"{where}: duplicate id {key!r}, also used at {earlier[0]}; keep one of them"
             )
-        found[str(key)] = where, _verdict(where, data, policy)
-    matched = [row for row in rows if row.id is not None and row.id in found]
+        logged[str(key)] = where, _verdict(where, data, policy)
+    matched: list[LabelledRow] = []
+    verdicts: list[Verdict] = []
+    for row in rows:
+        if row.id is not None and row.id in logged:
+            matched.append(row)
+            verdicts.append(logged[row.id][1])
     if not matched:
         without = sum(row.id is None for row in rows)
-        why = f"{without} of them have none" if without else "none of theirs is in the log"
+        reason = f"{without} of them have none" if without else "none of theirs is in the log"
         raise ConfigurationError(
-            f"none of the {len(found)} logged verdicts has the id of one of the {len(rows)}"
-            f" labelled responses; {why}"
+            f"none of the {len(logged)} logged verdicts has the id of one of the {len(rows)}"
+            f" labelled responses; {reason}"
         )
-    verdicts = tuple(found[row.id][1] for row in matched if row.id is not None)
-    return Matched(tuple(matched), verdicts, len(found))
+    return Matched(rows=tuple(matched), verdicts=tuple(verdicts), logged=len(logged))
 
 
 def _verdict(where: str, data: dict[str, object], policy: Policy) -> Verdict:
@@ -167,14 +171,23 @@ async def acalibrate(
         labels = read_labels(fspath(labels), responses=log is None)
     else:
         name = "labels"
-    wanted = tuple(targets) or default_targets(given, labels)
-    if not wanted:
+    targets = tuple(targets) or default_targets(given, labels)
+    if not targets:
         raise ConfigurationError(
             "no response has a label of its own, and the policy says `threshold.sentence: null`;"
             " label whole responses, or set a threshold for sentences"
         )
-    settings = _Settings(given, wanted, guarantee or Guarantee(), weights, settle_error, seed)
-    runner = Runner(provider, model, params or {}, concurrency, done)
+    settings = _Settings(
+        policy=given,
+        targets=targets,
+        guarantee=guarantee or Guarantee(),
+        weights=weights,
+        settle_error=settle_error,
+        seed=seed,
+    )
+    runner = Runner(
+        provider=provider, model=model, params=params or {}, concurrency=concurrency, done=done
+    )
     if entries is not None:
         data = _from_journal(settings, entries)
     elif log is not None:
@@ -238,7 +251,7 @@ async def _check_rows(
     weights = settings.weights and has_weights(policy)
     if weights and not labelled:
         weights = False
-        notes.append("weights are as they were: no sentence is labelled to learn them from")
+        notes.append("the weights are unchanged: no sentence is labelled to learn them from")
     bands = settings.settle_error is not None
     if bands and not has_bands(policy):
         raise ConfigurationError(
@@ -246,7 +259,9 @@ async def _check_rows(
         )
     if not weights and not bands:
         verdicts = await runner.check(policy, rows)
-        return _CheckedData(policy, rows, verdicts, None, tuple(notes))
+        return _CheckedData(
+            policy=policy, rows=rows, verdicts=verdicts, fitted=None, notes=tuple(notes)
+        )
     first, second = _halves(rows, settings.seed)
     fitted = await fit_chain(
         policy,
@@ -259,10 +274,17 @@ async def _check_rows(
     if fitted.rows < len(first):
         notes.append(
             f"{len(first) - fitted.rows} of the {len(first)} responses to learn from are left out:"
-            " a method said too little of them"
+            " a method was inconclusive on them"
         )
     verdicts = await runner.check(fitted.policy, second)
-    return _CheckedData(fitted.policy, second, verdicts, fitted, tuple(notes), len(first))
+    return _CheckedData(
+        policy=fitted.policy,
+        rows=second,
+        verdicts=verdicts,
+        fitted=fitted,
+        notes=tuple(notes),
+        learned=len(first),
+    )
 
 
 async def _from_log(
@@ -275,9 +297,13 @@ async def _from_log(
         " logged verdicts",
         *_notes_of_recorded(settings, matched.verdicts, "a log"),
     ]
-    missing = len(rows) - len(matched.rows)
     return _CheckedData(
-        settings.policy, matched.rows, matched.verdicts, None, tuple(notes), not_logged=missing
+        policy=settings.policy,
+        rows=matched.rows,
+        verdicts=matched.verdicts,
+        fitted=None,
+        notes=tuple(notes),
+        not_logged=len(rows) - len(matched.rows),
     )
 
 
@@ -285,22 +311,30 @@ def _from_journal(settings: _Settings, entries: LabelledEntries) -> _CheckedData
     _check_recorded(settings, "a journal", "--from-journal")
     counts = entries.counts
     if not counts.random:
-        others = [f"{counts.uncertain} by uncertainty"] if counts.uncertain else []
-        others += [f"{counts.undrawn} by nobody"] if counts.undrawn else []
-        drawn = f" (drawn were: {', '.join(others)})" if others else ""
+        others: list[str] = []
+        if counts.uncertain:
+            others.append(f"{counts.uncertain} were drawn by uncertainty")
+        if counts.undrawn:
+            others.append(f"{counts.undrawn} were not drawn")
+        drawn = f" ({', '.join(others)})" if others else ""
         if counts.other_chain:
             raise ConfigurationError(
                 f"{counts.other_chain} labelled entries were made by another chain than this policy"
                 f"'s, and none by its own{drawn}; calibrate the policy that made them"
             )
         raise ConfigurationError(
-            f"no labelled entry was drawn at random{drawn}, and nothing is guaranteed from others:"
-            " run `resay label JOURNAL --draw 60 --by random`, and label those"
+            f"no labelled entry was drawn at random{drawn}, and a guarantee needs such entries: run"
+            " `resay label JOURNAL --draw 60 --by random`, and label those"
         )
     recorded = _notes_of_recorded(settings, entries.verdicts, "a journal")
     notes = (*counts.lines(), *recorded)
     return _CheckedData(
-        settings.policy, entries.rows, entries.verdicts, None, notes, entries=entries
+        policy=settings.policy,
+        rows=entries.rows,
+        verdicts=entries.verdicts,
+        fitted=None,
+        notes=notes,
+        entries=entries,
     )
 
 
@@ -316,14 +350,14 @@ def _notes_of_recorded(
     settings: _Settings, verdicts: Sequence[Verdict], source: str
 ) -> Iterator[str]:
     if settings.weights and has_weights(settings.policy):
-        yield f"weights are as they were: {source} does not hold the scores of the parts"
-    most = settings.policy.sampling.max
-    early = sum(0 < verdict.samples < most for verdict in verdicts)
-    if early and settings.policy.sampling.confidence is not None:
+        yield f"the weights are unchanged: {source} does not hold the scores of the parts"
+    sampling = settings.policy.sampling
+    early = sum(0 < verdict.samples < sampling.max for verdict in verdicts)
+    if early and sampling.confidence is not None:
         yield (
-            f"{early} of the logged checks looked at fewer than {most} samples, some of them"
-            " because the old thresholds were settled (`sampling.confidence`); what is promised is"
-            " then only about right, so log with `confidence: null`"
+            f"{early} of the logged checks looked at fewer than {sampling.max} samples, some of"
+            " them because the decision at the old thresholds was clear (`sampling.confidence`);"
+            " the guarantee is then only approximate, so log with `confidence: null`"
         )
 
 
@@ -342,15 +376,24 @@ def _halves(rows: Sequence[LabelledRow], seed: int) -> tuple[list[LabelledRow], 
 def _result(
     settings: _Settings, data: _CheckedData, rows: Sequence[LabelledRow], name: str, bootstrap: int
 ) -> Calibration:
-    found = [outcome_of(row, v) for row, v in zip(data.rows, data.verdicts, strict=True)]
-    draws = [None] * len(found) if data.entries is None else data.entries.draws
-    known = [(o, draw) for o, draw in zip(found, draws, strict=True) if o is not None]
+    draws = [None] * len(data.rows) if data.entries is None else data.entries.draws
+    measured: list[Outcome] = []
+    weights: list[float] = []
     # Entries drawn by uncertainty do not represent the others; they count in rates only, weighted.
-    outcomes = tuple(o for o, draw in known if draw is None or draw.method == "random")
+    representative: list[Outcome] = []
+    for row, verdict, draw in zip(data.rows, data.verdicts, draws, strict=True):
+        outcome = outcome_of(row, verdict)
+        if outcome is None:
+            continue
+        measured.append(outcome)
+        weights.append(1.0 if draw is None else draw.weight)
+        if draw is None or draw.method == "random":
+            representative.append(outcome)
+    outcomes = tuple(representative)
     counts = Counts(
         rows=len(rows),
         learned=data.learned,
-        inconclusive=len(found) - len(known),
+        inconclusive=len(data.rows) - len(measured),
         not_logged=data.not_logged,
         correct=sum(o.hallucinated is False for o in outcomes),
         hallucinated=sum(o.hallucinated is True for o in outcomes),
@@ -360,10 +403,10 @@ def _result(
     threshold = _thresholds(settings, data, outcomes, counts)
     measure = partial(
         measure_figures,
-        [outcome for outcome, _ in known],
+        measured,
         bootstrap=bootstrap,
         seed=settings.seed,
-        weights=[1.0 if draw is None else draw.weight for _, draw in known],
+        weights=weights,
     )
     figures = measure(threshold)
     proposals = tuple(_proposals(settings, data, outcomes, figures))
@@ -387,8 +430,8 @@ def _result(
 
 
 def _recall(target: Target, figures: Figures) -> float | None:
-    found = figures.passage_recall if target.unit == "passage" else figures.sentence_recall
-    return found.value
+    recall = figures.passage_recall if target.unit == "passage" else figures.sentence_recall
+    return recall.value
 
 
 def _proposals(
@@ -413,16 +456,18 @@ def _warnings(
         if _recall(target, figures) != 0:
             continue
         what = "responses" if target.unit == "passage" else "sentences"
-        top = tied_at_the_top(outcomes) if target.unit == "sentence" else None
-        why = "correct ones score as high"
-        if top is not None and top[1] > target.rate:
-            why = (
-                f"{100 * top[1]:.1f} % of the correct ones of a response, on average, have the"
-                f" greatest score of all, {top[0]:g}"
-            )
+        reason = "correct ones score as high"
+        tie = tied_at_the_top(outcomes) if target.unit == "sentence" else None
+        if tie is not None:
+            highest, share = tie
+            if share > target.rate:
+                reason = (
+                    f"{100 * share:.1f} % of the correct ones of a response, on average, have the"
+                    f" greatest score of all, {highest:g}"
+                )
         yield (
             f"{target.name} {target.rate:g} is kept only by flagging none of the hallucinated"
-            f" {what}, because {why}; allow a greater rate, label more, or take another method"
+            f" {what}, because {reason}; allow a greater rate, label more, or take another method"
         )
         near = [str(proposal) for proposal in proposals if proposal.target.unit == target.unit]
         yield from near or [f"no {target.name} can be kept while hallucinated {what} are flagged"]
@@ -438,11 +483,11 @@ def _thresholds(
     except ConfigurationError as error:
         hints: list[str] = []
         if isinstance(error, ImpossibleTargetError):
-            kept = nearest_recall(
+            recall = nearest_recall(
                 outcomes, error.target, settings.guarantee, settings.policy.threshold
             )
-            if kept is not None:
-                hints.append(f"the nearest that can be kept is `--{error.target.name} {kept:g}`")
+            if recall is not None:
+                hints.append(f"the nearest that can be kept is `--{error.target.name} {recall:g}`")
         if counts.inconclusive:
             hints.append(f"{counts.inconclusive} responses are inconclusive and do not count")
         if data.learned:

@@ -47,9 +47,14 @@ def fit_bands(
     if len(scores) != len(decided):
         raise ConfigurationError(f"{len(scores)} scores have {len(decided)} decisions")
     table = _Table(scores, decided, Fraction(str(error)))
-    low, high = max(
-        table.pairs(threshold), key=lambda pair: (table.settled(*pair), -sum(pair)), default=(0, 0)
-    )
+    low = high = 0
+    most_settled = -1
+    # Of pairs that settle as many, the one with the lowest cuts.
+    for pair in table.pairs(threshold):
+        settled = table.settled(*pair)
+        if settled > most_settled or (settled == most_settled and sum(pair) < low + high):
+            low, high = pair
+            most_settled = settled
     return table.bands(low, high, threshold)
 
 
@@ -61,11 +66,11 @@ class _Table:
 
     def __init__(self, scores: Sequence[float], decided: Sequence[bool], error: Fraction) -> None:
         self.values = sorted(set(scores))
-        places = {value: i for i, value in enumerate(self.values)}
+        positions = {value: i for i, value in enumerate(self.values)}
         counts, flagged = [0] * len(self.values), [0] * len(self.values)
         for score, flag in zip(scores, decided, strict=True):
-            counts[places[score]] += 1
-            flagged[places[score]] += flag
+            counts[positions[score]] += 1
+            flagged[positions[score]] += flag
         self._counts = list(accumulate(counts, initial=0))
         self._flagged = list(accumulate(flagged, initial=0))
         self._error = error
@@ -86,8 +91,9 @@ class _Table:
         uppers = [high for high in range(lowest, count + 1) if self._above_is_right(high)]
         for low in range(highest + 1):
             if self._below_is_right(low):
-                place = bisect_left(uppers, low if self._can_meet(low) else low + 1)
-                yield from ((low, high) for high in uppers[place : place + 1])
+                first = bisect_left(uppers, low if self._can_meet(low) else low + 1)
+                if first < len(uppers):
+                    yield low, uppers[first]
 
     def _can_meet(self, cut: int) -> bool:
         """Return whether both bands can end at a cut: whether a number fits between its scores."""

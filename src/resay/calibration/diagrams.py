@@ -75,16 +75,15 @@ def panels(calibration: Calibration) -> list[Panel]:
     threshold = calibration.policy.threshold
     outcomes = calibration.outcomes
     passages = tuple((o.score, o.hallucinated) for o in outcomes if o.hallucinated is not None)
-    sentences = tuple(
-        (score, wrong)
-        for o in outcomes
-        if o.wrong
-        for score, wrong in zip(o.sentences, o.wrong, strict=True)
-        if score is not None and wrong is not None
-    )
+    sentences: list[tuple[float, bool]] = []
+    for outcome in outcomes:
+        if outcome.wrong:
+            for score, wrong in zip(outcome.sentences, outcome.wrong, strict=True):
+                if score is not None and wrong is not None:
+                    sentences.append((score, wrong))
     both = (
         Panel("Responses", passages, threshold.passage),
-        Panel("Sentences", sentences, threshold.sentence),
+        Panel("Sentences", tuple(sentences), threshold.sentence),
     )
     return [panel for panel in both if panel.items]
 
@@ -95,16 +94,22 @@ def bins_of(items: Sequence[tuple[float, bool]]) -> list[Bin]:
     Args:
         items: Scores in [0, 1] with their labels.
     """
-    places: dict[int, list[tuple[float, bool]]] = {}
+    by_bin: dict[int, list[tuple[float, bool]]] = {}
     for score, wrong in items:
-        places.setdefault(min(int(score * _BINS), _BINS - 1), []).append((score, wrong))
-    return [_bin(places[place]) for place in sorted(places)]
+        by_bin.setdefault(min(int(score * _BINS), _BINS - 1), []).append((score, wrong))
+    return [_bin(by_bin[index]) for index in sorted(by_bin)]
 
 
 def _bin(items: Sequence[tuple[float, bool]]) -> Bin:
     wrong = sum(label for _, label in items)
     low, high = wilson(wrong, len(items))
-    return Bin(len(items), fmean(score for score, _ in items), wrong / len(items), low, high)
+    return Bin(
+        count=len(items),
+        score=fmean(score for score, _ in items),
+        share=wrong / len(items),
+        low=low,
+        high=high,
+    )
 
 
 def wilson(hits: int, count: int) -> tuple[float, float]:
@@ -172,11 +177,11 @@ def _reliability(panel: Panel) -> Iterator[str]:
     yield svg_line("even", _LEFT, _TOP + _SIZE, _LEFT + _SIZE, _TOP)
     for step in range(0, 101, 25):
         yield svg_text(_LEFT - 8, _y(step / 100) + 4, f"{step} %", end=True)
-    for found in bins_of(panel.items):
-        x = _LEFT + found.score * _SIZE
-        yield svg_line("range", x, _y(found.low), x, _y(found.high))
-        yield f'<circle class="point" cx="{x:.1f}" cy="{_y(found.share):.1f}" r="4"/>'
-        yield svg_text(x, _TOP - 6, str(found.count), "small", middle=True)
+    for score_bin in bins_of(panel.items):
+        x = _LEFT + score_bin.score * _SIZE
+        yield svg_line("range", x, _y(score_bin.low), x, _y(score_bin.high))
+        yield f'<circle class="point" cx="{x:.1f}" cy="{_y(score_bin.share):.1f}" r="4"/>'
+        yield svg_text(x, _TOP - 6, str(score_bin.count), "small", middle=True)
     yield from _limit(_LEFT, _TOP + _SIZE - 8, panel.threshold)
 
 
@@ -189,16 +194,16 @@ def _histogram(panel: Panel) -> Iterator[str]:
     yield svg_text(_RIGHT, 24, f"{panel.name}: how many have which score", "head")
     yield from _frame(_RIGHT)
     for wrong, name in enumerate(("correct", "hallucinated")):
-        for place, count in enumerate(counts[wrong]):
+        for index, count in enumerate(counts[wrong]):
             height = count / most * (_SIZE / 2 - 4)
             top = middle if wrong else middle - height
-            x = _RIGHT + place * width
+            x = _RIGHT + index * width
             yield (
                 f'<rect class="{name}" x="{x + 0.5:.1f}" y="{top:.1f}" width="{width - 1:.1f}"'
                 f' height="{height:.1f}"/>'
             )
-        place = middle + (14 if wrong else -6) + (_SIZE / 2 - 20) * (1 if wrong else -1)
-        yield svg_text(_RIGHT + 6, place, f"{sum(counts[wrong])} {name}")
+        y = middle + (14 if wrong else -6) + (_SIZE / 2 - 20) * (1 if wrong else -1)
+        yield svg_text(_RIGHT + 6, y, f"{sum(counts[wrong])} {name}")
     yield svg_text(_RIGHT + _SIZE + 6, _TOP + 10, str(most), "small")
     yield svg_text(_RIGHT + _SIZE + 6, _TOP + _SIZE, str(most), "small")
     yield svg_line("frame", _RIGHT, middle, _RIGHT + _SIZE, middle)

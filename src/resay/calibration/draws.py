@@ -51,21 +51,19 @@ class Candidate:
         """Return an entry as a candidate; None without a decision that could be right or wrong."""
         if entry.score is None or entry.decision not in ("consistent", "flagged"):
             return None
-        scores = [
-            found["score"]
-            for found in entry.verdict.get("sentences") or ()
-            if found.get("score") is not None
-        ]
-        mean: float | None = entry.verdict.get("mean_score")
-        over = [
-            score - limit
-            for score, limit in (
-                (mean, threshold.passage),
-                (max(scores, default=None), threshold.sentence),
-            )
-            if score is not None and limit is not None
-        ]
-        return cls(entry.id, abs(max(over, default=math.inf)))
+        mean_score: float | None = entry.verdict.get("mean_score")
+        highest: float | None = None
+        for sentence in entry.verdict.get("sentences") or ():
+            score: float | None = sentence.get("score")
+            if score is not None and (highest is None or score > highest):
+                highest = score
+        # Of several thresholds, the one that is exceeded most decides.
+        excess = -math.inf
+        if mean_score is not None and threshold.passage is not None:
+            excess = mean_score - threshold.passage
+        if highest is not None and threshold.sentence is not None:
+            excess = max(excess, highest - threshold.sentence)
+        return cls(id=entry.id, distance=abs(excess))
 
 
 def draw_entries(
@@ -95,9 +93,17 @@ def draw_entries(
     Raises:
         ConfigurationError: There is nothing to draw from.
     """
-    before = {one.entry_id: one.method for one in drawn}
-    left = [one for one in candidates if before.get(one.id) != "random"]
-    new = [one for one in left if by == "random" or one.id not in before]
+    earlier_methods = {draw.entry_id: draw.method for draw in drawn}
+    # Entries that may be drawn, and those of them that a draw has to add.
+    drawable: list[Candidate] = []
+    new: list[Candidate] = []
+    for candidate in candidates:
+        earlier = earlier_methods.get(candidate.id)
+        if earlier == "random":
+            continue
+        drawable.append(candidate)
+        if by == "random" or earlier is None:
+            new.append(candidate)
     if not new:
         raise ConfigurationError(
             f"nothing to draw from: of {len(candidates)} entries with a decision, all were drawn"
@@ -106,44 +112,54 @@ def draw_entries(
     rng = random.Random(seed)  # noqa: S311 - no secret
     count = min(count, len(new))
     if by == "random":
-        chosen = [(one.id, len(new) / count) for one in rng.sample(new, count)]
+        weight = len(new) / count
+        chosen = [(candidate.id, weight) for candidate in rng.sample(new, count)]
     else:
-        chosen = _by_uncertainty(left, {one.id for one in new}, count, rng)
+        new_ids = {candidate.id for candidate in new}
+        chosen = _by_uncertainty(drawable, new_ids, count, rng)
     rng.shuffle(chosen)
-    return [Draw(name, by, weight, now + i * _STEP_S) for i, (name, weight) in enumerate(chosen)]
+    return [
+        Draw(entry_id=entry_id, method=by, weight=weight, time=now + i * _STEP_S)
+        for i, (entry_id, weight) in enumerate(chosen)
+    ]
 
 
 def _by_uncertainty(
     candidates: Sequence[Candidate], new: set[str], count: int, rng: random.Random
 ) -> list[tuple[str, float]]:
     """Return ids and weights; exactly `count` of the ids are new."""
-    near = [math.exp(-one.distance / _NEAR) for one in candidates]
-    whole = sum(near) or 1.0
-    sizes = [(1 - _SPREAD) * one / whole + _SPREAD / len(near) for one in near]
+    closeness = [math.exp(-candidate.distance / _NEAR) for candidate in candidates]
+    total = sum(closeness) or 1.0
+    even_size = _SPREAD / len(candidates)
+    sizes = [(1 - _SPREAD) * close / total + even_size for close in closeness]
     order = list(range(len(candidates)))
     rng.shuffle(order)
     # New entries come first: their probabilities add up to the requested number.
     order.sort(key=lambda i: candidates[i].id not in new)
     scale = _scale([sizes[i] for i in order[: len(new)]], count)
-    place, chosen = rng.random(), list[tuple[str, float]]()
-    passed = 0.0
+    chosen: list[tuple[str, float]] = []
+    # Systematic sampling: of the cumulated probabilities, draw at every whole step.
+    next_step = rng.random()
+    cumulated = 0.0
     for number, i in enumerate(order, 1):
         probability = min(1.0, scale * sizes[i])
         # The new entries' probabilities add up to a whole number; ignore rounding errors.
-        passed = float(count) if number == len(new) else passed + probability
-        if passed > place:
+        cumulated = float(count) if number == len(new) else cumulated + probability
+        if cumulated > next_step:
             chosen.append((candidates[i].id, 1 / probability))
-            place += 1
+            next_step += 1
     return chosen
 
 
 def _scale(sizes: Sequence[float], count: int) -> float:
     """Return the factor by which sizes, capped at 1, add up to a count."""
-    rest, left = count, sorted(sizes, reverse=True)
-    total = sum(left)
-    for place, size in enumerate(left):
+    largest_first = sorted(sizes, reverse=True)
+    remaining = count
+    total = sum(largest_first)
+    for i, size in enumerate(largest_first):
         # The largest sizes are capped: those entries are always drawn.
-        if rest * size <= total or place == len(left) - 1:
-            return rest / total
-        rest, total = rest - 1, total - size
+        if remaining * size <= total or i == len(largest_first) - 1:
+            return remaining / total
+        remaining -= 1
+        total -= size
     return 1.0

@@ -107,7 +107,7 @@ def distributions_in(text: str, source: str) -> dict[str, Distribution]:
     Raises:
         ConfigurationError: The text does not contain them.
     """
-    found: dict[str, Distribution] = {}
+    distributions: dict[str, Distribution] = {}
     for unit, name in _UNITS.items():
         line = re.search(
             rf"^[ \t]*#: {re.escape(_DISTRIBUTION.format(name, _STEPS))} ([\d ]+)\r?$",
@@ -116,13 +116,13 @@ def distributions_in(text: str, source: str) -> dict[str, Distribution]:
         )
         counts = tuple(map(int, line[1].split())) if line else ()
         if len(counts) == _BINS:
-            found[unit] = Distribution(counts)
-    if "responses" not in found:
+            distributions[unit] = Distribution(counts)
+    if "responses" not in distributions:
         raise ConfigurationError(
-            f"{source} does not say how scores were spread when it was calibrated; calibrate it"
-            " with `resay calibrate --write` first"
+            f"{source} does not contain the distribution of the scores it was calibrated on;"
+            " calibrate it with `resay calibrate --write` first"
         )
-    return found
+    return distributions
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,34 +208,36 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
     policy = Policy.parse(text, source=source)
     methods = methods_of(policy)
     ours = [v for v in verdicts if all(step.method in methods for step in v.steps)]
-    known = [
-        v for v in ours if v.mean_score is not None and v.decision in ("consistent", "flagged")
-    ]
-    highest = [
-        max((s.score for s in v.sentences if s.score is not None), default=None) for v in known
-    ]
-    scores = {
-        "responses": [v.mean_score for v in known if v.mean_score is not None],
-        "sentences": [score for score in highest if score is not None],
+    decided: list[Verdict] = []
+    mean_scores: list[float] = []
+    highest_scores: list[float] = []
+    for verdict in ours:
+        if verdict.mean_score is None or verdict.decision not in ("consistent", "flagged"):
+            continue
+        decided.append(verdict)
+        mean_scores.append(verdict.mean_score)
+        scores = [sentence.score for sentence in verdict.sentences if sentence.score is not None]
+        if scores:
+            highest_scores.append(max(scores))
+    now = {
+        "responses": Distribution.of(mean_scores),
+        "sentences": Distribution.of(highest_scores),
     }
-    shifts = tuple(
-        _shift(unit, distribution, Distribution.of(scores[unit]), len(before))
-        for unit, distribution in before.items()
-    )
+    shifts = tuple(_shift(unit, before[unit], now[unit], len(before)) for unit in before)
     notes: list[str] = []
     if len(ours) < len(verdicts):
         notes.append(
             f"{len(verdicts) - len(ours)} verdicts were made by another chain and are left out"
         )
     sampling = policy.sampling
-    early = sum(0 < v.samples < sampling.max for v in known)
+    early = sum(0 < verdict.samples < sampling.max for verdict in decided)
     if early and sampling.confidence is not None:
         notes.append(
-            f"{early} of {len(known)} checks looked at fewer than {sampling.max} samples, and the"
+            f"{early} of {len(decided)} checks looked at fewer than {sampling.max} samples, and the"
             " calibration at all of them: that alone moves scores; log with `sampling:"
             " {confidence: null}` to leave it out"
         )
-    return Drift(shifts, len(ours) - len(known), tuple(notes))
+    return Drift(shifts=shifts, left_out=len(ours) - len(decided), notes=tuple(notes))
 
 
 def _shift(unit: str, before: Distribution, now: Distribution, tests: int) -> Shift:
@@ -245,7 +247,15 @@ def _shift(unit: str, before: Distribution, now: Distribution, tests: int) -> Sh
     p_value = 1.0 if few else kolmogorov_smirnov(abs(gap), before.total, now.total)
     # Each kind of score is another chance of a false alarm.
     moved = p_value < _FALSE_ALARM_RATE / tests and abs(gap) >= _DISTANCE
-    return Shift(unit, before.total, now.total, abs(gap), p_value, gap > 0, None if few else moved)
+    return Shift(
+        unit=unit,
+        before=before.total,
+        now=now.total,
+        distance=abs(gap),
+        p_value=p_value,
+        higher=gap > 0,
+        drifted=None if few else moved,
+    )
 
 
 def kolmogorov_smirnov(distance: float, n: int, m: int) -> float:
@@ -298,18 +308,18 @@ def _is_journal(path: Path) -> bool:
 
 async def _journalled(config: JournalConfig, last: int) -> list[Verdict]:
     journal = open_journal(config)
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     before: Entry | None = None
     try:
-        while len(found) < last:
-            page = await journal.recent(min(_PAGE, last - len(found)), before)
+        while len(verdicts) < last:
+            page = await journal.recent(min(_PAGE, last - len(verdicts)), before)
             if not page:
                 break
-            found += [_verdict(f"entry {entry.id}", entry.verdict) for entry in page]
+            verdicts += [_verdict(f"entry {entry.id}", entry.verdict) for entry in page]
             before = page[-1]
     finally:
         await journal.aclose()
-    return found
+    return verdicts
 
 
 def _verdict(where: str, data: Mapping[str, Any]) -> Verdict:

@@ -89,26 +89,37 @@ def measure_figures(
     drawn = np.random.default_rng(seed).integers(count, size=(bootstrap, count))
     # The first row is the original responses, without resampling.
     times = np.ones((bootstrap + 1, count))
-    for row, places in enumerate(drawn, 1):
-        times[row] = np.bincount(places, minlength=count)
+    for row, indices in enumerate(drawn, 1):
+        times[row] = np.bincount(indices, minlength=count)
     if weights is not None:
         times *= np.array(weights)
-    passages = [(i, float(o.flagged(threshold)), o.hallucinated) for i, o in enumerate(outcomes)]
-    sentences = [
-        (i, float(share), wrong)
-        for i, o in enumerate(outcomes)
-        for wrong in (False, True)
-        if (share := o.share_flagged(wrong, threshold.sentence)) is not None
-    ]
-    by_passage = _ranking(times, [(i, o.score, o.hallucinated) for i, o in enumerate(outcomes)])
-    by_sentence = _ranking(times, _scored_sentences(outcomes))
+    passage_decisions: list[Item] = []
+    passage_scores: list[Item] = []
+    sentence_decisions: list[Item] = []
+    sentence_scores: list[Item] = []
+    for i, outcome in enumerate(outcomes):
+        label = outcome.hallucinated
+        passage_decisions.append((i, float(outcome.flagged(threshold)), label))
+        passage_scores.append((i, outcome.score, label))
+        for wrong in (False, True):
+            share = outcome.share_flagged(wrong, threshold.sentence)
+            if share is not None:
+                sentence_decisions.append((i, float(share), wrong))
+        if outcome.wrong:
+            for score, wrong in zip(outcome.sentences, outcome.wrong, strict=True):
+                if score is not None:
+                    sentence_scores.append((i, score, wrong))
+    passage_roc_auc, passage_average_precision = _ranking(times, passage_scores)
+    sentence_roc_auc, sentence_average_precision = _ranking(times, sentence_scores)
     return Figures(
-        _rate(times, passages, False),
-        _rate(times, passages, True),
-        *by_passage,
-        _rate(times, sentences, False),
-        _rate(times, sentences, True),
-        *by_sentence,
+        passage_fpr=_rate(times, passage_decisions, False),
+        passage_recall=_rate(times, passage_decisions, True),
+        passage_roc_auc=passage_roc_auc,
+        passage_average_precision=passage_average_precision,
+        sentence_fpr=_rate(times, sentence_decisions, False),
+        sentence_recall=_rate(times, sentence_decisions, True),
+        sentence_roc_auc=sentence_roc_auc,
+        sentence_average_precision=sentence_average_precision,
     )
 
 
@@ -116,44 +127,37 @@ Item = tuple[int, float, bool | None]
 """The index of its response, a number, and the label."""
 
 
-def _scored_sentences(outcomes: Sequence[Outcome]) -> list[Item]:
-    return [
-        (i, score, wrong)
-        for i, outcome in enumerate(outcomes)
-        if outcome.wrong
-        for score, wrong in zip(outcome.sentences, outcome.wrong, strict=True)
-        if score is not None
-    ]
-
-
 def _rate(times: Any, items: Sequence[Item], label: bool) -> Figure:
     np = _np()
-    chosen = [(i, value) for i, value, wrong in items if wrong is label]
-    if not chosen:
+    indices: list[int] = []
+    values: list[float] = []
+    for index, value, wrong in items:
+        if wrong is label:
+            indices.append(index)
+            values.append(value)
+    if not indices:
         return Figure(None)
-    places = np.array([i for i, _ in chosen])
-    weights = times[:, places]
-    return _figure(_quotient(weights @ np.array([v for _, v in chosen]), weights.sum(axis=1)))
+    weights = times[:, np.array(indices)]
+    return _figure(_quotient(weights @ np.array(values), weights.sum(axis=1)))
 
 
 def _ranking(times: Any, items: Sequence[Item]) -> tuple[Figure, Figure]:
     """Return ROC-AUC and average precision."""
     np = _np()
-    known = sorted((item for item in items if item[2] is not None), key=lambda item: item[1])
-    wrong = np.array([item[2] for item in known], dtype=bool)
-    if not len(known) or wrong.all() or not wrong.any():
+    labelled = sorted((item for item in items if item[2] is not None), key=lambda item: item[1])
+    wrong = np.array([item[2] for item in labelled], dtype=bool)
+    if not labelled or wrong.all() or not wrong.any():
         return Figure(None), Figure(None)
-    places = np.array([item[0] for item in known])
-    scores = np.array([item[1] for item in known])
+    indices = np.array([item[0] for item in labelled])
+    scores = np.array([item[1] for item in labelled])
     starts = np.flatnonzero(np.append(True, scores[1:] > scores[:-1]))
-    found = [
-        _areas(times[row : row + _AT_ONCE, places], wrong, starts)
-        for row in range(0, len(times), _AT_ONCE)
-    ]
-    return (
-        _figure(np.concatenate([areas for areas, _ in found])),
-        _figure(np.concatenate([precisions for _, precisions in found])),
-    )
+    roc_aucs: list[Any] = []
+    precisions: list[Any] = []
+    for row in range(0, len(times), _AT_ONCE):
+        roc_auc, precision = _areas(times[row : row + _AT_ONCE, indices], wrong, starts)
+        roc_aucs.append(roc_auc)
+        precisions.append(precision)
+    return _figure(np.concatenate(roc_aucs)), _figure(np.concatenate(precisions))
 
 
 def _areas(weights: Any, wrong: Any, starts: Any) -> tuple[Any, Any]:
@@ -179,11 +183,12 @@ def _quotient(over: Any, under: Any) -> Any:
 def _figure(values: Any) -> Figure:
     """Return the first value with the 95 % interval of the others."""
     np = _np()
-    rest = values[1:][~np.isnan(values[1:])]
-    if not len(rest):
+    resampled = values[1:]
+    resampled = resampled[~np.isnan(resampled)]
+    if not len(resampled):
         return Figure(float(values[0]))
-    low, high = np.percentile(rest, (2.5, 97.5))
-    return Figure(float(values[0]), float(low), float(high))
+    low, high = np.percentile(resampled, (2.5, 97.5))
+    return Figure(value=float(values[0]), low=float(low), high=float(high))
 
 
 def _np() -> Any:

@@ -56,17 +56,17 @@ class FeedbackCounts:
 
     def lines(self) -> list[str]:
         """Return the counts as sentences for the user, one per line."""
-        told = [
+        lines = [
             f"{self.random} labelled entries were drawn at random; thresholds and the guarantee"
             " rest on those alone"
         ]
         if self.uncertain:
-            told.append(
+            lines.append(
                 f"{self.uncertain} more were drawn by uncertainty; they count in the rates, each"
                 " entry with the weight of its draw, and for no guarantee"
             )
         if self.waiting:
-            told.append(
+            lines.append(
                 f"{self.waiting} that were drawn at random are not rated yet; the guarantee takes"
                 " them to be like the others"
             )
@@ -78,8 +78,10 @@ class FeedbackCounts:
             (self.undecided, "have a check without a decision"),
             (self.other_chain, "were made by another chain"),
         )
-        out = [f"{count} that {why}" for count, why in left_out if count]
-        return [*told, f"left out: {', '.join(out)}"] if out else told
+        counted = [f"{count} that {reason}" for count, reason in left_out if count]
+        if counted:
+            lines.append(f"left out: {', '.join(counted)}")
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +131,21 @@ async def aread_journal_labels(
     """
     opened = open_journal(journal_config_of(journal))
     try:
-        said: dict[str, list[Feedback]] = {}
-        for one in await opened.feedback():
-            if not raters or one.rater in raters:
-                said.setdefault(one.entry_id, []).append(one)
-        draws = {one.entry_id: one for one in await opened.drawn()}
+        by_entry: dict[str, list[Feedback]] = {}
+        for feedback in await opened.feedback():
+            if not raters or feedback.rater in raters:
+                by_entry.setdefault(feedback.entry_id, []).append(feedback)
+        draws = {draw.entry_id: draw for draw in await opened.drawn()}
         # Do not load entries for thumbs: end users may have given very many.
-        reviewed = {name: ones for name, ones in said.items() if not all(map(is_thumb, ones))}
-        found = [await opened.get(name) for name in dict.fromkeys([*reviewed, *draws])]
+        reviewed = [name for name, given in by_entry.items() if not all(map(is_thumb, given))]
+        entries: list[Entry] = []
+        for name in dict.fromkeys([*reviewed, *draws]):
+            entry = await opened.get(name)
+            if entry is not None:
+                entries.append(entry)
     finally:
         await opened.aclose()
-    thumbs = len(said) - len(reviewed)
+    thumbs = len(by_entry) - len(reviewed)
     if not reviewed:
         by = f" by {', '.join(map(repr, raters))}" if raters else ""
         but = f" but {thumbs} end users' thumbs" if thumbs else ""
@@ -147,8 +153,8 @@ async def aread_journal_labels(
             f"the journal {_name(journal)!r} has no feedback{by}{but}; draw entries with `resay"
             " label --draw 60 --by random` and label them"
         )
-    entries = [entry for entry in found if entry is not None]
-    names = sorted({entry.policy for entry in entries if entry.id in reviewed})
+    reviewed_ids = set(reviewed)
+    names = sorted({entry.policy for entry in entries if entry.id in reviewed_ids})
     if recorded_as is None and len(names) > 1:
         raise ConfigurationError(
             f"feedback is on entries of several policies: {', '.join(map(repr, names))}; name the"
@@ -161,7 +167,7 @@ async def aread_journal_labels(
             f" {', '.join(map(repr, names))}"
         )
     entries = [entry for entry in entries if entry.policy == recorded_as]
-    return _labelled(_name(journal), entries, said, draws, policy, thumbs)
+    return _labelled(_name(journal), entries, by_entry, draws, policy, thumbs)
 
 
 read_journal_labels = sync_version(aread_journal_labels)
@@ -207,18 +213,20 @@ def methods_of(policy: Policy) -> list[str]:
 def _labelled(
     name: str,
     entries: Sequence[Entry],
-    said: Mapping[str, Sequence[Feedback]],
+    feedback: Mapping[str, Sequence[Feedback]],
     draws: Mapping[str, Draw],
     policy: Policy,
     thumbs: int,
 ) -> LabelledEntries:
     methods = methods_of(policy)
     counts = Counter(thumbs=thumbs)
-    kept: list[tuple[LabelledRow, Verdict, Draw]] = []
+    rows: list[LabelledRow] = []
+    verdicts: list[Verdict] = []
+    row_draws: list[Draw] = []
     for entry in entries:
         verdict = Verdict.from_dict(entry.verdict)
         draw = draws.get(entry.id)
-        row = _row(entry, verdict, said.get(entry.id, ()))
+        row = _row(entry, verdict, feedback.get(entry.id, ()))
         if any(step.method not in methods for step in verdict.steps):
             counts["other_chain"] += 1
         elif isinstance(row, str):
@@ -230,13 +238,15 @@ def _labelled(
             counts["undrawn"] += 1
         else:
             counts["random" if draw.method == "random" else "uncertain"] += 1
-            kept.append((row, verdict, draw))
+            rows.append(row)
+            verdicts.append(verdict)
+            row_draws.append(draw)
     return LabelledEntries(
-        name,
-        tuple(row for row, _, _ in kept),
-        tuple(verdict for _, verdict, _ in kept),
-        tuple(draw for _, _, draw in kept),
-        FeedbackCounts(**counts),
+        name=name,
+        rows=tuple(rows),
+        verdicts=tuple(verdicts),
+        draws=tuple(row_draws),
+        counts=FeedbackCounts(**counts),
     )
 
 
@@ -245,18 +255,24 @@ def is_thumb(feedback: Feedback) -> bool:
     return feedback.source == "api" and feedback.about == "answer"
 
 
-def _row(entry: Entry, verdict: Verdict, said: Sequence[Feedback]) -> LabelledRow | str:
+def _row(entry: Entry, verdict: Verdict, feedback: Sequence[Feedback]) -> LabelledRow | str:
     """Return the label of an entry, or the reason why it has none."""
-    reviewed = [one for one in said if not is_thumb(one)]
-    if not reviewed:
+    reviews = [review for review in feedback if not is_thumb(review)]
+    if not reviews:
         return "waiting"
-    whole = [one for one in reviewed if one.claim is None]
-    labels = {one.hallucinated(entry.decision) for one in whole} - {None}
-    claims = _claims(entry, verdict, reviewed)
-    # An entry with a hallucinated claim is hallucinated.
-    if any(True in of_claim for of_claim in claims.values()):
-        labels.add(True)
-    if len(labels) > 1 or any({True, False} <= of_claim for of_claim in claims.values()):
+    labels: set[bool] = set()
+    for review in reviews:
+        label = review.hallucinated(entry.decision) if review.claim is None else None
+        if label is not None:
+            labels.add(label)
+    claims = _claims(entry, verdict, reviews)
+    for claim_labels in claims.values():
+        if {True, False} <= claim_labels:
+            return "disagreed"
+        # An entry with a hallucinated claim is hallucinated.
+        if True in claim_labels:
+            labels.add(True)
+    if len(labels) > 1:
         return "disagreed"
     sentences = _sentences(verdict, claims)
     if not labels and not sentences:
@@ -264,20 +280,22 @@ def _row(entry: Entry, verdict: Verdict, said: Sequence[Feedback]) -> LabelledRo
         decided = entry.decision in ("consistent", "flagged")
         return "unsure" if decided else "undecided"
     own = labels.pop() if labels else any(sentence.wrong for sentence in sentences)
-    return LabelledRow(f"entry {entry.id}", entry.id, hallucinated=own, sentences=sentences)
+    return LabelledRow(
+        where=f"entry {entry.id}", id=entry.id, hallucinated=own, sentences=sentences
+    )
 
 
 def _claims(
-    entry: Entry, verdict: Verdict, said: Sequence[Feedback]
+    entry: Entry, verdict: Verdict, reviews: Sequence[Feedback]
 ) -> Mapping[int, set[bool | None]]:
     """Return the labels of claims, or of sentences if there are no claims, by their indices."""
     parts = verdict.claims or verdict.sentences
-    found: dict[int, set[bool | None]] = {}
-    for one in said:
-        if one.claim is not None and one.claim < len(parts):
-            label = one.hallucinated(entry.decision, parts[one.claim].flagged)
-            found.setdefault(one.claim, set()).add(label)
-    return found
+    labels: dict[int, set[bool | None]] = {}
+    for review in reviews:
+        if review.claim is not None and review.claim < len(parts):
+            label = review.hallucinated(entry.decision, parts[review.claim].flagged)
+            labels.setdefault(review.claim, set()).add(label)
+    return labels
 
 
 def _sentences(
@@ -289,10 +307,10 @@ def _sentences(
     """
     labels: list[set[bool | None]] = [set() for _ in verdict.sentences]
     parts = verdict.claims or verdict.sentences
-    for place, part in enumerate(parts):
-        sentence = getattr(part, "sentence", place)
+    for index, part in enumerate(parts):
+        sentence = getattr(part, "sentence", index)
         if 0 <= sentence < len(labels):
-            labels[sentence] |= claims.get(place, {None})
+            labels[sentence] |= claims.get(index, {None})
     if not labels or any(True not in label and label != {False} for label in labels):
         return ()
     return tuple(LabelledSentence(None, True in label) for label in labels)

@@ -15,7 +15,7 @@ from resay.core.passage import Passage
 from resay.errors import ConfigurationError
 
 _LABEL = Literal["correct", "hallucinated"]
-_NO_LABEL = 'has no label; say `"label": "correct"` or `"hallucinated"`, or label its `sentences`'
+_NO_LABEL = 'has no label; set `"label": "correct"` or `"hallucinated"`, or label its `sentences`'
 
 
 class Span(Protocol):
@@ -131,8 +131,8 @@ class LabelledRow:
             placed = Passage.from_sentences(texts, text=self.response).sentences
         except ConfigurationError as error:
             raise ConfigurationError(f"{self.where}: {error}") from error
-        known = list(zip(placed, (s.wrong for s in self.sentences), strict=True))
-        return tuple(_label(span, known) for span in spans)
+        labelled = list(zip(placed, (s.wrong for s in self.sentences), strict=True))
+        return tuple(_label(span, labelled) for span in spans)
 
     def _by_place(self, spans: Sequence[Span]) -> tuple[bool | None, ...]:
         if len(spans) != len(self.sentences):
@@ -144,8 +144,11 @@ class LabelledRow:
         return tuple(sentence.wrong for sentence in self.sentences)
 
 
-def _label(span: Span, known: Sequence[tuple[Span, bool | None]]) -> bool | None:
-    labels = [wrong for s, wrong in known if s.start < span.end and span.start < s.end]
+def _label(span: Span, labelled: Sequence[tuple[Span, bool | None]]) -> bool | None:
+    labels: list[bool | None] = []
+    for sentence, wrong in labelled:
+        if sentence.start < span.end and span.start < sentence.end:
+            labels.append(wrong)
     if True in labels:
         return True
     return None if None in labels or not labels else False
@@ -202,14 +205,14 @@ def read_labels(path: str | Path, *, responses: bool = True) -> list[LabelledRow
     Raises:
         ConfigurationError: The file cannot be read, or a row is invalid, by file and line.
     """
-    found = [_row(where, data, responses) for where, data in read_objects(Path(path))]
-    if not found:
+    rows = [_row(where, data, responses) for where, data in read_objects(Path(path))]
+    if not rows:
         raise ConfigurationError(f"{str(path)!r} contains no labelled response")
     by_id: dict[str, str] = {}
-    for row in found:
+    for row in rows:
         if row.id is not None and by_id.setdefault(row.id, row.where) != row.where:
             raise ConfigurationError(f"{row.where}: id {row.id!r} is also used at {by_id[row.id]}")
-    return found
+    return rows
 
 
 def _row(where: str, data: dict[str, Any], responses: bool) -> LabelledRow:
@@ -250,10 +253,10 @@ def _validated(where: str, data: dict[str, Any]) -> _Row:
 
 
 def _problem(loc: Sequence[int | str], kind: str, message: str) -> str:
-    key, *rest = loc
-    if key == "sentences" and rest:
+    key = loc[0]
+    if key == "sentences" and len(loc) > 1:
         return (
-            f'sentences[{rest[0]}]: must be "correct", "hallucinated" or null, or an object'
+            f'sentences[{loc[1]}]: must be "correct", "hallucinated" or null, or an object'
             ' {"text": …, "label": …}'
         )
     if kind == "extra_forbidden":
@@ -265,8 +268,8 @@ def _problem(loc: Sequence[int | str], kind: str, message: str) -> str:
 
 def _sentence(where: str, i: int, given: _SentenceRow | str | None) -> LabelledSentence:
     if isinstance(given, _SentenceRow):
-        place = f"{where}: sentences[{i}]"
-        return LabelledSentence(given.text, _one_label(place, given.label, given.hallucinated))
+        label = _one_label(f"{where}: sentences[{i}]", given.label, given.hallucinated)
+        return LabelledSentence(text=given.text, wrong=label)
     return LabelledSentence(None, None if given is None else given == "hallucinated")
 
 

@@ -84,9 +84,15 @@ async def fit_chain(
     """
     chain = _Methods(policy.chain, bands=settle_error is not None, weights=weights)
     scored = await runner.score(policy, chain.configs, rows)
-    usable = [s for s in scored if not any(scores.inconclusive for scores in s.scores)]
+    usable: list[Scored] = []
+    reasons: set[str] = set()
+    for response in scored:
+        problems = [scores.inconclusive for scores in response.scores if scores.inconclusive]
+        if problems:
+            reasons.update(problems)
+        else:
+            usable.append(response)
     if not usable:
-        reasons = {x.inconclusive for s in scored for x in s.scores if x.inconclusive}
         raise ConfigurationError(
             f"nothing can be learned from {len(scored)} responses:"
             f" {'; '.join(sorted(reasons)[:3]) or 'there is none'}"
@@ -119,16 +125,17 @@ class _Methods:
 
     def __init__(self, chain: Sequence[ScorerConfig], *, bands: bool, weights: bool) -> None:
         self.composites = [i for i, config in enumerate(chain) if _is_composite(config)]
-        wanted = set(self.composites) if weights else set[int]()
+        steps = set(self.composites) if weights else set[int]()
         if bands:
-            wanted |= {*_banded(chain), _last(chain)}
+            steps |= {*_banded(chain), _last(chain)}
         self.configs: list[ScorerConfig] = []
         self._slices: dict[int, slice] = {}
-        for i in sorted(wanted):
+        for i in sorted(steps):
             config, start = chain[i], len(self.configs)
-            composite = _is_composite(config)
-            own = [p.scorer for p in _parts(config)] if composite else [_unsettled(config)]
-            self.configs += own
+            if _is_composite(config):
+                self.configs += [part.scorer for part in _parts(config)]
+            else:
+                self.configs.append(config.model_copy(update={"settle": None}))
             self._slices[i] = slice(start, len(self.configs))
 
     def of(self, i: int) -> slice:
@@ -142,10 +149,6 @@ def _is_composite(config: ScorerConfig) -> bool:
 
 def _parts(config: ScorerConfig) -> Sequence[Any]:
     return cast("Combination.Config | Ensemble.Config", config).parts
-
-
-def _unsettled(config: ScorerConfig) -> ScorerConfig:
-    return config.model_copy(update={"settle": None})
 
 
 def _corrects(config: ScorerConfig) -> bool:
@@ -168,9 +171,9 @@ def _learned(
     name = f"chain[{step_index}] ({config.method_name})"
     try:
         if isinstance(config, Combination.Config):
-            found = learn(values, wrong).rounded()
-            update = _combination(config, found)
-            useless = not any(part.weight for part in found.parts)
+            learned = learn(values, wrong).rounded()
+            update = _combination(config, learned)
+            useless = not any(part.weight for part in learned.parts)
         else:
             sums = [float(f"{weight:.1e}") for weight in learn_sum(values, wrong).weights]
             update = _weights(config, sums)
@@ -187,12 +190,12 @@ def _learned(
     return config.model_copy(update=update)
 
 
-def _combination(config: Combination.Config, found: Learned) -> Mapping[str, Any]:
-    parts = tuple(
-        part.model_copy(update={"mean": new.mean, "deviation": new.deviation, "weight": new.weight})
-        for part, new in zip(config.parts, found.parts, strict=True)
-    )
-    return {"parts": parts, "intercept": found.intercept, "lean": found.lean}
+def _combination(config: Combination.Config, learned: Learned) -> Mapping[str, Any]:
+    parts: list[Any] = []
+    for part, new in zip(config.parts, learned.parts, strict=True):
+        update = {"mean": new.mean, "deviation": new.deviation, "weight": new.weight}
+        parts.append(part.model_copy(update=update))
+    return {"parts": tuple(parts), "intercept": learned.intercept, "lean": learned.lean}
 
 
 def _weights(config: ScorerConfig, weights: Sequence[float]) -> Mapping[str, Any]:
@@ -204,15 +207,22 @@ def _examples(
     config: ScorerConfig, indices: slice, usable: Sequence[Scored]
 ) -> tuple[list[Values], list[list[bool]]]:
     """Return the values of labelled sentences, by response, with their labels."""
-    of_sentences = any(scores.sentences for s in usable for scores in s.scores[indices])
+    scores_sentences = False
+    for scored in usable:
+        scores_sentences = scores_sentences or any(s.sentences for s in scored.scores[indices])
     values: list[Values] = []
     wrong: list[list[bool]] = []
     for scored in usable:
-        labels = scored.wrong if of_sentences else (scored.row.hallucinated,)
+        labels = scored.wrong if scores_sentences else (scored.row.hallucinated,)
         rows = _rows(config, scored.scores[indices], len(labels))
-        known = [(row, label) for row, label in zip(rows, labels, strict=True) if label is not None]
-        values.append([row for row, _ in known])
-        wrong.append([label for _, label in known])
+        own_values: list[list[float | None]] = []
+        own_labels: list[bool] = []
+        for row, label in zip(rows, labels, strict=True):
+            if label is not None:
+                own_values.append(row)
+                own_labels.append(label)
+        values.append(own_values)
+        wrong.append(own_labels)
     return values, wrong
 
 
@@ -220,9 +230,13 @@ def _rows(
     config: ScorerConfig, scores: Sequence[Scores], sentences: int
 ) -> list[list[float | None]]:
     """Return the inputs of a composite's sum: for each sentence, one value of each part."""
-    results = [PartScores("", found) for found in scores]
+    parts = [PartScores("", part_scores) for part_scores in scores]
     value = _value_of(config)
-    return [[value(i, r, s) for i, r in enumerate(results)] for s in range(sentences)]
+    rows: list[list[float | None]] = []
+    for sentence in range(sentences):
+        row = [value(i, part, sentence) for i, part in enumerate(parts)]
+        rows.append(row)
+    return rows
 
 
 def _value_of(config: ScorerConfig) -> Callable[[int, PartScores, int], float | None]:
@@ -232,8 +246,8 @@ def _value_of(config: ScorerConfig) -> Callable[[int, PartScores, int], float | 
     def scaled(part: int, result: PartScores, sentence: int) -> float | None:
         if _parts(config)[part].scale == "raw":
             return result.value_of_sentence(sentence)
-        found = result.of_sentence(sentence)
-        return None if found is None else log_odds(found)
+        probability = result.of_sentence(sentence)
+        return None if probability is None else log_odds(probability)
 
     return scaled if isinstance(config, Combination.Config) else score
 
@@ -267,14 +281,19 @@ def _with_bands(
             "bands go by the decision about sentences, and the policy says `threshold.sentence:"
             " null`; set it to a number"
         )
-    counts = [max((len(x.sentences) for x in s.scores), default=0) for s in usable]
+    counts: list[int] = []
+    for scored in usable:
+        lengths = [len(scores.sentences) for scores in scored.scores]
+        counts.append(max(lengths, default=0))
     if not any(counts):
         raise ConfigurationError("no step scores sentences, so none can be settled")
 
     def column(step_index: int) -> list[float | None]:
         config, indices = policy.chain[step_index], chain.of(step_index)
-        found = zip(usable, counts, strict=True)
-        return [score for s, n in found for score in _step_scores(config, indices, s, n)]
+        scores: list[float | None] = []
+        for scored, count in zip(usable, counts, strict=True):
+            scores += _step_scores(config, indices, scored, count)
+        return scores
 
     final = column(_last(policy.chain))
     columns = {step_index: column(step_index) for step_index in _banded(policy.chain)}
@@ -302,18 +321,21 @@ Column = Sequence[float | None]
 
 def _candidates(suggested: float, final: Column) -> list[float]:
     """Return thresholds to fit bands at: the suggested one, and some quantiles of the scores."""
-    known = sorted(score for score in final if score is not None)
-    tenths = [known[len(known) * i // 10] for i in range(1, 10)] if known else []
-    return [suggested, *sorted({round(score, 4) for score in tenths})]
+    ordered = sorted(score for score in final if score is not None)
+    deciles: set[float] = set()
+    if ordered:
+        for i in range(1, 10):
+            deciles.add(round(ordered[len(ordered) * i // 10], 4))
+    return [suggested, *sorted(deciles)]
 
 
 def _bands(own: Column, final: Column, limit: float, error: float) -> Settle:
-    pairs = [
-        (score, last > limit)
-        for score, last in zip(own, final, strict=True)
-        if score is not None and last is not None
-    ]
-    scores, decided = [score for score, _ in pairs], [flagged for _, flagged in pairs]
+    scores: list[float] = []
+    decided: list[bool] = []
+    for score, final_score in zip(own, final, strict=True):
+        if score is not None and final_score is not None:
+            scores.append(score)
+            decided.append(final_score > limit)
     return fit_bands(scores, decided, error, threshold=limit)
 
 
@@ -321,13 +343,14 @@ def _cascade(
     columns: Mapping[int, Column], bands: Mapping[int, Settle], final: Column
 ) -> tuple[list[float | None], set[int]]:
     """Return the score of each sentence, and which are settled before the last step."""
-    found, settled = list(final), set[int]()
+    scores = list(final)
+    settled: set[int] = set()
     for step_index in sorted(columns, reverse=True):
         for i, score in enumerate(columns[step_index]):
             if bands[step_index].settles(score):
-                found[i] = score
+                scores[i] = score
                 settled.add(i)
-    return found, settled
+    return scores, settled
 
 
 def _share(settle: Settle, own: Column) -> float:
@@ -343,16 +366,24 @@ def _suggested(
 ) -> float:
     """Return an estimate of the sentence threshold that will be fitted."""
     outcomes: list[Outcome] = []
-    rest = iter(final)
+    start = 0
     for scored, count in zip(usable, counts, strict=True):
-        own = tuple(next(rest) for _ in range(count))
+        own = tuple(final[start : start + count])
+        start += count
         score = mean_score(own)
         if score is not None:
-            outcomes.append(Outcome(score, own, scored.row.hallucinated, scored.wrong))
+            outcomes.append(
+                Outcome(
+                    score=score,
+                    sentences=own,
+                    hallucinated=scored.row.hallucinated,
+                    wrong=scored.wrong,
+                )
+            )
     old = cast("float", policy.threshold.sentence)
     try:
-        found = fit_thresholds(outcomes, targets, Guarantee("expected"), policy.threshold)
+        fitted = fit_thresholds(outcomes, targets, Guarantee("expected"), policy.threshold)
     except ConfigurationError:
         # Too few responses to fit one; the policy's own is the best guess.
         return old
-    return old if found.sentence is None else found.sentence
+    return old if fitted.sentence is None else fitted.sentence

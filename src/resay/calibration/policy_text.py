@@ -69,7 +69,10 @@ def changed_text(
     """
     if Policy.parse(text, env=env) != old:
         raise ConfigurationError("the text is not that of the policy that was calibrated")
-    values = [value for change in changes for value in _values(change.path, old, new)]
+    values: list[tuple[Path, float | None]] = []
+    for change in changes:
+        path = change.path
+        values += _differences(path, _at(old, path), _at(new, path))
     edits = _Editor(text).edits(changes, values)
     result = text
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
@@ -79,21 +82,16 @@ def changed_text(
     except ConfigurationError:
         same = False
     if not same:
-        wanted = ", ".join(f"{_named(path)}: {_scalar(value)}" for path, value in values)
+        settings = ", ".join(f"{_named(path)}: {_scalar(value)}" for path, value in values)
         raise ConfigurationError(
             "the policy file is written in a way that cannot be changed in place, as with anchors"
-            f" (&name) that several keys share; set these yourself: {wanted}"
+            f" (&name) that several keys share; set these yourself: {settings}"
         )
     return result
 
 
 def _named(path: Path) -> str:
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
-
-
-def _values(path: Path, old: Policy, new: Policy) -> Iterator[tuple[Path, float | None]]:
-    """Yield the paths and new values of the numbers under a path that differ."""
-    yield from _differences(path, _at(old, path), _at(new, path))
 
 
 def _at(policy: Policy, path: Path) -> object:
@@ -104,6 +102,7 @@ def _at(policy: Policy, path: Path) -> object:
 
 
 def _differences(path: Path, old: Any, new: Any) -> Iterator[tuple[Path, float | None]]:
+    """Yield the paths and new values of the numbers under a path that differ."""
     if old == new:
         return
     if isinstance(new, BaseModel):
@@ -152,34 +151,35 @@ class _Editor:
                 added.setdefault(path[:-1], {})[str(path[-1])] = value
         comments: dict[int, tuple[str, ...]] = {}
         for change in changes:
-            place = self._line_of(change.path)
-            if place is None:
+            line = self._line_of(change.path)
+            if line is None:
                 # A new key includes its comment.
                 new = added.pop(change.path, {})
                 edits.add(self._appended(change.path, new, change.comment))
             else:
-                comments[place] = (*comments.get(place, ()), *change.comment)
+                comments[line] = (*comments.get(line, ()), *change.comment)
         edits.update(self._inserted(path, new) for path, new in added.items())
-        for place, lines in comments.items():
-            edits.update(self._commented(place, lines))
+        for line, comment in comments.items():
+            edits.update(self._commented(line, comment))
         return edits
 
     def _node(self, path: Path) -> yaml.Node | None:
         node: yaml.Node = self._root
         for key in path:
-            found = _child(node, key)
-            if found is None:
+            entry = _child(node, key)
+            if entry is None:
                 return None
-            node = found[1]
+            node = entry[1]
         return node
 
     def _line_of(self, path: Path) -> int | None:
         """Return the offset of the line of a key; None if there is no such key."""
         parent = self._node(path[:-1])
-        found = _child(parent, path[-1]) if parent else None
-        if found is None:
+        entry = _child(parent, path[-1]) if parent else None
+        if entry is None:
             return None
-        return self._text.rfind("\n", 0, found[0].start_mark.index) + 1
+        key = entry[0]
+        return self._text.rfind("\n", 0, key.start_mark.index) + 1
 
     def _inserted(self, path: Path, values: Mapping[str, float | None]) -> _Edit:
         """Return the edit that adds keys to a mapping, before its first."""
@@ -189,8 +189,8 @@ class _Editor:
             # `changed_text` parses the result and reports the failure.
             return _Edit(0, 0, "")
         if node.flow_style:
-            place = self._text.index("{", node.start_mark.index) + 1
-            return _Edit(place, place, ", ".join(pairs) + (", " if node.value else ""))
+            offset = self._text.index("{", node.start_mark.index) + 1
+            return _Edit(offset, offset, ", ".join(pairs) + (", " if node.value else ""))
         first = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)[0][0].start_mark
         line_break = self._newline + " " * first.column
         return _Edit(first.index, first.index, "".join(pair + line_break for pair in pairs))
@@ -205,25 +205,25 @@ class _Editor:
             return _Edit(0, 0, "")
         newline = self._newline
         if self._root.flow_style:
-            place = self._text.index("{", self._root.start_mark.index) + 1
+            offset = self._text.index("{", self._root.start_mark.index) + 1
             lines = "".join(f"#: {line}{newline}" for line in comment)
-            return _Edit(place, place, f"{newline}{lines}{pair}, ")
+            return _Edit(offset, offset, f"{newline}{lines}{pair}, ")
         indent = " " * self._root.start_mark.column
         end = _END.search(self._text)
-        place = end.start() if end else len(self._text)
-        before = self._text[:place]
+        offset = end.start() if end else len(self._text)
+        before = self._text[:offset]
         gap = "" if before.endswith("\n") else newline
         lines = "".join(f"{indent}#: {line}{newline}" for line in comment)
-        return _Edit(place, place, f"{gap}{lines}{indent}{pair}{newline}")
+        return _Edit(offset, offset, f"{gap}{lines}{indent}{pair}{newline}")
 
-    def _commented(self, place: int, comment: Sequence[str]) -> Iterator[_Edit]:
-        """Yield the edits that put a comment above a line and remove an earlier one."""
-        line = self._text[place:]
+    def _commented(self, offset: int, comment: Sequence[str]) -> Iterator[_Edit]:
+        """Yield the edits that put a comment above a line, and remove an earlier one."""
+        line = self._text[offset:]
         indent = line[: len(line) - len(line.lstrip(" \t"))]
         lines = "".join(f"{indent}#: {text}{self._newline}" for text in comment)
-        yield _Edit(place, place, lines)
+        yield _Edit(offset, offset, lines)
         above: list[tuple[int, str]] = []
-        end = place
+        end = offset
         while end > 0:
             start = self._text.rfind("\n", 0, end - 1) + 1
             if any(first <= start < last for first, last in self._blocks):
@@ -262,4 +262,7 @@ def _child(node: yaml.Node, key: str | int) -> tuple[yaml.Node, yaml.Node] | Non
     if not isinstance(node, yaml.MappingNode):
         return None
     pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
-    return next(((k, v) for k, v in pairs if k.value == key), None)
+    for key_node, value_node in pairs:
+        if key_node.value == key:
+            return key_node, value_node
+    return None

@@ -87,34 +87,32 @@ def nearest_recall(
     """Return the greatest recall below the target's that can be kept; None if none can."""
 
     def fails(percent: int) -> bool:
-        return _fitted(outcomes, _at(target, percent), guarantee, threshold) is None
+        easier = replace(target, rate=percent / _PERCENT)
+        return _fitted(outcomes, easier, guarantee, threshold) is None
 
     # Recalls that cannot be kept come last.
     rates = range(1, int(target.rate * _PERCENT) + 1)
-    place = bisect_left(rates, True, key=fails)
-    return None if place == 0 else rates[place - 1] / _PERCENT
+    first_failing = bisect_left(rates, True, key=fails)
+    return None if first_failing == 0 else rates[first_failing - 1] / _PERCENT
 
 
 def _nearest(
     outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee, threshold: Threshold
 ) -> Proposal | None:
-    rates = [target.rate, *(p / _PERCENT for p in range(1, _PERCENT) if p / _PERCENT > target.rate)]
+    whole_percents = (percent / _PERCENT for percent in range(1, _PERCENT))
+    rates = [target.rate, *(rate for rate in whole_percents if rate > target.rate)]
 
     def flags(rate: float) -> bool:
-        found = _fitted(outcomes, replace(target, rate=rate), guarantee, threshold)
-        return found is not None and recall_of(outcomes, target, found) > 0
+        fitted = _fitted(outcomes, replace(target, rate=rate), guarantee, threshold)
+        return fitted is not None and recall_of(outcomes, target, fitted) > 0
 
-    place = bisect_left(rates, True, key=flags)
-    if place == len(rates):
+    first_flagging = bisect_left(rates, True, key=flags)
+    if first_flagging == len(rates):
         return None
-    kept = replace(target, rate=rates[place])
-    found = _fitted(outcomes, kept, guarantee, threshold)
-    assert found is not None  # noqa: S101 - `flags` found it
-    return Proposal(kept, found, recall_of(outcomes, kept, found))
-
-
-def _at(target: Target, percent: int) -> Target:
-    return replace(target, rate=percent / _PERCENT)
+    nearest = replace(target, rate=rates[first_flagging])
+    fitted = _fitted(outcomes, nearest, guarantee, threshold)
+    assert fitted is not None  # noqa: S101 - `flags` found it
+    return Proposal(target=nearest, threshold=fitted, recall=recall_of(outcomes, nearest, fitted))
 
 
 def _fitted(

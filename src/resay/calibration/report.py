@@ -81,14 +81,14 @@ def drift_lines(drift: Drift) -> Iterator[str]:
             yield f"{names[shift.unit]}: too few to tell ({counts}); at least 30 of each are needed"
             continue
         where = "higher" if shift.higher else "lower"
-        said = f"drifted, {where} than they were" if shift.drifted else "look as they did"
+        result = f"drifted, {where} than they were" if shift.drifted else "look as they did"
         chance = "p < 0.0001" if shift.p_value < 0.0001 else f"p = {shift.p_value:.4f}"
-        yield f"{names[shift.unit]}: {said} ({counts}; distance {shift.distance:.2f}, {chance})"
+        yield f"{names[shift.unit]}: {result} ({counts}; distance {shift.distance:.2f}, {chance})"
     if drift.left_out:
         yield f"{drift.left_out} verdicts are inconclusive or skipped, and left out"
     yield from drift.notes
     if drift.drifted:
-        yield "what was promised is not about responses like these; label some, and calibrate again"
+        yield "the guarantee does not cover responses like these; label some, and calibrate again"
 
 
 def html_of(calibration: Calibration) -> str:
@@ -124,11 +124,12 @@ def _lines(calibration: Calibration) -> Iterator[str]:
     )
     if counts.inconclusive:
         yield f"Left out: {counts.inconclusive} whose check is inconclusive, incomplete or skipped."
-    (alarms, fewer), (hits, found) = calibration.flagged(False), calibration.flagged(True)
+    alarms_before, alarms_now = calibration.flagged(False)
+    hits_before, hits_now = calibration.flagged(True)
     if counts.correct or counts.hallucinated:
         yield (
-            f"Flagged before and now: {alarms} and {fewer} of the {counts.correct} correct, {hits}"
-            f" and {found} of the {counts.hallucinated} hallucinated."
+            f"Flagged before and now: {alarms_before} and {alarms_now} of the {counts.correct}"
+            f" correct, {hits_before} and {hits_now} of the {counts.hallucinated} hallucinated."
         )
     for promise in calibration.promises():
         yield f"Promised: {promise}."
@@ -160,7 +161,7 @@ def _remarks(calibration: Calibration) -> Iterator[str]:
         whose = "all entries that were drawn, each with the weight of its draw"
     yield (
         f"Rates are those of {whose}, with 95 % bootstrap intervals; of sentences, on average over"
-        " responses. What is promised is about other responses."
+        " responses. The guarantee is about other responses."
     )
     fitted = calibration.fitted
     if fitted is not None:
@@ -168,7 +169,7 @@ def _remarks(calibration: Calibration) -> Iterator[str]:
             f"Weights and bands were learned from {fitted.rows} other responses; before and now"
             " differ in thresholds only."
         )
-        for place, share in zip(fitted.banded, fitted.share_settled, strict=False):
-            yield f"chain[{place}] settles {100 * share:.0f} % of the sentences of those."
+        for index, share in zip(fitted.banded, fitted.share_settled, strict=False):
+            yield f"chain[{index}] settles {100 * share:.0f} % of the sentences of those."
     for note in calibration.notes:
         yield f"{note[0].upper()}{note[1:]}."

@@ -116,21 +116,20 @@ class Calibration:
         fitted = self.fitted
         if fitted is None:
             return
-        for place in sorted({*fitted.weighted, *fitted.banded}):
-            what = [
-                *(["weights"] if place in fitted.weighted else []),
-                *(["bands"] if place in fitted.banded else []),
-            ]
-            yield Change(
-                ("chain", place),
-                (
-                    f"calibrated {self.date} from {self.labels}: {' and '.join(what)} learned from"
-                    f" {fitted.rows} responses that the thresholds do not rest on",
-                ),
+        for index in sorted({*fitted.weighted, *fitted.banded}):
+            learned: list[str] = []
+            if index in fitted.weighted:
+                learned.append("weights")
+            if index in fitted.banded:
+                learned.append("bands")
+            line = (
+                f"calibrated {self.date} from {self.labels}: {' and '.join(learned)} learned from"
+                f" {fitted.rows} responses that the thresholds do not rest on"
             )
+            yield Change(path=("chain", index), comment=(line,))
 
     def _comment(self) -> tuple[str, ...]:
-        counts, found = self.counts, self.figures
+        counts, figures = self.counts, self.figures
         used = counts.correct + counts.hallucinated
         lines = [
             f"calibrated {self.date} from {self.labels}: {counts.rows} labelled responses,"
@@ -143,9 +142,9 @@ class Calibration:
         weighted = feedback is not None and feedback.uncertain > 0
         on = f"{self.counts.rows} that were drawn, by their weights" if weighted else "them"
         if "passage" in units:
-            lines.append(_measured(on, "responses", found.passage_fpr, found.passage_recall))
+            lines.append(_measured(on, "responses", figures.passage_fpr, figures.passage_recall))
         if "sentence" in units:
-            lines.append(_measured(on, "sentences", found.sentence_fpr, found.sentence_recall))
+            lines.append(_measured(on, "sentences", figures.sentence_fpr, figures.sentence_recall))
         highest = (outcome.highest for outcome in self.outcomes)
         lines += distribution_lines(
             (outcome.score for outcome in self.outcomes),

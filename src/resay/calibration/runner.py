@@ -170,12 +170,13 @@ class Runner:
             passage = await anyio.to_thread.run_sync(
                 partial(Passage.of, without_reasoning(row.response or ""), splitter=policy.splitter)
             )
-            asked = AnswersOnly(_limited(provider, policy))
-            evidence = await self._evidence(row, policy, needs, asked)
-            scores = [
-                await s.run(passage, s.view(evidence, evidence.judge_provider)) for s in steps
-            ]
-            return Scored(row, row.labels_of(passage.sentences), tuple(scores))
+            limited = AnswersOnly(_limited(provider, policy))
+            evidence = await self._evidence(row, policy, needs, limited)
+            scores: list[Scores] = []
+            for step in steps:
+                view = step.view(evidence, evidence.judge_provider)
+                scores.append(await step.run(passage, view))
+            return Scored(row=row, wrong=row.labels_of(passage.sentences), scores=tuple(scores))
 
         return await self._each(rows, score)
 
@@ -194,12 +195,16 @@ class Runner:
                     " them from"
                 )
             sampling = policy.sampling
-            asked = query.for_sampling(
+            sample_query = query.for_sampling(
                 model=sampling.model, temperature=sampling.temperature, params=sampling.params
             )
             failures: list[Exception] = []
             await draw(
-                provider, asked, sampling.max, lambda c: texts.append(c.text), failures.append
+                provider,
+                sample_query,
+                sampling.max,
+                lambda c: texts.append(c.text),
+                failures.append,
             )
         return Evidence(
             samples=Samples(texts, splitter=policy.splitter),
@@ -229,10 +234,10 @@ class Runner:
     ) -> list[T]:
         results: dict[int, T] = {}
         failures: list[ConfigurationError] = []
-        places = anyio.Semaphore(self.concurrency)
+        slots = anyio.Semaphore(self.concurrency)
 
         async def run(i: int, row: LabelledRow) -> None:
-            async with places:
+            async with slots:
                 try:
                     results[i] = await work(row)
                 except ConfigurationError as error:

@@ -74,65 +74,89 @@ def fit_thresholds(
     by_unit = {target.unit: target for target in targets}
     if len(by_unit) < len(targets):
         raise ConfigurationError("there can be one target for responses and one for sentences")
-    of_passages, of_sentences = by_unit.get("passage"), by_unit.get("sentence")
-    found = threshold
-    if of_sentences is not None:
+    passage_target = by_unit.get("passage")
+    sentence_target = by_unit.get("sentence")
+    for_sentences = threshold
+    if sentence_target is not None:
         if threshold.sentence is None:
             raise ConfigurationError(
-                f"{of_sentences.name} needs a threshold for sentences, and the policy says"
+                f"{sentence_target.name} needs a threshold for sentences, and the policy says"
                 " `threshold.sentence: null`; set it to a number"
             )
-        found = _updated(found, sentence=_sentence_threshold(outcomes, of_sentences, guarantee))
-    if of_passages is None:
-        return found
-    fit = _Responses(outcomes, of_passages, guarantee)
+        limit = _sentence_threshold(outcomes, sentence_target, guarantee)
+        for_sentences = _updated(threshold, sentence=limit)
+    if passage_target is None:
+        return for_sentences
+    fit = _Responses(outcomes, passage_target, guarantee)
     kinds = {target.kind for target in targets}
-    if len(kinds) == 2 and of_passages.kind == "recall":
+    if len(kinds) == 2 and passage_target.kind == "recall":
         # Flagging sentences as well cannot make a response missed.
-        return _updated(found, passage=fit.alone(threshold).passage)
-    both = fit.thresholds(threshold)
-    if of_sentences is None:
-        return both
-    return _joined(both, found, of_sentences, of_passages)
+        return _updated(for_sentences, passage=fit.alone(threshold).passage)
+    for_passages = fit.thresholds(threshold)
+    if sentence_target is None:
+        return for_passages
+    return _joined(for_passages, for_sentences, sentence_target, passage_target)
 
 
-def _joined(both: Threshold, found: Threshold, sentences: Target, passages: Target) -> Threshold:
+def _joined(
+    for_passages: Threshold, for_sentences: Threshold, sentences: Target, passages: Target
+) -> Threshold:
     """Return thresholds that keep both targets."""
-    one, other = both.sentence, found.sentence
-    if one is None or other is None:
-        return both
+    passage_limit = for_passages.sentence
+    sentence_limit = for_sentences.sentence
+    if passage_limit is None or sentence_limit is None:
+        return for_passages
     if sentences.kind != passages.kind:
-        if one > other:
+        if passage_limit > sentence_limit:
             raise ConfigurationError(
                 f"{sentences.name} {sentences.rate:g} needs a `threshold.sentence` of at most"
-                f" {other:g}, and {passages.name} {passages.rate:g} one of at least {one:g}: a"
-                " flagged sentence flags its response; change one of the targets or drop it"
+                f" {sentence_limit:g}, and {passages.name} {passages.rate:g} one of at least"
+                f" {passage_limit:g}: a flagged sentence flags its response; change one of the"
+                " targets or drop it"
             )
-        return both
-    return _updated(both, sentence=max(one, other) if passages.kind == "fpr" else min(one, other))
+        return for_passages
+    strictest = max if passages.kind == "fpr" else min
+    return _updated(for_passages, sentence=strictest(passage_limit, sentence_limit))
 
 
 def _updated(threshold: Threshold, **values: float | None) -> Threshold:
-    found = threshold.model_copy(update=values)
+    updated = threshold.model_copy(update=values)
+    doubtful, sentence = updated.doubtful, updated.sentence
     # Doubtful sentences are not flagged, so `doubtful` must be below the sentence threshold.
-    if found.doubtful is not None and (found.sentence is None or found.doubtful >= found.sentence):
-        return found.model_copy(update={"doubtful": None})
-    return found
+    if doubtful is not None and (sentence is None or doubtful >= sentence):
+        return updated.model_copy(update={"doubtful": None})
+    return updated
 
 
 def _sentence_threshold(outcomes: Sequence[Outcome], target: Target, guarantee: Guarantee) -> float:
-    units = [scores for o in outcomes if (scores := o.labelled(target.about_hallucinated))]
+    units: list[list[Score]] = []
+    everything: list[Score] = []
+    for outcome in outcomes:
+        everything += outcome.sentences
+        labelled = outcome.labelled(target.about_hallucinated)
+        if labelled:
+            units.append(labelled)
     _check_count(len(units), target, guarantee, "responses with a sentence labelled")
     # Integer multiples of a share that divides all of them, because adding fractions is slow.
     whole = lcm(*map(len, units))
-    weighted = [(score, whole // len(unit)) for unit in units for score in unit]
+    weighted: list[tuple[Score, int]] = []
+    for unit in units:
+        share = whole // len(unit)
+        weighted += [(score, share) for score in unit]
     if all(score is None for score, _ in weighted):
         raise ConfigurationError(
             f"{target.name} is about sentences, and the chain scores none of those labelled; drop"
             " the target, or add a method that scores sentences"
         )
-    everything = [score for o in outcomes for score in o.sentences]
-    return _Search(target, guarantee, weighted, whole, len(units), binary=False).best(everything)
+    search = _Search(
+        target=target,
+        guarantee=guarantee,
+        weighted=weighted,
+        whole=whole,
+        units=len(units),
+        binary=False,
+    )
+    return search.best(everything)
 
 
 def _check_count(count: int, target: Target, guarantee: Guarantee, what: str) -> None:
@@ -161,8 +185,8 @@ class _Responses:
 
     def thresholds(self, threshold: Threshold) -> Threshold:
         """Return the thresholds with which the policy's decision keeps the target."""
-        speak = any(o.highest is not None for o in self.outcomes)
-        if threshold.sentence is None or not speak:
+        has_sentence_scores = any(o.highest is not None for o in self.outcomes)
+        if threshold.sentence is None or not has_sentence_scores:
             return self.alone(threshold)
         if threshold.passage is None:
             return self._by_sentences(threshold)
@@ -175,17 +199,23 @@ class _Responses:
                 f"{self.target.name} needs a threshold for passages, and the policy says"
                 " `threshold.passage: null`; set it to a number"
             )
-        found = self._single([o.score for o in self.outcomes], [o.score for o in self.units])
-        return _updated(threshold, passage=found)
+        limit = self._single([o.score for o in self.outcomes], [o.score for o in self.units])
+        return _updated(threshold, passage=limit)
 
     def _by_sentences(self, threshold: Threshold) -> Threshold:
-        found = self._single([o.highest for o in self.outcomes], [o.highest for o in self.units])
-        return _updated(threshold, sentence=found)
+        limit = self._single([o.highest for o in self.outcomes], [o.highest for o in self.units])
+        return _updated(threshold, sentence=limit)
 
     def _single(self, everything: Sequence[Score], scores: Sequence[Score]) -> float:
         self._check()
-        weighted = [(score, 1) for score in scores]
-        search = _Search(self.target, self.guarantee, weighted, 1, len(scores), binary=True)
+        search = _Search(
+            target=self.target,
+            guarantee=self.guarantee,
+            weighted=[(score, 1) for score in scores],
+            whole=1,
+            units=len(scores),
+            binary=True,
+        )
         return search.best(everything)
 
     def _check(self) -> None:
@@ -200,24 +230,30 @@ class _Responses:
         sentences = _Quantiles([_number(o.highest) for o in others])
 
         def holds(step: int) -> bool:
-            of_passage, of_sentence = (path.at(step / _STEPS) for path in (passages, sentences))
-            flagged = sum(score > of_passage or high > of_sentence for score, high in units)
+            share = step / _STEPS
+            passage_limit, sentence_limit = passages.at(share), sentences.at(share)
+            flagged = 0
+            for score, highest in units:
+                flagged += score > passage_limit or highest > sentence_limit
             lost = len(units) - flagged if missed else flagged
             return self.guarantee.holds(Fraction(lost), len(units), self.target.alpha, binary=True)
 
         # From failing to holding, so that the first step that holds moved the thresholds least.
         steps = range(_STEPS, -1, -1) if missed else range(_STEPS + 1)
-        place = bisect_left(steps, True, key=holds)
-        if place == len(steps):
+        first = bisect_left(steps, True, key=holds)
+        if first == len(steps):
             raise ImpossibleTargetError(self.target)
-        share = steps[place] / _STEPS
-        limits = (
-            _rounded(passages.at(share), [o.score for o in self.outcomes], down=missed),
-            _rounded(
-                sentences.at(share), [s for o in self.outcomes for s in o.sentences], down=missed
-            ),
+        share = steps[first] / _STEPS
+        passage_scores: list[Score] = []
+        sentence_scores: list[Score] = []
+        for outcome in self.outcomes:
+            passage_scores.append(outcome.score)
+            sentence_scores += outcome.sentences
+        return _updated(
+            threshold,
+            passage=_rounded(passages.at(share), passage_scores, down=missed),
+            sentence=_rounded(sentences.at(share), sentence_scores, down=missed),
         )
-        return _updated(threshold, passage=limits[0], sentence=limits[1])
 
 
 class _Quantiles:
@@ -228,10 +264,10 @@ class _Quantiles:
 
     def at(self, share: float) -> float:
         """Return a quantile, which never falls as the share rises."""
-        place = share * (len(self._points) - 1)
-        before = min(int(place), len(self._points) - 2)
+        position = share * (len(self._points) - 1)
+        before = min(int(position), len(self._points) - 2)
         low, high = self._points[before : before + 2]
-        return min(low + (place - before) * (high - low), high)
+        return min(low + (position - before) * (high - low), high)
 
 
 class _Search:
@@ -256,11 +292,14 @@ class _Search:
         *,
         binary: bool,
     ) -> None:
-        known = sorted((score, weight) for score, weight in weighted if score is not None)
-        self._target, self._guarantee = target, guarantee
-        self._whole, self._units, self._binary = whole, units, binary
-        self._scores = [score for score, _ in known]
-        self._up_to = list(accumulate((weight for _, weight in known), initial=0))
+        scored = sorted((score, weight) for score, weight in weighted if score is not None)
+        self._target = target
+        self._guarantee = guarantee
+        self._whole = whole
+        self._units = units
+        self._binary = binary
+        self._scores = [score for score, _ in scored]
+        self._up_to = list(accumulate((weight for _, weight in scored), initial=0))
 
     def best(self, everything: Sequence[Score]) -> float:
         """Return the threshold that moved least of those that hold.
@@ -273,15 +312,15 @@ class _Search:
         scores = sorted({score for score in self._scores if score > 0}, reverse=missed)
         on_grid = _grid_under if missed else _grid_over
         # Rounding to the grid is monotone, so only scores that the search visits need rounding.
-        place = bisect_left(scores, True, key=lambda score: self._holds(on_grid(score)))
-        least = 1.0 if missed else 0.0
-        if self._holds(least):
-            found = least
-        elif place < len(scores):
-            found = on_grid(scores[place])
+        first = bisect_left(scores, True, key=lambda score: self._holds(on_grid(score)))
+        unmoved = 1.0 if missed else 0.0
+        if self._holds(unmoved):
+            limit = unmoved
+        elif first < len(scores):
+            limit = on_grid(scores[first])
         else:
             raise ImpossibleTargetError(self._target)
-        return _rounded(found, everything, down=missed)
+        return _rounded(limit, everything, down=missed)
 
     def _holds(self, limit: float) -> bool:
         flagged = self._up_to[-1] - self._up_to[bisect_right(self._scores, limit)]
@@ -298,16 +337,18 @@ def _number(score: Score) -> float:
 
 def _rounded(limit: float, scores: Sequence[Score], *, down: bool) -> float:
     """Return the shortest number on the safe side that separates the scores in the same way."""
-    known = sorted(score for score in scores if score is not None)
-    way = ROUND_FLOOR if down else ROUND_CEILING
-    exact = _grid(limit, way, _DIGITS)
-    place = bisect_right(known, exact)
-    shorter = (_grid(limit, way, digits) for digits in range(_SHORTEST, _DIGITS))
-    return next((s for s in shorter if bisect_right(known, s) == place), exact)
+    ordered = sorted(score for score in scores if score is not None)
+    rounding = ROUND_FLOOR if down else ROUND_CEILING
+    exact = _grid(limit, rounding, _DIGITS)
+    for digits in range(_SHORTEST, _DIGITS):
+        shorter = _grid(limit, rounding, digits)
+        if bisect_right(ordered, shorter) == bisect_right(ordered, exact):
+            return shorter
+    return exact
 
 
-def _grid(value: float, way: str, digits: int) -> float:
-    return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), way))
+def _grid(value: float, rounding: str, digits: int) -> float:
+    return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), rounding))
 
 
 def _grid_over(score: float) -> float:

@@ -232,33 +232,36 @@ class _Table:
 
     @classmethod
     def of(cls, passages: Sequence[Values], wrong: Sequence[Sequence[bool]]) -> _Table:
-        rows = [
-            (row, label, i)
-            for i, (values, labels) in enumerate(zip(passages, wrong, strict=True))
-            for row, label in zip(values, labels, strict=True)
-            if any(value is not None for value in row)
-        ]
+        rows: list[Sequence[float | None]] = []
+        row_labels: list[bool] = []
+        row_passages: list[int] = []
+        for i, (values, labels) in enumerate(zip(passages, wrong, strict=True)):
+            for row, label in zip(values, labels, strict=True):
+                if any(value is not None for value in row):
+                    rows.append(row)
+                    row_labels.append(label)
+                    row_passages.append(i)
         if not rows:
             raise ConfigurationError("there is no sentence to learn from")
         np = _np()
         return cls(
-            np.array([row for row, _, _ in rows], dtype=float),
-            np.array([label for _, label, _ in rows], dtype=float),
-            np.array([i for _, _, i in rows]),
+            values=np.array(rows, dtype=float),
+            wrong=np.array(row_labels, dtype=float),
+            passages=np.array(row_passages),
         )
 
     def parts(self) -> tuple[LearnedPart, ...]:
         """Return means and deviations, with weights of 1."""
         parts: list[LearnedPart] = []
         for number, column in enumerate(self.values.T):
-            known = column[~_np().isnan(column)]
+            values = column[~_np().isnan(column)]
             # The computed deviation of equal values may not be exactly 0.
-            deviation = float(known.std()) if len(set(known.tolist())) > 1 else 0.0
+            deviation = float(values.std()) if len(set(values.tolist())) > 1 else 0.0
             if deviation <= 0:
                 raise ConfigurationError(
                     f"part {number + 1} gives every sentence the same score; leave it out"
                 )
-            parts.append(LearnedPart(float(known.mean()), deviation, 1.0))
+            parts.append(LearnedPart(float(values.mean()), deviation, 1.0))
         return tuple(parts)
 
     def standardised(self, parts: Sequence[LearnedPart]) -> Any:
@@ -271,10 +274,10 @@ class _Table:
     def means(self, rows: Any) -> Any:
         """Return the mean over its passage for each row."""
         np = _np()
-        _, places, counts = np.unique(self.passages, return_inverse=True, return_counts=True)
+        _, indices, counts = np.unique(self.passages, return_inverse=True, return_counts=True)
         sums = np.zeros((len(counts), rows.shape[1]))
-        np.add.at(sums, places, rows)
-        return (sums / counts[:, None])[places]
+        np.add.at(sums, indices, rows)
+        return (sums / counts[:, None])[indices]
 
 
 def _fit(features: Any, wrong: Any, ridge: float, start: Any) -> tuple[Any, float]:
@@ -290,7 +293,7 @@ def _fit(features: Any, wrong: Any, ridge: float, start: Any) -> tuple[Any, floa
         return float(value), np.concatenate([[off.sum()], off @ features + ridge * at[1:]])
 
     bounds = [(None, None)] + [(0.0, None)] * features.shape[1]
-    found = _optimize().minimize(
+    result = _optimize().minimize(
         loss,
         start,
         jac=True,
@@ -300,7 +303,7 @@ def _fit(features: Any, wrong: Any, ridge: float, start: Any) -> tuple[Any, floa
         # Tighter than the defaults, so that the starting point does not affect the digits shown.
         options={"ftol": 1e-12, "gtol": 1e-8, "xtol": 1e-9, "maxfun": 10_000},
     )
-    return found.x, float(found.fun)
+    return result.x, float(result.fun)
 
 
 def _two_digits(value: float) -> float:
