@@ -107,7 +107,7 @@ def test_a_provider_that_cannot_be_used_stops_the_run(
     run = ("batch", "in.jsonl", "--out", "out.jsonl", "--policy", "judged.yaml", "--model", model)
     done = resay_here(*run, *words, cwd=folder)
     assert done.returncode == 4
-    assert done.stdout == "stopped: no model can be asked; mend that, then pass --resume\n"
+    assert done.stdout == "stopped: no model can be called; fix that, then pass --resume\n"
     assert said in done.stderr
     assert len([line for line in done.stderr.splitlines() if line.startswith("row ")]) == 1
     assert not (folder / "out.jsonl").exists()

@@ -159,20 +159,20 @@ class _InOneLoop:
         """Yield each row when it is finished. Closing the generator cancels those in flight."""
         self._thread.start()
         try:
-            while (found := self._done.get()) is not _ENDED:
-                if isinstance(found, BaseException):
-                    raise found
-                self._tell(self._space.release)
-                yield [cast("Scored", found)]
+            while (result := self._done.get()) is not _ENDED:
+                if isinstance(result, BaseException):
+                    raise result
+                self._call_in_loop(self._space.release)
+                yield [cast("Scored", result)]
         finally:
             if self._work is not None:
-                self._tell(self._work.cancel)
+                self._call_in_loop(self._work.cancel)
             self._thread.join(timeout=1.0)
 
-    def _tell(self, what: Callable[[], object]) -> None:
+    def _call_in_loop(self, callback: Callable[[], object]) -> None:
         if self._loop is not None:
             with suppress(RuntimeError):  # it was closed
-                self._loop.call_soon_threadsafe(what)
+                self._loop.call_soon_threadsafe(callback)
 
     def _run(self) -> None:
         try:
@@ -240,12 +240,12 @@ class _Worker:
             _DiedError: The process ended.
         """
         try:
-            found, elapsed_s = pickle.loads(_receive(self._out))  # noqa: S301 - our own process
+            results, elapsed_s = pickle.loads(_receive(self._out))  # noqa: S301 - our own process
         except (OSError, EOFError, ValueError):
             raise _DiedError from None
-        if isinstance(found, BaseException):
-            raise found
-        return [Scored(*one) for one in found], elapsed_s
+        if isinstance(results, BaseException):
+            raise results
+        return [Scored(*fields) for fields in results], elapsed_s
 
     def end(self, *, now: bool = False) -> None:
         """End the process: once its work is done, or immediately."""
@@ -282,27 +282,28 @@ def serve() -> None:
     loop = asyncio.new_event_loop()
     with suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         scorer = _unpickled(_receive(source))
-        asked: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         # Read in a thread, so that the two processes cannot block on each other's pipes.
-        threading.Thread(target=_listen, args=(source, asked), daemon=True).start()
-        while (rows := asked.get()) is not None:
+        threading.Thread(target=_listen, args=(source, requests), daemon=True).start()
+        while (rows := requests.get()) is not None:
             if isinstance(scorer, ConfigurationError):
                 _send(target, pickle.dumps((scorer, 0.0)))
                 continue
             started = time.perf_counter()
-            found = loop.run_until_complete(_all(scorer, rows))
+            results = loop.run_until_complete(_all(scorer, rows))
             elapsed_s = time.perf_counter() - started
-            _send(target, pickle.dumps((tuple(map(tuple, found)), elapsed_s)))
+            _send(target, pickle.dumps((tuple(map(tuple, results)), elapsed_s)))
     # Immediately: nothing is left to be written.
     os._exit(0)
 
 
-def _listen(source: IO[bytes], asked: queue.SimpleQueue[Any]) -> None:
+def _listen(source: IO[bytes], requests: queue.SimpleQueue[Any]) -> None:
     with suppress(EOFError, OSError):
         while True:
-            asked.put([Row(*row) for row in pickle.loads(_receive(source))])  # noqa: S301 - the parent's
+            rows = pickle.loads(_receive(source))  # noqa: S301 - the parent's
+            requests.put([Row(*fields) for fields in rows])
     # The parent has ended, or needs no more rows.
-    asked.put(None)
+    requests.put(None)
 
 
 def _unpickled(scorer: bytes) -> RowScorer | ConfigurationError:
@@ -343,16 +344,16 @@ class _InProcesses:
         """Yield rows when they are finished. Closing the generator ends the processes."""
         for thread in self._threads:
             thread.start()
-        left = len(self._threads)
+        running = len(self._threads)
         try:
-            while left:
-                found = self._done.get()
-                if isinstance(found, BaseException):
-                    raise found
-                if found is _ENDED:
-                    left -= 1
+            while running:
+                result = self._done.get()
+                if isinstance(result, BaseException):
+                    raise result
+                if result is _ENDED:
+                    running -= 1
                 else:
-                    yield found
+                    yield result
         finally:
             self._stopping.set()
             for process in tuple(self._processes):
@@ -360,10 +361,10 @@ class _InProcesses:
             for thread in self._threads:
                 thread.join(timeout=0.5)
 
-    def _tell(self, found: object) -> None:
+    def _put(self, result: object) -> None:
         while not self._stopping.is_set():
             with suppress(queue.Full):
-                self._done.put(found, timeout=0.1)
+                self._done.put(result, timeout=0.1)
                 return
 
     def _begin(self) -> _Worker:
@@ -378,32 +379,32 @@ class _InProcesses:
             self._drive()
         # Raised again in `fetch`.
         except BaseException as error:
-            self._tell(error)
-        self._tell(_ENDED)
+            self._put(error)
+        self._put(_ENDED)
 
     def _drive(self) -> None:
         worker, size = self._begin(), _FIRST_ROWS
-        asked: deque[list[Row]] = deque()
+        pending: deque[list[Row]] = deque()
         while not self._stopping.is_set():
             # Send the next rows ahead, so that the worker never waits for them.
-            while len(asked) < 2 and (chunk := self._take(size)):
+            while len(pending) < 2 and (chunk := self._take(size)):
                 worker.ask(chunk)
-                asked.append(chunk)
-            if not asked:
+                pending.append(chunk)
+            if not pending:
                 break
-            chunk = asked.popleft()
+            chunk = pending.popleft()
             try:
-                found, elapsed_s = worker.answer()
+                results, elapsed_s = worker.answer()
             except _DiedError:
                 if self._stopping.is_set():
                     return
                 worker = self._one_by_one(chunk)
-                for other in asked:
+                for other in pending:
                     worker.ask(other)
                 continue
             each_s = max(elapsed_s / len(chunk), 1e-6)
             size = max(1, min(_MOST_ROWS, int(_CHUNK_S / each_s)))
-            self._tell(found)
+            self._put(results)
         if not self._stopping.is_set():
             worker.end()
 
@@ -417,11 +418,11 @@ class _InProcesses:
         for row in chunk:
             if self._stopping.is_set():
                 break
-            found = self._alone(worker, row)
-            if found is None:
-                found = [self._scorer.lost_row(row, "the worker process exited")]
+            results = self._alone(worker, row)
+            if results is None:
+                results = [self._scorer.lost_row(row, "the worker process exited")]
                 worker = self._begin()
-            self._tell(found)
+            self._put(results)
         return worker
 
     def _alone(self, worker: _Worker, row: Row) -> list[Scored] | None:
@@ -486,7 +487,7 @@ class Ray:
             blocks = min(len(window), max(_BLOCKS_EACH * actors, least))
             items = [row._asdict() for row in window]
             table = data.from_items(items, override_num_blocks=blocks)
-            found = table.map_batches(
+            scored = table.map_batches(
                 _Actor,
                 fn_constructor_args=(pickle.dumps(scorer), at_once),
                 compute=data.ActorPoolStrategy(size=actors),
@@ -494,7 +495,7 @@ class Ray:
                 batch_format="numpy",
                 **self._options,
             )
-            for batch in found.iter_batches(batch_size=None, batch_format="numpy"):
+            for batch in scored.iter_batches(batch_size=None, batch_format="numpy"):
                 columns = (batch[name].tolist() for name in Scored._fields)
                 yield [Scored(*values) for values in zip(*columns, strict=True)]
 
@@ -509,18 +510,18 @@ class _Actor:
 
         columns = (batch[name].tolist() for name in Row._fields)
         rows = [Row(*values) for values in zip(*columns, strict=True)]
-        found = run_sync(self._all, rows)
-        made: dict[str, Any] = {}
+        results = run_sync(self._all, rows)
+        arrays: dict[str, Any] = {}
         for name in Scored._fields:
             kind = object if name in ("decision", "error", "line") else None
-            made[name] = np.array([getattr(one, name) for one in found], dtype=kind)
-        return made
+            arrays[name] = np.array([getattr(scored, name) for scored in results], dtype=kind)
+        return arrays
 
     async def _all(self, rows: Sequence[Row]) -> list[Scored]:
         slots = asyncio.Semaphore(self._concurrency)
 
-        async def one(row: Row) -> Scored:
+        async def score(row: Row) -> Scored:
             async with slots:
                 return await self._scorer.ascore(row)
 
-        return list(await asyncio.gather(*(one(row) for row in rows)))
+        return list(await asyncio.gather(*(score(row) for row in rows)))

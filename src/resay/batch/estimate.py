@@ -69,70 +69,69 @@ def estimate(
         ConfigurationError: The input cannot be read, or has no such rows.
     """
     rows = open_rows(source)
-    wanted = Where(where) if where else None
-    taken = numbered(rows, columns, wanted)
-    chosen = [mapping_of(row.raw) or {} for row in islice(taken, sample)]
-    taken.close()
+    row_filter = Where(where) if where else None
+    selected = numbered(rows, columns, row_filter)
+    chosen = [mapping_of(row.raw) or {} for row in islice(selected, sample)]
+    selected.close()
     if not chosen:
         raise ConfigurationError("no matching rows")
-    count = rows.count() if wanted is None else None
+    count = rows.count() if row_filter is None else None
     if limit is not None:
         count = limit if count is None else min(limit, count)
         chosen = chosen[:limit]
-    found = [run_sync(_tried, guard, columns, chosen, said) for said in ("Yes", "No")]
-    means: list[tuple[float, float | None]] = []
-    for usages, _ in found:
-        known = [usage.cost_usd for usage in usages]
-        priced = [cost for cost in known if cost is not None]
-        cost = fmean(priced or [0.0]) if len(priced) == len(known) else None
-        means.append((fmean([usage.calls for usage in usages] or [0.0]), cost))
-    calls = sorted(mean for mean, _ in means)
+    calls: list[float] = []
+    costs: list[float] = []
+    failures: list[str] = []
     share = BATCH_SHARE if isinstance(guard.policy.calls, BatchCallsConfig) else 1.0
-    costs = sorted(share * cost for _, cost in means if cost is not None)
-    failures = found[0][1]
+    for judge_answer in ("Yes", "No"):
+        # Whatever a judge answers, the same rows fail.
+        usages, failures = run_sync(_usages_of, guard, columns, chosen, judge_answer)
+        calls.append(fmean([usage.calls for usage in usages] or [0.0]))
+        priced = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
+        if len(priced) == len(usages):
+            costs.append(share * fmean(priced or [0.0]))
     return Estimate(
-        len(chosen),
-        (len(failures), failures[0] if failures else None),
-        count,
-        (calls[0], calls[1]),
-        (costs[0], costs[1]) if len(costs) == 2 else None,
+        sampled=len(chosen),
+        failed=(len(failures), failures[0] if failures else None),
+        rows=count,
+        calls=(min(calls), max(calls)),
+        cost_usd=(min(costs), max(costs)) if len(costs) == 2 else None,
     )
 
 
-async def _tried(
-    guard: Guard, columns: Columns, rows: Sequence[dict[str, Any]], said: str
+async def _usages_of(
+    guard: Guard, columns: Columns, rows: Sequence[dict[str, Any]], judge_answer: str
 ) -> tuple[list[Usage], list[str]]:
-    provider = _Answering(said, guard.policy.prices, guard.model)
+    """Check rows; return the usage of each, and the errors of those that cannot be checked."""
+    provider = _TrialProvider(judge_answer, guard.policy.prices, guard.model)
     trial = guard.with_provider(provider)
     usages: list[Usage] = []
     failures: list[str] = []
     for row in rows:
         try:
-            usages.append(await _one(trial, provider, columns, row))
+            response, given = columns.arguments(row)
+            provider.begin(response, given["question"])
+            verdict = await trial.acheck(response, **given)
         except ResayError as error:  # noqa: PERF203 - a row that fails is one of many
             failures.append(str(error))
+        else:
+            usages.append(verdict.usage)
     return usages, failures
 
 
-async def _one(trial: Guard, provider: _Answering, columns: Columns, row: dict[str, Any]) -> Usage:
-    response, given = columns.arguments(row)
-    provider.begin(response, given["question"])
-    return (await trial.acheck(response, **given)).usage
-
-
-class _Answering:
+class _TrialProvider:
     """Answers at once: a sample is as long as the response, and a judge says one word."""
 
-    def __init__(self, said: str, prices: Prices, model: str | None) -> None:
-        self._said = said
+    def __init__(self, judge_answer: str, prices: Prices, model: str | None) -> None:
+        self._judge_answer = judge_answer
         self._prices = prices
         self._model = model
         self._response = ""
-        self._asked: tuple[Any, ...] = ()
+        self._messages: tuple[Any, ...] = ()
 
     def begin(self, response: str, question: Any) -> None:
         self._response = response
-        self._asked = Query.of(question).messages if question else ()
+        self._messages = Query.of(question).messages if question else ()
 
     async def takes_n(self, query: Query) -> bool:
         del query
@@ -140,11 +139,16 @@ class _Answering:
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
         del n
-        sampled = query.messages == self._asked
+        sampled = query.messages == self._messages
         # Identical samples would end a check early.
-        text = f"{self._response} {query.index}" if sampled else self._said
-        read = sum(len(str(message.get("content"))) for message in query.messages)
-        usage = Usage(1, _tokens(read), _tokens(len(text)), None)
+        text = f"{self._response} {query.index}" if sampled else self._judge_answer
+        prompt_chars = sum(len(str(message.get("content"))) for message in query.messages)
+        usage = Usage(
+            calls=1,
+            prompt_tokens=_tokens(prompt_chars),
+            completion_tokens=_tokens(len(text)),
+            cost_usd=None,
+        )
         model = query.model or self._model or ""
         # Price lists omit the provider's name if a model has only one provider.
         names = (model, model.partition("/")[2])

@@ -56,17 +56,17 @@ def open_rows(source: object) -> Rows:
         kind = type(source).__qualname__
         raise ConfigurationError(f"rows must be a path, a frame or an iterable, not {kind!r}")
     rows = cast("Iterable[Mapping[str, Any]]", source)
-    known = len(rows) if isinstance(rows, Sized) else None
+    count = len(rows) if isinstance(rows, Sized) else None
     # Hugging Face data sets have their own fingerprint.
-    return _Listed(lambda: iter(rows), known, getattr(rows, "_fingerprint", None))
+    return _Listed(lambda: iter(rows), count, getattr(rows, "_fingerprint", None))
 
 
 def _open_file(path: str) -> Rows:
     ending = path.rpartition(".")[2].lower()
-    if "://" not in path:
-        if not Path(path).is_file():
-            raise ConfigurationError(f"cannot read {path!r}: no such file")
-    elif ending in ("jsonl", "ndjson", "csv", "tsv"):
+    is_url = "://" in path
+    if not is_url and not Path(path).is_file():
+        raise ConfigurationError(f"cannot read {path!r}: no such file")
+    if is_url and ending in ("jsonl", "ndjson", "csv", "tsv"):
         # Without the URL, which may contain credentials.
         raise ConfigurationError(
             f"only Parquet (.parquet) can be read from a URL; pass the path of a local .{ending}"
@@ -160,11 +160,11 @@ class _Listed:
     def __init__(
         self,
         rows: Callable[[], Iterator[Mapping[str, Any]]],
-        known: int | None,
+        count: int | None,
         fingerprint: str | None = None,
     ) -> None:
         self._rows = rows
-        self._known = known
+        self._count = count
         self._fingerprint = fingerprint
 
     @property
@@ -172,7 +172,7 @@ class _Listed:
         return self._fingerprint
 
     def count(self) -> int | None:
-        return self._known
+        return self._count
 
     def __iter__(self) -> Iterator[bytes]:
         return map(as_json, self._rows())

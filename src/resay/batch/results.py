@@ -164,8 +164,11 @@ def results_page(
             groups.setdefault(key, _Group()).add(verdict)
         score = _score_of(verdict)
         if score is not None:
-            kept = (score, -number, {**verdict, "id": row.get("id"), "text": row.get(response)})
-            (heapq.heappush if len(shown) < worst else heapq.heappushpop)(shown, kept)
+            item = (score, -number, {**verdict, "id": row.get("id"), "text": row.get(response)})
+            if len(shown) < worst:
+                heapq.heappush(shown, item)
+            else:
+                heapq.heappushpop(shown, item)
     if not whole.rows:
         raise ConfigurationError(f"{os.fspath(path)!r} has no rows")
     ranked = [(1 - at, row) for _, at, row in sorted(shown, reverse=True)]
@@ -253,19 +256,20 @@ def _distribution(whole: _Group) -> Html:
 
 
 def _groups(name: str, groups: Mapping[str, _Group]) -> Html:
-    ranked = sorted(groups.items(), key=lambda one: (-one[1].flagged / one[1].rows, one[0]))
-    rows = [
-        tag(
+    ranked = sorted(groups.items(), key=lambda item: (-item[1].flagged / item[1].rows, item[0]))
+    rows: list[Html] = []
+    for key, group in ranked:
+        share = group.flagged / group.rows
+        row = tag(
             "tr",
             tag("th", tag("bdi", key), scope="row"),
-            tag("td", f"{one.rows:,}", class_="number"),
-            tag("td", f"{one.flagged:,} ({one.flagged / one.rows:.1%})", class_="number"),
-            tag("td", chip(one.mean)),
-            tag("td", f"{sum(one.failed.values()):,}", class_="number"),
-            tag("td", one.cost, class_="number"),
+            tag("td", f"{group.rows:,}", class_="number"),
+            tag("td", f"{group.flagged:,} ({share:.1%})", class_="number"),
+            tag("td", chip(group.mean)),
+            tag("td", f"{sum(group.failed.values()):,}", class_="number"),
+            tag("td", group.cost, class_="number"),
         )
-        for key, one in ranked
-    ]
+        rows.append(row)
     table = _table((name, "Rows", "Flagged", "Mean score", "Failed", "Cost"), rows)
     return tag("section", tag("h2", "By ", tag("bdi", name)), scrolling(table, f"By {name}"))
 
@@ -373,8 +377,8 @@ def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 def _verdict_fields(pa: Any, prefix: str) -> dict[str, Any]:
     text, number, whole = pa.string(), pa.float64(), pa.int64()
-    place = {"text": text, "start": whole, "end": whole}
-    claim = {**place, "score": number, "flagged": pa.bool_(), "by": text, "why": text}
+    span = {"text": text, "start": whole, "end": whole}
+    claim = {**span, "score": number, "flagged": pa.bool_(), "by": text, "why": text}
     counts = ("calls", "prompt_tokens", "completion_tokens", "cancelled")
     usage = {**dict.fromkeys(counts, whole), "cost_usd": number}
     kinds = {
@@ -393,30 +397,30 @@ def _schema(pa: Any, rows: Iterator[dict[str, Any]], fixed: dict[str, Any]) -> t
 
     Such columns are written as JSON strings.
     """
-    found: dict[str, Any] = {}
+    kinds: dict[str, Any] = {}
     mixed: set[str] = set()
     for batch in _batches(rows):
         names = dict.fromkeys(name for row in batch for name in row if name not in fixed)
         for name in names:
-            found.setdefault(name, pa.null())
+            kinds.setdefault(name, pa.null())
             if name in mixed:
                 continue
             try:
                 kind = pa.array([row.get(name) for row in batch]).type
-                found[name] = _common(pa, found[name], kind)
+                kinds[name] = _common(pa, kinds[name], kind)
             except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
                 mixed.add(name)
-                found[name] = pa.string()
+                kinds[name] = pa.string()
     # A struct without fields cannot be written.
-    for name, kind in found.items():
+    for name, kind in kinds.items():
         if pa.types.is_struct(kind) and not kind.num_fields:
             mixed.add(name)
-            found[name] = pa.string()
-    return pa.schema([*found.items(), *fixed.items()]), mixed
+            kinds[name] = pa.string()
+    return pa.schema([*kinds.items(), *fixed.items()]), mixed
 
 
-def _common(pa: Any, one: Any, other: Any) -> Any:
-    schemas = [pa.schema([("it", kind)]) for kind in (one, other)]
+def _common(pa: Any, first: Any, second: Any) -> Any:
+    schemas = [pa.schema([("it", kind)]) for kind in (first, second)]
     return pa.unify_schemas(schemas, promote_options="permissive").field("it").type
 
 

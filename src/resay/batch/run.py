@@ -89,7 +89,7 @@ def run_batch(
     check_output(target)
     rows = open_rows(source)
     scorer = RowScorer(guard, columns, prefix=prefix, params=params)
-    wanted = Where(where) if where else None
+    row_filter = Where(where) if where else None
     manifest = {
         "format": _FORMAT,
         "resay": __version__,
@@ -103,12 +103,12 @@ def run_batch(
     chosen = engine_of(engine, workers=workers, concurrency=concurrency)
     with RunFolder.of(target, manifest, resume=resume) as folder:
         if folder.finished is not None:
-            return Summary(target, folder.finished, 0, 0.0)
+            return Summary(out=target, tally=folder.finished, new=0, elapsed_s=0.0)
         budget = _Budget(max_calls, max_cost_usd)
-        total = _total(rows, limit, wanted, on_progress)
+        total = _total(rows, limit, row_filter, on_progress)
         run = _Run(folder, budget, total, on_progress, f"{prefix}error")
-        taken = numbered(rows, columns, wanted)
-        stopped = run.work(chosen, scorer, islice(taken, limit))
+        selected = numbered(rows, columns, row_filter)
+        stopped = run.work(chosen, scorer, islice(selected, limit))
         if stopped is None:
             folder.seal()
             write_output(target, folder.lines(), prefix)
@@ -125,8 +125,8 @@ def run_batch(
 
 def policy_fingerprint(guard: Guard) -> str:
     """Return a hash of a guard's behavior: its policy and its model."""
-    said = guard.policy.model_dump(mode="json", fallback=repr)
-    text = json.dumps([said, guard.model], sort_keys=True, default=repr)
+    policy = guard.policy.model_dump(mode="json", fallback=repr)
+    text = json.dumps([policy, guard.model], sort_keys=True, default=repr)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -167,10 +167,10 @@ class _Budget:
         if not self.limited:
             return True
         rows = max(tally.rows, 1)
-        more = begun + 1
-        calls = tally.calls + more * tally.calls / rows
+        unfinished = begun + 1
+        calls = tally.calls + unfinished * tally.calls / rows
         # An unknown price must not count as a low one.
-        cost = 0.0 if math.isinf(self._cost_usd) else tally.cost_usd * (1 + more / rows)
+        cost = 0.0 if math.isinf(self._cost_usd) else tally.cost_usd * (1 + unfinished / rows)
         nothing_left = tally.calls >= self._calls or not tally.cost_usd < self._cost_usd
         self.exhausted = calls > self._calls or not cost <= self._cost_usd or nothing_left
         return not self.exhausted
@@ -204,14 +204,14 @@ class _Run:
 
     def work(self, engine: Engine, scorer: RowScorer, rows: Iterator[Row]) -> Stopped | None:
         """Check all unfinished rows; return why that stopped early, if it did."""
-        left = self._left(rows)
+        unfinished = self._unfinished(rows)
         try:
             with _interrupts(self._stopping):
                 # The cost of the first row determines how many may begin together.
                 if self._budget.limited and not self._folder.tally.rows:
-                    self._fetch(engine, scorer, islice(left, 1))
+                    self._fetch(engine, scorer, islice(unfinished, 1))
                 if not self._is_unusable:
-                    self._fetch(engine, scorer, left)
+                    self._fetch(engine, scorer, unfinished)
         except KeyboardInterrupt:
             self._stopping.set()
         self._folder.sync()
@@ -224,9 +224,9 @@ class _Run:
         return "budget" if self._budget.exhausted else None
 
     def _fetch(self, engine: Engine, scorer: RowScorer, rows: Iterator[Row]) -> None:
-        found = iter(engine(scorer, rows))
+        batches = iter(engine(scorer, rows))
         try:
-            for batch in found:
+            for batch in batches:
                 self._begun -= len(batch)
                 self._note_failures(batch)
                 usable = self._usable(batch)
@@ -235,13 +235,18 @@ class _Run:
                 if not usable:
                     continue
                 self.new += len(usable)
-                self._folder.keep(usable)
+                self._folder.append(usable)
                 if self._on_progress is not None:
-                    tally = self._folder.tally
-                    self._on_progress(Progress(tally, self._total, self.new, self.elapsed_s))
+                    progress = Progress(
+                        tally=self._folder.tally,
+                        total=self._total,
+                        new=self.new,
+                        elapsed_s=self.elapsed_s,
+                    )
+                    self._on_progress(progress)
         finally:
-            if isinstance(found, Generator):
-                found.close()
+            if isinstance(batches, Generator):
+                batches.close()
 
     @property
     def _is_unusable(self) -> bool:
@@ -267,7 +272,7 @@ class _Run:
         self.failures.sort(key=lambda failure: failure.row)
         del self.failures[_FAILURES_SHOWN:]
 
-    def _left(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def _unfinished(self, rows: Iterator[Row]) -> Iterator[Row]:
         for row in rows:
             if self._folder.has(row.number):
                 continue

@@ -36,6 +36,10 @@ _SYNC_S = 1.0
 _NEW_FILE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 
 
+_Position = tuple[int, int, int]
+"""A row in the journal: its number, and the offset and the length of its line."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class _Part:
     first: int
@@ -44,8 +48,8 @@ class _Part:
     def rows(self) -> Iterator[tuple[int, bytes]]:
         with self.path.open("rb") as file:
             for line in file:
-                head, _, rest = line.partition(b"\t")
-                yield int(head), rest
+                number, _, remainder = line.partition(b"\t")
+                yield int(number), remainder
 
 
 class RunFolder:
@@ -59,7 +63,8 @@ class RunFolder:
         self._path = path
         self._manifest = path / "manifest.json"
         self._journal = path / "journal.rows"
-        self._known = bytearray()
+        # A bit for each row of the input that is finished.
+        self._finished_rows = bytearray()
         self._file = -1
         self._size = 0
         self._synced = time.monotonic()
@@ -148,23 +153,32 @@ class RunFolder:
 
     def has(self, number: int) -> bool:
         """Return whether a row is finished."""
-        place, bit = divmod(number, 8)
-        return place < len(self._known) and bool(self._known[place] & 1 << bit)
+        index, bit = divmod(number, 8)
+        rows = self._finished_rows
+        return index < len(rows) and bool(rows[index] & 1 << bit)
 
     def _add(self, number: int, decision: str, calls: int, cost_usd: float, error: str) -> bool:
         """Count a finished row; return False if it was counted before."""
         if self.has(number):
             return False
-        place, bit = divmod(number, 8)
-        if place >= len(self._known):
-            self._known.extend(bytes(place + 1 - len(self._known)))
-        self._known[place] |= 1 << bit
+        index, bit = divmod(number, 8)
+        rows = self._finished_rows
+        if index >= len(rows):
+            rows.extend(bytes(index + 1 - len(rows)))
+        rows[index] |= 1 << bit
         self.tally.add(decision, calls, cost_usd, error)
         return True
 
-    def keep(self, batch: Sequence[Scored]) -> None:
+    def append(self, batch: Sequence[Scored]) -> None:
         """Append finished rows to the journal."""
-        data = b"".join(_line_of(one) for one in batch if self._add(*one[:5]))
+        lines: list[bytes] = []
+        for scored in batch:
+            new = self._add(
+                scored.number, scored.decision, scored.calls, scored.cost_usd, scored.error
+            )
+            if new:
+                lines.append(_line_of(scored))
+        data = b"".join(lines)
         _write_all(self._file, data)
         self._size += len(data)
         if time.monotonic() - self._synced > _SYNC_S:
@@ -194,18 +208,20 @@ class RunFolder:
                 for line in file:
                     self._add(*_head_of(line))
         # A crash may have left a journal whose part was already written.
-        places: list[tuple[int, int, int]] = []
+        positions: list[_Position] = []
         for number, start, line in self._journal_lines():
             if not self.has(number):
                 self._add(*_head_of(line))
-                places.append((number, start, len(line)))
-        self._make_part(places)
+                positions.append((number, start, len(line)))
+        self._make_part(positions)
 
     def seal(self) -> None:
         """Turn the journal into a part."""
         os.close(self._file)
         self._file = -1
-        self._make_part([(n, start, len(line)) for n, start, line in self._journal_lines()])
+        self._make_part(
+            [(number, start, len(line)) for number, start, line in self._journal_lines()]
+        )
 
     def _journal_lines(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield the rows in the journal: number, offset of the line, and the line itself."""
@@ -219,14 +235,15 @@ class RunFolder:
                     yield int(line.partition(b"\t")[0]), start, line
                 start += len(line)
 
-    def _make_part(self, places: list[tuple[int, int, int]]) -> None:
-        """Write a part from rows of the journal, each given by number, offset and length."""
-        if places:
-            places.sort()
-            path = self._path / f"part-{places[0][0]:015d}-{len(self._parts):06d}.rows"
+    def _make_part(self, positions: list[_Position]) -> None:
+        """Write a part from rows of the journal."""
+        if positions:
+            positions.sort()
+            first = positions[0][0]
+            path = self._path / f"part-{first:015d}-{len(self._parts):06d}.rows"
             with self._journal.open("rb") as file:
-                _write_whole(path, _read_each(file, places))
-            self._parts.append(_Part(places[0][0], path))
+                _write_whole(path, _read_each(file, positions))
+            self._parts.append(_Part(first, path))
         self._journal.unlink(missing_ok=True)
 
     def lines(self) -> Iterator[bytes]:
@@ -238,10 +255,10 @@ class RunFolder:
             while waiting and (not opened or waiting[0].first <= opened[0][0]):
                 part = waiting.pop(0)
                 rows = part.rows()
-                number, rest = next(rows)
-                heapq.heappush(opened, (number, id(rows), rest, rows))
-            number, key, rest, rows = heapq.heappop(opened)
-            yield rest.split(b"\t", 4)[4].rstrip(b"\n")
+                number, remainder = next(rows)
+                heapq.heappush(opened, (number, id(rows), remainder, rows))
+            number, key, remainder, rows = heapq.heappop(opened)
+            yield remainder.split(b"\t", 4)[4].rstrip(b"\n")
             following = next(rows, None)
             if following is not None:
                 heapq.heappush(opened, (following[0], key, following[1], rows))
@@ -258,9 +275,11 @@ class RunFolder:
             path.unlink(missing_ok=True)
 
 
-def _line_of(one: Scored) -> bytes:
-    head = f"{one.number}\t{one.decision}\t{one.calls}\t{one.cost_usd!r}\t{one.error}\t"
-    return head.encode() + one.line + b"\n"
+def _line_of(scored: Scored) -> bytes:
+    head = (
+        f"{scored.number}\t{scored.decision}\t{scored.calls}\t{scored.cost_usd!r}\t{scored.error}\t"
+    )
+    return head.encode() + scored.line + b"\n"
 
 
 def _head_of(line: bytes) -> tuple[int, str, int, float, str]:
@@ -274,11 +293,11 @@ def _write_all(file: int, data: bytes) -> None:
         view = view[os.write(file, view) :]
 
 
-def _read_each(file: IO[bytes], places: Sequence[tuple[int, int, int]]) -> Iterator[bytes]:
+def _read_each(file: IO[bytes], positions: Sequence[_Position]) -> Iterator[bytes]:
     """Yield lines of a file, several at once."""
     lines: list[bytes] = []
     size = 0
-    for _, start, length in places:
+    for _, start, length in positions:
         file.seek(start)
         lines.append(file.read(length))
         size += length

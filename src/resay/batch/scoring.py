@@ -82,9 +82,10 @@ class RowScorer:
         values, problem = _read(row.raw)
         name = self.columns.id_of(values) or row.id or f"row-{row.number}"
         shown = {self.columns.id or "id": name, **values}
-        if problem is None and (known := self._added & values.keys()):
+        taken = self._added & values.keys()
+        if problem is None and taken:
             problem = (
-                f"the input already has a column {min(known)!r}; set a prefix for the verdict's"
+                f"the input already has a column {min(taken)!r}; set a prefix for the verdict's"
                 " columns"
             )
         if problem is not None:
@@ -105,11 +106,18 @@ class RowScorer:
         usage = verdict.usage
         if unusable:
             # Not a verdict on the response: no other row would get one either.
-            said = without_cause(unusable[0])
-            return self._failed(row.number, shown, UNUSABLE, said, calls=usage.calls)
+            reason = without_cause(unusable[0])
+            return self._failed(row.number, shown, UNUSABLE, reason, calls=usage.calls)
         cost = math.nan if usage.cost_usd is None else usage.cost_usd
         line = json_bytes(shown | self._named(columns_of(verdict)))
-        return Scored(row.number, verdict.decision, usage.calls, cost, "", line)
+        return Scored(
+            number=row.number,
+            decision=verdict.decision,
+            calls=usage.calls,
+            cost_usd=cost,
+            error="",
+            line=line,
+        )
 
     async def afill(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return rows with their verdicts, checked one after the other, for external engines.
@@ -117,14 +125,14 @@ class RowScorer:
         Args:
             rows: The rows, as mappings.
         """
-        found: list[dict[str, Any]] = []
+        filled: list[dict[str, Any]] = []
         for number, row in enumerate(rows):
             raw = as_json(row)
             scored = await self.ascore(Row(number, None, raw))
             values = cast("dict[str, Any]", json.loads(scored.line))
             added = {name: values[name] for name in self._added}
-            found.append({**row, **added})
-        return found
+            filled.append({**row, **added})
+        return filled
 
     fill = sync_version(afill)
 
@@ -146,11 +154,18 @@ class RowScorer:
         return {self.prefix + name: value for name, value in columns.items()}
 
     def _failed(
-        self, number: int, shown: Mapping[str, Any], kind: str, said: str, *, calls: int = 0
+        self, number: int, shown: Mapping[str, Any], kind: str, reason: str, *, calls: int = 0
     ) -> Scored:
         columns: dict[str, Any] = dict.fromkeys(VERDICT_COLUMNS)
-        columns |= {"claims": [], "error": f"{kind}: {said}"}
-        return Scored(number, "", calls, 0.0, kind, json_bytes({**shown, **self._named(columns)}))
+        columns |= {"claims": [], "error": f"{kind}: {reason}"}
+        return Scored(
+            number=number,
+            decision="",
+            calls=calls,
+            cost_usd=0.0,
+            error=kind,
+            line=json_bytes({**shown, **self._named(columns)}),
+        )
 
 
 def columns_of(verdict: Verdict) -> dict[str, Any]:

@@ -98,7 +98,14 @@ def batch(
     connection = {} if api_base is None else {"api_base": api_base}
     guard = guard_of(policy, method, model=model)
     print_policy(policy, method)
-    columns = Columns(response, question, messages, samples, references, id_)
+    columns = Columns(
+        response=response,
+        question=question,
+        messages=messages,
+        samples=samples,
+        references=references,
+        id=id_,
+    )
     if dry_run:
         _print_estimate(
             estimate(guard, source, columns=columns, limit=limit, where=where), as_json=as_json
@@ -184,9 +191,9 @@ def _dollars(cost_usd: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def _summary_line(summary: Summary) -> str:
@@ -194,13 +201,13 @@ def _summary_line(summary: Summary) -> str:
     counts = [f"{count:,} {decision}" for decision, count in tally.decisions.most_common()]
     counts += [f"{count:,} failed ({kind})" for kind, count in tally.errors.most_common()]
     cost = f"; {tally.calls:,} calls, {_dollars(tally.cost_usd)}" if tally.calls else ""
-    found = f"{tally.rows:,} row{'s' * (tally.rows != 1)}: {', '.join(counts) or 'none'}{cost}"
+    result = f"{tally.rows:,} row{'s' * (tally.rows != 1)}: {', '.join(counts) or 'none'}{cost}"
     if summary.stopped is None:
-        return f"{summary.out}: {found}"
+        return f"{summary.out}: {result}"
     if summary.stopped == "provider":
-        return "stopped: no model can be asked; mend that, then pass --resume"
-    why = "interrupted" if summary.stopped == "interrupted" else "stopped by the budget"
-    return f"{why} after {found}; continue with --resume"
+        return "stopped: no model can be called; fix that, then pass --resume"
+    reason = "interrupted" if summary.stopped == "interrupted" else "stopped by the budget"
+    return f"{reason} after {result}; continue with --resume"
 
 
 def _failure_lines(summary: Summary) -> list[str]:
@@ -220,26 +227,26 @@ def _exit_code(summary: Summary) -> int:
     return NO_ANSWER if summary.tally.errors else 0
 
 
-def _print_estimate(found: Estimate, *, as_json: bool) -> None:
-    failed, error = found.failed
+def _print_estimate(result: Estimate, *, as_json: bool) -> None:
+    failed, error = result.failed
     data: dict[str, Any] = {
-        "sampled": found.sampled,
+        "sampled": result.sampled,
         "failed": failed,
-        "rows": found.rows,
-        "calls_per_row": found.calls,
-        "cost_usd_per_row": found.cost_usd,
+        "rows": result.rows,
+        "calls_per_row": result.calls,
+        "cost_usd_per_row": result.cost_usd,
     }
     if as_json:
         print_json(data)
         return
-    rows = found.rows
+    rows = result.rows
     typer.echo(f"rows: {'unknown' if rows is None else format(rows, ',')}")
-    typer.echo(f"calls: {_range(found.calls, rows, '{:,.1f}', '{:,.0f}')}")
-    if found.calls[1]:
-        cost = found.cost_usd
+    typer.echo(f"calls: {_range(result.calls, rows, '{:,.1f}', '{:,.0f}')}")
+    if result.calls[1]:
+        cost = result.cost_usd
         cost_range = "unknown" if cost is None else _range(cost, rows, "${:,.5f}", "${:,.2f}")
         typer.echo(f"dollars: {cost_range}")
-    typer.echo(f"from {found.sampled} rows; no model was called")
+    typer.echo(f"from {result.sampled} rows; no model was called")
     if failed:
         typer.echo(f"{failed} of these rows failed: {error}")
 
