@@ -81,18 +81,18 @@ def estimate(
         chosen = chosen[:limit]
     calls: list[float] = []
     costs: list[float] = []
-    failures: list[str] = []
+    failures: list[list[str]] = []
     share = BATCH_SHARE if isinstance(guard.policy.calls, BatchCallsConfig) else 1.0
     for judge_answer in ("Yes", "No"):
-        # Whatever a judge answers, the same rows fail.
-        usages, failures = run_sync(_usages_of, guard, columns, chosen, judge_answer)
+        usages, errors = run_sync(_usages_of, guard, columns, chosen, judge_answer)
+        failures.append(errors)
         calls.append(fmean([usage.calls for usage in usages] or [0.0]))
         priced = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
         if len(priced) == len(usages):
             costs.append(share * fmean(priced or [0.0]))
     return Estimate(
         sampled=len(chosen),
-        failed=(len(failures), failures[0] if failures else None),
+        failed=(len(failures[0]), failures[0][0] if failures[0] else None),
         rows=count,
         calls=(min(calls), max(calls)),
         cost_usd=(min(costs), max(costs)) if len(costs) == 2 else None,

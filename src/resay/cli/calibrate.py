@@ -207,7 +207,7 @@ def calibrate(
     checks = from_log is None and from_journal is None
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("checking", total=len(rows), visible=checks)
-        found = run_calibration(
+        calibration = run_calibration(
             before,
             source,
             targets=targets,
@@ -224,13 +224,14 @@ def calibrate(
         )
     # The byte order mark that some editors write is not part of the policy.
     mark = _MARK if text.startswith(_MARK) else ""
-    changed = mark + found.write_into(text.removeprefix(mark))
+    changed = mark + calibration.write_into(text.removeprefix(mark))
     if plot:
-        write_text(plot, html_of(found) if plot.suffix == ".html" else svg_of(found))
+        draw = html_of if plot.suffix == ".html" else svg_of
+        write_text(plot, draw(calibration))
     target = policy if write else out
     if target:
         write_text(target, changed)
-    _print(found, changed, target, as_json=as_json)
+    _print(calibration, changed, target, as_json=as_json)
 
 
 def _targets(**rates: float | None) -> list[Target]:
@@ -254,20 +255,20 @@ def _check_plot(plot: Path | None) -> None:
 
 def _check(policy: Path, log: str, last: int, *, as_json: bool) -> int:
     """Report whether the scores have drifted, and return the exit code."""
-    found = check_drift(read_text(str(policy)), read_verdicts(log, last), source=str(policy))
+    drift = check_drift(read_text(str(policy)), read_verdicts(log, last), source=str(policy))
     if as_json:
-        print_json(found.to_dict())
+        print_json(drift.to_dict())
     else:
-        for line in drift_lines(found):
+        for line in drift_lines(drift):
             typer.echo(line)
-    return {True: 1, False: 0, None: 3}[found.drifted]
+    return {True: 1, False: 0, None: 3}[drift.drifted]
 
 
-def _print(found: Calibration, changed: str, target: Path | None, *, as_json: bool) -> None:
+def _print(calibration: Calibration, changed: str, target: Path | None, *, as_json: bool) -> None:
     if as_json:
-        print_json({**found.to_dict(), "policy": changed})
+        print_json({**calibration.to_dict(), "policy": changed})
         return
-    print_calibration(found, Console())
+    print_calibration(calibration, Console())
     if target is not None:
         typer.echo(f"\nwritten to {target}")
     else:

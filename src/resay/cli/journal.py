@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -107,15 +108,15 @@ class Selection:
 
     async def entries(self, journal: Journal, most: int | None = None) -> list[Entry]:
         """Return the selected entries, newest first."""
-        found: list[Entry] = []
-        while most is None or len(found) < most:
-            page = _PAGE if most is None else min(_PAGE, most - len(found))
-            before = found[-1] if found else None
-            entries = await journal.recent(page, before, **self.filters)
-            found += entries
-            if len(entries) < page:
+        entries: list[Entry] = []
+        while most is None or len(entries) < most:
+            size = _PAGE if most is None else min(_PAGE, most - len(entries))
+            before = entries[-1] if entries else None
+            page = await journal.recent(size, before, **self.filters)
+            entries += page
+            if len(page) < size:
                 break
-        return found
+        return entries
 
 
 def select(
@@ -168,10 +169,10 @@ def _config(**values: Any) -> JournalConfig:
     try:
         return JournalConfig.model_validate(values)
     except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, one['loc']))}: {message_of(one)}"
-            for one in error.errors(include_input=False, include_url=False)
-        ]
+        problems: list[str] = []
+        for detail in error.errors(include_input=False, include_url=False):
+            key = ".".join(map(str, detail["loc"]))
+            problems.append(f"{key}: {message_of(detail)}")
     # Raised outside the handler: the chained exception could reveal a password.
     raise ConfigurationError("; ".join(problems))
 
@@ -236,16 +237,16 @@ def list_entries(
         "tenant": [entry.tenant or "" for entry in entries],
         "request": [entry.request_id or entry.id for entry in entries],
     }
-    cells = {name: [Text(clean(cell)) for cell in column] for name, column in columns.items()}
-    widths = {
-        name: max(len(name), *(cell.cell_len for cell in column)) + 1
-        for name, column in cells.items()
-    }
+    cells: dict[str, list[Text]] = {}
+    widths: dict[str, int] = {}
+    for name, column in columns.items():
+        cells[name] = [Text(clean(cell)) for cell in column]
+        widths[name] = max(len(name), *(cell.cell_len for cell in cells[name])) + 1
     console = Console()
     shown = [name for name in cells if name != "tenant" or any(columns[name])]
     dropped: list[str] = []
     for name in ("action", "tenant", "policy", "model"):
-        if name in shown and sum(widths[one] for one in shown) - 1 > console.width:
+        if name in shown and sum(widths[other] for other in shown) - 1 > console.width:
             shown.remove(name)
             dropped.append(name)
     table = Table(box=None, pad_edge=False)
@@ -269,49 +270,49 @@ def show(
     """Show everything recorded for one entry."""
 
     async def work(opened: Journal) -> tuple[Entry | None, list[Feedback]]:
-        found = await opened.find(entry)
-        return found, [] if found is None else await opened.feedback(found.id)
+        recorded = await opened.find(entry)
+        return recorded, [] if recorded is None else await opened.feedback(recorded.id)
 
-    found, feedback = with_journal(journal_config(journal, policy_file), work)
-    if found is None:
+    recorded, feedback = with_journal(journal_config(journal, policy_file), work)
+    if recorded is None:
         raise ConfigurationError(f"the journal has no entry or request {entry!r}")
     if as_json:
-        return print_json(entry_dict(found, feedback))
-    print_entry(found, feedback, Console())
+        return print_json(entry_dict(recorded, feedback))
+    print_entry(recorded, feedback, Console())
     return None
 
 
-def print_entry(found: Entry, feedback: Sequence[Feedback], console: Console) -> None:
+def print_entry(entry: Entry, feedback: Sequence[Feedback], console: Console) -> None:
     """Print an entry, with its text if that was stored.
 
     Args:
-        found: The entry.
+        entry: The entry.
         feedback: The feedback on it.
         console: The console to print to.
     """
-    console.print(Text(f"{timestamp(found.time)}  {found.id}", "dim"))
+    console.print(Text(f"{timestamp(entry.time)}  {entry.id}", "dim"))
     facts = {
-        "request": found.request_id,
-        "model": found.model,
-        "policy": found.policy,
-        "tenant": found.tenant,
-        "action": found.action,
-        "asked": found.question,
+        "request": entry.request_id,
+        "model": entry.model,
+        "policy": entry.policy,
+        "tenant": entry.tenant,
+        "action": entry.action,
+        "question": entry.question,
     }
     for name, value in facts.items():
         if value:
             console.print(Text(f"{name}: {clean(value)}"))
-    verdict = Verdict.from_dict(found.verdict)
+    verdict = Verdict.from_dict(entry.verdict)
     response = _in_place(verdict)
     if response is None:
-        answer = answer_of(found)
-        score = "" if found.score is None else f", score {found.score:.2f}"
-        console.print(Text(f"{found.decision}{score}: {clean(found.reason)}"))
+        answer = answer_of(entry)
+        score = "" if entry.score is None else f", score {entry.score:.2f}"
+        console.print(Text(f"{entry.decision}{score}: {clean(entry.reason)}"))
         console.print(Text(clean(answer) if answer else "its text was not stored"))
     else:
         print_verdict(verdict, response, console)
-    for one in feedback:
-        console.print(Text(clean(_feedback_line(one))))
+    for rating in feedback:
+        console.print(Text(clean(_feedback_line(rating))))
 
 
 def _in_place(verdict: Verdict) -> str | None:
@@ -325,11 +326,14 @@ def _in_place(verdict: Verdict) -> str | None:
     return "".join(whole) or None
 
 
-def _feedback_line(one: Feedback) -> str:
-    what = f"the {one.about} is {one.rating}" if one.rating != "unsure" else "unsure"
-    where = "" if one.claim is None else f", claim {one.claim + 1}"
-    note = f": {one.note}" if one.note else ""
-    return f"{timestamp(one.time)}  {one.rater or 'somebody'} ({one.source}){where}: {what}{note}"
+def _feedback_line(feedback: Feedback) -> str:
+    rating = "unsure"
+    if feedback.rating != "unsure":
+        rating = f"the {feedback.about} is {feedback.rating}"
+    rater = feedback.rater or "(no rater name)"
+    claim = "" if feedback.claim is None else f", claim {feedback.claim + 1}"
+    note = f": {feedback.note}" if feedback.note else ""
+    return f"{timestamp(feedback.time)}  {rater} ({feedback.source}){claim}: {rating}{note}"
 
 
 @app.command()
@@ -367,8 +371,8 @@ def export(
 
     async def work(opened: Journal) -> list[tuple[Entry, list[Feedback]]]:
         feedback: dict[str, list[Feedback]] = {}
-        for one in await opened.feedback():
-            feedback.setdefault(one.entry_id, []).append(one)
+        for rating in await opened.feedback():
+            feedback.setdefault(rating.entry_id, []).append(rating)
         return [(entry, feedback.get(entry.id, [])) for entry in await selection.entries(opened)]
 
     entries = with_journal(journal_config(journal, policy_file), work)
@@ -402,10 +406,11 @@ def stats(
         return slices, await opened.feedback(), await aread_agreements(opened)
 
     slices, feedback, agreement = with_journal(journal_config(journal, policy_file), work)
-    ratings = {name: sum(one.rating == name for one in feedback) for name in _RATINGS}
+    given = Counter(rating.rating for rating in feedback)
+    ratings = {name: given[name] for name in _RATINGS}
     if as_json:
-        parts = [{part: one.name, **slice_dict(one)} for one in slices]
-        pairs = [one.to_dict() for one in agreement]
+        parts = [{part: entry_slice.name, **slice_dict(entry_slice)} for entry_slice in slices]
+        pairs = [pair.to_dict() for pair in agreement]
         return print_json({"by": part, "parts": parts, "feedback": ratings, "agreement": pairs})
     if not slices:
         return typer.echo("no entries in this span")
@@ -414,16 +419,25 @@ def stats(
     heads = ("entries", "flagged", "inconclusive", "blocked", "p50 s", "p95 s", "cost $")
     for name in heads:
         table.add_column(name, justify="right")
-    for one in slices:
-        cost = f"{one.cost_usd:.4f}" + "+" * bool(one.unpriced)
-        counts = (one.entries, one.decisions["flagged"], one.decisions["inconclusive"], one.blocked)
-        times = (f"{one.latency_p50_s:.2f}", f"{one.latency_p95_s:.2f}")
-        table.add_row(Text(clean(one.name or "none")), *map(str, counts), *times, cost)
+    for entry_slice in slices:
+        cost = f"{entry_slice.cost_usd:.4f}"
+        if entry_slice.unpriced:
+            cost += "+"
+        table.add_row(
+            Text(clean(entry_slice.name or "none")),
+            str(entry_slice.entries),
+            str(entry_slice.decisions["flagged"]),
+            str(entry_slice.decisions["inconclusive"]),
+            str(entry_slice.blocked),
+            f"{entry_slice.latency_p50_s:.2f}",
+            f"{entry_slice.latency_p95_s:.2f}",
+            cost,
+        )
     Console().print(table)
     totals = ", ".join(f"{count} {name}" for name, count in ratings.items())
     typer.echo(f"feedback (all time): {totals}")
-    for one in agreement:
-        typer.echo(clean(str(one)))
+    for pair in agreement:
+        typer.echo(clean(str(pair)))
     return None
 
 

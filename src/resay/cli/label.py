@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -48,13 +48,21 @@ _NEWEST = 200
 _CLAIM_CHARS = 100
 _SHOWN = 5
 _RATINGS: Mapping[str, Rating] = {
-    key: rating for rating in get_args(Rating) for key in (rating[0], rating)
+    "r": "right",
+    "right": "right",
+    "w": "wrong",
+    "wrong": "wrong",
+    "u": "unsure",
+    "unsure": "unsure",
 }
 # The number of entries to move forward; None to quit.
 _MOVES: Mapping[str, int | None] = {
-    key: step
-    for name, step in (("skip", 1), ("back", -1), ("quit", None))
-    for key in (name[0], name)
+    "s": 1,
+    "skip": 1,
+    "b": -1,
+    "back": -1,
+    "q": None,
+    "quit": None,
 }
 _LINE = re.compile(r"\s*(\d{1,6})?\s*([A-Za-z?]+)?\s*(.*?)\s*", re.DOTALL)
 _HELP = (
@@ -161,12 +169,12 @@ def _user() -> str:
 
 
 async def _agreement(journal: Journal, *, as_json: bool) -> None:
-    found = await aread_agreements(journal)
+    agreements = await aread_agreements(journal)
     if as_json:
-        return print_json({"agreement": [one.to_dict() for one in found]})
-    for one in found:
-        typer.echo(clean(str(one)))
-    if not found:
+        return print_json({"agreement": [agreement.to_dict() for agreement in agreements]})
+    for agreement in agreements:
+        typer.echo(clean(str(agreement)))
+    if not agreements:
         typer.echo("no two raters have rated the same entry")
     return None
 
@@ -254,21 +262,20 @@ class _Labelling:
         drawn = await journal.drawn()
         if drawn:
             waiting = drawn if rated else await journal.drawn(unrated_by=self.rater)
-            return [one.entry_id for one in waiting]
-        done = {
-            one.entry_id
-            for one in await journal.feedback()
-            if one.rater == self.rater and one.claim is None and not rated
-        }
-        found = [
-            one.id for one in await self.selection.entries(journal, _NEWEST) if one.id not in done
-        ]
-        if found:
+            return [draw.entry_id for draw in waiting]
+        rated_ids: set[str] = set()
+        if not rated:
+            for feedback in await journal.feedback():
+                if feedback.rater == self.rater and feedback.claim is None:
+                    rated_ids.add(feedback.entry_id)
+        newest = await self.selection.entries(journal, _NEWEST)
+        names = [entry.id for entry in newest if entry.id not in rated_ids]
+        if names:
             typer.echo(
                 "no random sample was drawn, so these are the newest entries. Labels on these do"
                 " not generalize; draw a sample with `--draw 50`"
             )
-        return found
+        return names
 
     async def ask(self, journal: Journal) -> None:
         """Show the entries one by one, and record the ratings that the user types."""
@@ -276,9 +283,16 @@ class _Labelling:
         if not names:
             typer.echo(f"nothing is left for {self.rater or 'you'} to label; draw more with --draw")
             return
-        found = [await journal.get(name) for name in names]
-        entries = [entry for entry in found if entry is not None and answer_of(entry)]
-        bare = sum(entry is not None for entry in found) - len(entries)
+        entries: list[Entry] = []
+        bare = 0
+        for name in names:
+            entry = await journal.get(name)
+            if entry is None:
+                continue
+            if answer_of(entry):
+                entries.append(entry)
+            else:
+                bare += 1
         problem = f"the journal has no text for {bare} of the {len(names)} entries to label"
         if not entries:
             raise ConfigurationError(
@@ -290,13 +304,14 @@ class _Labelling:
             typer.echo(f"{problem}; they are left out here (--csv-out has them)")
         console = Console()
         typer.echo(_HELP)
-        place, rated = 0, set[str]()
-        while place < len(entries):
-            console.rule(f"{place + 1} of {len(entries)}")
-            step = await self._ask_of(journal, entries[place], console, rated)
+        rated: set[str] = set()
+        index = 0
+        while index < len(entries):
+            console.rule(f"{index + 1} of {len(entries)}")
+            step = await self._ask_of(journal, entries[index], console, rated)
             if step is None:
                 break
-            place = max(0, place + step)
+            index = max(0, index + step)
         left = len(entries) - len(rated)
         by = f"by {self.rater}" if self.rater else "(no rater name)"
         typer.echo(f"{len(rated)} labelled {by}, {left} left")
@@ -306,8 +321,7 @@ class _Labelling:
     ) -> int | None:
         """Ask for ratings of an entry; return the number of entries to move, None to quit."""
         # Raters must not see each other's feedback, or their agreement would mean nothing.
-        own = [one for one in await journal.feedback(entry.id) if one.rater == self.rater]
-        print_entry(entry, own, console)
+        print_entry(entry, await self._own_feedback(journal, entry.id), console)
         parts: Sequence[Mapping[str, Any]] = (
             entry.verdict.get("claims") or entry.verdict.get("sentences") or ()
         )
@@ -317,9 +331,9 @@ class _Labelling:
         claim: int | None = None
         note = ""
         while True:
-            number, key, rest = _read_line(claim)
-            if rest and not key:
-                line = f"{number or ''} {rest}".strip()
+            number, key, text = _read_line(claim)
+            if text and not key:
+                line = f"{number or ''} {text}".strip()
                 typer.echo(
                     f"could not parse {line!r}; enter a claim number and a label, e.g. `2 w`"
                 )
@@ -335,7 +349,7 @@ class _Labelling:
                     entry_id=entry.id,
                     rating=_RATINGS[key],
                     claim=None if claim is None else claim - 1,
-                    note=rest or note or None,
+                    note=text or note or None,
                     rater=self.rater,
                     source="terminal",
                 )
@@ -346,9 +360,16 @@ class _Labelling:
                 typer.echo(f"claim {claim}: {feedback.rating}")
                 claim, note = None, ""
             elif key in ("n", "note"):
-                note = rest
+                note = text
             elif key or number is None:
                 typer.echo(_HELP)
+
+    async def _own_feedback(self, journal: Journal, entry_id: str) -> list[Feedback]:
+        return [
+            feedback
+            for feedback in await journal.feedback(entry_id)
+            if feedback.rater == self.rater
+        ]
 
     async def write(self, journal: Journal, path: Path) -> None:
         """Write the entries to label as CSV, with this rater's existing feedback."""
@@ -359,13 +380,19 @@ class _Labelling:
             if entry is None:
                 continue
             cells = {**entry_cells(entry), "rating": None, "rater": self.rater}
-            own = [one for one in await journal.feedback(name) if one.rater == self.rater]
-            ratings = [
-                {"rating": one.rating, "about": one.about, "claim": one.claim, "note": one.note}
-                for one in own
-            ]
-            rows += [{**cells, **one} for one in ratings or [{}]]
-        write_text(path, csv_text(({c: row.get(c) for c in _COLUMNS} for row in rows), _COLUMNS))
+            own = await self._own_feedback(journal, name)
+            for feedback in own:
+                rating = {
+                    "rating": feedback.rating,
+                    "about": feedback.about,
+                    "claim": feedback.claim,
+                    "note": feedback.note,
+                }
+                rows.append({**cells, **rating})
+            if not own:
+                rows.append(cells)
+        tables = ({name: row.get(name) for name in _COLUMNS} for row in rows)
+        write_text(path, csv_text(tables, _COLUMNS))
         typer.echo(f"{path}: {len(rows)} rows; fill in `rating` and read it with --csv-in")
 
     async def read(self, journal: Journal, path: Path) -> None:
@@ -375,8 +402,9 @@ class _Labelling:
         missing = [row for row, entry in zip(rows, entries, strict=True) if entry is None]
         if missing:
             shown = ", ".join(f"{row.some_id!r} ({row.where})" for row in missing[:_SHOWN])
-            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-            raise ConfigurationError(f"the journal has no entry or request {shown}{more}")
+            if len(missing) > _SHOWN:
+                shown += f" and {len(missing) - _SHOWN} more"
+            raise ConfigurationError(f"the journal has no entry or request {shown}")
         for row, entry in zip(rows, entries, strict=True):
             if entry is not None:
                 try:
@@ -388,8 +416,8 @@ class _Labelling:
             if entry is None:
                 continue
             feedback = replace(row.feedback, entry_id=entry.id)
-            known = {_content(one) for one in await journal.feedback(entry.id)}
-            if _content(feedback) not in known:
+            recorded = {_content(earlier) for earlier in await journal.feedback(entry.id)}
+            if _content(feedback) not in recorded:
                 await journal.rate(feedback)
                 new += 1
         typer.echo(f"{path}: {len(rows)} ratings, {new} of them new or changed")
@@ -400,7 +428,7 @@ class _Labelling:
         separator = max(",;\t", key=lines.readline().count)
         lines.seek(0)
         reader = csv.DictReader(lines, delimiter=separator)
-        found: list[_Row] = []
+        rows: list[_Row] = []
         # Answers may exceed the csv module's default field limit.
         limit = csv.field_size_limit(2**31 - 1)
         try:
@@ -414,12 +442,13 @@ class _Labelling:
                 where = f"{path}:{reader.line_num}"
                 values = {name: _plain(value) for name, value in cells.items() if name is not None}
                 if values["rating"]:
-                    found.append(_Row(where, values["id"], self._feedback(where, values)))
+                    feedback = self._feedback(where, values)
+                    rows.append(_Row(where=where, some_id=values["id"], feedback=feedback))
         except csv.Error as error:
             raise ConfigurationError(f"{path}:{reader.line_num}: is not CSV: {error}") from None
         finally:
             csv.field_size_limit(limit)
-        return found
+        return rows
 
     def _feedback(self, where: str, values: Mapping[str, str]) -> Feedback:
         claim = values.get("claim", "")
@@ -441,17 +470,17 @@ class _Labelling:
 
 def _read_line(claim: int | None) -> tuple[int | None, str, str]:
     """Read a line as a number, a key and a note; the end of the input counts as `q`."""
-    on = "" if claim is None else f"claim {claim} "
-    typer.echo(f"{on}r/w/u, claim, n(ote), s(kip), b(ack), q(uit)? ", nl=False)
+    prefix = "" if claim is None else f"claim {claim} "
+    typer.echo(f"{prefix}r/w/u, claim, n(ote), s(kip), b(ack), q(uit)? ", nl=False)
     line = sys.stdin.readline()
     if not line:
         typer.echo()
         return None, "q", ""
-    form = _LINE.fullmatch(line)
-    if form is None:
+    match = _LINE.fullmatch(line)
+    if match is None:
         return None, "?", ""
-    number, word, rest = form.groups()
-    return int(number) if number else None, (word or "").lower(), rest
+    number, word, text = match.groups()
+    return int(number) if number else None, (word or "").lower(), text
 
 
 def _plain(value: str | None) -> str:
@@ -460,5 +489,12 @@ def _plain(value: str | None) -> str:
     return text[1:] if text[:1] == "'" and text[1:].startswith(FORMULAS) else text
 
 
-def _content(one: Feedback) -> tuple[object, ...]:
-    return one.entry_id, one.rating, one.about, one.claim, one.note, one.rater
+def _content(feedback: Feedback) -> tuple[object, ...]:
+    return (
+        feedback.entry_id,
+        feedback.rating,
+        feedback.about,
+        feedback.claim,
+        feedback.note,
+        feedback.rater,
+    )
