@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import pytest
 
+from resay.core.quantities import words as number_words
 from resay.errors import ConfigurationError
 from resay.lang.language import languages, load, stop_words
+from resay.lang.tables import table
+
+SOURCES = Path(__file__).resolve().parents[2] / "src" / "resay"
 
 
 def test_a_language_is_loaded_once_and_does_not_change() -> None:
@@ -42,3 +48,17 @@ def test_a_language_without_rules_has_no_stop_words() -> None:
     assert "og" in load("da").common_words
     assert stop_words("da") == stop_words("xx") == frozenset()
     assert "och" in stop_words("sv")
+
+
+def test_every_list_of_words_is_read() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
+    read = set(re.findall(r"""["']([a-z_]+)["']""", source))
+    for subject in ("words", "numbers", "negation", "comparison", "claims", "questions"):
+        for language in languages():
+            assert table(language.code, subject).keys() <= read
+
+
+def test_every_unit_is_known() -> None:
+    known = {name for _, _, name, _ in number_words._UNITS}
+    for language in languages():
+        assert language.units.keys() <= known

@@ -259,7 +259,6 @@ _MAX_QUESTION_WORDS: Final = 16
 _KNOWN: Final = frozenset({"known"})
 _NEW: Final = frozenset({"new"})
 _SMALL: Final = frozenset({"small"})
-_NONE: Final = frozenset[str]()
 # A word is written as the letters of its classes in order, in brackets: "<ac>".
 _LETTERS: Final[Mapping[str, str]] = {
     name: chr(ord("À") + index) for index, name in enumerate((*_CLASSES, "known", "new"))
@@ -452,10 +451,12 @@ def _tables(phrases: Phrases) -> tuple[dict[str, Classes], dict[str, Classes]]:
             table = stems if word.endswith("*") else exact
             word = word.rstrip("*")
             table[word] = table.get(word, frozenset()) | {field}
+    lengths = sorted({len(stem) for stem in stems})
     for table in (stems, exact):
         for word in sorted(table, key=len):
-            for end in range(1, len(word) + 1):
-                table[word] |= stems.get(word[:end], _NONE)
+            for length in lengths:
+                if classes := stems.get(word[:length]):
+                    table[word] |= classes
     return exact, stems
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Final
 
-from resay.lang.language import all_words
+from resay.lang.language import all_alternatives, all_words
 
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -85,20 +85,6 @@ def stems_of(text: str) -> list[str]:
 
 # "No. 3" is a number, but "No. 1932 was the year" answers.
 _NUMBER = re.compile(r"\.\s{0,2}[*_]{0,2}\d{1,3}(?![\w.,]?\d)")
-_POLAR = re.compile(
-    r"""
-    (?:[^?\n]{0,120}[,;:.]\s)?
-    (?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|may|might|must
-      |isn't|aren't|wasn't|doesn't|didn't|don't|can't
-      |ist|sind|war|waren|hat|haben|hatte|kann|können|wird|wurde|wurden|gibt|darf|muss|soll
-      |est-ce|est-il|est-elle|est|sont|était|a-t-il|a-t-elle|peut-on|y\sa-t-il
-      |es|son|fue|era|hay|tiene|tienen|puede|está|están|existe
-      |è|sono|era|fu|ha|hanno|può|esiste|c'è
-      |é|são|foi|tem|têm|pode|há
-      |zijn|heeft|hebben|kan|kunnen|wordt|werd|bestaat)\s
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
 # "Was" means "what" in German.
 _WHAT = re.compile(
     r"was\s+(?:ist|sind|war|waren|wei(?:ß|ss)t|wissen|kann|kannst|können|macht|machen|bedeutet|hat"
@@ -106,18 +92,31 @@ _WHAT = re.compile(
     r"|er|es|ich|die|der|das)\b",
     re.IGNORECASE,
 )
-_POLAR_SIGN = re.compile(r"吗|嗎|ですか|ますか|是否|\bهل\b|\bली\b|^क्या\b|\bли\b")
 
 
-_ORDER = re.compile(
-    r"\b(?:order|sequence|steps?|rank\w*|reihenfolge|schritte?|ordre|étapes?|orden|pasos?|ordine"
-    r"|passi|ordem|passos|volgorde|stappen|порядк\w*|kolejno\w*)\b|順|顺序",
-    re.IGNORECASE,
-)
-_INVERTS = re.compile(
-    r"\b(?:after|before|behind|nach|nachdem|vor|bevor|après|avant|antes|dopo|prima\sdi|na|voordat)\b",
-    re.IGNORECASE,
-)
+@cache
+def _polar() -> re.Pattern[str]:
+    verbs = all_alternatives("questions", "polar")
+    return re.compile(rf"(?:[^?\n]{{0,120}}[,;:.]\s)?(?:{verbs})\s", re.IGNORECASE)
+
+
+@cache
+def _polar_anywhere() -> re.Pattern[str]:
+    return re.compile(all_alternatives("questions", "polar_anywhere"))
+
+
+@cache
+def _order() -> re.Pattern[str]:
+    words = all_alternatives("questions", "order")
+    signs = all_alternatives("questions", "order_anywhere")
+    return re.compile(rf"\b(?:{words})\b|{signs}", re.IGNORECASE)
+
+
+@cache
+def _inverts() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{all_alternatives('comparison', 'inverts')})\b", re.IGNORECASE)
+
+
 # Texts differ in order if at least one in this many adjacent pairs is reversed.
 _OUT_OF_ORDER = 3
 
@@ -125,8 +124,8 @@ _OUT_OF_ORDER = 3
 def asks_yes_or_no(question: str) -> bool:
     """Return whether a question asks for yes or no."""
     asked = question.lstrip()
-    begins = _POLAR.match(asked) is not None and _WHAT.match(asked) is None
-    return begins or _POLAR_SIGN.search(question) is not None
+    begins = _polar().match(asked) is not None and _WHAT.match(asked) is None
+    return begins or _polar_anywhere().search(question) is not None
 
 
 def stance(text: str) -> str | None:
@@ -158,7 +157,7 @@ def share(wanted: Collection[str], words: Collection[str]) -> float:
 
 def asks_for_order(question: str) -> bool:
     """Return whether a question asks for the order of steps or items."""
-    return _ORDER.search(question) is not None
+    return _order().search(question) is not None
 
 
 def out_of_order(text: str, other: str) -> bool | None:
@@ -167,7 +166,7 @@ def out_of_order(text: str, other: str) -> bool | None:
     Returns:
         None if they share fewer than two, or one has a word such as "before" or "after".
     """
-    if _INVERTS.search(text) or _INVERTS.search(other):
+    if _inverts().search(text) or _inverts().search(other):
         return None
     mine, theirs = list(dict.fromkeys(stems_of(text))), list(dict.fromkeys(stems_of(other)))
     places = [theirs.index(stem) for stem in mine if stem in theirs and not stem[0].isdigit()]
