@@ -207,11 +207,14 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
     before = distributions_in(text, source)
     policy = Policy.parse(text, source=source)
     methods = methods_of(policy)
-    ours = [v for v in verdicts if all(step.method in methods for step in v.steps)]
+    foreign = 0
     decided: list[Verdict] = []
     mean_scores: list[float] = []
     highest_scores: list[float] = []
-    for verdict in ours:
+    for verdict in verdicts:
+        if any(step.method not in methods for step in verdict.steps):
+            foreign += 1
+            continue
         if verdict.mean_score is None or verdict.decision not in ("consistent", "flagged"):
             continue
         decided.append(verdict)
@@ -225,10 +228,8 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
     }
     shifts = tuple(_shift(unit, before[unit], now[unit], len(before)) for unit in before)
     notes: list[str] = []
-    if len(ours) < len(verdicts):
-        notes.append(
-            f"{len(verdicts) - len(ours)} verdicts were made by another chain and are left out"
-        )
+    if foreign:
+        notes.append(f"{foreign} verdicts were made by another chain and are left out")
     sampling = policy.sampling
     early = sum(0 < verdict.samples < sampling.max for verdict in decided)
     if early and sampling.confidence is not None:
@@ -237,7 +238,8 @@ def check_drift(text: str, verdicts: Sequence[Verdict], *, source: str = "<polic
             " calibration at all of them: that alone moves scores; log with `sampling:"
             " {confidence: null}` to leave it out"
         )
-    return Drift(shifts=shifts, left_out=len(ours) - len(decided), notes=tuple(notes))
+    left_out = len(verdicts) - foreign - len(decided)
+    return Drift(shifts=shifts, left_out=left_out, notes=tuple(notes))
 
 
 def _shift(unit: str, before: Distribution, now: Distribution, tests: int) -> Shift:

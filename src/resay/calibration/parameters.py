@@ -115,9 +115,15 @@ def _fitted(
         configs[i] = _learned(i, configs[i], chain.of(i), usable)
     fitted = policy.model_copy(update={"chain": tuple(configs)})
     if settle_error is None:
-        return Fitted(fitted, len(usable), weighted)
+        return Fitted(policy=fitted, rows=len(usable), weighted=weighted)
     banded, shares = _with_bands(fitted, chain, usable, settle_error, targets)
-    return Fitted(banded, len(usable), weighted, tuple(_banded(policy.chain)), tuple(shares))
+    return Fitted(
+        policy=banded,
+        rows=len(usable),
+        weighted=weighted,
+        banded=tuple(_banded(policy.chain)),
+        share_settled=tuple(shares),
+    )
 
 
 class _Methods:

@@ -140,9 +140,13 @@ def tied_at_the_top(outcomes: Sequence[Outcome]) -> tuple[float, float] | None:
     Returns:
         Both, the share averaged over responses; None if there are no scores or correct sentences.
     """
-    scores = [score for o in outcomes for score in o.sentences if score is not None]
-    rows = [row for o in outcomes if (row := o.labelled(False))]
-    if not scores or not rows:
+    highest_scores = [o.highest for o in outcomes if o.highest is not None]
+    if not highest_scores:
         return None
-    top = max(scores)
-    return top, fmean(fmean(score == top for score in row) for row in rows)
+    top = max(highest_scores)
+    shares: list[float] = []
+    for outcome in outcomes:
+        correct = outcome.labelled(False)
+        if correct:
+            shares.append(fmean(score == top for score in correct))
+    return (top, fmean(shares)) if shares else None

@@ -154,7 +154,18 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the scores of single responses, as JSON-ready values."""
-        fitted = self.fitted
+        correct_before, correct_now = self.flagged(False)
+        hallucinated_before, hallucinated_now = self.flagged(True)
+        learned: dict[str, Any] | None = None
+        if self.fitted is not None:
+            chain = self.policy.chain
+            learned = {
+                "responses": self.fitted.rows,
+                "weights": list(self.fitted.weighted),
+                "bands": list(self.fitted.banded),
+                "share_settled": list(self.fitted.share_settled),
+                "chain": [step.model_dump(mode="json", exclude_unset=True) for step in chain],
+            }
         return {
             "date": self.date,
             "labels": self.labels,
@@ -163,25 +174,15 @@ class Calibration:
             "guarantee": asdict(self.guarantee) | {"text": str(self.guarantee)},
             "counts": asdict(self.counts),
             "flagged": {
-                name: dict(zip(("before", "now"), self.flagged(wrong), strict=True))
-                for name, wrong in (("correct", False), ("hallucinated", True))
+                "correct": {"before": correct_before, "now": correct_now},
+                "hallucinated": {"before": hallucinated_before, "now": hallucinated_now},
             },
             "feedback": None if self.feedback is None else asdict(self.feedback),
             "threshold": _limits(self.policy.threshold),
             "old_threshold": _limits(self.old.threshold),
             "figures": asdict(self.figures),
             "old_figures": asdict(self.old_figures),
-            "learned": None
-            if fitted is None
-            else {
-                "responses": fitted.rows,
-                "weights": list(fitted.weighted),
-                "bands": list(fitted.banded),
-                "share_settled": list(fitted.share_settled),
-                "chain": [
-                    step.model_dump(mode="json", exclude_unset=True) for step in self.policy.chain
-                ],
-            },
+            "learned": learned,
             "proposals": [
                 {
                     "target": asdict(proposal.target),

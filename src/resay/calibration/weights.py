@@ -10,7 +10,7 @@ labelled. For a given lean the loss is convex; the lean is the one of a grid wit
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, log10
 from typing import Any
 
@@ -76,7 +76,7 @@ class Learned:
     def rounded(self) -> Learned:
         """Return the parameters to two digits, as a person would write them into a policy."""
         parts = tuple(part.rounded() for part in self.parts)
-        return Learned(parts, _two_digits(self.intercept), round(self.lean, 2))
+        return Learned(parts=parts, intercept=_two_digits(self.intercept), lean=round(self.lean, 2))
 
     def step(self, scorers: Sequence[Mapping[str, Any]], scales: Sequence[Scale]) -> dict[str, Any]:
         """Return the policy step that scores with these parameters.
@@ -160,20 +160,16 @@ def learn(
     own = table.standardised(parts)
     context = table.means(own)
     best = start = _np().zeros(len(parts) + 1)
-    least, chosen = float("inf"), 0.0
+    least_loss, best_lean = float("inf"), 0.0
     for lean in leans:
         start, loss = _fit((1 - lean) * own + lean * context, table.wrong, ridge, start)
-        if loss < least:
-            least, chosen, best = loss, lean, start
-    intercept, *weights = (float(x) for x in best)
-    return Learned(
-        tuple(
-            LearnedPart(p.mean, p.deviation, weight)
-            for p, weight in zip(parts, weights, strict=True)
-        ),
-        intercept,
-        chosen,
-    )
+        if loss < least_loss:
+            least_loss, best_lean, best = loss, lean, start
+    intercept, *weights = (float(parameter) for parameter in best)
+    learned_parts: list[LearnedPart] = []
+    for part, weight in zip(parts, weights, strict=True):
+        learned_parts.append(replace(part, weight=weight))
+    return Learned(parts=tuple(learned_parts), intercept=intercept, lean=best_lean)
 
 
 def learn_unweighted(passages: Sequence[Values]) -> Learned:
@@ -189,7 +185,8 @@ def learn_unweighted(passages: Sequence[Values]) -> Learned:
         ConfigurationError: A part has the same value for every sentence, or no values.
         MissingDependencyError: scipy is not installed.
     """
-    return Learned(_Table.of(passages, [[False] * len(values) for values in passages]).parts())
+    labels = [[False] * len(values) for values in passages]
+    return Learned(_Table.of(passages, labels).parts())
 
 
 def learn_sum(passages: Sequence[Values], wrong: Sequence[Sequence[bool]]) -> LearnedSum:

@@ -115,9 +115,11 @@ class _Deferred(TyperCommand):
     """A command whose code is imported when it runs."""
 
     # The context's class is click's in some versions of typer and typer's own in others.
-    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
+    def make_context(
+        self, info_name: str | None, args: list[str], *positional: Any, **extra: Any
+    ) -> Any:
         """Let the imported command parse its arguments; typer then runs the context's command."""
-        return imported(self.name or "").make_context(info_name, args, *more, **extra)
+        return imported(self.name or "").make_context(info_name, args, *positional, **extra)
 
 
 def imported(name: str) -> Any:

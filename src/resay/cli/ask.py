@@ -262,7 +262,7 @@ def _named_as_options() -> Generator[None]:
     except PolicyError:
         raise
     except (ConfigurationError, ProviderError) as error:
-        message = _ARGUMENT.sub(lambda found: f"`{_OPTIONS[found[1]]}`", str(error))
+        message = _ARGUMENT.sub(lambda match: f"`{_OPTIONS[match[1]]}`", str(error))
         error.args = (message, *error.args[1:])
         raise
 

@@ -138,8 +138,9 @@ def _show_repairing(question: str, console: Console) -> None:
 
 
 def _policy(folder: Path, index: Path) -> str:
-    path, place = (str(p).replace("'", "''") for p in (folder, index))
-    return _REPAIRING_POLICY.format(path=path, index=place)
+    quoted_folder = str(folder).replace("'", "''")
+    quoted_index = str(index).replace("'", "''")
+    return _REPAIRING_POLICY.format(path=quoted_folder, index=quoted_index)
 
 
 def _show(question: str, answer: Answer, console: Console) -> None:

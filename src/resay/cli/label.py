@@ -391,8 +391,11 @@ class _Labelling:
                 rows.append({**cells, **rating})
             if not own:
                 rows.append(cells)
-        tables = ({name: row.get(name) for name in _COLUMNS} for row in rows)
-        write_text(path, csv_text(tables, _COLUMNS))
+        lines: list[Mapping[str, Any]] = []
+        for row in rows:
+            line = {name: row.get(name) for name in _COLUMNS}
+            lines.append(line)
+        write_text(path, csv_text(lines, _COLUMNS))
         typer.echo(f"{path}: {len(rows)} rows; fill in `rating` and read it with --csv-in")
 
     async def read(self, journal: Journal, path: Path) -> None:

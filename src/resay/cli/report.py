@@ -67,7 +67,7 @@ def report(
             f"{file!r} contains no verdict; pass an output of `resay check --json`"
         )
     write_text(html, page(verdicts, title="stdin" if file == "-" else Path(file).name))
-    flagged = sum(one.verdict.flagged for one in verdicts)
+    flagged = sum(reported.verdict.flagged for reported in verdicts)
     typer.echo(f"{html}: {len(verdicts)} verdict{'s' * (len(verdicts) > 1)}, {flagged} flagged")
 
 
@@ -111,8 +111,8 @@ def _documents(file: str) -> Iterator[tuple[str, object]]:
 
 
 def _after_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
 
 
 def _parsed(where: str, text: str, at: int) -> tuple[object, int]:

@@ -148,11 +148,11 @@ def _with_journal(config: GatewayConfig, journal: str | None) -> GatewayConfig:
     if "journal" in config.model_fields_set:
         return config
     policies = [Policy.load(file) for file in config.policy_files.values() if file is not None]
-    wanted = [policy.journal for policy in policies if policy.journal is not None]
-    if any(other != wanted[0] for other in wanted):
+    journals = [policy.journal for policy in policies if policy.journal is not None]
+    if any(other != journals[0] for other in journals):
         raise ConfigurationError(
             "the policies name different journals, and a gateway has one; set `journal` in the"
             " gateway file, or pass --journal"
         )
-    found = wanted[0] if wanted else JournalConfig(url=JOURNAL)
-    return config.model_copy(update={"journal": found})
+    chosen = journals[0] if journals else JournalConfig(url=JOURNAL)
+    return config.model_copy(update={"journal": chosen})
