@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args
 
 from resay.core.details import (
@@ -28,7 +29,7 @@ from resay.core.non_claims import NonClaim, non_claim_kind
 from resay.core.passage import Passage, Sentence
 from resay.core.questions import asking_part, invention_predicate, is_open_question
 from resay.lang.detection import detect
-from resay.lang.language import all_words
+from resay.lang.language import all_alternatives, all_words
 
 ClaimKind = Literal["fact", "hedged", "label"] | NonClaim
 """The kind of a claim: a fact, a statement marked as uncertain, a label such as a table's header or
@@ -297,15 +298,13 @@ _NUMBERING = re.compile(
 _ENDS_SENTENCE = re.compile(r"(?:\S\s+\S+\s+\S+[.!]|[。！])\Z")
 # A head of a column with more words may be a sentence.
 _MAX_HEAD_WORDS = 8
-# "The bridge was never opened", but not "What is new", "Is it safe", "The war in Korea".
-_STATES = re.compile(
-    r"(?!(?:what|who|whom|whose|which|when|where|why|how|wer|was|wie|wo|wann|warum|welche\w*|qui"
-    r"|quand|comment|pourquoi|que|qué|quién|cómo|cuándo|dónde|por qué|chi|che|cosa|cos'è|come"
-    r"|quando|dove|perché|o que|quem|como|onde|por que|wat|hoe|waar|waarom|wanneer)\b)"
-    r"\S.*?\s(?:is|are|was|were|has|have|had|ist|sind|wurden?|hat|hatte|wird|werden|est|sont|était"
-    r"|étaient|fut|fue|fueron|está|están|è|fu|furono|é|são|foi|foram|heeft|werd)\b",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _states() -> re.Pattern[str]:
+    # "The bridge was never opened", but not "What is new", "Is it safe", "The war in Korea".
+    asks, verbs = all_alternatives("claims", "asks"), all_alternatives("claims", "states")
+    return re.compile(rf"(?!(?:{asks})\b)\S.*?\s(?:{verbs})\b", re.IGNORECASE)
 
 
 def _is_label(sentence: Sentence, asked: str) -> bool:
@@ -315,7 +314,7 @@ def _is_label(sentence: Sentence, asked: str) -> bool:
         # "Made in", "Opened" are heads of columns; a cell of many words may say more.
         return all(len(cell.text.split()) <= _MAX_HEAD_WORDS for _, cell in _cells(sentence))
     if sentence.unit in {"sentence", "item"} and text.endswith((":", "：")):
-        names_code = "`" in text and _STATES.match(text)
+        names_code = "`" in text and _states().match(text)
         return not _DIGIT.search(text) and not names_code
     if sentence.unit == "heading" or _BOLD.fullmatch(sentence.text):
         words = _NUMBERING.sub("", text).rstrip(":： ")
@@ -325,7 +324,7 @@ def _is_label(sentence: Sentence, asked: str) -> bool:
             words = name
         if words.endswith(("?", "？")):
             return True
-        return not _STATES.match(words) and not any(
+        return not _states().match(words) and not any(
             pattern.search(words) for pattern in (_DIGIT, _ADDS, _ENDS_SENTENCE)
         )
     return False

@@ -7,33 +7,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from resay.core.quantities import quantities
 from resay.lang.detection import all_stop_words
+from resay.lang.language import all_alternatives
 
 _CAPITALISED = re.compile(r"(?<![\w'’-])(?!I\b)[^\W\d_][\w'’-]*")
 _WORD = re.compile(r"\w+")
-# After "why" comes what is presupposed.
-_REASON = re.compile(
-    r"\b(?:why|warum|wieso|weshalb|pourquoi|por qué|perché|por que|waarom|varför|hvorfor|dlaczego"
-    r"|почему|neden|niçin|لماذا|क्यों)\b(.*)",
-    re.DOTALL,
-)
-# What makes a title say something: "Not for children", "Allergic to nuts", "Ada Moor, a felon".
-_PREDICATE = re.compile(
-    r"(?:\A(?:not|never|no|nicht|nie|kein\w*|jamais|pas|nunca|no|mai|non|não|niet|nooit|geen)"
-    r"|\b(?:he|she|they|er|sie|il|elle|ils|elles|él|ella|lui|lei|ele|ela|hij|zij)"
-    r"|\w (?:to|for|in|of|since|from|by|with|without|against|zu|für|gegen|seit|von|mit|ohne|pour"
-    r"|contre|depuis|sans|para|contra|desde|sin|per|con|senza|da|voor|tegen|sinds|van|met|zonder"
-    r"|à|de|di|do)"
-    r"|,(?!.*\b(?:and|or|und|oder|et|ou|y|o|e|en|of)\b)) (.*)",
-    re.DOTALL,
-)
 _MANY_NEW_WORDS = 2
 _STEM = 5
 _MIN_LETTERS = 3
 # Smaller numbers are spelled like other words in other languages.
 _SMALL = 12
+
+
+@cache
+def _reason() -> re.Pattern[str]:
+    # After "why" comes what is presupposed.
+    return re.compile(rf"\b(?:{all_alternatives('questions', 'why')})\b(.*)", re.DOTALL)
+
+
+@cache
+def _predicate() -> re.Pattern[str]:
+    """What makes a title say something: "Not for children", "Allergic to nuts"."""
+    denies, pronouns, prepositions, joins = (
+        all_alternatives("claims", name) for name in ("denies", "pronouns", "prepositions", "joins")
+    )
+    return re.compile(
+        rf"(?:\A(?:{denies})|\b(?:{pronouns})|\w (?:{prepositions})"
+        # "Ada Moor, a felon", but not "bridges, tunnels and towers"
+        rf"|,(?!.*\b(?:{joins})\b)) (.*)",
+        re.DOTALL,
+    )
 
 
 def words_in(text: str) -> frozenset[str]:
@@ -82,7 +88,7 @@ def has_new_reason(text: str, known: frozenset[str]) -> bool:
         text: The text.
         known: The words of the question, case-folded, in any of their forms.
     """
-    reason = _REASON.search(text.casefold())
+    reason = _reason().search(text.casefold())
     if reason is None:
         return False
     new = sum(is_new_word(word, known) for word in words_in(reason[1]))
@@ -112,5 +118,5 @@ def has_new_predicate(title: str, known: frozenset[str]) -> bool:
         title: The title.
         known: The words of the question, case-folded.
     """
-    predicate = _PREDICATE.search(title.casefold())
+    predicate = _predicate().search(title.casefold())
     return predicate is not None and any(is_new_word(w, known) for w in words_in(predicate[1]))
