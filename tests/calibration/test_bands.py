@@ -82,5 +82,5 @@ def test_nothing_to_learn_from_settles_nothing():
 def test_bad_arguments():
     with pytest.raises(ConfigurationError, match=r"in \[0, 1\), not 1"):
         fit_bands([0.1], [True], 1.0)
-    with pytest.raises(ConfigurationError, match="2 scores have 1 decisions"):
+    with pytest.raises(ConfigurationError, match="2 scores and 1 decisions"):
         fit_bands([0.1, 0.2], [True], 0.1)

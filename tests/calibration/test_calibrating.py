@@ -325,7 +325,7 @@ def test_bands_go_together_with_weights():
 
 
 def test_bands_need_a_step_that_settles():
-    with pytest.raises(ConfigurationError, match="give one a `settle`"):
+    with pytest.raises(ConfigurationError, match="set `settle` on one"):
         run(settle_error=0.02)
     with pytest.raises(ConfigurationError, match=r"threshold\.sentence: null"):
         run(

@@ -198,7 +198,7 @@ def test_several_policies_have_to_be_told_apart(tmp_path: Path) -> None:
         read_journal_labels(file, POLICY)
     (row,) = read_journal_labels(file, POLICY, recorded_as="strict").rows
     assert row.id == "b"
-    with pytest.raises(ConfigurationError, match="a policy 'mild'; there is on those of"):
+    with pytest.raises(ConfigurationError, match="a policy 'mild'; the journal has feedback on"):
         read_journal_labels(file, POLICY, recorded_as="mild")
 
 

@@ -147,7 +147,7 @@ def test_the_command_line_says_it_too(tmp_path):
     assert done.returncode == 0, done.stderr
     out = " ".join(done.stdout.split())
     assert "Sentence-fpr 0.1 is kept only by flagging none of the hallucinated sentences" in out
-    assert "can be kept behind a last step `- {method: leaning, lean: 0.15}`, and flags" in out
+    assert "can be kept with a new last step `- {method: leaning, lean: 0.15}`, and flags" in out
     done = resay_here("calibrate", *base, *asked, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

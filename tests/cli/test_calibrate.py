@@ -130,7 +130,7 @@ def test_from_a_log(folder: Path) -> None:
         (("--write", "--out", "x.yaml"), "exclude each other"),
         (("--plot", "x.png"), "not 'x.png'"),
         (("--sentence-fpr", "0.1"), "there are 0; label"),
-        (("--settle-error", "0.02"), "give one a `settle`"),
+        (("--settle-error", "0.02"), "set `settle` on one"),
         (("--from-log", "none.jsonl"), "cannot read 'none.jsonl'"),
         (("--confidence", "2"), "the confidence must be between 0 and 1"),
     ],

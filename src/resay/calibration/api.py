@@ -174,7 +174,7 @@ async def acalibrate(
     targets = tuple(targets) or default_targets(given, labels)
     if not targets:
         raise ConfigurationError(
-            "no response has a label of its own, and the policy says `threshold.sentence: null`;"
+            "no response has a label of its own, and the policy has `threshold.sentence: null`;"
             " label whole responses, or set a threshold for sentences"
         )
     settings = _Settings(
@@ -255,7 +255,7 @@ async def _check_rows(
     bands = settings.settle_error is not None
     if bands and not has_bands(policy):
         raise ConfigurationError(
-            "no step has bands to fit; give one a `settle`, with another step behind it"
+            "no step has bands to fit; set `settle` on one that another step follows"
         )
     if not weights and not bands:
         verdicts = await runner.check(policy, rows)

@@ -45,7 +45,9 @@ def fit_bands(
     if not 0 <= error < 1:
         raise ConfigurationError(f"the error of settled sentences must be in [0, 1), not {error!r}")
     if len(scores) != len(decided):
-        raise ConfigurationError(f"{len(scores)} scores have {len(decided)} decisions")
+        raise ConfigurationError(
+            f"{len(scores)} scores and {len(decided)} decisions; pass one decision for each score"
+        )
     table = _Table(scores, decided, Fraction(str(error)))
     low = high = 0
     most_settled = -1

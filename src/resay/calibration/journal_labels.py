@@ -67,8 +67,8 @@ class FeedbackCounts:
             )
         if self.waiting:
             lines.append(
-                f"{self.waiting} that were drawn at random are not rated yet; the guarantee takes"
-                " them to be like the others"
+                f"{self.waiting} that were drawn at random are not rated yet; the guarantee"
+                " assumes that they are like the others"
             )
         left_out = (
             (self.undrawn, "were not drawn"),
@@ -163,8 +163,8 @@ async def aread_journal_labels(
     recorded_as = recorded_as or names[0]
     if recorded_as not in names:
         raise ConfigurationError(
-            f"there is no feedback on entries of a policy {recorded_as!r}; there is on those of"
-            f" {', '.join(map(repr, names))}"
+            f"there is no feedback on entries of a policy {recorded_as!r}; the journal has feedback"
+            f" on those of {', '.join(map(repr, names))}"
         )
     entries = [entry for entry in entries if entry.policy == recorded_as]
     return _labelled(_name(journal), entries, by_entry, draws, policy, thumbs)

@@ -190,8 +190,8 @@ def _learned(
         ) from error
     if useless:
         raise ConfigurationError(
-            f"{name}: none of its parts scores hallucinated sentences higher than correct ones; it"
-            " cannot work here"
+            f"{name}: none of its parts scores hallucinated sentences higher than correct ones;"
+            " take other parts"
         )
     return config.model_copy(update=update)
 
@@ -284,7 +284,7 @@ def _with_bands(
 ) -> tuple[Policy, list[float]]:
     if policy.threshold.sentence is None:
         raise ConfigurationError(
-            "bands go by the decision about sentences, and the policy says `threshold.sentence:"
+            "bands depend on the decision about sentences, and the policy has `threshold.sentence:"
             " null`; set it to a number"
         )
     counts: list[int] = []

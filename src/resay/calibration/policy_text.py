@@ -68,7 +68,9 @@ def changed_text(
         ConfigurationError: It cannot be changed in place.
     """
     if Policy.parse(text, env=env) != old:
-        raise ConfigurationError("the text is not that of the policy that was calibrated")
+        raise ConfigurationError(
+            "the text is not that of the policy that was calibrated; pass the text of that one"
+        )
     values: list[tuple[Path, float | None]] = []
     for change in changes:
         path = change.path

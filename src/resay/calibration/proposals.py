@@ -45,7 +45,7 @@ class Proposal:
             flagged = "sentences"
             limit = f", with `threshold.sentence: {self.threshold.sentence:g}`"
         if self.lean is not None:
-            step = f" behind a last step `- {{method: leaning, lean: {self.lean:g}}}`"
+            step = f" with a new last step `- {{method: leaning, lean: {self.lean:g}}}`"
         return (
             f"`--{self.target.name} {self.target.rate:g}` can be kept{step}, and flags"
             f" {100 * self.recall:.1f} % of the hallucinated {flagged}{limit}"

@@ -80,7 +80,7 @@ def fit_thresholds(
     if sentence_target is not None:
         if threshold.sentence is None:
             raise ConfigurationError(
-                f"{sentence_target.name} needs a threshold for sentences, and the policy says"
+                f"{sentence_target.name} needs a threshold for sentences, and the policy has"
                 " `threshold.sentence: null`; set it to a number"
             )
         limit = _sentence_threshold(outcomes, sentence_target, guarantee)
@@ -196,7 +196,7 @@ class _Responses:
         """Return the thresholds with which the passage score alone keeps the target."""
         if threshold.passage is None:
             raise ConfigurationError(
-                f"{self.target.name} needs a threshold for passages, and the policy says"
+                f"{self.target.name} needs a threshold for passages, and the policy has"
                 " `threshold.passage: null`; set it to a number"
             )
         limit = self._single([o.score for o in self.outcomes], [o.score for o in self.units])

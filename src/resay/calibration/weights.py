@@ -153,8 +153,8 @@ def learn(
     table = _Table.of(passages, wrong)
     if not 0 < table.wrong.sum() < len(table.wrong):
         raise ConfigurationError(
-            f"of {len(table.wrong)} labelled sentences {int(table.wrong.sum())} are wrong; nothing"
-            " can be learned without some of either kind"
+            f"of {len(table.wrong)} labelled sentences {int(table.wrong.sum())} are wrong; label"
+            " some of both kinds"
         )
     parts = table.parts()
     own = table.standardised(parts)
