@@ -382,10 +382,10 @@ def test_the_papers_unigram_maximum_within_015(ngram_rows):
 
 def test_a_recorded_judge_with_failures_and_labelled_answers(data_dir):
     # Failed calls are left out, and "Answer: No" is a no. Counting both 0.5 gives 92.59 / 64.05 /
-    # 71.35 and 70.03 / 72.00.
+    # 71.35 and 70.03 / 72.00. The last figure is 71.827 by exact fractions; rounding splits ties.
     args = ("--methods", "prompt", "--judge", "recorded:qwen3.5-9b-think", "--json")
     (row,) = rows_of(invoke("--data", data_dir, *args))
-    assert [row[f] for f in FIGURES] == [92.70, 64.67, 71.61, 69.88, 71.81]
+    assert [row[f] for f in FIGURES] == [92.70, 64.67, 71.61, 69.88, 71.83]
     assert row["calls"] == pytest.approx(38160 / 238, abs=0.01)
 
 
