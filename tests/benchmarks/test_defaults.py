@@ -292,6 +292,8 @@ def test_recordings_must_fit(data):
     assert invoke(data).exit_code == 2
 
 
+# The whole bench, with all draws.
+@pytest.mark.timeout(1800)
 def test_the_default_policy_holds_on_wikibio(data_dir):
     if not (data_dir / "wikibio_gpt3_recorded.jsonl").is_file():
         pytest.skip("no data: WikiBio GPT-3 with its recordings")
