@@ -174,7 +174,7 @@ async def check(
         RefusedError: It is not valid, or lacks something that the policy needs.
     """
     check_request, guard = read_as(CheckRequest, body), context.guard
-    request = _request(check_request, context.tenant)
+    request = _request(check_request, context.call.tenant)
     _refuse_incomplete(guard, check_request, request)
     tokens = _tokens(check_request)
     question = request.query.question or None

@@ -95,7 +95,6 @@ class RequestContext:
         api: The API.
         policy: The policy's name.
         guard: The guard that checks and acts.
-        tenant: The tenant of the request.
         client: The owner of its key.
         detail: How much of the verdict the client gets.
     """
@@ -104,7 +103,6 @@ class RequestContext:
     api: Api
     policy: str
     guard: Guard
-    tenant: str | None
     client: str | None
     detail: VerdictDetail = "full"
 
@@ -205,7 +203,7 @@ class GuardedRequest:
             # It prevents no check here: the gateway sees the answer when the client reads it.
             body = {name: value for name, value in body.items() if name != "background"}
         try:
-            request = self._relay.read(body, tenant=context.tenant)
+            request = self._relay.read(body, tenant=context.call.tenant)
         except UncheckableError as error:
             details = {"param": error.field}
             raise RefusedError(400, "uncheckable_request", str(error), details=details) from None
@@ -315,7 +313,8 @@ class GuardedRequest:
     def _key(self, upstream: Upstream) -> str:
         """Return the key that identifies a request when a client retries it."""
         context = self.context
-        scope = (upstream.source, context.client, context.tenant, context.policy, context.api.path)
+        owner = (context.client, context.call.tenant)
+        scope = (upstream.source, *owner, context.policy, context.api.path)
         return hashlib.sha256(json_bytes([scope, self.body])).hexdigest()
 
     async def _send(self, body: Body) -> Body:
@@ -474,7 +473,7 @@ def new_observation(context: RequestContext, outgoing: Outgoing, body: Body | No
         api=context.api.path.split("/")[1],
         model=model if isinstance(model, str) else None,
         policy=context.policy,
-        tenant=context.tenant,
+        tenant=context.call.tenant,
         client=context.client,
         stream=body is not None and is_yes(body.get("stream")),
         # nginx's status for a client that disconnected before the response.

@@ -213,7 +213,6 @@ class RequestHandler:
             api=api,
             policy=policy,
             guard=guard,
-            tenant=call.tenant,
             client=client,
             detail=detail,
         )
@@ -450,7 +449,6 @@ class RequestHandler:
             api=RESPONSES,
             policy=name,
             guard=guard,
-            tenant=call.tenant,
             client=client,
             detail=detail,
         )

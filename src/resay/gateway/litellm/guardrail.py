@@ -135,7 +135,7 @@ async def check_for_litellm(
     name = guardrail_request.litellm_call_id or ""
     if shared.sample_tags.recognizes(name):
         return _no_action()
-    key = (context.tenant, context.client, guardrail_request.payer, name)
+    key = (context.call.tenant, context.client, guardrail_request.payer, name)
     if guardrail_request.input_type == "request":
         conversation = _conversation(guardrail_request)
         if conversation is not None and name and not shared.sample_tags.has_tag_prefix(name):
@@ -235,7 +235,7 @@ class _AnswerCheck:
         if self._model is not None:
             body["model"] = self._model
         request = Relay(context.guard, CHAT_COMPLETIONS).read(body, answered=True)
-        query = replace(request.query, tenant=context.tenant)
+        query = replace(request.query, tenant=context.call.tenant)
         self._request: Request = replace(request, query=query)
 
     async def reply(self) -> Reply:
