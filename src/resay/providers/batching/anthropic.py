@@ -11,7 +11,6 @@ from typing import Any
 from resay._internal.importing import load_optional
 from resay._internal.retries import retry_after_s
 from resay.core.query import Query
-from resay.errors import ProviderError
 from resay.providers.apis.messages import MESSAGES
 from resay.providers.apis.values import mapping, text
 from resay.providers.base import Completions
@@ -25,6 +24,7 @@ from resay.providers.batching.base import (
     lines_of,
     parse_line,
     parse_response,
+    read_answer,
     translate,
 )
 from resay.providers.batching.destinations import Destination, sent_params
@@ -155,11 +155,7 @@ class AnthropicBatches:
 
     def read(self, body: Mapping[str, Any]) -> Completions:
         """Return the answer in a message."""
-        answers = MESSAGES.completions(body)
-        if not answers:
-            model = self._destination.model
-            raise ProviderError(f"{model!r} answered in a form that cannot be read")
-        return Completions(answers, MESSAGES.usage(body))
+        return read_answer(MESSAGES, body, self._destination.model)
 
     async def aclose(self) -> None:
         """Close the connections."""

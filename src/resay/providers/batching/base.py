@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 from resay._internal.retries import retry_after_s
 from resay.core.query import Query
 from resay.errors import SEE_CAUSE, ProviderError, ProviderRefusedError, ProviderTimeoutError
+from resay.providers.apis.base import Api
 from resay.providers.apis.values import mapping, text
 from resay.providers.base import Completions
 from resay.providers.unreachable import UNUSABLE_STATUSES, unreachable_by
@@ -173,6 +174,23 @@ _HINTS = {
     404: "check `api_base`, and whether there is a Batch API",
     429: "the provider limits the rate",
 }
+
+
+def read_answer(api: Api, body: Mapping[str, Any], model: str) -> Completions:
+    """Return the answer in a response, with its tokens but not its cost.
+
+    Args:
+        api: The API of the response.
+        body: The response. A batch asks for one answer; more would be ignored.
+        model: The model, for the error.
+
+    Raises:
+        ProviderError: It has no answer that can be read.
+    """
+    answers = api.completions(body)
+    if not answers:
+        raise ProviderError(f"{model!r} answered in a form that cannot be read")
+    return Completions(answers[:1], api.usage(body))
 
 
 def translate(error: Exception, api: str, operation: str) -> ProviderError:

@@ -10,7 +10,6 @@ from typing import Any
 from resay._internal.importing import load_optional
 from resay._internal.retries import retry_after_s
 from resay.core.query import Query
-from resay.errors import ProviderError
 from resay.providers.apis.chat_completions import CHAT_COMPLETIONS
 from resay.providers.apis.values import mapping
 from resay.providers.base import Completions
@@ -25,6 +24,7 @@ from resay.providers.batching.base import (
     lines_of,
     parse_line,
     parse_response,
+    read_answer,
     translate,
 )
 from resay.providers.batching.destinations import Destination, sent_params
@@ -114,11 +114,7 @@ class FileBatches(ABC):
 
     def read(self, body: Mapping[str, Any]) -> Completions:
         """Return the answer in a response."""
-        answers = CHAT_COMPLETIONS.completions(body)
-        if not answers:
-            model = self._destination.model
-            raise ProviderError(f"{model!r} answered in a form that cannot be read")
-        return Completions(answers[:1], CHAT_COMPLETIONS.usage(body))
+        return read_answer(CHAT_COMPLETIONS, body, self._destination.model)
 
 
 def _errors(batch: Any) -> Sequence[Any]:
