@@ -78,13 +78,13 @@ class DocumentsPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionsPrompt:
-    """The prompt that asks for one question about each claim.
+class LinesPrompt:
+    """A prompt about numbered lines, which is answered line by line.
 
     Attributes:
         task: Its beginning.
-        rules: What to ask, and the form of the answer.
-        again: Restates the form of the answer; `{count}` is the number of claims.
+        rules: What to answer about each line, and the form of the answer.
+        again: Restates the form of the answer; `{count}` is the number of lines.
     """
 
     task: str
@@ -94,7 +94,7 @@ class QuestionsPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ShortAnswersPrompt:
-    """The prompt that asks these questions.
+    """The prompt that asks questions about claims.
 
     Attributes:
         about: Added if there is a conversation.
@@ -103,21 +103,6 @@ class ShortAnswersPrompt:
 
     about: str
     rules: str
-
-
-@dataclass(frozen=True, slots=True)
-class SameAnswerPrompt:
-    """The prompt that compares two answers to a question.
-
-    Attributes:
-        task: Its beginning.
-        rules: What is the same, and the form of the answer.
-        again: Restates the form of the answer; `{count}` is the number of pairs.
-    """
-
-    task: str
-    rules: str
-    again: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +155,9 @@ class Prompts:
     per_sample: PerSamplePrompt
     together: TogetherPrompt
     documents: DocumentsPrompt
-    questions: QuestionsPrompt
+    questions: LinesPrompt
     short_answers: ShortAnswersPrompt
-    same_answer: SameAnswerPrompt
+    same_answer: LinesPrompt
     direct_question: DirectQuestionPrompt | None
     answers: AnswerWords
 
@@ -193,9 +178,9 @@ def read_prompts(texts: Mapping[str, Any], english: Mapping[str, Any]) -> Prompt
         per_sample=PerSamplePrompt(**texts["per_sample"]),
         together=TogetherPrompt(**together),
         documents=DocumentsPrompt(**texts["documents"]),
-        questions=QuestionsPrompt(**texts["questions"]),
+        questions=LinesPrompt(**texts["questions"]),
         short_answers=ShortAnswersPrompt(**texts["short_answers"]),
-        same_answer=SameAnswerPrompt(**texts["same_answer"]),
+        same_answer=LinesPrompt(**texts["same_answer"]),
         direct_question=DirectQuestionPrompt(**question) if question else None,
         answers=AnswerWords(**answers),
     )
