@@ -470,23 +470,13 @@ class Prompt(SampleScorer):
             is_together = config.mode == "together"
             compare = self._compare_together if is_together else super().score
             found = await compare(passage, evidence)
-            doubts: Sequence[float | None] = (None,) * len(passage.sentences)
-            if self._needs_facts:
-                doubts = (await self._facts.look(passage, evidence)).sentences
-            found = self._weighed(found, passage, doubts)
+            found = await self._weighed(found, passage, evidence)
             return await self._with_probe_results(found, passage, evidence)
         context = await context_of(config.task, evidence, config.term)
         judge = judge_for(config.judge, evidence)
         return await vote(judge, context, passage, config.votes, config.restate)
 
-    @property
-    def _needs_facts(self) -> bool:
-        """Whether the judge's verdicts are weighed by what samples have in common."""
-        if self.any_of or self.config.form == "published":
-            return False
-        return isinstance(self.config.weights.not_mentioned, Between)
-
-    def _weighed(self, found: Scores, passage: Passage, by_words: Sequence[float | None]) -> Scores:
+    async def _weighed(self, found: Scores, passage: Passage, evidence: Evidence) -> Scores:
         """Weight the entries of claims that are not mentioned by the scores of `facts`.
 
         A claim without such a score has the greatest weight: what trusted texts do not mention is
@@ -495,6 +485,9 @@ class Prompt(SampleScorer):
         between = self.config.weights.not_mentioned
         if not isinstance(between, Between) or self.config.form == "published":
             return found
+        by_words: Sequence[float | None] = (None,) * len(passage.sentences)
+        if not self.any_of:
+            by_words = (await self._facts.look(passage, evidence)).sentences
 
         def weight(i: int) -> float:
             doubt = by_words[i]
