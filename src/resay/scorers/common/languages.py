@@ -62,8 +62,9 @@ def language_for(setting: str, passage: Passage, question: str = "") -> str:
     """
     if setting != "auto":
         return setting
-    for text in (passage.text, question):
-        language = detect(text[:_CHARS], fewest=_FEWEST, unique=True)
+    # A streamed answer is not put together for its beginning.
+    for text in (passage.excerpt(0, _CHARS), question[:_CHARS]):
+        language = detect(text, fewest=_FEWEST, unique=True)
         if language is not None:
             return language if load(language).has_prompts else "en"
     return "en"
