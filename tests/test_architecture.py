@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     *("errors", "_internal", "lang", "core", "providers", "models", "testing", "scorers"),
     *("retrieval", "policy", "engine", "reporting", "guard", "adapters", "calibration", "batch"),
-    *("gateway", "benchmarks", "cli", "__main__"),
+    *("gateway", "benchmarks", "cli", "__main__", "_public"),
 )
 
 

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +14,7 @@ HEAVY = (
     *("litellm", "openai", "anthropic", "langchain_core", "httpx", "opentelemetry"),
     *("torch", "transformers", "onnxruntime", "tokenizers", "huggingface_hub", "numpy"),
 )
-# One process; after each step it tells what is loaded.
+# One process, which prints what is loaded after each step.
 STEPS = (
     "pass",
     "import resay",
@@ -27,6 +30,22 @@ def test_every_name_is_there() -> None:
     for name in resay.__all__:
         assert getattr(resay, name) is not None
     assert set(dir(resay)) == set(resay.__all__)
+    assert resay.__version__
+
+
+def test_type_checkers_see_every_name() -> None:
+    # An import makes a name public only if it is written as `import Guard as Guard`.
+    spec = find_spec("resay._public")
+    assert spec is not None
+    assert spec.origin is not None
+    _docstring, *statements = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
+    names = []
+    for statement in statements:
+        assert isinstance(statement, ast.ImportFrom)
+        (imported,) = statement.names
+        assert imported.asname == imported.name
+        names.append(imported.name)
+    assert sorted(names) == resay.__all__
 
 
 def test_other_names_are_not() -> None:

@@ -323,9 +323,9 @@ def _public(module: str) -> list[str]:
     for root in (ROOT / "src", ROOT / "integrations"):
         path = root / module.replace(".", "/") / "__init__.py"
         if path.exists():
-            found = re.search(r"^__all__ = \[(.*?)\]", path.read_text(), re.MULTILINE | re.DOTALL)
-            names = re.findall(r'"(\w+)"', found[1]) if found else []
-            return [name for name in names if not name.startswith("__")]
+            listed = re.search(r"^__all__ = \[(.*?)\]", path.read_text(), re.MULTILINE | re.DOTALL)
+            if listed:
+                return re.findall(r'"(\w+)"', listed[1])
     return list(import_module(module).__all__)
 
 
