@@ -76,7 +76,7 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         *("scorers/test_known_models.py", "scorers/test_nearest.py"),
         "scorers/test_entailing.py",
     ),
-    "resay.scorers.common.parts": (
+    "resay.scorers.common.composite": (
         *("scorers/test_ensemble.py", "scorers/test_combination.py"),
         "scorers/test_registry.py",
     ),

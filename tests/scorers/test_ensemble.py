@@ -1,17 +1,18 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import anyio
 import pytest
 from pydantic import ValidationError
 
-from resay import Passage, Policy, PolicyError, Query
+from resay import Guard, Passage, Policy, PolicyError, Query
 from resay.core.verdict import Scores, Verdict
 from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import build
-from resay.scorers.common.parts import Part
+from resay.scorers.common.composite import ScorerPart
 from resay.scorers.direct_question import render as render_direct
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.nli import Nli
@@ -91,6 +92,58 @@ async def test_a_part_that_failed_makes_it_inconclusive_and_says_which() -> None
     scores = await score(*parts, judge=answers(direct=(None, None)))
     assert scores.sentences == pytest.approx((0.0, 1.0))
     assert scores.inconclusive == ("direct_question: 2 of 2 questions failed (ProviderError x2)")
+
+
+async def test_a_sentence_that_every_part_lost_is_lost() -> None:
+    parts = [{"scorer": DIRECT, "weight": 0.5}, {"scorer": ZERO_SHOT, "weight": 0.5}]
+    scores = await score(*parts, judge=answers(direct=(None, "No"), zero_shot=None))
+    assert (scores.sentences, scores.lost) == ((None, 1.0), (0,))
+
+
+async def test_a_sentence_that_a_part_has_a_score_for_is_not_lost() -> None:
+    parts = [{"scorer": PROMPT, "weight": 0.5}, {"scorer": DIRECT, "weight": 0.5}]
+    assert (await score(*parts, judge=answers(direct=(None, "No")))).lost == ()
+
+
+@pytest.mark.parametrize("method", ["ensemble", "combination"])
+async def test_what_texts_deny_is_denied_and_what_they_leave_out_is_not(method: str) -> None:
+    class Texts:
+        async def takes_n(self, query: Query) -> bool:
+            return True
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            verdicts = [
+                {"claim": 1, "supported_by": [], "contradicted_by": [1, 2, 3]},
+                {"claim": 2, "supported_by": [], "contradicted_by": []},
+            ]
+            return Completions((Completion(json.dumps(verdicts)),))
+
+    standard = {"mean": 0.5, "deviation": 0.2} if method == "combination" else {}
+    parts = [{"scorer": {"method": name}, **standard} for name in ("prompt", "ngram")]
+    (step,) = Policy.of({"chain": [{"method": method, "parts": parts}]}).chain
+    scores = await build(step).score(PASSAGE, Evidence(Samples(SAMPLES), judge_provider=Texts()))
+    assert scores.denied == (True, False)
+    assert (await score({"scorer": DIRECT})).denied == ()
+
+
+async def test_it_says_what_questions_about_silent_claims_have_no_answer() -> None:
+    class Silent:
+        """Finds no claim in any sample, and answers no question."""
+
+        async def takes_n(self, query: Query) -> bool:
+            return True
+
+        async def complete(self, query: Query, *, n: int = 1) -> Completions:
+            is_about_samples = "<samples-" in query.messages[0]["content"]
+            verdicts = [{"claim": n, "supported_by": [], "contradicted_by": []} for n in (1, 2)]
+            return Completions((Completion(json.dumps(verdicts) if is_about_samples else "?"),))
+
+    parts = [{"scorer": {"method": "prompt", "probe": 3}}]
+    policy = {"chain": [{"method": "ensemble", "parts": parts}], "cache": {"store": "none"}}
+    guard = Guard(policy, provider=Silent(), model="m")
+    verdict = await guard.acheck(PASSAGE.text, question="What of the bridge?", samples=SAMPLES)
+    assert verdict.inconclusive
+    assert "most samples do not mention 2 of them" in verdict.reason
 
 
 async def test_parts_see_the_evidence_their_own_way() -> None:
@@ -206,9 +259,9 @@ def test_it_scores_all_of_the_text_where_every_part_does(
 
 
 def test_a_part_stays_as_it_is_and_weighs_a_number() -> None:
-    part = Part.model_validate({"scorer": PROMPT})
+    part = ScorerPart.model_validate({"scorer": PROMPT})
     assert part.weight == 1.0
     with pytest.raises(ValidationError, match="frozen"):
         part.weight = 2.0
     with pytest.raises(ValidationError, match="finite"):
-        Part.model_validate({"scorer": PROMPT, "weight": float("inf")})
+        ScorerPart.model_validate({"scorer": PROMPT, "weight": float("inf")})

@@ -43,7 +43,7 @@ from resay.core.usage import Usage
 from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.combination import Scale, log_odds
-from resay.scorers.common.parts import PartScores
+from resay.scorers.common.composite import PartScores
 
 
 class Model(Protocol):

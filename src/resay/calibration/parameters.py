@@ -20,7 +20,7 @@ from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.scorers import ScorerConfig, Settle, Step
 from resay.scorers.combination import Combination, log_odds
-from resay.scorers.common.parts import PartScores
+from resay.scorers.common.composite import PartScores
 from resay.scorers.ensemble import Ensemble
 
 Model = Learned | LearnedSum

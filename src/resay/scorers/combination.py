@@ -36,11 +36,13 @@ from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import Field, field_validator
 
-from resay.core.passage import Passage
-from resay.core.verdict import Scores, mean_score
-from resay.scorers.base import Need
-from resay.scorers.common.parts import CompositeConfig, Part, Parts, joined, only_passages
-from resay.scorers.evidence import Evidence
+from resay.core.verdict import mean_score
+from resay.scorers.common.composite import (
+    Composite,
+    CompositeConfig,
+    PartScores,
+    ScorerPart,
+)
 
 Scale = Literal["raw", "log_odds"]
 
@@ -67,7 +69,7 @@ class Standard(Protocol):
         ...
 
 
-class StandardisedPart(Part):
+class StandardisedPart(ScorerPart):
     """A method with the distribution of its values."""
 
     mean: float = Field(
@@ -83,7 +85,7 @@ class StandardisedPart(Part):
     )
 
 
-class Combination:
+class Combination(Composite):
     """Adds the weighted standardised values of several methods."""
 
     name: ClassVar[str] = "combination"
@@ -113,39 +115,22 @@ class Combination:
             return parts
 
     def __init__(self, config: Config) -> None:
+        super().__init__(config.parts)
         self.config = config
-        self._parts = Parts(part.scorer for part in config.parts)
-        self.needs: frozenset[Need] = self._parts.needs
-        self.by_text = self._parts.by_text
 
-    async def prepare(self) -> None:
-        """Load the resources of the parts now instead of on first use."""
-        await self._parts.prepare()
-
-    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Score with every part, standardise and add up.
-
-        Args:
-            passage: The passage; its `sentences` are scored.
-            evidence: The evidence that the parts need.
-
-        Returns:
-            Sentence scores, or a passage score if no part scores sentences.
-        """
-        results = await self._parts.score(passage, evidence)
-        # If no part scores sentences, the passage counts as a single sentence.
-        rows = [
-            [
-                _scaled(part.scale, result.of_sentence(i), result.value_of_sentence(i))
-                for part, result in zip(self.config.parts, results, strict=True)
-            ]
-            for i in range(1 if only_passages(results) else len(passage.sentences))
-        ]
-        z = [weighted_sum(self.config.parts, row) for row in rows]
-        scores = combine(z, intercept=self.config.intercept, lean=self.config.lean)
-        if only_passages(results):
-            return joined(results, (), scores[0])
-        return joined(results, scores, None)
+    def combine(self, parts: Sequence[PartScores], sentences: int) -> list[float | None]:
+        """Return the score of each sentence from the standardised values of the parts."""
+        sums: list[float | None] = []
+        for index in range(sentences):
+            values: list[float | None] = []
+            for standard, part in zip(self.config.parts, parts, strict=True):
+                value = part.value_of_sentence(index)
+                if standard.scale == "log_odds":
+                    score = part.of_sentence(index)
+                    value = None if score is None else log_odds(score)
+                values.append(value)
+            sums.append(weighted_sum(self.config.parts, values))
+        return combine(sums, intercept=self.config.intercept, lean=self.config.lean)
 
 
 def weighted_sum(standards: Sequence[Standard], values: Sequence[float | None]) -> float | None:
@@ -158,8 +143,10 @@ def weighted_sum(standards: Sequence[Standard], values: Sequence[float | None]) 
     Returns:
         The sum, or None if all values are None.
     """
-    parts = zip(standards, values, strict=True)
-    terms = [p.weight * (x - p.mean) / p.deviation for p, x in parts if x is not None]
+    terms: list[float] = []
+    for standard, value in zip(standards, values, strict=True):
+        if value is not None:
+            terms.append(standard.weight * (value - standard.mean) / standard.deviation)
     return sum(terms) if terms else None
 
 
@@ -185,12 +172,6 @@ def log_odds(score: float) -> float:
     """Return the log-odds of a score, first scaled to [0.02, 0.98] to keep them finite."""
     inside = _MARGIN + (1 - 2 * _MARGIN) * score
     return log(inside / (1 - inside))
-
-
-def _scaled(scale: Scale, score: float | None, value: float | None) -> float | None:
-    if scale == "log_odds":
-        return None if score is None else log_odds(score)
-    return value
 
 
 def _logistic(x: float) -> float:

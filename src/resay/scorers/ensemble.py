@@ -24,59 +24,42 @@ from typing import ClassVar, Literal
 
 from pydantic import field_validator
 
-from resay.core.passage import Passage
-from resay.core.verdict import Scores
-from resay.scorers.base import Need
-from resay.scorers.common.parts import CompositeConfig, Part, Parts, joined, only_passages
-from resay.scorers.evidence import Evidence
+from resay.scorers.common.composite import (
+    Composite,
+    CompositeConfig,
+    PartScores,
+    ScorerPart,
+)
 
 
-class Ensemble:
+class Ensemble(Composite):
     """Adds the weighted scores of several methods."""
 
     name: ClassVar[str] = "ensemble"
 
-    class Config(CompositeConfig[Part]):
+    class Config(CompositeConfig[ScorerPart]):
         """Settings of `ensemble`."""
 
         method: Literal["ensemble"] = "ensemble"
 
         @field_validator("parts")
         @classmethod
-        def _must_weigh_something(cls, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        def _must_weigh_something(cls, parts: tuple[ScorerPart, ...]) -> tuple[ScorerPart, ...]:
             if sum(part.weight for part in parts) <= 0:
                 raise ValueError("the weights must add up to more than 0")
             return parts
 
     def __init__(self, config: Config) -> None:
-        self._weights = tuple(part.weight for part in config.parts)
-        self._parts = Parts(part.scorer for part in config.parts)
-        self.needs: frozenset[Need] = self._parts.needs
-        self.by_text = self._parts.by_text
+        super().__init__(config.parts)
+        self._weights = [part.weight for part in config.parts]
 
-    async def prepare(self) -> None:
-        """Load the resources of the parts now instead of on first use."""
-        await self._parts.prepare()
-
-    async def score(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Score with every part and add the results.
-
-        Args:
-            passage: The passage; its `sentences` are scored.
-            evidence: The evidence that the parts need.
-
-        Returns:
-            Sentence scores, or a passage score if no part scores sentences.
-        """
-        results = await self._parts.score(passage, evidence)
-        if only_passages(results):
-            whole = clipped_sum(self._weights, [r.scores.passage for r in results])
-            return joined(results, (), whole)
-        sentences = [
-            clipped_sum(self._weights, [r.of_sentence(i) for r in results])
-            for i in range(len(passage.sentences))
-        ]
-        return joined(results, sentences, None)
+    def combine(self, parts: Sequence[PartScores], sentences: int) -> list[float | None]:
+        """Return H_+ of each sentence."""
+        combined: list[float | None] = []
+        for index in range(sentences):
+            scores = [part.of_sentence(index) for part in parts]
+            combined.append(clipped_sum(self._weights, scores))
+        return combined
 
 
 def clipped_sum(weights: Sequence[float], scores: Sequence[float | None]) -> float | None:
@@ -89,9 +72,9 @@ def clipped_sum(weights: Sequence[float], scores: Sequence[float | None]) -> flo
     Returns:
         The sum, in [0, 1]; None if no part with a weight has a score.
     """
-    known = [(w, s) for w, s in zip(weights, scores, strict=True) if s is not None]
-    weight = sum(w for w, _ in known)
+    weighted = [(w, s) for w, s in zip(weights, scores, strict=True) if s is not None]
+    weight = sum(w for w, _ in weighted)
     if weight <= 0:
         return None
-    total = sum(w * s for w, s in known) * sum(weights) / weight
+    total = sum(w * s for w, s in weighted) * sum(weights) / weight
     return min(max(total, 0.0), 1.0)

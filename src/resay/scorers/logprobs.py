@@ -57,7 +57,7 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, ScorerConfig
-from resay.scorers.common.parts import CompositeConfig, Part
+from resay.scorers.common.composite import CompositeConfig, ScorerPart
 from resay.scorers.evidence import Evidence
 
 _SPACE = " \t\n\r\v\f"
@@ -485,6 +485,6 @@ def alternatives_wanted(steps: Iterable[ScorerConfig]) -> int:
 
 def _alternatives(step: ScorerConfig) -> int:
     if isinstance(step, CompositeConfig):
-        parts = cast("CompositeConfig[Part]", step).parts
+        parts = cast("CompositeConfig[ScorerPart]", step).parts
         return alternatives_wanted(part.scorer for part in parts)
     return step.alternatives if isinstance(step, Logprobs.Config) else 0

@@ -27,7 +27,7 @@ from resay.engine.regeneration.prompts import format_for_judge, text_with_title
 from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
 from resay.scorers import Ngram, Prompt, SampleConfig, ScorerConfig
-from resay.scorers.common.parts import CompositeConfig, Part
+from resay.scorers.common.composite import CompositeConfig, ScorerPart
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.facts import Facts
 from resay.scorers.references import References
@@ -129,7 +129,7 @@ def _with_references(config: ScorerConfig) -> ScorerConfig | None:
         return config.model_copy(update={"evidence": "references", "when": None})
     if not isinstance(config, CompositeConfig):
         return None
-    composite = cast("CompositeConfig[Part]", config)
+    composite = cast("CompositeConfig[ScorerPart]", config)
     parts = composite.parts
     switched = [_with_references(part.scorer) for part in parts]
     # The weights are calibrated for all parts together.
