@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 
 from resay.core.quantities import words as number_words
 from resay.errors import ConfigurationError
-from resay.lang.language import languages, load, stop_words
+from resay.lang.language import all_phrases, languages, load, stop_words
 from resay.lang.tables import table
+from resay.scorers.common.choices import fold
 
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "resay"
 
@@ -39,7 +41,8 @@ def test_a_language_without_prompts_is_named() -> None:
 
 def test_each_part_of_a_language_can_be_read() -> None:
     for language in languages():
-        assert language.common_words or language.phrases or language.has_prompts
+        has_judge_words = bool(table(language.code, "judge"))
+        assert has_judge_words or language.common_words or language.phrases or language.has_prompts
         assert language.common_words >= language.stop_words
         assert "{}" in language.sentences.no_answer_in_documents
 
@@ -53,7 +56,7 @@ def test_a_language_without_rules_has_no_stop_words() -> None:
 def test_every_list_of_words_is_read() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
     read = set(re.findall(r"""["']([a-z_]+)["']""", source))
-    for subject in ("words", "numbers", "negation", "comparison", "claims", "questions"):
+    for subject in ("words", "numbers", "negation", "comparison", "claims", "questions", "judge"):
         for language in languages():
             assert table(language.code, subject).keys() <= read
 
@@ -62,3 +65,14 @@ def test_every_unit_is_known() -> None:
     known = {name for _, _, name, _ in number_words._UNITS}
     for language in languages():
         assert language.units.keys() <= known
+
+
+def test_a_word_that_needs_to_be_the_whole_answer_does_so_in_every_language() -> None:
+    clear = all_phrases("judge", "yes") | all_phrases("judge", "no")
+    assert clear.isdisjoint(all_phrases("judge", "yes_alone") | all_phrases("judge", "no_alone"))
+
+
+def test_the_words_of_judges_are_in_lower_case() -> None:
+    for name in ("yes", "yes_alone", "no", "no_alone", "supported", "contradicted", "true"):
+        for phrase in all_phrases("judge", name):
+            assert phrase == unicodedata.normalize("NFC", fold(phrase))

@@ -10,7 +10,7 @@ from resay.errors import ConfigurationError
 from resay.lang.follow_ups import FollowUps, read_follow_ups
 from resay.lang.phrases import Phrases
 from resay.lang.prompts import Prompts, read_prompts
-from resay.lang.tables import codes, table, word_set
+from resay.lang.tables import codes, phrase_set, table, word_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,18 @@ def all_words(subject: str, name: str) -> frozenset[str]:
     """
     tables = [table(code, subject) for code in codes()]
     return frozenset[str]().union(*(word_set(words.get(name, "")) for words in tables))
+
+
+@cache
+def all_phrases(subject: str, name: str) -> frozenset[str]:
+    """Return the words and phrases, separated by commas, that all languages have under a name.
+
+    Args:
+        subject: The table, such as "judge".
+        name: The name in it.
+    """
+    tables = [table(code, subject) for code in codes()]
+    return frozenset[str]().union(*(phrase_set(phrases.get(name, "")) for phrases in tables))
 
 
 @cache

@@ -1,7 +1,8 @@
 """Reads the tables of the language files, `<code>.toml` beside this module.
 
 A file has one table for each subject, such as `[prompts]`. Lists of words are texts, in which
-spaces and line breaks separate them. To add a language, add a file.
+spaces and line breaks separate them; those of `[judge]` have phrases, which commas separate. To add
+a language, add a file.
 """
 
 from __future__ import annotations
@@ -49,6 +50,12 @@ def table(code: str, name: str) -> Mapping[str, Any]:
 def word_set(words: str) -> frozenset[str]:
     """Return the words of a text that separates them by spaces."""
     return frozenset(words.split())
+
+
+def phrase_set(phrases: str) -> frozenset[str]:
+    """Return the words and phrases of a text that separates them by commas."""
+    parts = (" ".join(part.split()) for part in phrases.split(","))
+    return frozenset(part for part in parts if part)
 
 
 @cache

@@ -18,7 +18,8 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any, Generic, TypeVar, cast
 
-from resay.scorers.common.choices import Choices, phrases
+from resay.lang.language import all_alternatives, all_phrases
+from resay.scorers.common.choices import Choices
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -150,12 +151,7 @@ def _end_of_brackets(text: str, start: int) -> int:
 
 # Numbered items.
 
-_ITEM_WORDS = (
-    r"claims?|statements?|sentences?|assertions?|facts?|items?|answers?|questions?|numbers?|nos?"
-    r"|nr|aussagen?|behauptung(?:en)?|satz|sätze|affirmations?|énoncés?|afirmación|afirmaciones"
-    r"|declaración|affermazione|affermazioni|afirmaç(?:ão|ões)|bewering|stelling|stwierdzenie"
-    r"|утверждени[ея]|陈述|声明|主張|主张|命题|论断|句子|文|第|진술|주장|문장|iddia|påstående|påstand"
-)
+_ITEM_WORDS = all_alternatives("judge", "items")
 _NUMBERS = (
     r"\d{1,6}(?:\s*(?:[-–—~〜]|\bto\b|\bthrough\b|\bbis\b|\bà\b|\bhasta\b)\s*\d{1,6}"
     r"|\s*(?:[,;&、，]|,?\s*\b(?:and|und|et|y|e|en|и)\b)\s*#?\d{1,6}){0,60}"
@@ -186,24 +182,8 @@ _ALL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
-_NUMBER_NAMES = frozenset(
-    phrases(
-        "claim, claims, claimid, claimnumber, claimno, claimindex, number, num",
-        "no, nr, id, index, idx, n, i, item, itemid, sentence, statement",
-        "statementid, sentenceid, key, aussage, nummer, numéro, numero, número",
-        "affirmation, afirmación, affermazione, afirmação, 编号, 番号, 번호",
-    )
-)
-_VALUE_NAMES = frozenset(
-    phrases(
-        "verdict, label, answer, result, status, judgment, judgement, decision",
-        "classification, conclusion, assessment, value, relation, relationship",
-        "output, rating, determination, evaluation, category, response, support",
-        "supported, entailment, urteil, bewertung, ergebnis, jugement, veredicto",
-        "giudizio, finalverdict, finalanswer, prediction, class, stance, finding",
-        "option, choice, letter, 判断, 判定, 结论, 答案, 판정",
-    )
-)
+_NUMBER_NAMES = all_phrases("judge", "item_keys")
+_VALUE_NAMES = all_phrases("judge", "verdict_keys")
 _MOST_NESTED = 5
 _MOST_CHARS_OF_CHOICE = 120
 # A judge that writes more than this is not answering.

@@ -15,19 +15,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from resay.lang.language import all_alternatives
+
 T = TypeVar("T")
 
 # What models put around a bare answer: markdown, quotes, brackets, bars of tables, ticks.
 _DECORATION = " \t\r\n*_`~\"'“”‘’«»„「」『』【】#<>[](){}:：-–—•·|=$\\✓✔✅❌✗☑"
 
-_LABEL_WORDS = (
-    r"answer|verdict|conclusion|judge?ment|decision|label|classification|result|assessment"
-    r"|determination|evaluation|status|rating|relation|relationship|response|output|option|choice"
-    r"|antwort|urteil|ergebnis|fazit|bewertung|entscheidung|réponse|verdict|conclusion|jugement"
-    r"|respuesta|veredicto|conclusión|juicio|risposta|verdetto|conclusione|giudizio|resposta"
-    r"|veredito|conclusão|antwoord|oordeel|conclusie|ответ|вывод|вердикт|答案|回答|答え|结论|判断"
-    r"|判定|結論|답변|판정|결론"
-)
+_LABEL_WORDS = all_alternatives("judge", "labels")
 _LABEL = re.compile(
     r"^(?:(?:my|the|final|short|overall|possible|correct|therefore,?|so,?|thus,?)\s+)*"
     rf"(?:{_LABEL_WORDS})\s*[*_`\"'”’)\]]*\s*(?:is|ist|est|es|è|é|は|是)?\s*[:：=-]?\s*",
@@ -93,14 +88,6 @@ _BETWEEN_WORDS = r"[\s_‐‑-]{0,3}"
 def fold(text: str) -> str:
     """Return a text without differences of case and of compatible characters."""
     return unicodedata.normalize("NFKC", text).casefold()
-
-
-def phrases(*lists: str) -> Iterator[str]:
-    """Yield the phrases of lists in which commas or line breaks separate them."""
-    for text in lists:
-        for phrase in re.split(r"[,\n]", text):
-            if phrase.strip():
-                yield " ".join(phrase.split())
 
 
 @dataclass(frozen=True, slots=True)

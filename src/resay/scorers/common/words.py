@@ -85,19 +85,17 @@ def stems_of(text: str) -> list[str]:
 
 # "No. 3" is a number, but "No. 1932 was the year" answers.
 _NUMBER = re.compile(r"\.\s{0,2}[*_]{0,2}\d{1,3}(?![\w.,]?\d)")
-# "Was" means "what" in German.
-_WHAT = re.compile(
-    r"was\s+(?:ist|sind|war|waren|wei(?:ß|ss)t|wissen|kann|kannst|können|macht|machen|bedeutet|hat"
-    r"|haben|für|sagt|passiert|kostet|kosten|gibt|versteht|heißt|soll|wird|wurde|wurden|du|man|sie"
-    r"|er|es|ich|die|der|das)\b",
-    re.IGNORECASE,
-)
 
 
 @cache
 def _polar() -> re.Pattern[str]:
     verbs = all_alternatives("questions", "polar")
     return re.compile(rf"(?:[^?\n]{{0,120}}[,;:.]\s)?(?:{verbs})\s", re.IGNORECASE)
+
+
+@cache
+def _not_polar() -> re.Pattern[str]:
+    return re.compile(rf"(?:{all_alternatives('questions', 'not_polar')})\b", re.IGNORECASE)
 
 
 @cache
@@ -123,8 +121,8 @@ _OUT_OF_ORDER = 3
 
 def asks_yes_or_no(question: str) -> bool:
     """Return whether a question asks for yes or no."""
-    asked = question.lstrip()
-    begins = _polar().match(asked) is not None and _WHAT.match(asked) is None
+    start = question.lstrip()
+    begins = _polar().match(start) is not None and _not_polar().match(start) is None
     return begins or _polar_anywhere().search(question) is not None
 
 
