@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from string import Formatter
-from typing import get_args
 
 import pytest
+from pydantic import ValidationError
 
 from resay.lang.language import languages, load
 from resay.lang.tables import table
-from resay.scorers.common.languages import Language, choices_in
+from resay.scorers.common.languages import AskedInConfig, choices_in
 
 CODES = [language.code for language in languages() if language.has_prompts]
 
@@ -18,8 +18,14 @@ def fields_of(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
-def test_each_language_that_a_policy_may_name_has_prompts() -> None:
-    assert set(CODES) == set(get_args(Language))
+@pytest.mark.parametrize("code", CODES)
+def test_a_policy_may_name_each_language_that_has_prompts(code: str) -> None:
+    assert AskedInConfig(language=code).language == code
+
+
+def test_a_policy_may_not_name_a_language_without_prompts() -> None:
+    with pytest.raises(ValidationError, match="'auto', 'en', 'de'"):
+        AskedInConfig(language="nl")
 
 
 @pytest.mark.all_turns

@@ -34,6 +34,10 @@ ANSWERS = {
         "A ponte é de aço. Foi aberta em 1932. O arquiteto é Harold Finch.",
         "1: confirmado\n2: contradito\n3: não mencionado",
     ),
+    "sv": (
+        "Bron är av stål. Den öppnades 1932. Arkitekten är Harold Finch.",
+        "1: stöds\n2: **motsägs**\nPåstående 3: nämns inte",
+    ),
     "zh": (
         "这座桥是钢制的。它于1932年开放。设计师是哈罗德·芬奇。",
         "陈述1：支持\n2：矛盾。\n3、“未提及”",
@@ -49,8 +53,28 @@ YES_AND_NO = {
     "es": ("Sí", "**No**"),
     "it": ("Sì.", "Risposta: No"),
     "pt": ("Sim", "Não."),
+    "sv": ("Ja.", "Nej, det stämmer inte."),
     "zh": ("是。", "答案：不是"),
     "ja": ("「はい」", "いいえ、違います。"),
+}
+
+
+# Answers to a Swedish prompt about one claim, and its score.
+SWEDISH = {
+    "1: Stöds.": 0.0,
+    "1: bekräftas": 0.0,
+    "1: sant": 0.0,
+    "1: texten anger samma år – stöds": 0.0,
+    "1: stöds ej": 0.6,
+    "1: stöds inte": 0.6,
+    "1: nämns_inte": 0.6,
+    "1: omnämns inte": 0.6,
+    "1: osant": 0.6,
+    "1: motsägs": 1.0,
+    "1: texten säger 1931 – motsägs": 1.0,
+    "1: stämmer inte": 1.0,
+    "1: motsägs inte": None,
+    "1: stöds, motsägs eller nämns_inte": None,
 }
 
 
@@ -103,6 +127,12 @@ async def test_an_answer_that_cannot_be_read_is_asked_for_in_the_same_language(
     assert judge.asked[1] == load(language).prompts.per_sample.again.format(count=3)
 
 
+@pytest.mark.parametrize(("text", "score"), SWEDISH.items())
+async def test_swedish_verdicts_are_read(text: str, score: float | None) -> None:
+    judge = Judge(text, text)
+    assert (await compared("Bron öppnades 1932.", judge, "sv")).columns == ((score,),)
+
+
 @pytest.mark.parametrize("language", YES_AND_NO)
 async def test_claims_are_asked_about_in_the_language_of_the_answer(language: str) -> None:
     passage = Passage.of(ANSWERS[language][0])
@@ -128,7 +158,7 @@ async def test_claims_are_asked_about_in_the_language_of_the_answer(language: st
         ("1932.", "", "en"),
         ("The bridge is made of steel.", "Woraus ist die Brücke, und wer war der Architekt?", "en"),
         ("De brug is van staal en werd in 1932 geopend.", "", "en"),
-        ("Bron är av stål och öppnades 1932 av en minister.", "", "en"),
+        ("Broen er af stål og blev åbnet i 1932 af en minister.", "", "en"),
         ("El pont és d'acer i va ser obert amb una festa el 1932.", "", "en"),
         ("Мост открыли в 1932 году.", "", "en"),
         ("สะพานนี้เปิดในปี 1932", "", "en"),

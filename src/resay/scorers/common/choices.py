@@ -75,7 +75,9 @@ _WEAKENED = re.compile(
 )
 # Between the choices of a menu.
 _MENU_SEPARATOR = re.compile(
-    r"[*_`\"'”’>)\]]*\s*(?:(?P<strong>[/|]|,?\s*(?:or|oder|ou|o|of|または|或|或者|还是)(?=[\s*_`\"'“‘])|、)"
+    r"[*_`\"'”’>)\]]*\s*"
+    rf"(?:(?P<strong>[/|]|,?\s*(?:{all_alternatives('questions', 'or')}|または|或|或者|还是)"
+    r"(?=[\s*_`\"'“‘])|、)"
     r"|(?P<joint>(?:and|und|et|y|e)(?=[\s*_`\"'“‘]))|(?P<weak>[,;，]))\s*[*_`\"'“‘<(\[]*",
     re.IGNORECASE,
 )

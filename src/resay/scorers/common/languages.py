@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.lang.detection import detect
-from resay.lang.language import load
+from resay.lang.language import languages, load
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import VERDICTS, JudgeVerdict
 from resay.scorers.common.judging import JudgedConfig
 
-Language = Literal["en", "de", "fr", "es", "it", "pt", "zh", "ja"]
+if TYPE_CHECKING:
+    PromptLanguage: TypeAlias = str
+else:
+    # A language that gets prompts can be set in a policy without a change here.
+    _codes = (language.code for language in languages() if language.has_prompts)
+    PromptLanguage = Literal[("auto", *_codes)]
 
-# Number of leading characters examined.
-_CHARS = 4_000
-_FEWEST = 2
+# The beginning of a text tells its language.
+_MAX_CHARS = 4_000
+_MIN_COMMON_WORDS = 2
 
 
 class AskedInConfig(JudgedConfig):
     """Base class of the settings of methods whose judge can be asked in another language."""
 
-    language: Literal["auto"] | Language = Field(
+    language: PromptLanguage = Field(
         default="en",
         description="The language of the judge's prompt; auto = that of the answer, or of the"
         " question if the answer is too short to tell, or English if it is none of these.",
@@ -46,10 +51,10 @@ def choices_in(language: str) -> Choices[JudgeVerdict]:
         "contradicted": words.contradicted,
         "not_mentioned": (*words.no, *words.not_mentioned),
     }
-    own: dict[str, JudgeVerdict] = {}
+    verdicts: dict[str, JudgeVerdict] = {}
     for verdict, phrases in meanings.items():
-        own.update(dict.fromkeys(phrases, verdict))
-    return VERDICTS.extended(own)
+        verdicts.update(dict.fromkeys(phrases, verdict))
+    return VERDICTS.extended(verdicts)
 
 
 def language_for(setting: str, passage: Passage, question: str = "") -> str:
@@ -63,8 +68,8 @@ def language_for(setting: str, passage: Passage, question: str = "") -> str:
     if setting != "auto":
         return setting
     # A streamed answer is not put together for its beginning.
-    for text in (passage.excerpt(0, _CHARS), question[:_CHARS]):
-        language = detect(text, fewest=_FEWEST, unique=True)
+    for text in (passage.excerpt(0, _MAX_CHARS), question[:_MAX_CHARS]):
+        language = detect(text, fewest=_MIN_COMMON_WORDS, unique=True)
         if language is not None:
             return language if load(language).has_prompts else "en"
     return "en"
