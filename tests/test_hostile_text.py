@@ -26,7 +26,7 @@ from resay.scorers.common.judge_words import VERDICTS
 from resay.scorers.common.judging import parse_yes_no
 from resay.scorers.evidence import Evidence, Sample, Samples
 from resay.scorers.facts import Facts
-from resay.scorers.reverse_validation.match import names_entity
+from resay.scorers.reverse_validation.answer_match import names_entity
 from resay.scorers.structured import object_in
 from support.claims import claims_of
 

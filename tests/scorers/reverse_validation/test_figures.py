@@ -12,12 +12,8 @@ from typing import Any
 
 import pytest
 
-from resay.scorers.reverse_validation.match import (
-    names_entity,
-    names_exactly,
-    parse_percentage,
-    parse_percentage_exactly,
-)
+from resay.scorers.reverse_validation.answer_match import names_entity, names_exactly
+from resay.scorers.reverse_validation.percentages import parse_percentage, parse_percentage_exactly
 
 Row = dict[str, Any]
 RELEASED_LEAST = 80  # the released code's least percentage; the paper's text says "exceeding 90"

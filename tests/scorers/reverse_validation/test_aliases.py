@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.scorers.reverse_validation.match import stated_aliases
+from resay.scorers.reverse_validation.aliases import stated_aliases
 
 
 @pytest.mark.parametrize(

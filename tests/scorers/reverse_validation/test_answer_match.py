@@ -4,13 +4,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from resay.scorers.reverse_validation.match import (
-    find_mentions,
-    names_entity,
-    names_exactly,
-    parse_percentage,
-    parse_percentage_exactly,
-)
+from resay.scorers.reverse_validation.answer_match import names_entity, names_exactly
+from resay.scorers.reverse_validation.mentions import find_mentions
+from resay.scorers.reverse_validation.percentages import parse_percentage, parse_percentage_exactly
 
 SAME = [
     # titles and abbreviations
