@@ -13,9 +13,10 @@ from resay.benchmarks.commands import app
 from resay.benchmarks.defaults import FACTSCORE, LEAST_MAJOR, MOST_ACCURATE, SAC3
 from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.scorers.common.silence import Between
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.facts import Facts
-from resay.scorers.prompt import Between, Prompt
+from resay.scorers.prompt import Prompt
 
 N = 6
 JUDGES = ("gemma4-31b", "qwen3.5-9b-think")
@@ -134,7 +135,7 @@ def test_it_flags_what_the_default_policy_flags(found):
         assert row["calls"] == row["samples"]
     step = next(s for s in Policy.default().chain if isinstance(s, Prompt.Config))
     assert isinstance(step.weights.not_mentioned, Between)
-    assert {row["weight"] for row in shipped} == {step.weights.not_mentioned.most}
+    assert {row["weight"] for row in shipped} == {step.weights.not_mentioned.max}
 
 
 def test_the_bands_stand_beside_the_flags(found):
@@ -171,18 +172,18 @@ def test_the_weight_is_fitted_and_used_on_what_it_is_not_fitted_on(found):
     # others the third in doubt decides.
     _, _, third, *_ = sorted((doubted_by_words(i) for i in range(1, 10)), reverse=True)
     fitted = floor((0.15 + (0.5 - 0.15) / third) * 10_000) / 10_000
-    assert found["fitted"]["most"] == pytest.approx(fitted, abs=1e-4)
+    assert found["fitted"]["max"] == pytest.approx(fitted, abs=1e-4)
     assert 0.6855 < fitted < 1
-    most = found["fitted"]["most"]
-    said = f"fitted on all of wikibio_gpt3 with both judges: {most:.4f}; what ships is"
+    fitted_max = found["fitted"]["max"]
+    said = f"fitted on all of wikibio_gpt3 with both judges: {fitted_max:.4f}; what ships is"
     assert any(said in note for note in found["notes"])
     crossed = [row for row in found["rows"] if row["fitted_on"] != "as it ships"]
     assert [(row["judge"], row["fitted_on"], row["weight"]) for row in crossed] == [
-        ("gemma4-31b", "qwen3.5-9b-think", found["fitted"]["most"]),
-        ("qwen3.5-9b-think", "gemma4-31b", found["fitted"]["most"]),
+        ("gemma4-31b", "qwen3.5-9b-think", found["fitted"]["max"]),
+        ("qwen3.5-9b-think", "gemma4-31b", found["fitted"]["max"]),
         # Without the made-up passage the other folds allow the same.
-        ("gemma4-31b", "the other 4 of 5 folds", found["fitted"]["most"]),
-        ("qwen3.5-9b-think", "the other 4 of 5 folds", found["fitted"]["most"]),
+        ("gemma4-31b", "the other 4 of 5 folds", found["fitted"]["max"]),
+        ("qwen3.5-9b-think", "the other 4 of 5 folds", found["fitted"]["max"]),
     ]
 
 
@@ -311,5 +312,5 @@ def test_the_default_policy_holds_on_wikibio(data_dir):
         assert fmean(row["accurate_flagged"] for row in draws) <= MOST_ACCURATE
         assert fmean(row["major_flagged"] for row in draws) >= LEAST_MAJOR
     # What ships is what the command fits.
-    assert {row["weight"] for row in shipped} == {found["fitted"]["most"]}
+    assert {row["weight"] for row in shipped} == {found["fitted"]["max"]}
     assert Policy.default().threshold.doubtful == found["fitted"]["doubtful"]

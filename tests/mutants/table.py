@@ -87,9 +87,12 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.semantic": ("scorers/test_semantic.py", "scorers/test_known_models.py"),
     "resay.scorers.prompt": (
         *("scorers/test_prompt.py", "scorers/test_nearest_first.py"),
-        *("scorers/test_task_prompt.py", "scorers/test_probing.py"),
+        *("scorers/test_together.py", "scorers/test_probing.py"),
         "scorers/test_best_document.py",
     ),
+    "resay.scorers.task_prompt": ("scorers/test_task_prompt.py",),
+    "resay.scorers.common.silence": ("scorers/test_prompt.py", "scorers/test_best_document.py"),
+    "resay.scorers.common.probed_scores": ("scorers/test_probing.py",),
     "resay.scorers.grounding": ("scorers/test_grounding.py",),
     "resay.scorers.similarity": ("scorers/test_known_models.py",),
     "resay.scorers.snowballing": ("scorers/test_snowballing.py",),
@@ -236,7 +239,9 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.nli:Nli._divided: size <= room // 2  ->  size < room // 2": (
         "What has just room is one part, cut or not."
     ),
-    "resay.scorers.prompt:_scores: 0.0  ->  0.5": "Only whether there is an entry is counted.",
+    "resay.scorers.prompt:_estimated_scores: 0.0  ->  0.5": (
+        "Only whether there is an entry is counted."
+    ),
     "resay.scorers.semantic:_SWEEPS: 60  ->  61": "The sweeps end long before.",
     "resay.core.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
 }

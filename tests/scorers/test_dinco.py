@@ -247,7 +247,7 @@ async def test_a_failed_distractor_is_left_out_and_a_failed_claim_inconclusive()
     verdict = await checked(Model({**SURE, "1932": None}, YEARS))
     assert verdict.decision == "inconclusive"
     assert verdict.reason == (
-        "dinco: no confidence could be had in 1 of 1 claims (ProviderTimeoutError x1)"
+        "dinco: no confidence available for 1 of 1 claims (ProviderTimeoutError x1)"
     )
 
 

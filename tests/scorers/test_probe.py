@@ -200,11 +200,12 @@ async def test_claims_beyond_the_calls_that_are_left_are_not_begun() -> None:
 async def test_claims_without_questions_or_answers_are_inconclusive() -> None:
     verdict = await checked(Model(quiz=dict.fromkeys(CLAIMS, "I cannot.")))
     assert verdict.decision == "inconclusive"
-    assert verdict.reason == "probe: about 2 of 2 claims no question or no answer could be had"
+    assert verdict.reason == "probe: could not obtain a question or an answer for 2 of 2 claims"
     assert verdict.steps[0].undetermined == 2
     verdict = await checked(Model({q: [None] * 3 for q in ANSWERS}))
     assert verdict.reason == (
-        "probe: about 2 of 2 claims no question or no answer could be had (ProviderTimeoutError x9)"
+        "probe: could not obtain a question or an answer for 2 of 2 claims"
+        " (ProviderTimeoutError x9)"
     )
 
 

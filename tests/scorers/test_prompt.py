@@ -11,9 +11,10 @@ from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.common.per_sample import render as render_all
+from resay.scorers.common.silence import Between, Weights
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.facts import Facts
-from resay.scorers.prompt import Between, Weights, render
+from resay.scorers.prompt import render
 
 pytestmark = pytest.mark.anyio
 
@@ -153,8 +154,8 @@ def test_weights_must_be_in_order_and_shares() -> None:
         ("{not_mentioned: 1.5}", "must be at most 1 or a mapping, not 1.5"),
         ("{unmentioned: 0.5}", "unknown key 'unmentioned'"),
         (
-            "{not_mentioned: {least: 0.8, most: 0.2}}",
-            r"least \(0.8\) must not be greater than most",
+            "{not_mentioned: {min: 0.8, max: 0.2}}",
+            r"min \(0.8\) must not be greater than max",
         ),
     ):
         with pytest.raises(PolicyError, match=problem) as error:

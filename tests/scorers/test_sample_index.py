@@ -105,7 +105,7 @@ def test_samples_are_scored_once_for_all_sentences(monkeypatch: pytest.MonkeyPat
 
     async def stream() -> None:
         for sentence in ("It opened in 1932.", "It is red.", "It is long."):
-            await Facts().look(Passage.of(sentence), evidence)
+            await Facts().score_arrived(Passage.of(sentence), evidence)
 
     anyio.run(stream)
     assert [text for text in scored if text in samples] == samples

@@ -9,7 +9,7 @@ from resay.core.verdict import Scores
 from resay.providers import Completions, Metered, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.evidence import Evidence, Samples
-from resay.scorers.prompt import Context, render_task
+from resay.scorers.task_prompt import TaskContext, render
 
 pytestmark = pytest.mark.anyio
 
@@ -40,11 +40,11 @@ async def score(
     **settings: Any,
 ) -> Scores:
     context = {
-        "definition": Context(f'{source} The term "overreact" means {target}', "overreact"),
-        "paraphrase": Context(source),
-        "translation": Context(f"{source} {target}"),
+        "definition": TaskContext(f'{source} The term "overreact" means {target}', "overreact"),
+        "paraphrase": TaskContext(source),
+        "translation": TaskContext(f"{source} {target}"),
     }[task]
-    judge = ReplayProvider({prompt or render_task(context, HYPOTHESIS): answers})
+    judge = ReplayProvider({prompt or render(context, HYPOTHESIS): answers})
     references = Samples([target] if target else [])
     evidence = Evidence(references=references, query=Query.of(source or "-"), judge_provider=judge)
     config = Prompt.Config.model_validate({"task": task, "restate": False, **settings})
@@ -59,9 +59,9 @@ async def test_the_score_is_the_share_of_answers_that_are_not_yes(task: str) -> 
 
 
 def test_a_definition_spells_out_its_term() -> None:
-    prompt = render_task(Context('S. The term "x" means T', "x"), "H")
+    prompt = render(TaskContext('S. The term "x" means T', "x"), "H")
     assert "Sentence: The term x means H\n" in prompt
-    assert "Sentence: H\n" in render_task(Context("S"), "H")
+    assert "Sentence: H\n" in render(TaskContext("S"), "H")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ async def test_failed_votes_are_left_out_unless_they_are_most() -> None:
 
 
 async def test_one_request_where_the_provider_takes_n() -> None:
-    prompt = render_task(Context(SOURCE), HYPOTHESIS)
+    prompt = render(TaskContext(SOURCE), HYPOTHESIS)
     meter = Metered(ReplayProvider({prompt: ["Yes"] * 5}))
     evidence = Evidence(query=Query.of(SOURCE), judge_provider=meter)
     config = Prompt.Config.model_validate({"task": "paraphrase"})
@@ -116,7 +116,7 @@ async def test_one_request_where_the_provider_takes_n() -> None:
 
 
 async def test_votes_are_not_all_the_same_at_temperature_0() -> None:
-    prompt = render_task(Context(SOURCE), HYPOTHESIS)
+    prompt = render(TaskContext(SOURCE), HYPOTHESIS)
     judge = Listening(**{prompt: ["Yes"] * 5})
     config = Prompt.Config.model_validate(
         {"task": "paraphrase", "judge": {"params": {"temperature": 0}}}
@@ -138,7 +138,7 @@ def test_what_a_task_needs_is_asked_for_before_any_call() -> None:
 
 
 def test_a_guard_needs_no_samples_for_it() -> None:
-    prompt = render_task(Context(f"{SOURCE} {TARGET}"), HYPOTHESIS)
+    prompt = render(TaskContext(f"{SOURCE} {TARGET}"), HYPOTHESIS)
     judge = ReplayProvider({prompt: ["No"] * 5})
     guard = Guard({"chain": [{"method": "prompt", "task": "translation"}]}, provider=judge)
     verdict = guard.check(HYPOTHESIS, question=SOURCE, references=[TARGET])

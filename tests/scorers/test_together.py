@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,8 @@ from resay import Guard, Passage, PolicyError, Query, Verdict
 from resay.lang.language import languages, load
 from resay.providers import Completion, Completions
 from resay.scorers.common.together import answer_beside, render
-from resay.scorers.evidence import Sample
+from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.prompt import Prompt
 from support.judge_cost import judged
 
 pytestmark = pytest.mark.anyio
@@ -242,6 +244,53 @@ async def test_many_claims_are_divided_among_calls_that_models_can_answer(
     assert [claim.flagged for claim in verdict.claims] == [bool(n % 2) for n in range(claims)]
     asked = [text for prompt in judge.prompts for text in prompt.split("<claims-")[1].splitlines()]
     assert all(sum(f"Stone {n} " in text for text in asked) == 1 for n in range(claims))
+
+
+class Hanging(Judge):
+    """Finds every sample against every claim, and never answers a prompt with some words."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(self.contradict)
+        self.words = words
+
+    def contradict(self, claims: Sequence[str], samples: dict[int, str]) -> list[dict[str, Any]]:
+        numbers = range(1, len(claims) + 1)
+        return [{"claim": n, "supported_by": [], "contradicted_by": [*samples]} for n in numbers]
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        if self.words in query.messages[0]["content"]:
+            await anyio.sleep_forever()
+        return await super().complete(query, n=n)
+
+
+@pytest.mark.parametrize(
+    ("words", "scores", "column"),
+    [
+        # The second group of claims, whose samples are those of the first.
+        ("20. Stone 39 ", [1.0] * 20 + [None] * 20, [1.0, 1.0, 1.0]),
+        # One of three batches of samples. Columns stand in the order of the samples.
+        ("first", [1.0] * 40, [None, 1.0, 1.0]),
+        ("third", [1.0] * 40, [1.0, 1.0]),
+        ("Stone", [None] * 40, []),
+    ],
+)
+async def test_answers_count_though_others_are_pending_at_the_deadline(
+    words: str,
+    scores: list[float | None],
+    column: list[float | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("resay.scorers.prompt._MAX_CHARS", 1_000 if "Stone" in words else 0)
+    passage = Passage.of(" ".join(f"Stone {n} is of a very dark red." for n in range(40)))
+    samples = Samples([f"It is the {word} sample." for word in ("first", "second", "third")])
+    evidence = Evidence(samples, judge_provider=Hanging(words))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(Prompt().score, passage, evidence)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    (partial,) = evidence.partial_scores
+    assert list(partial.sentences) == scores
+    assert [entries[0] for entries in partial.columns] == column
 
 
 async def test_claims_of_a_long_answer_are_shown_what_comes_before_them() -> None:

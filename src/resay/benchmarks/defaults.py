@@ -7,8 +7,8 @@ and allows three answers. Each recorded answer is passed on unchanged as the lin
 sentence: Yes is read as supported, and No as the policy reads a bare No, as `not_mentioned`. Which
 Noes would have been `contradicted` is not recorded, so the table also has rows in which all are.
 
-The fitted numbers of the policy, `most` of the weight of `not_mentioned` and `threshold.doubtful`,
-are fitted again on all of WikiBio, for comparison with the shipped ones; `most` is also fitted on
+The fitted numbers of the policy, `max` of the weight of `not_mentioned` and `threshold.doubtful`,
+are fitted again on all of WikiBio, for comparison with the shipped ones; `max` is also fitted on
 parts of the data and measured on the rest.
 """
 
@@ -41,14 +41,15 @@ from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.providers.base import Completion, Completions, Provider
 from resay.scorers.common.judging import parse_yes_no
-from resay.scorers.prompt import Between, Prompt
+from resay.scorers.common.silence import Between
+from resay.scorers.prompt import Prompt
 
 MOST_ACCURATE, LEAST_MAJOR = 18.0, 82.0
 """The goal, in percent: flag at most this share of the accurate sentences, and at least this share
 of the major inaccurate ones."""
 
 FITTED_ACCURATE = 17.5
-"""The share, in percent, of accurate sentences that `most` is fitted to over all draws: less than
+"""The share, in percent, of accurate sentences that `max` is fitted to over all draws: less than
 the goal, because the draws differ by half a point."""
 
 LEAST_RIGHT = 80.0
@@ -369,22 +370,22 @@ def by_sample(settings: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The scores of a passage's sentences at any `most` of the weight of `not_mentioned`.
+    """The scores of a passage's sentences at any `max` of the weight of `not_mentioned`.
 
-    A score is a mean of entries, some of which lie between `least` and `most`, depending on the
-    words: it is linear in `most`, provided that all samples are examined.
+    A score is a mean of entries, some of which lie between `min` and `max`, depending on the
+    words: it is linear in `max`, provided that all samples are examined.
 
     Attributes:
-        low: The scores with `most` equal to `least`; None for a sentence without a score.
-        high: The scores with `most` equal to 1.
+        low: The scores with `max` equal to `min`; None for a sentence without a score.
+        high: The scores with `max` equal to 1.
     """
 
     low: tuple[float | None, ...]
     high: tuple[float | None, ...]
 
     def bands(self, weight: float) -> list[Band | None]:
-        """Return the band of each sentence with `most` equal to a weight."""
-        threshold, least = Policy.default().threshold, shipped_weight().least
+        """Return the band of each sentence with `max` equal to a weight."""
+        threshold, least = Policy.default().threshold, shipped_weight().min
         share = (weight - least) / (1 - least)
         return [
             threshold.band(None if a is None or b is None else a + share * (b - a))
@@ -393,10 +394,10 @@ class Line:
 
 
 async def lines_of(judged: Judged) -> list[Line]:
-    """Return the scores of a data set as functions of `most`."""
+    """Return the scores of a data set as functions of `max`."""
     low, high = [
-        await checked(with_most(weight, stops=False), judged, "not_mentioned")
-        for weight in (shipped_weight().least, 1.0)
+        await checked(with_max(weight, stops=False), judged, "not_mentioned")
+        for weight in (shipped_weight().min, 1.0)
     ]
     return [Line(tuple(a.sentences), tuple(b.sentences)) for a, b in zip(low, high, strict=True)]
 
@@ -406,7 +407,7 @@ Lines = Mapping[str, Sequence[Line]]
 
 
 def fit(draws: Sequence[Draws], lines: Lines, left_out: int | None = None) -> float:
-    """Return the greatest `most` at which few enough accurate sentences are flagged.
+    """Return the greatest `max` at which few enough accurate sentences are flagged.
 
     Args:
         draws: The data and answers to fit on. The limit holds for each judge, over all draws.
@@ -427,7 +428,7 @@ def fit(draws: Sequence[Draws], lines: Lines, left_out: int | None = None) -> fl
                 return False
         return True
 
-    first = round(shipped_weight().least * _STEPS)
+    first = round(shipped_weight().min * _STEPS)
     steps = range(first + 1, _STEPS + 1)
     return (first + bisect_left(steps, True, key=lambda step: not holds(step))) / _STEPS
 
@@ -460,15 +461,15 @@ def _right_up_to(cut: float, scored: Sequence[tuple[float, Label]]) -> float:
     return 100 * below.count("accurate") / max(len(below), 1)
 
 
-def with_most(weight: float, *, stops: bool = True) -> Policy:
-    """Return the default policy with another `most` of the weight of `not_mentioned`.
+def with_max(weight: float, *, stops: bool = True) -> Policy:
+    """Return the default policy with another `max` of the weight of `not_mentioned`.
 
     Args:
-        weight: The new `most`.
+        weight: The new `max`.
         stops: Whether sampling may stop early, as the policy says; otherwise all samples are
             examined.
     """
-    policy, between = Policy.default(), Between(least=shipped_weight().least, most=weight)
+    policy, between = Policy.default(), Between(min=shipped_weight().min, max=weight)
     chain = [
         step.model_copy(
             update={"weights": step.weights.model_copy(update={"not_mentioned": between})}
@@ -568,7 +569,7 @@ COLUMNS = (
     Column("judge", "judge"),
     Column("drawn", "samples"),
     Column("fitted_on", "fitted on"),
-    Column("weight", "most", 4),
+    Column("weight", "max", 4),
     Column("no", "No read as"),
     Column("accurate", "accurate flagged"),
     Column("minor", "minor flagged"),
@@ -604,7 +605,7 @@ class _Case:
 async def run(
     folder: Path, rows: slice, *, done: Callable[[], object] = lambda: None
 ) -> ResultTable:
-    """Measure the default policy, as shipped and with `most` fitted on other parts of the data.
+    """Measure the default policy, as shipped and with `max` fitted on other parts of the data.
 
     Args:
         folder: The data folder.
@@ -628,14 +629,14 @@ async def run(
     for one in cases:
         table.append(await _row(one))
         done()
-    fitted = {"most": fit(wikibio, lines), "doubtful": await fit_doubtful(wikibio)}
+    fitted = {"max": fit(wikibio, lines), "doubtful": await fit_doubtful(wikibio)}
     notes = list(_notes(table, fitted, missing))
     return ResultTable("defaults", COLUMNS, tuple(table), tuple(notes), {"fitted": fitted})
 
 
 def _shipped(wikibio: Sequence[Draws], sac3: Sequence[Draws]) -> Iterator[_Case]:
     for first, *others in (*wikibio, *sac3):
-        weights = [shipped_weight().most] * len(first.items)
+        weights = [shipped_weight().max] * len(first.items)
         for no in _READINGS:
             yield _Case(first, no, _SHIPPED, weights)
         if first.source is WIKIBIO:
@@ -666,7 +667,7 @@ async def _row(case: _Case) -> Row:
     judged, weights = case.judged, case.weights
     counts, found = Bands(), dict[int, Checked]()
     for weight in sorted(set(weights)):
-        policy = Policy.default() if weight == shipped_weight().most else with_most(weight)
+        policy = Policy.default() if weight == shipped_weight().max else with_max(weight)
         results = await checked(policy, judged, case.no)
         found |= {i: results[i] for i in judged.places if weights[i] == weight}
     counts.add(judged, {i: [s.band for s in c.verdict.sentences] for i, c in found.items()})
@@ -750,8 +751,8 @@ def _notes(
             f" {_shown(draws[0]['right_answers_flagged'])} are flagged."
         )
     yield (
-        "`most` of not_mentioned fitted on all of wikibio_gpt3 with both judges:"
-        f" {_beside(fitted['most'], shipped_weight().most, 4)}. It is the greatest in steps of"
+        "`max` of not_mentioned fitted on all of wikibio_gpt3 with both judges:"
+        f" {_beside(fitted['max'], shipped_weight().max, 4)}. It is the greatest in steps of"
         f" 0.0001 with which at most {FITTED_ACCURATE:g} % of the accurate sentences are flagged"
         " with each judge, over all draws of samples."
     )

@@ -154,14 +154,14 @@ async def run(data: Sequence[Judged], *, done: Callable[[], object] = lambda: No
 async def _compare(item: Item, labels: Sequence[Label | None]) -> list[Compared]:
     alone, shared = (Facts(Facts.Config(disagreement=weight)) for weight in (0.0, 1.0))
     evidence = Evidence(Samples(item.samples), query=item.query)
-    scores = (await alone.look(item.passage, evidence)).sentences
-    disagreement = (await shared.look(item.passage, evidence)).sentences
+    scores = (await alone.score_arrived(item.passage, evidence)).sentences
+    disagreement = (await shared.score_arrived(item.passage, evidence)).sentences
     of_samples: list[float] = []
     for index, sample in enumerate(item.samples[:_SCORED_SAMPLES]):
         others = [*item.samples[:index], *item.samples[index + 1 :]]
         if others:
             against = Evidence(Samples(others), query=item.query)
-            found = await alone.look(Passage.of(sample), against)
+            found = await alone.score_arrived(Passage.of(sample), against)
             of_samples += [score for score in found.sentences if score is not None]
     of_samples.sort()
     sentences: list[Compared] = []

@@ -262,7 +262,7 @@ class Dinco:
             lost=tuple(i for i, score in enumerate(scores) if score is None),
             undetermined=sum(one.confidence.undetermined for one in asked)
             + entailed.undetermined(pairs),
-            inconclusive=why_unscored(scores, failures, "no confidence could be had in {lost}")
+            inconclusive=why_unscored(scores, failures, "no confidence available for {lost}")
             or why_unknown(pairs, entailed),
         )
 

@@ -121,10 +121,10 @@ class Facts:
             Scores in [0, 1] with a column for each sample; none without samples.
         """
         await evidence.samples.all()
-        return await self.look(passage, evidence)
+        return await self.score_arrived(passage, evidence)
 
-    async def look(self, passage: Passage, evidence: Evidence) -> Scores:
-        """Score by the samples that have arrived, as `score` does once all have."""
+    async def score_arrived(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Like `score`, by the samples that have arrived."""
         index = await index_texts(evidence)
         if not index.count:
             return Scores(sentences=(None,) * len(passage.sentences))

@@ -57,6 +57,7 @@ from resay.scorers.common.judging import (
     judge_for,
     judge_model,
 )
+from resay.scorers.common.per_sample import ask_about
 from resay.scorers.evidence import (
     NEUTRAL,
     SPLITTING,
@@ -66,7 +67,6 @@ from resay.scorers.evidence import (
     Pair,
     Sample,
 )
-from resay.scorers.prompt import ask_about
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles

@@ -271,7 +271,7 @@ class Probe:
             lost=tuple(i for i, score in enumerate(scores) if score is None),
             undetermined=sum(claim.unread for claim in found) + entailed.undetermined(pairs),
             inconclusive=why_unscored(
-                scores, failures, "about {lost} no question or no answer could be had"
+                scores, failures, "could not obtain a question or an answer for {lost}"
             )
             or why_unknown(pairs, entailed),
         )
