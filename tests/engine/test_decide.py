@@ -19,7 +19,7 @@ from resay.core.verdict import Scores, Verdict
 from resay.engine.chain import Chain
 from resay.engine.decide import unscored_in
 from resay.providers import Chunk, Completion, Completions
-from resay.scorers import Need, ScorerConfig, registry
+from resay.scorers import Need, ScorerConfig, ScorerTraits, registry
 from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.stopping import Stopping
 from resay.scorers.structured import passage_of, rendered
@@ -52,9 +52,8 @@ class Told:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.by_sentence = not config.whole
         self.needs: frozenset[Need] = frozenset({"samples"} if config.columns else ())
-        self.stops = bool(config.columns)
+        self.traits = ScorerTraits(by_sentence=not config.whole, stops=bool(config.columns))
 
     async def prepare(self) -> None:
         Told.prepared += 1

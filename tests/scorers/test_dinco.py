@@ -200,7 +200,7 @@ def test_a_policy_says_who_is_asked() -> None:
 
 
 def test_what_it_needs_and_accepts() -> None:
-    assert Dinco().by_sentence
+    assert Dinco().traits.by_sentence
     assert "samples" in Dinco().needs
     assert "samples" not in Dinco(Dinco.Config(consistency=False)).needs
     assert Dinco.Config(distractors=20, max_calls=25).distractors == 20

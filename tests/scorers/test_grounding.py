@@ -414,7 +414,7 @@ async def test_what_a_model_on_the_hub_is_comes_to_light_when_it_is_used(
 ) -> None:
     use(Judge())
     scorer = of("somebody/something")
-    assert not scorer.by_sentence
+    assert not scorer.traits.by_sentence
     monkeypatch.setattr(grounding, "kind_of", lambda _: "classification")
     monkeypatch.setattr(grounding, "separator_of", lambda _: "</s>")
     assert (await scored(scorer, ["opened"], ["it opened"])).sentences == pytest.approx((0.1,))
@@ -494,9 +494,9 @@ async def test_a_label_that_has_a_name_goes_by_it(
 def test_what_a_model_is_says_how_it_is_asked(tiny: Tiny) -> None:
     judges = (make_roberta, {"head": True, "labels": JUDGED_LABELS}), (make_t5, {}), (make_hhem, {})
     for maker, settings in judges:
-        assert of(tiny(maker, **settings)).by_sentence
+        assert of(tiny(maker, **settings)).traits.by_sentence
     # It reads the whole answer.
-    assert not of(tiny(make_modernbert)).by_sentence
+    assert not of(tiny(make_modernbert)).traits.by_sentence
 
 
 def test_a_model_that_judges_nothing_is_refused(tiny: Tiny) -> None:

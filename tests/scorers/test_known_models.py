@@ -350,7 +350,7 @@ async def test_similarity_compares_whole_texts_and_the_most_alike_sentences(use)
 
 def test_similarity_waits_for_the_end_of_an_answer() -> None:
     # The passage as a whole has a score, too.
-    assert not Similarity().by_sentence
+    assert not Similarity().traits.by_sentence
 
 
 async def test_similarity_compares_a_text_without_a_sentence_as_it_stands(use) -> None:

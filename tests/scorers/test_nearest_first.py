@@ -489,6 +489,6 @@ def test_it_asks_about_pairs_and_draws_all_samples() -> None:
     with pytest.raises(ConfigurationError, match="`form: published` works on pairs"):
         Policy.of({"chain": [{"method": "prompt", "form": "published", "mode": "per_sample"}]})
     nearest = Prompt(Prompt.Config(order="nearest"))
-    assert nearest.stops
-    assert not nearest.adapts
-    assert Prompt().adapts
+    assert nearest.traits.stops
+    assert not nearest.traits.adapts
+    assert Prompt().traits.adapts

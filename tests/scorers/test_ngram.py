@@ -211,8 +211,8 @@ async def test_saying_a_name_again_in_a_sentence_supports_it_no_more() -> None:
 
 
 async def test_the_published_form_waits_for_the_end_of_an_answer() -> None:
-    assert Ngram().by_sentence
-    assert not Ngram(Ngram.Config(counted="response")).by_sentence
+    assert Ngram().traits.by_sentence
+    assert not Ngram(Ngram.Config(counted="response")).traits.by_sentence
 
 
 @pytest.mark.parametrize(

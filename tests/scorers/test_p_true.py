@@ -189,8 +189,8 @@ async def test_what_cannot_be_read_is_asked_once_more() -> None:
 
 
 def test_claims_do_not_wait_for_the_end_of_an_answer_and_the_response_does() -> None:
-    assert PTrue().by_sentence
-    assert not PTrue(PTrue.Config(of="response")).by_sentence
+    assert PTrue().traits.by_sentence
+    assert not PTrue(PTrue.Config(of="response")).traits.by_sentence
 
 
 def test_there_is_a_vote() -> None:

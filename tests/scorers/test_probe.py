@@ -240,7 +240,7 @@ def test_a_policy_says_who_asks_and_who_answers() -> None:
 
 
 def test_a_claim_is_asked_about_after_what_is_before_it() -> None:
-    assert not Probe().by_sentence
+    assert not Probe().traits.by_sentence
 
 
 async def test_without_a_model_to_ask_it_says_so() -> None:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from resay import Passage, Policy, PolicyError, ProviderTimeoutError, Query, ScorerError
 from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, ReplayProvider
-from resay.scorers import Prompt
+from resay.scorers import Prompt, ScorerTraits
 from resay.scorers.common.per_sample import render as render_all
 from resay.scorers.common.silence import Between, Weights
 from resay.scorers.evidence import Evidence, Samples
@@ -309,11 +309,11 @@ async def test_nearest_first_bears_the_loss_of_less_than_half() -> None:
 
 
 def test_nearest_first_wants_all_samples_and_a_task_none() -> None:
-    arrival, nearest = Prompt(), Prompt(Prompt.Config(order="nearest"))
-    assert (arrival.adapts, arrival.stops, arrival.by_sentence) == (True, True, True)
-    assert (nearest.adapts, nearest.stops, nearest.by_sentence) == (False, True, True)
+    nearest = Prompt(Prompt.Config(order="nearest"))
+    assert Prompt().traits == ScorerTraits(adapts=True, stops=True, by_sentence=True)
+    assert nearest.traits == ScorerTraits(adapts=False, stops=True, by_sentence=True)
     task = Prompt(Prompt.Config(task="paraphrase"))
-    assert (task.adapts, task.stops, task.by_sentence) == (False, False, False)
+    assert task.traits == ScorerTraits(by_text=True)
     assert "samples" not in task.needs
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from resay import ConfigurationError, Guard, Policy, PolicyError
 from resay.policy import policy_schema
-from resay.scorers import Ngram, ScorerConfig, build, registry
+from resay.scorers import Ngram, ScorerConfig, Step, build, registry
 
 PLUGIN = '''
 from typing import Literal
@@ -107,7 +107,7 @@ def test_a_configuration_of_nobody_is_refused() -> None:
 
 OWN = """
 from resay.core.verdict import Scores
-from resay.scorers import ScorerConfig, Ngram
+from resay.scorers import Ngram, ScorerConfig, ScorerTraits
 from resay.scorers.ensemble import Ensemble as TheirEnsemble
 
 class Coin:
@@ -159,6 +159,14 @@ class ReturnsList(Returns):
 
 class ReturnsText(Returns):
     value = "It has 6 lanes."
+
+class BySentence(Coin):
+    name = "by_sentence"
+    traits = ScorerTraits(by_sentence=True)
+
+class WrongTraits(Coin):
+    name = "wrong_traits"
+    traits = {"by_sentence": True}
 
 class NeedsLater(NoConfig):
     name = "later"
@@ -288,6 +296,18 @@ def test_settings_of_ones_own_scorer_are_checked_like_any(own: str) -> None:
         Guard(policy_of(f"{own}:NeedsLater")).check("It has 6 lanes.")
     with pytest.raises(ConfigurationError, match="'unknown' has an unknown value in `needs`"):
         Guard(policy_of(f"{own}:UnknownLater"))
+    with pytest.raises(
+        ConfigurationError, match=r"'wrong_traits' must be ScorerTraits\(...\), not"
+    ):
+        Guard(policy_of(f"{own}:WrongTraits"))
+
+
+def test_traits_say_how_ones_own_scorer_runs_and_may_be_omitted(own: str) -> None:
+    plain, by_sentence = (
+        Step.of(policy_of(f"{own}:{name}").chain[0]) for name in ("Coin", "BySentence")
+    )
+    assert (plain.needs_whole_passage, plain.stops, plain.source) == (True, False, "sample")
+    assert not by_sentence.needs_whole_passage
 
 
 def test_editors_take_ones_own_scorer_with_any_settings() -> None:

@@ -10,7 +10,9 @@ from resay.scorers.base import (
     SampleConfig,
     Scorer,
     ScorerConfig,
+    ScorerTraits,
     Settle,
+    Skips,
 )
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.common.judging import JudgeConfig, JudgedConfig
@@ -33,7 +35,9 @@ __all__ = [
     "SampleScorer",
     "Scorer",
     "ScorerConfig",
+    "ScorerTraits",
     "Settle",
+    "Skips",
     "Step",
     "build",
     "imported_config",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from resay.core.passage import Passage
-from resay.core.verdict import Scores
+from resay.core.verdict import EvidenceKind, Scores
 from resay.scorers.evidence import Evidence
 from resay.scorers.gate import When
 
@@ -99,16 +100,47 @@ class SampleConfig(ScorerConfig):
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerTraits:
+    """How a chain may run a scorer, besides what the scorer needs.
+
+    Attributes:
+        source: The kind of evidence it compares with; None for references if it needs those and no
+            samples, else for samples.
+        by_sentence: Whether a sentence's score depends on nothing else in the passage, so that the
+            sentences of a stream can be scored as they arrive.
+        by_text: Whether its passage score covers the whole text, including parts outside sentences.
+        stops: Whether it stops comparing when the evidence's stopping rule says so.
+        adapts: Whether it draws only as many samples as that rule asks for.
+        contradicts_at_once: Whether its `contradiction` returns without waiting for anything.
+    """
+
+    source: EvidenceKind | None = None
+    by_sentence: bool = False
+    by_text: bool = False
+    stops: bool = False
+    adapts: bool = False
+    contradicts_at_once: bool = False
+
+
 class Scorer(Protocol):
     """One published method.
 
     A class registered as a scorer also has a `Config`, a `ScorerConfig` whose `method` is its
     name, and is built from it: `MyScorer(MyScorer.Config(...))`. It keeps no state between calls,
     because one scorer serves concurrent checks.
+
+    A scorer may also implement `Prepares`, `Skips`, `Corrects` and `Contradicts`.
+
+    Attributes:
+        name: Its name in verdicts.
+        needs: The evidence it requires.
+        traits: How a chain may run it. A plug-in may omit them; it then has the defaults.
     """
 
     name: str
     needs: frozenset[Need]
+    traits: ScorerTraits
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score `passage.sentences`.
@@ -136,6 +168,20 @@ class Prepares(Protocol):
         Raises:
             ConfigurationError: They cannot be loaded as configured.
             ScorerError: They do not respond.
+        """
+        ...
+
+
+@runtime_checkable
+class Skips(Protocol):
+    """A scorer that has nothing to do for some passages."""
+
+    def skip_reason(self, passage: Passage, evidence: Evidence) -> str | None:
+        """Return why the passage need not be scored, or None.
+
+        Args:
+            passage: The passage; its `sentences` would be scored.
+            evidence: Samples, references, and the scores of earlier steps.
         """
         ...
 

@@ -26,7 +26,7 @@ from resay.core.passage import Passage
 from resay.core.query import Message
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import TRUE_OR_FALSE, TRUTH
@@ -91,7 +91,7 @@ class CrossExamination:
     """Has an examiner question an examinee about the response."""
 
     name: ClassVar[str] = "cross_examination"
-    by_text: ClassVar[bool] = True
+    traits: ClassVar[ScorerTraits] = ScorerTraits(by_text=True)
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
 
     class Config(JudgedConfig):

@@ -46,9 +46,9 @@ from pydantic import Field, model_validator
 from resay._internal.strict import Strict
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage
-from resay.core.verdict import Contradiction, EvidenceKind, Scores, mean_score, tally
+from resay.core.verdict import Contradiction, Scores, mean_score, tally
 from resay.providers.base import Completion
-from resay.scorers.base import Need, ScorerConfig, Unit
+from resay.scorers.base import Need, ScorerConfig, ScorerTraits, Unit
 from resay.scorers.common.answers import parse_numbered, read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import TRUTH
@@ -213,7 +213,7 @@ class CrossModel:
 
     name: ClassVar[str] = "cross_model"
     needs: ClassVar[frozenset[Need]] = frozenset({"scores", "judge"})
-    source: ClassVar[EvidenceKind] = "second"
+    traits: ClassVar[ScorerTraits] = ScorerTraits(source="second")
 
     class Config(ScorerConfig):
         """Settings of the step that asks the second model of a policy."""

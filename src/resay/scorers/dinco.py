@@ -42,7 +42,7 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score
 from resay.providers.base import Completion
 from resay.providers.prices import Metered
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import (
     By,
@@ -143,7 +143,7 @@ class Dinco:
     """Asks a model for its confidence in claims and in alternatives to them."""
 
     name: ClassVar[str] = "dinco"
-    by_sentence: ClassVar[bool] = True
+    traits: ClassVar[ScorerTraits] = ScorerTraits(by_sentence=True)
 
     class Config(EntailingConfig):
         """Settings of `dinco`."""

@@ -29,7 +29,7 @@ from resay.core.passage import Passage, Sentence
 from resay.core.verdict import Scores, tally
 from resay.lang.language import load
 from resay.providers.base import Completion
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import ParsedAnswer, ask, ask_each, judge_for
@@ -59,7 +59,7 @@ class DirectQuestion:
     """Asks a judge whether each sentence is true."""
 
     name: ClassVar[str] = "direct_question"
-    by_sentence: ClassVar[bool] = True
+    traits: ClassVar[ScorerTraits] = ScorerTraits(by_sentence=True)
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
 
     class Config(AskedInConfig):

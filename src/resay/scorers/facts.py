@@ -58,7 +58,7 @@ from pydantic import Field, field_validator
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction, Scores
-from resay.scorers.base import Need, SampleConfig, Unit
+from resay.scorers.base import Need, SampleConfig, ScorerTraits, Unit
 from resay.scorers.common.fact_comparison import (
     ELSEWHERE,
     Fact,
@@ -78,7 +78,7 @@ class Facts:
 
     name: ClassVar[str] = "facts"
     needs: ClassVar[frozenset[Need]] = frozenset({"samples"})
-    by_sentence: ClassVar[bool] = True
+    traits: ClassVar[ScorerTraits] = ScorerTraits(by_sentence=True)
 
     class Config(SampleConfig):
         """Settings of `facts`."""

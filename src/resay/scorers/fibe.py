@@ -41,7 +41,7 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, tally
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import parse_named_scores
 from resay.scorers.common.judging import (
     JudgedConfig,
@@ -547,6 +547,7 @@ class Fibe:
 
     name: ClassVar[str] = "fibe"
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
+    traits: ClassVar[ScorerTraits] = ScorerTraits()
 
     class Config(JudgedConfig):
         """Settings of `fibe`."""

@@ -44,7 +44,7 @@ from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig, ModelField, config_of, text_classifier, token_classifier
 from resay.models.files import HHEM, folder_of, json_of, kind_of, separator_of
 from resay.models.windows import cut, windows
-from resay.scorers.base import Need, SampleConfig
+from resay.scorers.base import Need, SampleConfig, ScorerTraits
 from resay.scorers.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Grounding:
         if self._format is None and at_hand:
             self._format = _format_of(self._model)
         # A classifier of tokens needs the whole answer.
-        self.by_sentence = self._format in ("minicheck", "hhem")
+        self.traits = ScorerTraits(by_sentence=self._format in ("minicheck", "hhem"))
         self._reader: _Reader | None = None
         if at_hand or self._format in ("hhem", "lettucedetect"):
             self._reader = self._made()

@@ -31,7 +31,7 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score
-from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.evidence import Evidence
 
 
@@ -40,6 +40,7 @@ class Leaning:
 
     name: ClassVar[str] = "leaning"
     needs: ClassVar[frozenset[Need]] = frozenset({"scores"})
+    traits: ClassVar[ScorerTraits] = ScorerTraits()
 
     class Config(ScorerConfig):
         """Settings of `leaning`."""

@@ -56,7 +56,7 @@ from resay._internal.event_loops import compute
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.composite import CompositeConfig, ScorerPart
 from resay.scorers.evidence import Evidence
 
@@ -444,6 +444,7 @@ class Logprobs:
 
     name: ClassVar[str] = "logprobs"
     needs: ClassVar[frozenset[Need]] = frozenset({"logprobs"})
+    traits: ClassVar[ScorerTraits] = ScorerTraits()
 
     class Config(UncertaintyConfig):
         """Settings of `logprobs`."""

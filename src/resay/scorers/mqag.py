@@ -60,7 +60,7 @@ from resay.models import (
     text_scorer,
 )
 from resay.models.windows import windows
-from resay.scorers.base import Need, SampleConfig
+from resay.scorers.base import Need, SampleConfig, ScorerTraits
 from resay.scorers.evidence import Evidence, Sample
 
 if TYPE_CHECKING:
@@ -425,6 +425,7 @@ class Mqag:
 
     name: ClassVar[str] = "mqag"
     needs: ClassVar[frozenset[Need]] = frozenset({"samples"})
+    traits: ClassVar[ScorerTraits] = ScorerTraits()
 
     class Config(SampleConfig):
         """Settings of `mqag`."""

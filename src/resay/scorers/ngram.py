@@ -44,7 +44,7 @@ from resay._internal.event_loops import compute, stop_if_abandoned
 from resay.core.passage import Passage
 from resay.core.tokens import CachedTokenizer
 from resay.core.verdict import Scores
-from resay.scorers.base import Need, SampleConfig
+from resay.scorers.base import Need, SampleConfig, ScorerTraits
 from resay.scorers.common.uncited import nearby_text, uncited_sentences
 from resay.scorers.evidence import Evidence, Sample
 
@@ -146,11 +146,7 @@ def _grams(tokens: Sequence[str], n: int) -> Sequence[str]:
 
 
 class Ngram:
-    """Scores sentences by their n-grams' probability under the samples.
-
-    Attributes:
-        by_sentence: Whether a sentence's score depends on nothing else in the passage.
-    """
+    """Scores sentences by their n-grams' probability under the samples."""
 
     name: ClassVar[str] = "ngram"
     needs: ClassVar[frozenset[Need]] = frozenset({"samples"})
@@ -172,7 +168,7 @@ class Ngram:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-        self.by_sentence = self.config.counted == "sentence"
+        self.traits = ScorerTraits(by_sentence=self.config.counted == "sentence")
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
         """Score sentences and passage; see the module docstring for the equations.
@@ -188,15 +184,15 @@ class Ngram:
         samples, runs = await evidence.samples.all(), evidence.samples.runs
         if not samples:
             return Scores(sentences=(None,) * len(passage.sentences))
-        if not self.by_sentence:
+        if not self.traits.by_sentence:
             runs = CachedTokenizer(as_published=True)
         counting = _Counting(self.config.n, runs)
         if self.config.evidence == "references" and len(samples) > 1:
             chars = len(samples) * len(passage.text) + evidence.samples.chars
-            each = _CountingEach(self.config.n, None if self.by_sentence else passage, runs)
+            each = _CountingEach(self.config.n, None if self.traits.by_sentence else passage, runs)
             models = await evidence.samples.derive(each, chars=chars)
             return await compute(partial(self._best, passage, models, runs), chars=chars)
-        if self.by_sentence:
+        if self.traits.by_sentence:
             # Built once for all sentences of a streamed response, each of which is scored alone.
             model = await evidence.samples.derive(counting, chars=evidence.samples.chars)
         else:
@@ -210,7 +206,7 @@ class Ngram:
     def _score(
         self, passage: Passage, model: _Model, samples: int, runs: CachedTokenizer
     ) -> Scores:
-        averages, alone = self.config.pool == "average", self.by_sentence
+        averages, alone = self.config.pool == "average", self.traits.by_sentence
         texts = [sentence.text for sentence in passage.sentences]
         if alone:
             # Samples cite otherwise, or not at all.

@@ -27,7 +27,7 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.core.quoting import quotable
 from resay.core.verdict import Scores, tally
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import (
@@ -112,8 +112,10 @@ class PTrue:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-        self.by_text = self.config.of == "response"
-        self.by_sentence = not self.by_text
+        self._asks_about_response = self.config.of == "response"
+        self.traits = ScorerTraits(
+            by_text=self._asks_about_response, by_sentence=not self._asks_about_response
+        )
         wanted: set[Need] = {"judge", "query"}
         if self.config.ideas:
             wanted.add("samples")
@@ -136,7 +138,11 @@ class PTrue:
         question = evidence.quoted_question
         wanted = evidence.samples.first(config.ideas)
         ideas = [sample.derived(quotable) async for sample in wanted] if config.ideas else []
-        about = [passage.text] if self.by_text else [s.standalone for s in passage.sentences]
+        about = (
+            [passage.text]
+            if self._asks_about_response
+            else [s.standalone for s in passage.sentences]
+        )
 
         async def ask_about(claim: str) -> ParsedAnswer[float]:
             return await ask_probability(
@@ -154,12 +160,14 @@ class PTrue:
         reasons = [None if p is None else f"the judge finds it true with {p:.2f}" for p in known]
         failures = tuple(failure for parsed in found for failure in parsed.failures)
         return Scores(
-            sentences=() if self.by_text else tuple(scores),
-            passage=scores[0] if self.by_text else None,
-            why=() if self.by_text else tuple(reasons),
-            why_passage=reasons[0] if self.by_text else None,
+            sentences=() if self._asks_about_response else tuple(scores),
+            passage=scores[0] if self._asks_about_response else None,
+            why=() if self._asks_about_response else tuple(reasons),
+            why_passage=reasons[0] if self._asks_about_response else None,
             failures=failures,
-            lost=tuple(i for i, s in enumerate(scores) if s is None) if not self.by_text else None,
+            lost=tuple(i for i, s in enumerate(scores) if s is None)
+            if not self._asks_about_response
+            else None,
             undetermined=sum(parsed.undetermined for parsed in found),
             inconclusive=_why_inconclusive(found, failures),
         )

@@ -35,7 +35,7 @@ from pydantic import Field, field_validator
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score
 from resay.providers.base import Completion
-from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import TRUTH
@@ -120,6 +120,7 @@ class Panel:
 
     name: ClassVar[str] = "panel"
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
+    traits: ClassVar[ScorerTraits] = ScorerTraits()
 
     class Config(ScorerConfig):
         """Settings of `panel`."""

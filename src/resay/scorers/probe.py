@@ -40,7 +40,7 @@ from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score
 from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.judging import (
     TOKENS_OF_VERDICT,
     ParsedAnswer,
@@ -158,7 +158,7 @@ class Probe:
     """Asks the model about each claim several times, and computes the entropy of its answers."""
 
     name: ClassVar[str] = "probe"
-    by_sentence: bool = False
+    traits: ClassVar[ScorerTraits] = ScorerTraits()
 
     class Config(EntailingConfig):
         """Settings of `probe`."""

@@ -51,7 +51,7 @@ from resay.core.quoting import quotable
 from resay.core.verdict import Scores, over
 from resay.providers.base import Completion
 from resay.scorers import task_prompt
-from resay.scorers.base import Need, SampleConfig
+from resay.scorers.base import Need, SampleConfig, ScorerTraits
 from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
 from resay.scorers.common.document_verdicts import DocumentVerdict
 from resay.scorers.common.judge_words import JudgeVerdict
@@ -226,9 +226,13 @@ class Prompt(SampleScorer):
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self.needs: frozenset[Need] = frozenset({"samples", "judge"})
-        self.by_sentence = self.stops = self.config.task is None
-        self.by_text = self.config.task is not None
-        self.adapts = self.stops and self.config.order == "arrival"
+        compares = self.config.task is None
+        self.traits = ScorerTraits(
+            adapts=compares and self.config.order == "arrival",
+            stops=compares,
+            by_sentence=compares,
+            by_text=not compares,
+        )
         if self.config.task is not None:
             self.needs = task_prompt.needs_of(self.config.task)
         self._facts = Facts(Facts.Config(disagreement=_DISAGREEMENT))

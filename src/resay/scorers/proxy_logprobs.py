@@ -28,7 +28,7 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.models import ModelField, config_of, text_model
-from resay.scorers.base import Need, Prepares
+from resay.scorers.base import Need, Prepares, ScorerTraits
 from resay.scorers.evidence import Evidence
 from resay.scorers.logprobs import UncertaintyConfig, score_tokens
 
@@ -63,6 +63,7 @@ class ProxyLogprobs:
     """
 
     name: ClassVar[str] = "proxy_logprobs"
+    traits: ClassVar[ScorerTraits] = ScorerTraits()
 
     class Config(UncertaintyConfig):
         """Settings of `proxy_logprobs`."""

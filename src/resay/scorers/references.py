@@ -55,7 +55,7 @@ from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores, UnsupportedSpan
 from resay.lang.language import load
 from resay.providers.base import Completion
-from resay.scorers.base import Need, Unit
+from resay.scorers.base import Need, ScorerTraits, Unit
 from resay.scorers.common.document_subjects import DocumentSubjects, Stretch
 from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
 from resay.scorers.common.documents_by_words import DocumentComparison, WordComparison
@@ -90,6 +90,7 @@ class References:
     """Compares claims with the references of a request."""
 
     name: ClassVar[str] = "references"
+    traits: ClassVar[ScorerTraits] = ScorerTraits(by_sentence=True)
 
     class Config(JudgedConfig):
         """Settings of `references`."""
@@ -125,7 +126,6 @@ class References:
 
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
-        self.by_sentence = True
         judged: frozenset[Need] = frozenset({"references", "judge"})
         self.needs = judged if self.config.by == "judge" else frozenset({"references"})
 

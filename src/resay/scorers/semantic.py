@@ -75,7 +75,7 @@ from resay.core.claims import Rules
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.evidence import (
     NEUTRAL,
     SPLITTING,
@@ -369,8 +369,10 @@ class Semantic:
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self._entailing = Entailing(self.config)
-        self.by_text = self.config.measure not in _OF_CLAIMS
-        self.by_sentence = self.config.measure == "entailment"
+        self.traits = ScorerTraits(
+            by_text=self.config.measure not in _OF_CLAIMS,
+            by_sentence=self.config.measure == "entailment",
+        )
         wanted: set[Need] = {"samples", *self._entailing.needs}
         if self.config.weighted:
             wanted |= {"logprobs", "sample_logprobs"}

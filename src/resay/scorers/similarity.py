@@ -33,7 +33,7 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.models import ModelField, sentence_embedder
-from resay.scorers.base import SampleConfig
+from resay.scorers.base import SampleConfig, ScorerTraits
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.evidence import Evidence, Sample
 
@@ -43,7 +43,7 @@ class Similarity(SampleScorer):
 
     name: ClassVar[str] = "similarity"
     # The passage score needs the whole text, which a stream has only at its end.
-    by_sentence: bool = False
+    traits: ScorerTraits = ScorerTraits(adapts=True, stops=True)
 
     class Config(SampleConfig):
         """Settings of `similarity`."""

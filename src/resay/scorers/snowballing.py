@@ -35,7 +35,7 @@ from pydantic import Field
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.evidence import Evidence
 
 
@@ -44,6 +44,7 @@ class Snowballing:
 
     name: ClassVar[str] = "snowballing"
     needs: ClassVar[frozenset[Need]] = frozenset({"scores"})
+    traits: ClassVar[ScorerTraits] = ScorerTraits()
 
     class Config(ScorerConfig):
         """Settings of `snowballing`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -29,9 +29,12 @@ from resay.scorers.base import (
     Contradicts,
     Corrects,
     Need,
+    Prepares,
     SampleConfig,
     Scorer,
     ScorerConfig,
+    ScorerTraits,
+    Skips,
 )
 from resay.scorers.evidence import Evidence
 
@@ -261,6 +264,17 @@ def build(config: ScorerConfig) -> Scorer:
     return scorer
 
 
+def _traits_of(scorer: Scorer) -> ScorerTraits:
+    """Return a scorer's traits; a plug-in may omit them."""
+    traits: object = getattr(scorer, "traits", ScorerTraits())
+    if not isinstance(traits, ScorerTraits):
+        raise ConfigurationError(
+            f"the `traits` of scorer {scorer.name!r} must be ScorerTraits(...), not of type"
+            f" {type(traits).__name__}"
+        )
+    return traits
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A scorer with its settings in a policy.
@@ -268,28 +282,41 @@ class Step:
     Attributes:
         config: Its settings in the policy.
         scorer: The scorer built from them.
-        contradicts: Whether the scorer finds contradictions of a sentence.
+        traits: How the chain may run the scorer.
         source: The kind of evidence the passage is compared with.
+        contradicts: Whether the scorer finds contradictions of a sentence.
     """
 
     config: ScorerConfig
     scorer: Scorer
-    contradicts: bool = field(init=False)
+    traits: ScorerTraits = field(init=False)
     source: EvidenceKind = field(init=False)
+    contradicts: bool = field(init=False)
+    _prepares: bool = field(init=False)
+    _skips: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        # Checked for every flagged sentence, and `isinstance` with a protocol is slow.
-        object.__setattr__(self, "contradicts", isinstance(self.scorer, Contradicts))
+        traits = _traits_of(self.scorer)
         only_references = "references" in self.needs and "samples" not in self.needs
         usual: EvidenceKind = "reference" if only_references else "sample"
-        object.__setattr__(self, "source", getattr(self.scorer, "source", usual))
+        fields = {
+            "traits": traits,
+            "source": traits.source or usual,
+            # Here, because `isinstance` with a protocol is as slow as scoring a short answer.
+            "contradicts": isinstance(self.scorer, Contradicts),
+            "_prepares": isinstance(self.scorer, Prepares),
+            "_skips": isinstance(self.scorer, Skips),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, config: ScorerConfig) -> Step:
         """Build the step for a configuration.
 
         Raises:
-            ConfigurationError: No registered scorer has this configuration.
+            ConfigurationError: No registered scorer has this configuration, or the scorer's needs
+                or traits are not valid.
         """
         return cls(config, build(config))
 
@@ -306,12 +333,12 @@ class Step:
     @property
     def adapts(self) -> bool:
         """Whether it draws only as many samples as a stopping rule asks for."""
-        return getattr(self.scorer, "adapts", False) and self.source == "sample"
+        return self.traits.adapts and self.source == "sample"
 
     @property
     def stops(self) -> bool:
         """Whether it stops comparing when a stopping rule says so."""
-        return getattr(self.scorer, "stops", False) and self.source == "sample"
+        return self.traits.stops and self.source == "sample"
 
     @property
     def is_second(self) -> bool:
@@ -324,17 +351,17 @@ class Step:
 
         Such a step waits for the end of a response that is still being streamed.
         """
-        return not getattr(self.scorer, "by_sentence", False)
+        return not self.traits.by_sentence
 
     @property
     def by_text(self) -> bool:
         """Whether its passage score covers the whole text, including parts outside sentences."""
-        return getattr(self.scorer, "by_text", False)
+        return self.traits.by_text
 
     @property
     def contradicts_at_once(self) -> bool:
         """Whether it finds contradictions without waiting for anything."""
-        return self.contradicts and getattr(self.scorer, "contradicts_at_once", False)
+        return self.contradicts and self.traits.contradicts_at_once
 
     @property
     def can_precompute(self) -> bool:
@@ -386,10 +413,9 @@ class Step:
             passage: The passage.
             evidence: The evidence as this step sees it.
         """
-        find_reason: Callable[[Passage, Evidence], str | None] | None = getattr(
-            self.scorer, "skip_reason", None
-        )
-        reason = find_reason(passage, evidence) if find_reason else None
+        if not self._skips:
+            return None
+        reason = cast("Skips", self.scorer).skip_reason(passage, evidence)
         return reason and f"{self.name}: {reason}"
 
     async def run(self, passage: Passage, evidence: Evidence) -> Scores:
@@ -422,10 +448,8 @@ class Step:
             ConfigurationError: It cannot be loaded as configured.
             ScorerError: It does not respond.
         """
-        # `isinstance` with a protocol is as slow as scoring a short answer.
-        prepares: Callable[[], Awaitable[None]] | None = getattr(self.scorer, "prepare", None)
-        if prepares is not None:
-            await prepares()
+        if self._prepares:
+            await cast("Prepares", self.scorer).prepare()
 
     async def contradiction(
         self, sentence: str, evidence: Evidence, scores: Sequence[float | None]

@@ -25,7 +25,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias, cast
 
@@ -38,7 +38,7 @@ from resay.core.query import Query
 from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import Contradiction
 from resay.providers.base import Completion, Completions, Layer, Provider
-from resay.scorers.base import SampleConfig
+from resay.scorers.base import SampleConfig, ScorerTraits
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.common.items import Item, matches
 from resay.scorers.common.objects import best_object, schema_of
@@ -233,14 +233,10 @@ _COMPARING = 10
 
 
 class Fields(SampleScorer):
-    """Compares an object, rendered as one line for each field, with other objects.
-
-    Attributes:
-        contradicts_at_once: Whether `contradiction` returns without waiting for anything.
-    """
+    """Compares an object, rendered as one line for each field, with other objects."""
 
     name: ClassVar[str] = "fields"
-    contradicts_at_once: ClassVar[bool] = True
+    traits: ScorerTraits = replace(SampleScorer.traits, contradicts_at_once=True)
 
     class Config(SampleConfig):
         """Settings of the comparison of fields."""

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices
 from resay.scorers.common.judge_words import TRUTH
@@ -55,7 +55,7 @@ class ZeroShot:
     """Asks a judge whether the response as a whole is factual."""
 
     name: ClassVar[str] = "zero_shot"
-    by_text: ClassVar[bool] = True
+    traits: ClassVar[ScorerTraits] = ScorerTraits(by_text=True)
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
 
     class Config(JudgedConfig):

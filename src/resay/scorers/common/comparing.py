@@ -12,7 +12,7 @@ import anyio
 from resay._internal.event_loops import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.evidence import Evidence, Sample
 
 # Cost of averaging one column entry, in characters; see `compute`.
@@ -54,17 +54,10 @@ class SampleScorer(ABC):
     (`evidence: references`), one supporting document is enough: the score is that of the document
     that supports the sentence best, among those that mention it. If the evidence has a stopping
     rule, samples are drawn in waves, and only as many are compared as the rule asks for.
-
-    Attributes:
-        stops: Whether it follows the stopping rule.
-        adapts: Whether it draws only as many samples as the rule asks for.
-        by_sentence: Whether a sentence's score depends on nothing else in the passage.
     """
 
     name: ClassVar[str]
-    adapts: bool = True
-    stops: bool = True
-    by_sentence: bool = True
+    traits: ScorerTraits = ScorerTraits(adapts=True, stops=True, by_sentence=True)
     needs: frozenset[Need] = frozenset({"samples"})
 
     @property

@@ -13,7 +13,7 @@ from resay._internal.strict import Imported, OneOf
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
-from resay.scorers.base import Need, ScorerConfig
+from resay.scorers.base import Need, ScorerConfig, ScorerTraits
 from resay.scorers.common.judging import ask_each
 from resay.scorers.evidence import Evidence
 from resay.scorers.step import ImportedConfig, Step, imported_config, registry
@@ -117,13 +117,13 @@ class Composite(ABC):
 
     Attributes:
         needs: Union of the needs of all parts.
-        by_text: Whether all parts score the whole text.
+        traits: How a chain may run it; it scores the whole text if all parts do.
     """
 
     def __init__(self, parts: Sequence[ScorerPart]) -> None:
         self._steps = tuple(Step.of(part.scorer) for part in parts)
         self.needs: frozenset[Need] = frozenset().union(*(step.needs for step in self._steps))
-        self.by_text = all(step.by_text for step in self._steps)
+        self.traits = ScorerTraits(by_text=all(step.by_text for step in self._steps))
 
     @abstractmethod
     def combine(self, parts: Sequence[PartScores], sentences: int) -> Sequence[float | None]:

@@ -42,7 +42,7 @@ from pydantic import Field
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.errors import ProviderError
-from resay.scorers.base import Need
+from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.evidence import Evidence, Judge
 from resay.scorers.reverse_validation.aliases import stated_aliases
@@ -103,7 +103,7 @@ class ReverseValidation:
     """Asks whether the entity can be found again from the response's statements about it."""
 
     name: ClassVar[str] = "reverse_validation"
-    by_text: ClassVar[bool] = True
+    traits: ClassVar[ScorerTraits] = ScorerTraits(by_text=True)
     needs: ClassVar[frozenset[Need]] = frozenset({"judge"})
 
     class Config(JudgedConfig):
