@@ -14,7 +14,7 @@ from pydantic import PrivateAttr
 
 from resay._internal.nesting import marked
 from resay.adapters.policies import PolicyLike, guard_of
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.core.verdict import OnVerdict
 from resay.guard import Guard
 from resay.policy import Block, Policy, Regenerate

@@ -13,7 +13,7 @@ from llama_index_instrumentation.dispatcher import active_instrument_tags, instr
 
 from resay._internal.nesting import marked
 from resay.adapters.policies import PolicyLike, guard_of
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.core.verdict import OnVerdict
 from resay.guard import Guard
 from resay.policy import Policy, Regenerate

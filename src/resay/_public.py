@@ -1,11 +1,11 @@
 """The public names of Resay; `resay` imports this module when one of them is first used."""
 
 from resay._internal.telemetry import request_id as request_id
+from resay.core.documents import Document as Document
 from resay.core.logprobs import TokenLogprob as TokenLogprob
 from resay.core.passage import Passage as Passage
 from resay.core.passage import Sentence as Sentence
 from resay.core.query import Query as Query
-from resay.core.references import Document as Document
 from resay.core.usage import Usage as Usage
 from resay.core.verdict import ClaimVerdict as ClaimVerdict
 from resay.core.verdict import Contradiction as Contradiction

@@ -25,7 +25,7 @@ import anyio.to_thread
 from resay._internal.event_loops import name_sync_version, sync_version, wait_for
 from resay.core.logprobs import TokenLogprob, tokens_of
 from resay.core.query import Message, Query
-from resay.core.references import references_in
+from resay.core.request_references import references_in
 from resay.core.verdict import OnVerdict, Verdict
 from resay.engine.actions import Answer, act
 from resay.engine.chain import Chain

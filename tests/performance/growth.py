@@ -14,9 +14,9 @@ from typing import Any
 
 from resay._internal.event_loops import run_sync
 from resay.benchmarks.table import Column, ResultTable, Row
+from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.references import Document
 from resay.core.verdict import Verdict
 from resay.engine.regeneration.prompts import parse_replacement, without_instructions
 from resay.guard import Guard

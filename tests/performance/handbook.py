@@ -35,8 +35,8 @@ from performance.handbook_models import (
 )
 from performance.handbook_world import ATTRIBUTES, Claim, Handbook, Question, chosen, says
 from resay.benchmarks.table import Column, ResultTable, Row
+from resay.core.documents import Document
 from resay.core.passage import Passage
-from resay.core.references import Document
 from resay.core.tokens import tokenize
 from resay.core.verdict import Mode
 from resay.engine.actions import Answer

@@ -11,7 +11,7 @@ from performance.__main__ import app
 from performance.regenerate import WAYS, Way
 from performance.regenerate_rows import Taken, row_of
 from resay import Guard
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.core.usage import Usage
 from simulation import SimulatedProvider
 

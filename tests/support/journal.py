@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resay import Verdict
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.core.usage import Usage
 from resay.core.verdict import (
     Attempt,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from resay._internal.event_loops import run_sync
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.retrieval import FolderRetriever, IndexReport, index_folder
 from resay.retrieval.base import LANGUAGES, is_language
 

@@ -14,7 +14,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from resay._internal.notify import collecting, last
-from resay.core.references import Document, Reference
+from resay.core.documents import Document
+from resay.core.references import Reference
 from resay.core.usage import Usage
 from resay.errors import ConfigurationError, ResayError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.core.usage import Usage
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.policy import Annotate, Block, Policy, Regenerate

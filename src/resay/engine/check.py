@@ -18,7 +18,8 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, last_word
 from resay.core.query import Query
 from resay.core.reasoning import SplitText, without_reasoning
-from resay.core.references import Reference, references_in, without_references
+from resay.core.references import Reference
+from resay.core.request_references import references_in, without_references
 from resay.core.usage import Usage
 from resay.core.verdict import StepRecord, Unscored, Verdict
 from resay.engine.chain import Chain

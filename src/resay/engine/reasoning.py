@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from resay._internal.event_loops import compute
+from resay.core.citations import Citation
 from resay.core.reasoning import SplitText, split_reasoning
-from resay.core.references import Citation
 from resay.core.segmentation import Span
 from resay.core.verdict import Unscored, Verdict
 from resay.providers.base import Completion

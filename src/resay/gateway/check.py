@@ -18,8 +18,8 @@ from pydantic import (
 from resay._internal.event_loops import compute
 from resay._internal.strict import Strict
 from resay.adapters.verdicts import averdict_data, failed_check
+from resay.core.documents import Document
 from resay.core.logprobs import TokenLogprob, tokens_of
-from resay.core.references import Document
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.engine.regeneration.prompts import format_for_judge, without_instructions
 from resay.errors import ConfigurationError

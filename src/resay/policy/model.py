@@ -30,7 +30,8 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, c
 from resay._internal.importing import is_import_path
 from resay._internal.strict import OneOf, Strict
 from resay.core.passage import Splitter
-from resay.core.references import KINDS, is_path
+from resay.core.references import ORIGINS
+from resay.core.request_references import is_path
 from resay.core.verdict import Band, over
 from resay.errors import PolicyError
 from resay.policy.actions import Annotate, Block, Finish, Regenerate, Seconds, Step, Unit
@@ -69,20 +70,20 @@ __all__ = [
 
 
 def _place(value: object) -> object:
-    if value in KINDS or (isinstance(value, str) and (is_path(value) or is_import_path(value))):
+    if value in ORIGINS or (isinstance(value, str) and (is_path(value) or is_import_path(value))):
         return value
     raise PydanticCustomError(
         "reference_place",
         "must be one of {kinds}, a path such as `messages[*].metadata.docs`, or"
         " `package.module:function`",
-        {"kinds": ", ".join(f"'{kind}'" for kind in KINDS)},
+        {"kinds": ", ".join(f"'{kind}'" for kind in ORIGINS)},
     )
 
 
 _From = Annotated[
     str,
     BeforeValidator(_place),
-    WithJsonSchema({"anyOf": [{"enum": list(KINDS)}, {"type": "string", "pattern": r"[.:\[]"}]}),
+    WithJsonSchema({"anyOf": [{"enum": list(ORIGINS)}, {"type": "string", "pattern": r"[.:\[]"}]}),
 ]
 
 
@@ -93,7 +94,7 @@ class ReferencesOf(Strict):
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
     from_: tuple[_From, ...] = Field(
-        default=KINDS,
+        default=ORIGINS,
         alias="from",
         strict=False,
         description="The sources of references: the argument `references`, context in the"

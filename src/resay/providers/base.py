@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from resay._internal.event_loops import compute
+from resay.core.citations import Citation
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.query import Query
-from resay.core.references import Citation, Reference
+from resay.core.references import Reference
 from resay.core.usage import Usage, last_reported
 from resay.core.verdict import Via
 

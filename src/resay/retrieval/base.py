@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias, TypeGuard, get_args, runtime_checkable
 
-from resay.core.references import Document
+from resay.core.documents import Document
 
 MetadataValue: TypeAlias = str | bool | int | float
 """A metadata value to filter by."""

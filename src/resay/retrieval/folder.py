@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.errors import ConfigurationError
 from resay.retrieval.base import Language
 from resay.retrieval.folder_index import index_folder, index_path

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.lang.language import stop_words
 from resay.retrieval.folder_database import FREQUENT_FROM, label_of, open_index
 from resay.retrieval.folder_stems import has_stems

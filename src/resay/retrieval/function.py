@@ -13,8 +13,9 @@ import anyio.to_thread
 
 from resay._internal.importing import import_named, import_path_of, is_async, is_import_path
 from resay._internal.nesting import marked
+from resay.core.documents import Document
 from resay.core.query import Query
-from resay.core.references import Document, Reference, own_reference
+from resay.core.references import Reference, own_reference
 from resay.errors import ConfigurationError
 from resay.retrieval.base import PreparesRetrieval, id_of
 

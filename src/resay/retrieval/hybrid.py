@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.errors import ConfigurationError, ScorerError
 from resay.models import ModelConfig, config_of, pair_classifier
 from resay.models.windows import cut

@@ -8,7 +8,7 @@ from typing import Any, cast
 from uuid import NAMESPACE_URL, uuid5
 
 from resay._internal.importing import require_optional
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.errors import ConfigurationError
 from resay.models import ModelConfig, SentenceEmbedder, config_of, sentence_embedder
 from resay.providers import LiteLLMEmbedder

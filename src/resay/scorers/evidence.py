@@ -20,12 +20,13 @@ import anyio
 from anyio.abc import TaskGroup
 
 from resay._internal.event_loops import compute
+from resay.core.citations import Citation
 from resay.core.decoding import is_fixed
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage, Splitter
 from resay.core.query import Message, Query, with_texts
 from resay.core.quoting import break_tokens, quotable
-from resay.core.references import Citation, Reference
+from resay.core.references import Reference
 from resay.core.tokens import CachedTokenizer
 from resay.core.verdict import Scores
 from resay.errors import ProviderError

@@ -39,18 +39,16 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from resay._internal.event_loops import compute
-from resay.core.citations import MarkKind, citation_marks
+from resay.core.citation_marks import MarkKind, citation_marks
+from resay.core.citations import Citation
+from resay.core.editions import newness
 from resay.core.links import addresses_in, links_in, normal_link
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import negations
 from resay.core.quotes import Span, find_quote, quoted_pieces
 from resay.core.quoting import quotable
-from resay.core.references import (
-    Citation,
-    Reference,
-    newness,
-)
+from resay.core.references import Reference
 from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores, UnsupportedSpan
 from resay.lang.language import load

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from resay import ConfigurationError, Usage
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.core.verdict import Regeneration
 from resay.reporting.journal import Draw, Feedback, Journal, Sort
 from support.journal import NOW, entry, found

@@ -17,10 +17,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, cast
 
+from resay.core.documents import Document
+from resay.core.editions import edition_of
 from resay.core.passage import Passage
 from resay.core.query import MAIN_CALL_ONLY, Message, Query
 from resay.core.quoting import LEFT_OUT, TEMPLATE_TOKENS
-from resay.core.references import Document, edition_of
 from resay.core.tokens import tokenize
 from resay.lang.detection import detect
 from resay.lang.language import load

@@ -16,9 +16,11 @@ from dataclasses import replace
 from typing import cast
 
 from resay._internal.event_loops import task_group
+from resay.core.documents import Document
+from resay.core.editions import edition_of
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.references import Document, Reference, edition_of
+from resay.core.references import Reference
 from resay.core.tokens import tokenize
 from resay.core.verdict import SentenceVerdict, Verdict
 from resay.engine.chain import Chain

@@ -12,10 +12,11 @@ import anyio
 
 from resay._internal.event_loops import compute
 from resay._internal.telemetry import AttributeValue, span
+from resay.core.documents import Document
+from resay.core.mentions import mentions_name
 from resay.core.non_claims import non_claim_kind
 from resay.core.passage import Passage, Sentence
 from resay.core.query import Query
-from resay.core.references import Document, mentions_name
 from resay.core.standalone import standalone_question
 from resay.core.usage import Usage
 from resay.core.verdict import (

@@ -17,14 +17,9 @@ import anyio
 from rapidfuzz import fuzz, utils
 
 from resay._internal.telemetry import span
-from resay.core.references import (
-    Document,
-    edition_of,
-    mention_score,
-    mentions_name,
-    mentions_similar,
-    newness,
-)
+from resay.core.documents import Document
+from resay.core.editions import edition_of, newness
+from resay.core.mentions import mention_score, mentions_name, mentions_similar
 from resay.core.verdict import tally
 from resay.engine.regeneration.prompts import without_instructions
 from resay.engine.regeneration.topics import Topic, content_of, has_words, plain, topic_of

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from resay.core.citations import Citation
 from resay.core.decoding import with_sampling
 from resay.core.query import Message, Query
-from resay.core.references import Citation
 from resay.core.usage import Usage
 from resay.providers.apis.base import Api, Outcome, Request
 from resay.providers.apis.messages_stream import (

@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from resay.core.citations import Citation
 from resay.core.logprobs import TokenLogprob, read_logprobs
-from resay.core.references import Citation, Reference
+from resay.core.references import Reference
 from resay.core.usage import Usage
 from resay.providers.apis.base import Outcome
 from resay.providers.apis.values import (

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from resay.core.mentions import MentionIndex, mentions_similar
 from resay.core.normalization import normalized
 from resay.core.quantities import quantities
-from resay.core.references import MentionIndex, Reference, mentions_similar
+from resay.core.references import Reference
 from resay.scorers.common.contrast import parts_of
 from resay.scorers.common.words import ignored_words
 

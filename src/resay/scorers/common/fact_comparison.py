@@ -20,7 +20,7 @@ from statistics import fmean
 from typing import Literal
 
 from resay._internal.event_loops import compute, stop_if_abandoned
-from resay.core.citations import without_marks
+from resay.core.citation_marks import without_marks
 from resay.core.links import link_spans, normal_link
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.passage import Passage, Sentence

@@ -18,7 +18,7 @@ from operator import attrgetter
 from statistics import fmean
 
 from resay._internal.event_loops import stop_if_abandoned
-from resay.core.citations import without_marks
+from resay.core.citation_marks import without_marks
 from resay.core.links import link_spans, links_in, normal_link
 from resay.core.normalization import NormalizedText, normalized
 from resay.core.quantities import (

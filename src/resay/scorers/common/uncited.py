@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from resay.core.citations import citation_marks, marks_within, without_marks
+from resay.core.citation_marks import citation_marks, marks_within, without_marks
 from resay.core.passage import Passage
 
 _ALPHANUMERIC = re.compile(r"[^\W_]")

@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Any, cast, get_args
 
 from resay._internal._version import __version__
-from resay.core.references import Document
+from resay.core.documents import Document
 from resay.core.usage import Usage
 from resay.core.verdict import (
     Attempt,

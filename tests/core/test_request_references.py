@@ -1,4 +1,4 @@
-"""What of a request is taken for a text that its answer is to be held against."""
+"""The references of a request."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay import Policy, PolicyError, Query
-from resay.core.references import Origin, Reference, references_in, without_references
+from resay.core.references import Origin, Reference
+from resay.core.request_references import references_in, without_references
 
 ALL: tuple[Origin, ...] = ("given", "messages", "tools", "documents", "retriever")
 BRIDGE, TUNNEL = "The bridge opened in 1932.", "The tunnel is 2 km long."
 
 
-def found(*messages: dict[str, Any] | str, **params: Any) -> tuple[Reference, ...]:
-    said = [{"role": "user", "content": m} if isinstance(m, str) else m for m in messages]
-    return references_in(Query.of(said, **params), ALL)
-
-
-def texts(*messages: dict[str, Any] | str, **params: Any) -> list[str]:
-    return [reference.text for reference in found(*messages, **params)]
+def references_of(*messages: dict[str, Any] | str, **params: Any) -> tuple[Reference, ...]:
+    conversation = [
+        {"role": "user", "content": message} if isinstance(message, str) else message
+        for message in messages
+    ]
+    return references_in(Query.of(conversation, **params), ALL)
 
 
 PROMPTS = {
@@ -50,8 +50,8 @@ PROMPTS = {
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
-def test_what_a_prompt_marks_off_as_context_is_a_reference(prompt: str) -> None:
-    (reference,) = found(prompt)
+def test_context_that_a_prompt_marks_off_is_a_reference(prompt: str) -> None:
+    (reference,) = references_of(prompt)
     assert reference.text == f"{BRIDGE} {TUNNEL}"
     assert prompt[reference.start : reference.end] == reference.text
     assert (reference.source, reference.origin) == ("messages[0]", "messages")
@@ -72,7 +72,7 @@ PASSAGES = {
 
 @pytest.mark.parametrize("prompt", PASSAGES.values(), ids=PASSAGES)
 def test_numbered_passages_are_references_with_their_numbers(prompt: str) -> None:
-    references = found(prompt)
+    references = references_of(prompt)
     assert [(r.text, r.label) for r in references] == [(BRIDGE, "1"), (TUNNEL, "2")]
     assert all(r.binding for r in references)
 
@@ -81,7 +81,9 @@ def test_clauses_of_a_numbered_passage_are_no_passages() -> None:
     lease = "Lease of Marlow House.\n1. The term begins in May.\n2. The deposit is 900 euros."
     shapes = f"[1] {lease}\n\n[2] {TUNNEL}", f"Document 1: {lease}\n\nDocument 2: {TUNNEL}"
     for shape in shapes:
-        references = found(f"Use only these sources.\n\nSources:\n{shape}\n\nQuestion: When?")
+        references = references_of(
+            f"Use only these sources.\n\nSources:\n{shape}\n\nQuestion: When?"
+        )
         assert [(r.text, r.label) for r in references] == [(lease, "1"), (TUNNEL, "2")]
 
 
@@ -98,37 +100,39 @@ def test_clauses_of_a_numbered_passage_are_no_passages() -> None:
         "Translate: The documents are on the table.",
     ],
 )
-def test_what_is_only_asked_is_none(prompt: str) -> None:
-    assert found(prompt) == ()
+def test_a_question_is_no_reference(prompt: str) -> None:
+    assert references_of(prompt) == ()
 
 
-def test_what_the_model_wrote_is_never_one() -> None:
-    said = {"role": "assistant", "content": f"Context: {BRIDGE}\n<context>{TUNNEL}</context>"}
-    assert found(said, "When did it open?") == ()
+def test_the_messages_of_the_model_are_no_references() -> None:
+    message = {"role": "assistant", "content": f"Context: {BRIDGE}\n<context>{TUNNEL}</context>"}
+    assert references_of(message, "When did it open?") == ()
 
 
-def test_what_tools_returned_is_one() -> None:
-    call = {"role": "assistant", "content": None, "tool_calls": []}
+def test_results_of_tools_are_references() -> None:
+    call: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": []}
     result = {"role": "tool", "tool_call_id": "1", "content": BRIDGE}
     parts = {"role": "user", "content": [{"type": "tool_result", "content": [{"text": TUNNEL}]}]}
-    references = found("When?", call, result, parts)
+    references = references_of("When?", call, result, parts)
     assert [(r.text, r.source, r.origin, r.binding) for r in references] == [
         (BRIDGE, "messages[2]", "tools", True),
         (TUNNEL, "messages[3].content[0]", "tools", True),
     ]
 
 
-def test_documents_in_fields_of_providers_are_some() -> None:
+def test_documents_in_fields_of_providers_are_references() -> None:
     source = {"type": "text", "media_type": "text/plain", "data": BRIDGE}
     content = [{"type": "document", "source": source}, {"type": "text", "text": "When?"}]
-    references = found({"role": "user", "content": content}, documents=[TUNNEL, {"text": BRIDGE}])
+    references = references_of(
+        {"role": "user", "content": content}, documents=[TUNNEL, {"text": BRIDGE}]
+    )
     assert [(r.text, r.source) for r in references] == [
         (TUNNEL, "documents[0]"),
         (BRIDGE, "documents[1]"),
     ]
 
 
-def test_only_what_is_wanted_is_taken() -> None:
+def test_only_the_given_places_are_searched() -> None:
     tool = {"role": "tool", "content": TUNNEL}
     query = Query.of([tool, {"role": "user", "content": f"Context: {BRIDGE}\nQuestion: When?"}])
     assert [r.text for r in references_in(query, ["tools"])] == [TUNNEL]
@@ -136,16 +140,18 @@ def test_only_what_is_wanted_is_taken() -> None:
     assert references_in(query, []) == ()
 
 
-def test_the_answer_is_bound_to_what_it_is_to_be_written_from() -> None:
-    (beside,) = found("Context: I am a nurse in Berlin.\n\nWhat is a usual dose of ibuprofen?")
+def test_an_answer_is_bound_to_context_that_it_is_to_be_written_from() -> None:
+    (beside,) = references_of(
+        "Context: I am a nurse in Berlin.\n\nWhat is a usual dose of ibuprofen?"
+    )
     assert not beside.binding
     for prompt in (
         "Answer only from the context.\n\nContext: I am a nurse in Berlin.\n\nWho am I?",
         "Context: I am a nurse in Berlin.\nQuestion: Who am I?",
     ):
-        assert all(r.binding for r in found(prompt))
+        assert all(r.binding for r in references_of(prompt))
     rule = {"role": "system", "content": "Base each answer on the context alone: use the context."}
-    assert found(rule, "Context: I am a nurse in Berlin.\n\nWho am I?")[0].binding
+    assert references_of(rule, "Context: I am a nurse in Berlin.\n\nWho am I?")[0].binding
 
 
 @pytest.mark.parametrize(
@@ -158,23 +164,23 @@ def test_the_answer_is_bound_to_what_it_is_to_be_written_from() -> None:
         "Usa los documentos si es necesario.",
     ],
 )
-def test_what_may_be_used_binds_nobody(rule: str) -> None:
+def test_optional_context_is_not_binding(rule: str) -> None:
     prompt = f"{rule}\n\nContext:\n[1] {BRIDGE}\n[2] {TUNNEL}\n\nQuestion: Who am I?"
-    assert [r.binding for r in found(prompt)] == [False, False]
+    assert [r.binding for r in references_of(prompt)] == [False, False]
 
 
-def test_a_rule_about_citations_leaves_nobody_free() -> None:
+def test_a_rule_about_citations_does_not_make_context_optional() -> None:
     rule = "Answer only from the context.\nCite the documents where relevant."
-    (reference,) = found(f"{rule}\n\nContext: {BRIDGE}\n\nWhen did it open?")
+    (reference,) = references_of(f"{rule}\n\nContext: {BRIDGE}\n\nWhen did it open?")
     assert reference.binding
 
 
-def test_the_question_is_left_without_them() -> None:
+def test_references_are_cut_from_the_question() -> None:
     content = [{"type": "text", "text": f"Context:\n[1] {BRIDGE}\n\nQuestion: When?"}]
-    for said in (content[0]["text"], content):
-        query = Query.of([{"role": "user", "content": said}])
-        left = without_references(query, references_in(query, ALL))
-        assert left.question == "Context:\n[1] [...]\n\nQuestion: When?"
+    for form in (content[0]["text"], content):
+        query = Query.of([{"role": "user", "content": form}])
+        shortened = without_references(query, references_in(query, ALL))
+        assert shortened.question == "Context:\n[1] [...]\n\nQuestion: When?"
     query = Query.of("When?")
     assert without_references(query, ()) is query
 
@@ -188,7 +194,7 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces, max_size=25).map("".join))
-def test_offsets_are_exact_in_whatever_text(text: str) -> None:
+def test_offsets_are_exact_in_any_text(text: str) -> None:
     if not text.strip():
         return
     query = Query.of(text)
@@ -204,7 +210,7 @@ HOSTILE = ["<doc>", "<doc", "Context: ", "[1] ", "Document 1: x y z\n", "```\n",
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_the_work_grows_with_the_text_and_no_faster(unit: str) -> None:
+def test_time_grows_linearly_with_the_text(unit: str) -> None:
     def seconds(chars: int) -> float:
         query = Query.of("x " + unit * (chars // len(unit)))
         start = time.process_time()
@@ -214,7 +220,7 @@ def test_the_work_grows_with_the_text_and_no_faster(unit: str) -> None:
     assert any(seconds(200_000) < 16 * max(seconds(25_000), 0.005) for _ in range(4))
 
 
-# Places of an application's own
+# Paths in a request
 
 
 def at(path: str, **body: Any) -> list[tuple[str, str]]:
@@ -222,7 +228,7 @@ def at(path: str, **body: Any) -> list[tuple[str, str]]:
     return [(r.text, r.source) for r in references_in(query, [path])]
 
 
-def test_a_path_names_places_in_the_request() -> None:
+def test_references_at_a_path() -> None:
     assert at("metadata.docs", metadata={"docs": [BRIDGE, {"text": TUNNEL}]}) == [
         (BRIDGE, "metadata.docs[0]"),
         (TUNNEL, "metadata.docs[1]"),
@@ -246,24 +252,24 @@ def test_a_path_may_begin_with_the_messages() -> None:
     assert (reference.origin, reference.binding) == ("own", True)
 
 
-def test_what_a_document_is_called_is_kept() -> None:
+def test_the_id_and_url_of_a_document_are_kept() -> None:
     docs = [{"text": BRIDGE, "id": 7, "title": "Garmo", "url": "https://b.example/g"}]
     (reference,) = references_in(Query.of("When?", metadata={"docs": docs}), ["metadata.docs"])
     assert (reference.label, reference.url) == ("7", "https://b.example/g")
 
 
 @pytest.mark.parametrize("path", ["messages[*].content", "messages[1].content", "messages[*].text"])
-def test_a_path_never_leads_to_what_the_model_wrote(path: str) -> None:
-    said = [
+def test_a_path_never_leads_to_the_models_own_words(path: str) -> None:
+    messages = [
         {"role": "user", "content": BRIDGE},
         {"role": "assistant", "content": TUNNEL, "text": TUNNEL},
         {"role": "user", "content": "Really?"},
     ]
-    found = references_in(Query.of(said), [path])
-    assert TUNNEL not in [reference.text for reference in found]
+    references = references_in(Query.of(messages), [path])
+    assert TUNNEL not in [reference.text for reference in references]
 
 
-def test_a_path_may_lead_to_what_was_put_beside_the_models_words() -> None:
+def test_a_path_may_lead_to_citations_in_a_message_of_the_model() -> None:
     cited = {
         "role": "assistant",
         "content": "Yes.",
@@ -274,13 +280,13 @@ def test_a_path_may_lead_to_what_was_put_beside_the_models_words() -> None:
     assert reference.text == BRIDGE
 
 
-def test_a_path_leads_to_no_key() -> None:
+def test_a_path_does_not_lead_to_the_connection() -> None:
     assert at("extra_headers.note", extra_headers={"note": BRIDGE}) == []
 
 
 @pytest.mark.parametrize(
     "place", ["message", "docs", "$.docs", "docs[", "docs[-1]", "docs[?(@.x)]", "docs..text", "", 5]
 )
-def test_what_is_no_place_is_refused(place: Any) -> None:
+def test_an_invalid_path_is_refused(place: Any) -> None:
     with pytest.raises(PolicyError, match="must be one of"):
         Policy.of({"chain": [{"method": "ngram"}], "references": {"from": [place]}})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.citations import citation_marks, marks_within, without_marks
+from resay.core.citation_marks import citation_marks, marks_within, without_marks
 
 SAID = "The lock opens with code 4711"
 # What follows the claim, and the names that it gives.

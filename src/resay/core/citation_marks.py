@@ -1,0 +1,400 @@
+"""The marks by which an answer cites its documents: what points at a document is no fact.
+
+`[1]`, `[doc1]`, `【4:0†source】`, `[^1]`, `<sup>1</sup>`, `(Document 1)`, `(handbook.pdf, p. 12)`,
+`(Moor, 2019)`, `According to Document 1, ...` and a list under "Sources:" say where something
+stands. Their numbers, names and years are not compared with samples; whether a mark points at a
+document that exists and supports the claim is for the methods that have the documents.
+
+Marks are recognised by their form, in time linear in the length of the text. A number in
+parentheses is none, since it is more often a fact: "the most complete games (18)". A parenthesis
+with an author and a year has the same form as a place and a year, "(Berlin, 1945)"; it counts as a
+mark unless it follows a name, as the year of a work does.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from resay.core.normalization import NormalizedText
+
+MarkKind = Literal["label", "number", "title", "author", "source"]
+"""What a mark names its document by: the label in brackets, the number after a noun, a file name or
+title, the author and year; `source` for an entry of a list of sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitationMark:
+    """A part of an answer that points at documents.
+
+    Attributes:
+        start: Its start, in code points of the text.
+        end: Its end (exclusive).
+        kind: What it names the documents by.
+        names: The names: `1`, `doc1`, `4:0`, `handbook.pdf`, `Moor 2019`; all numbers of a range;
+            none for a `source`, or for the number of a page alone.
+    """
+
+    start: int
+    end: int
+    kind: MarkKind
+    names: tuple[str, ...] = ()
+
+
+# Nouns for a document that is given with the question.
+_NOUN: Final = (
+    r"(?:documents?|docs?\.?|sources?|src|references?|refs?\.?|passages?|excerpts?|snippets?|chunks?"
+    r"|contexts?|citations?|cite|cit\.|search\sresults?|results?|footnotes?|notes?|fn\.?|anm\.|dok\.|quellen?|dokumente?|fundstellen?"
+    r"|sources?|fuentes?|documentos?|referencias?|fonti|fonte|documenti|documento|fontes|bronn?en|bron"
+    r"|documenten|documenti|источник|документ|文档|文件|文献|资料|資料|来源|來源|出典|出处|참고|문서|출처)"
+)
+_IDENTIFIER: Final = r"(?:id|co|no)"
+# The same where they are not in brackets: "result 3" and "cite 4" may be prose.
+_NOUN_IN_PROSE: Final = (
+    r"(?:documents?|docs?|sources?|(?-i:References?)|passages?|excerpts?|snippets?|chunks?"
+    r"|search\sresults?|dokumente?|quellen?|documentos?|fuentes?|documenti|documento|fonti|fontes?"
+    r"|documenten|bron|bronnen)"
+)
+_NUMBER: Final = r"[\d⁰¹²³⁴-⁹]{1,3}"
+_NUMBERS: Final = rf"{_NUMBER}(?:\s?(?:,|;|&|-|–|⁻|and|und|et|y|e|en|to)\s?{_NUMBER}){{0,9}}"
+_FILE: Final = (
+    r"[\w][\w .()'-]{0,80}"
+    r"\.(?:pdf|docx?|odt|rtf|txt|md|html?|pptx?|xlsx?|csv|epub|tex|json|xml|ya?ml)"
+)
+_LOCATOR: Final = (
+    r"(?:(?:pp?|pgs?|S|págs?|blz)\.\s?|(?:pages?|seiten?|página|pagina|pagine|sections?|sec\.|abschnitt"
+    r"|chapters?|ch\.|kapitel|lines?|para(?:graph|\.)?|slides?)\s|[§¶]{1,2}\s?|\#)"
+    r"[\d.ivxl]{1,8}(?:\s?[-–,]\s?[\d.ivxl]{1,8}){0,4}f{0,2}"
+)
+_SEE: Final = (
+    r"(?:see(?:\salso)?|cf\.|from|per|via|in|as\sper|siehe|vgl\.|aus|voir|véase|ver|vedi|zie)\s"
+)
+_SURNAME: Final = (
+    r"(?:(?:van|von|de|der|den|di|da|la|le)\s){0,3}(?:[A-Z]\.\s?){0,3}[A-ZÀ-Þ][\w'’-]{1,40}"
+)
+_YEAR: Final = r"(?:1[5-9]\d\d|20\d\d)[a-z]?|n\.d\."
+_AUTHORS: Final = rf"{_SURNAME}(?:(?:,\s|\s&\s|,?\sand\s|\sund\s|\set\s|\sy\s){_SURNAME}){{0,5}}"
+_AUTHOR_YEAR: Final = rf"{_AUTHORS}(?:\set\sal\.?,?\s|,\s)(?:{_YEAR})(?:,\s{_LOCATOR})?"
+_AUTHOR_PAGE: Final = rf"{_AUTHORS}\s(?:{_YEAR}),\s{_LOCATOR}"
+# Without a comma only in square brackets: "(Berlin 1945)" may be prose.
+_AUTHOR_BARE: Final = re.compile(rf"{_AUTHORS}(?:\set\sal\.?)?\s(?:{_YEAR})")
+_TIMES: Final = re.compile(
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|spring"
+    r"|summer|autumn|fall|winter|januar|februar|märz|mai|juni|juli|oktober|dezember|since|until|around"
+    r"|circa|born|died|from|in|before|after|between|by)\b",
+    re.IGNORECASE,
+)
+# The key of an entry in a bibliography: Moor19, moor2019, Moor+19a.
+_KEY: Final = (
+    r"[^\W\d_]{2,20}(?:\+|_?et_?al)?[-_:]?(?:(?:1[5-9]|20)\d\d|(?-i:(?<=[a-z+])\d\d))[a-z]?"
+)
+# Inside brackets: 1, 1-3, doc1, Source: 2, S3, ^1, 4:0†source, ref-12, 7: Handbook.
+_LABEL: Final = re.compile(
+    rf"[\^@*†]?(?:{_NUMBERS}\^?|[A-Z]{{1,2}}-?{_NUMBER}|[A-Z]"
+    rf"|(?:{_NOUN}|{_IDENTIFIER})[\s_:.#-]{{0,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?"
+    rf"|{_NUMBER}(?::\d{{1,3}})?†[^\[\]【】]{{0,60}}|{_NUMBER}:\d{{1,3}}"
+    rf"|{_NUMBER}(?::\s[^\[\]【】]{{1,80}}|,\s{_LOCATOR})"
+    rf"|\^[\w-]{{1,24}}|@[\w:.-]{{1,40}}|{_KEY})",
+    re.IGNORECASE,
+)
+_LABELS: Final = re.compile(
+    rf"{_LABEL.pattern}(?:\s?[,;]\s?{_LABEL.pattern}){{0,9}}", re.IGNORECASE
+)
+_FILES: Final = re.compile(
+    rf"(?:{_SEE})?{_FILE}(?::\d{{1,5}}|\#L?\d{{1,5}})?(?:,?\s?\(?{_LOCATOR}\)?)?(?:[,;]\s{_FILE}(?:,?\s{_LOCATOR})?){{0,5}}",
+    re.IGNORECASE,
+)
+_NUMBERED: Final = re.compile(
+    rf"(?:{_SEE})?(?:the\s)?{_NOUN}[\s:#.]{{0,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?"
+    rf"(?:[,;]\s{_NOUN}[\s:#.]{{1,3}}{_NUMBERS}(?:,?\s{_LOCATOR})?){{0,5}}",
+    re.IGNORECASE,
+)
+_LOCATED: Final = re.compile(rf"(?:{_SEE})?(?:[\w][^()\[\]]{{0,80}}?,\s)?{_LOCATOR}", re.IGNORECASE)
+_NAMED_SOURCE: Final = re.compile(rf"(?:{_SEE})?{_NOUN}:\s[^()\[\]]{{1,120}}", re.IGNORECASE)
+_LINKED: Final = re.compile(
+    r"(?:\[[^\[\]]{1,120}\]\(?)?https?://[^\s()\[\]]{1,400}\)?(?:,\s[^()]{1,40})?"
+)
+_AUTHORED: Final = re.compile(
+    rf"(?:see\s|e\.g\.,?\s|cf\.\s)?(?:{_AUTHOR_YEAR}|{_AUTHOR_PAGE})"
+    rf"(?:;\s(?:{_AUTHOR_YEAR}|{_AUTHORS}\s(?:{_YEAR}))){{0,5}}"
+)
+_SQUARE: Final = re.compile(
+    r"\[\[?(?P<square>[^\[\]\n]{1,120})\]\]?(?:\((?P<link>(?:https?://|#)[^()\s]{1,400})\))?"
+    r"|[【⟦〔](?P<corner>[^【】⟦⟧〔〕\n]{1,120})[】⟧〕]|\{\{(?:cite\|)?(?P<braces>[^{}\n]{1,80})\}\}"
+    r"|<(?P<angle>(?:co|cite|ref|doc|source)s?:\s?[^<>\n]{1,40})>(?![^<>\n]{1,400}</)"
+    r"|\\(?:cite|citep|citet|parencite|footcite|autocite)\*?(?:\[[^\[\]\n]{0,40}\]){0,2}"
+    r"\{(?P<key>[^{}\n]{1,120})\}"
+)
+_ROUND: Final = re.compile(r"\((?P<round>(?:[^()\n]|\([^()\n]{0,400}\)){1,400})\)")
+_TAGGED: Final = re.compile(
+    r"<(?P<tag>sup|cite|ref|citation|source|footnote)(?:\s[^<>]{0,200})?>\s?"
+    r"(?P<tagged>[^<>\n]{0,120})</(?P=tag)\s?>|<(?:ref|cite|citation|source)\s[^<>]{0,200}/>",
+    re.IGNORECASE,
+)
+# A caret or a dagger before a number, unlike that of 10^2, x^2 and km^2.
+_MARKED: Final = re.compile(
+    r"(?:(?<=[.,;:!?)\"'])|(?<=[^\W_]{4})|(?<=[^\W_]{4}\s))(?<!10)[\^†‡]\d{1,2}(?!\w|[.,]\d)"
+)
+# Raised numbers after the end of a sentence or a word, unlike those of "km²".
+_RAISED: Final = re.compile(
+    r"(?<=[.,;:!?)\"'])[⁰¹²³⁴-⁹]{1,3}|(?<=[^\W\d_]{4})[⁰¹²³⁴-⁹]{1,3}(?!\w)"
+    r"|(?:(?<=(?<!\d)1[5-9]\d\d)|(?<=(?<!\d)20\d\d))[⁰¹²³⁴-⁹]{1,2}(?!\w)"
+)
+# Most texts have none, and looking for one is much faster than for a mark.
+_RAISED_CHARACTER: Final = re.compile(r"[⁰¹²³⁴-⁹\^†‡]")
+# The same in brackets, or behind a space after a word, a year or the end of a sentence.
+_RAISED_ALONE: Final = re.compile(
+    r"(?:(?<=[^\W\d_]{4}\s)|(?<=\d{4}\s)|(?<=[.,;:!?)]\s))[⁰¹²³⁴-⁹]{1,3}(?!\w)"
+    r"|[⁽(][⁰¹²³⁴-⁹]{1,3}(?:[,;⁻–-]\s?[⁰¹²³⁴-⁹]{1,3}){0,9}[⁾)]"
+)
+_LEAD: Final = (
+    r"(?:(?:according|referring)\sto|as\s(?:(?:stated|described|noted|mentioned|shown|explained|given|seen"
+    r"|reported|outlined|indicated)\s(?:in|by)|per)|based\son|per|laut|gemäß|nach|selon|d'après|según"
+    r"|secondo|segundo|de\sacordo\scom|volgens|根据|根據)"
+)
+_ARTICLE: Final = r"(?:(?:the|le|la|el|il|o|a|het|de)\s)?"
+_IN_PROSE: Final = re.compile(
+    rf"(?:\b{_LEAD}\s{_ARTICLE}(?:{_NOUN_IN_PROSE}[\s#]{{1,2}}\[?{_NUMBERS}\]?|{_FILE})"
+    rf"(?:,?\s{_LOCATOR})?,?"
+    rf"|\b{_NOUN_IN_PROSE}\s\#?\[?{_NUMBERS}\]?(?!\w|[.,]\d)"
+    r"(?:\s(?:also\s)?(?:states?|says?|notes?|mentions?|shows?|reports?|explains?|indicates?|describes?"
+    r"|confirms?)(?:\sthat)?\b)?)",
+    re.IGNORECASE,
+)
+_NAME: Final = re.compile(r"\d{1,3}:\d{1,3}|[\w-]*\d[\w-]*|\b\w\b|(?<=\^)[\w-]+")
+_LINK: Final = re.compile(r"https?://[^\s()\[\]]{1,400}")
+_FILE_ALONE: Final = re.compile(_FILE.replace("[\\w .()'-]", "[\\w.()'-]"), re.IGNORECASE)
+# "doc1" is the name of a document, and 文献1 its number.
+_NOUN_ALONE: Final = re.compile(
+    rf"(?<!\w)(?:{_SEE}|(?:{_NOUN}|{_IDENTIFIER})(?=[\s:#.])|{_NOUN}(?<=[^\x00-\u04ff])(?=\d))"
+    r"[:#.]?",
+    re.IGNORECASE,
+)
+_LOCATOR_ALONE: Final = re.compile(rf",?\s?\b{_LOCATOR}", re.IGNORECASE)
+_BY_AUTHOR: Final = re.compile(rf"(?P<author>{_SURNAME})[^;()]{{0,200}}?(?P<year>{_YEAR})")
+_LEAD_ALONE: Final = re.compile(rf"\b{_LEAD}\s{_ARTICLE}", re.IGNORECASE)
+_RANGE: Final = re.compile(r"(\d{1,3})\s?[-–]\s?(\d{1,3})")
+_LONGEST_RANGE: Final = 50
+
+# The heading of a list of sources.
+_HEADING: Final = re.compile(
+    r"[ \t]{0,3}(?:\#{1,6}\s|[-*•]\s|\d{1,2}[.)]\s|[^\w\s]{1,3}\s)?[*_]{0,3}"
+    r"(?:sources?|source\(s\)|references?|reference\(s\)|documents\sused|citations?|bibliography|works\scited"
+    r"|footnotes?|further\sreading|quellen?|quellenangaben?|literatur|belege|références?|sources\scitées"
+    r"|fuentes?|referencias?|fonti|riferimenti|fontes?|referências?|bronn?en|bron|参考文献|参考资料|出典|出处"
+    r"|источники)(?:\s(?:used|cited|consulted))?[*_]{0,3}\s?"
+    r"(?::[*_]{0,3}|[*_]{1,3}|(?=\n|\Z))[ \t]{0,4}"
+    r"(?P<entry>[^\n]*)",
+    re.IGNORECASE,
+)
+_ENTRY: Final = re.compile(
+    r"[ \t]{0,8}(?:[-*•+]\s|\d{1,3}[.)]\s|\[\^?[\w-]{1,12}\]:?|\(\d{1,3}\)|[⁰¹²³⁴-⁹]{1,3}\s?|【)"
+)
+_DEFINITION: Final = re.compile(r"[ \t]{0,3}\[\^?[\w-]{1,24}\]:\s[^\n]*")
+_SENTENCE: Final = re.compile(r"[^\W\d_]{2}[^.!?]{0,400}[.!?]\s*\Z")
+_MOST_TITLE_CHARS: Final = 200
+
+
+def citation_marks(text: str) -> tuple[CitationMark, ...]:
+    """Find the marks of a text by which it cites documents, in order, without overlaps.
+
+    Args:
+        text: An answer, or a part of one.
+    """
+    comparable = NormalizedText.of(text)
+    plain = comparable.text
+    found = [*_sources(plain), *_tagged(plain), *_bracketed(plain), *_in_prose(plain)]
+    marks: list[CitationMark] = []
+    end = 0
+    for mark in sorted(found, key=lambda mark: (mark.start, -mark.end)):
+        if mark.start >= end:
+            start, stop = comparable.span(mark.start, mark.end)
+            marks.append(CitationMark(start=start, end=stop, kind=mark.kind, names=mark.names))
+            end = mark.end
+    return tuple(marks)
+
+
+def without_marks(text: str, marks: Sequence[CitationMark] | None = None) -> str:
+    """Return a text with blanks in place of its citation marks, so that offsets stay.
+
+    Args:
+        text: The text.
+        marks: Its marks, if known.
+    """
+    pieces: list[str] = []
+    end = 0
+    for mark in citation_marks(text) if marks is None else marks:
+        pieces += (text[end : mark.start], " " * (mark.end - mark.start))
+        end = mark.end
+    return "".join([*pieces, text[end:]])
+
+
+def marks_within(marks: Sequence[CitationMark], start: int, end: int) -> tuple[CitationMark, ...]:
+    """Return the parts of marks inside a part of the text, with offsets in that part.
+
+    Args:
+        marks: The marks of a text, in order.
+        start: The start of the part.
+        end: Its end (exclusive).
+    """
+    first = bisect_left(marks, start, key=lambda mark: mark.end - 1)
+    inside: list[CitationMark] = []
+    for mark in marks[first:]:
+        if mark.start >= end:
+            break
+        inside.append(
+            CitationMark(
+                start=max(mark.start, start) - start,
+                end=min(mark.end, end) - start,
+                kind=mark.kind,
+                names=mark.names,
+            )
+        )
+    return tuple(inside)
+
+
+def _bracketed(text: str) -> Iterator[CitationMark]:
+    for match in _SQUARE.finditer(text):
+        if _VARIABLE.search(text[max(match.start() - _LOOK_BEHIND, 0) : match.start()]):
+            continue
+        inner = next(filter(None, match.group("square", "corner", "braces", "angle", "key")))
+        kind = "label" if match["key"] else _kind_in_square(inner.strip())
+        if kind is not None:
+            yield CitationMark(match.start(), match.end(), kind, _names(inner, kind))
+    for match in _ROUND.finditer(text):
+        inner = match["round"].strip()
+        kind = _kind_in_round(inner, text[max(match.start() - _LOOK_BEHIND, 0) : match.start()])
+        if kind is not None:
+            yield CitationMark(match.start(), match.end(), kind, _names(inner, kind))
+
+
+_LOOK_BEHIND: Final = 60
+# Before an index: x[1].
+_VARIABLE: Final = re.compile(r"(?<!\w)[A-Za-z]\Z")
+_AFTER_NAME: Final = re.compile(r"(?:[A-ZÀ-Þ][\w'-]*|[\"*_])\s?\Z")
+
+
+def _kind_in_square(inner: str) -> MarkKind | None:
+    if _LABELS.fullmatch(inner):
+        return "label"
+    is_title = _FILES.fullmatch(inner) or _NAMED_SOURCE.fullmatch(inner)
+    if is_title or (_LOCATED.fullmatch(inner) and not inner[0].isdecimal()):
+        return "title"
+    is_author = _AUTHORED.fullmatch(inner) or _AUTHOR_BARE.fullmatch(inner)
+    return "author" if is_author and not _TIMES.match(inner) else None
+
+
+def _kind_in_round(inner: str, before: str) -> MarkKind | None:
+    if _NUMBERED.fullmatch(inner):
+        return "number"
+    for pattern in (_FILES, _NAMED_SOURCE, _LINKED):
+        if pattern.fullmatch(inner):
+            return "title"
+    if inner[0] == "[":
+        squares = [match["square"] for match in _SQUARE.finditer(inner) if match["square"]]
+        is_marks = squares and all(map(_kind_in_square, squares))
+        return "label" if is_marks and not _SQUARE.sub("", inner).strip(" ,;") else None
+    if _AUTHORED.fullmatch(inner) and not _TIMES.match(inner):
+        return None if _AFTER_NAME.search(before) else "author"
+    return "title" if _LOCATED.fullmatch(inner) else None
+
+
+def _tagged(text: str) -> Iterator[CitationMark]:
+    for match in _TAGGED.finditer(text):
+        inner = (match["tagged"] or "").strip(" []")
+        # A raised "th" or "2" is no mark by itself.
+        raised = (match["tag"] or "").lower() == "sup"
+        if raised and (not _LABELS.fullmatch(inner) or _is_power(text, match.start())):
+            continue
+        yield CitationMark(match.start(), match.end(), "label", _names(inner, "label"))
+    if _RAISED_CHARACTER.search(text):
+        yield from _raised(text)
+
+
+def _raised(text: str) -> Iterator[CitationMark]:
+    for match in _RAISED.finditer(text):
+        yield CitationMark(match.start(), match.end(), "label", (match[0].translate(_LOWERED),))
+    for match in _MARKED.finditer(text):
+        yield CitationMark(match.start(), match.end(), "label", (match[0][1:],))
+    for match in _RAISED_ALONE.finditer(text):
+        yield CitationMark(match.start(), match.end(), "label", _names(match[0], "label"))
+
+
+_LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+
+
+def _is_power(text: str, position: int) -> bool:
+    """Whether what is raised belongs to a number or a unit: 10<sup>2</sup>, km<sup>2</sup>.
+
+    Nobody raises a year to a power.
+    """
+    if re.search(rf"(?<![\w.,])(?:{_YEAR})\Z", text[max(position - 8, 0) : position]):
+        return False
+    return (
+        re.search(r"(?:\d|(?<![^\W\d_])[^\W\d_]{1,3})\Z", text[max(position - 8, 0) : position])
+        is not None
+    )
+
+
+def _in_prose(text: str) -> Iterator[CitationMark]:
+    for match in _IN_PROSE.finditer(text):
+        kind: MarkKind = "title" if re.search(_FILE, match[0], re.IGNORECASE) else "number"
+        yield CitationMark(
+            match.start(), match.end(), kind, _names(_LEAD_ALONE.sub("", match[0]), kind)
+        )
+
+
+def _names(inner: str, kind: MarkKind) -> tuple[str, ...]:
+    """Return the names in a mark: its labels, numbers, files, titles, or authors with years."""
+    inner = inner.translate(_LOWERED)
+    if kind == "author":
+        return tuple(f"{m['author']} {m['year']}" for m in _BY_AUTHOR.finditer(inner))
+    if link := _LINK.search(inner):
+        return (link[0],)
+    files = [match[0].strip() for match in _FILE_ALONE.finditer(inner)]
+    bare = _LOCATOR_ALONE.sub(" ", _NOUN_ALONE.sub(" ", inner.partition("†")[0]))
+    if kind == "title":
+        title = bare.strip(" ,;:()[]")
+        return tuple(files or ([title] if title else []))
+    names: list[str] = []
+    for match in _RANGE.finditer(bare):
+        first, last = int(match[1]), int(match[2])
+        if first < last <= first + _LONGEST_RANGE:
+            names += map(str, range(first, last + 1))
+    names += _NAME.findall(_RANGE.sub(" ", bare).partition(": ")[0])
+    return tuple(dict.fromkeys(names))
+
+
+def _sources(text: str) -> Iterator[CitationMark]:
+    """Find lists of sources, and the definitions of footnotes."""
+    position = 0
+    listing = False
+    blank = False
+    for line in text.splitlines(keepends=True):
+        start, position = position, position + len(line)
+        content = line.strip()
+        if not content:
+            blank = True
+            continue
+        heading = _HEADING.fullmatch(line.rstrip("\r\n"))
+        if heading is not None and _is_source(heading["entry"]):
+            listing = True
+        elif not _is_source(content) or (blank and not _ENTRY.match(line)):
+            listing = False
+        if listing or _DEFINITION.fullmatch(line.rstrip("\r\n")):
+            yield CitationMark(start, start + len(line.rstrip()), "source")
+        blank = False
+
+
+def _is_source(entry: str) -> bool:
+    """Whether a line can name a source: it is no sentence, or has a year, a link or a file."""
+    entry = entry.strip()
+    if not entry:
+        return True
+    if len(entry) > _MOST_TITLE_CHARS:
+        return False
+    cites = re.search(rf"https?://|\((?:{_YEAR})\)|,\s(?:{_YEAR})\b|{_FILE}", entry)
+    return cites is not None or not _SENTENCE.search(entry)
