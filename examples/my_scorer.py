@@ -16,7 +16,8 @@ import anyio
 
 from resay import Passage
 from resay.scorers import Column, SampleConfig, SampleScorer
-from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample, Samples
 
 
 class Numbers(SampleScorer):

@@ -24,9 +24,10 @@ from resay.retrieval.front_matter import front_matter
 from resay.scorers.common.answers import parse_named_scores, parse_numbered, read_items
 from resay.scorers.common.judge_words import VERDICTS
 from resay.scorers.common.judging import parse_yes_no
-from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.reverse_validation.answer_match import names_entity
+from resay.scorers.samples import Sample, Samples
 from resay.scorers.structured import object_in
 from support.claims import claims_of
 

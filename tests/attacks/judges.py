@@ -13,7 +13,7 @@ from resay import Query
 from resay.providers import Completion, Completions
 from resay.scorers import references
 from resay.scorers.common import per_sample, together
-from resay.scorers.evidence import Sample
+from resay.scorers.samples import Sample
 
 Kind = Literal["honest", "quoting", "gullible", "very gullible"]
 KINDS: tuple[Kind, ...] = ("honest", "quoting", "gullible", "very gullible")

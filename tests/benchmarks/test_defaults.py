@@ -14,9 +14,10 @@ from resay.benchmarks.defaults import FACTSCORE, LEAST_MAJOR, MOST_ACCURATE, SAC
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.scorers.common.silence import Between
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.prompt import Prompt
+from resay.scorers.samples import Samples
 
 N = 6
 JUDGES = ("gemma4-31b", "qwen3.5-9b-think")

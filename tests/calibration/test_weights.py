@@ -22,7 +22,8 @@ from resay.calibration.weights import (
 from resay.core.passage import Passage
 from resay.scorers import Step
 from resay.scorers.combination import log_odds
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 
 
 def made_up(passages, weights, *, context=0.0, seed=0):

@@ -5,7 +5,7 @@ import pytest
 from resay import ConfigurationError, Query
 from resay.providers import Completion, Completions
 from resay.providers.caching.keys import keys_of
-from resay.scorers.evidence import Judge
+from resay.scorers.judge import Judge
 
 
 def test_a_question_becomes_a_user_message() -> None:

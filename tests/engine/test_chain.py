@@ -16,8 +16,9 @@ from resay.core.verdict import Scores, Verdict
 from resay.engine.chain import Chain
 from resay.providers import Completion, Completions, Provider, ReplayProvider
 from resay.scorers import Need, ScorerConfig, registry, zero_shot
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.prompt import render
+from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -22,7 +22,8 @@ from resay.engine.contradictions import (
 )
 from resay.engine.decide import Decider
 from resay.engine.state import RunState
-from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample, Samples
 from support.claims import claims_of
 
 SAMPLES = [
@@ -263,7 +264,7 @@ def test_what_is_quoted_shares_the_most_weight_of_rare_words(
 
 _PICK = """
 from resay.engine.contradictions import ContradictionIndex
-from resay.scorers.evidence import Sample
+from resay.scorers.samples import Sample
 texts = [f"The bridge opened in 1932. It has {n} lamps." for n in (11, 22, 33)]
 samples = [Sample(i, text) for i, text in enumerate(texts)]
 print(ContradictionIndex(samples).search("It has 31 lamps."))

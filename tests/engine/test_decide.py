@@ -20,7 +20,8 @@ from resay.engine.chain import Chain
 from resay.engine.decide import unscored_in
 from resay.providers import Chunk, Completion, Completions
 from resay.scorers import Need, ScorerConfig, ScorerTraits, registry
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 from resay.scorers.stopping import Stopping
 from resay.scorers.structured import passage_of, rendered
 

@@ -18,7 +18,8 @@ from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.models import ModelConfig
 from resay.scorers.bertscore import Bertscore
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 
 __all__ = ["measure_bertscore"]
 

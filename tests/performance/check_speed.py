@@ -28,7 +28,8 @@ from resay.core.passage import Passage
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.scorers import registry
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 from support.claims import claims_of
 
 __all__ = ["measure_checks"]

@@ -30,7 +30,8 @@ from resay.providers.layers import FanOut
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.prices import Metered
 from resay.scorers import Prompt
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample
 
 __all__ = ["WAYS", "Taken", "by_hand", "percentile", "row_of", "run"]
 

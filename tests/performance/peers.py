@@ -40,8 +40,10 @@ from resay.core.query import Query
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.guard import Guard
 from resay.providers import Completion, Completions, Metered
-from resay.scorers.evidence import Entailed, Entailment, Evidence, Samples
+from resay.scorers.entailments import Entailed, Entailment
+from resay.scorers.evidence import Evidence
 from resay.scorers.p_true import PTrue
+from resay.scorers.samples import Samples
 from resay.scorers.semantic import Semantic
 
 __all__ = ["PEERS", "peers", "row_of", "skipped_row"]

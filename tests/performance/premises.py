@@ -18,8 +18,9 @@ from resay.models import ModelConfig
 from resay.models.encoding import Batch, TextEncoder
 from resay.models.local import LocalPairModel
 from resay.models.network import Loaded, Traits
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
+from resay.scorers.samples import Samples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -32,7 +32,8 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError, ResayError
 from resay.guard import Guard
 from resay.scorers import Ngram, build
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 
 __all__ = ["measure_import", "measure_latency", "measure_ngram", "run"]
 

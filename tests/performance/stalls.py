@@ -15,8 +15,9 @@ from resay._internal.event_loops import run_sync
 from resay.benchmarks.measuring import Item
 from resay.benchmarks.table import Row
 from resay.models import ModelConfig
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
+from resay.scorers.samples import Samples
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

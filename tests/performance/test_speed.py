@@ -14,7 +14,8 @@ from resay import Passage
 from resay._internal.event_loops import run_sync
 from resay.core.tokens import tokenize
 from resay.scorers import Ngram
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 
 KEYS = {
     *("part", "what", "value", "unit", "beside", "limit", "ratio"),

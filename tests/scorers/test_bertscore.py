@@ -14,7 +14,8 @@ from resay.core.tokens import tokenize
 from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers.bertscore import Bertscore
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 from support.later import LazyImport
 from support.tiny_models import make_roberta, sentences
 

@@ -13,8 +13,9 @@ from resay.core.verdict import Scores
 from resay.providers import ReplayProvider
 from resay.scorers import Ngram, build
 from resay.scorers.combination import Combination, StandardisedPart, combine, log_odds, weighted_sum
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.prompt import render
+from resay.scorers.samples import Samples
 from resay.scorers.zero_shot import render as render_zero_shot
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,8 @@ from resay import Passage
 from resay.core.verdict import Scores
 from resay.scorers import ScorerConfig, Step
 from resay.scorers.common.comparing import Column, SampleScorer, why_inconclusive
-from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample, Samples
 from resay.scorers.stopping import Decisions, Stopping
 
 pytestmark = pytest.mark.anyio

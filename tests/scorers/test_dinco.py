@@ -20,7 +20,7 @@ from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.dinco import Dinco, normalised, render_confidence, render_distractor
-from resay.scorers.evidence import Entailment
+from resay.scorers.entailments import Entailment
 from support.known_models import make_denier
 
 pytestmark = pytest.mark.anyio

@@ -14,9 +14,10 @@ from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import build
 from resay.scorers.common.composite import ScorerPart
 from resay.scorers.direct_question import render as render_direct
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
 from resay.scorers.prompt import render
+from resay.scorers.samples import Samples
 from resay.scorers.step import Step
 from resay.scorers.zero_shot import render as render_zero_shot
 

@@ -8,7 +8,8 @@ import pytest
 
 from resay import Policy, Query
 from resay.providers.base import Completion, Completions
-from resay.scorers.evidence import Entailed, Entailment, Evidence, Pair
+from resay.scorers.entailments import Entailed, Entailment, Pair
+from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Entailing, render_pair, why_unknown
 from resay.scorers.semantic import Semantic
 

@@ -8,7 +8,8 @@ import pytest
 
 from resay import ProviderError, Query
 from resay.providers import Completion, Completions
-from resay.scorers.evidence import Gathering, Samples
+from resay.scorers.gathering import Gathering
+from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 QUERY = Query.of("Who?", model="m")
@@ -168,7 +169,7 @@ async def test_a_cancelled_drawing_asks_for_nothing_more() -> None:
     provider, samples = Never(), Samples()
     async with anyio.create_task_group() as tasks:
         samples.draw_from(tasks, provider, QUERY, max_requests=10)
-        samples.want(3)
+        samples.start_drawing(3)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
     assert sorted(provider.asked) == [0, 1, 2]

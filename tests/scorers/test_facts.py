@@ -13,7 +13,8 @@ from resay.core.verdict import Scores, Verdict
 from resay.errors import PolicyError
 from resay.scorers import registry
 from resay.scorers.common.quotations import quotations_in
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

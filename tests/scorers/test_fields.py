@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from resay import Contradiction
 from resay.core.verdict import Scores
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 from resay.scorers.structured import Fields, passage_of, rendered
 
 pytestmark = pytest.mark.anyio

@@ -16,8 +16,9 @@ from resay.errors import ConfigurationError
 from resay.models.base import TokenLabels
 from resay.models.config import ModelConfig
 from resay.scorers import grounding
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.grounding import Grounding
+from resay.scorers.samples import Samples
 from simulation import SimulatedInference
 from support.later import LazyImport
 from support.tiny_models import (

@@ -16,9 +16,10 @@ from resay.core.references import Reference
 from resay.scorers import evidence, facts, references
 from resay.scorers.common import fact_comparison
 from resay.scorers.common.sample_index import Indexing
-from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.references import References
+from resay.scorers.samples import Sample, Samples
 
 BETWEEN = {"one name": " ", "many names": ", ", "sentences": ". ", "numbers": " {} "}
 

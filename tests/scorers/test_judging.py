@@ -6,7 +6,8 @@ from resay import Query, ScorerError
 from resay.core.query import Message
 from resay.providers import Completion, Completions, ReplayProvider, ScriptedProvider
 from resay.scorers.common.judging import JudgeConfig, ParsedAnswer, ask, ask_together, judge_for
-from resay.scorers.evidence import Evidence, Judge
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
 
 pytestmark = pytest.mark.anyio
 

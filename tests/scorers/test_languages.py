@@ -8,7 +8,8 @@ from resay.lang.language import load
 from resay.providers import Completion, Completions
 from resay.scorers import Prompt
 from resay.scorers.direct_question import DirectQuestion
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

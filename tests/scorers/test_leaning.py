@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from resay import Passage, Policy, PolicyError
 from resay.engine.chain import Chain
 from resay.providers import ReplayProvider
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.leaning import Leaning
+from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -17,8 +17,9 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.models import ModelConfig, choice_scorer, text_generator, text_scorer
 from resay.models.windows import windows
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.mqag import Examinee, Mqag, Question, Scoring, parse_options, write_questions
+from resay.scorers.samples import Samples
 from support.known_models import DISTRACTORS, make_reader, make_writer
 from support.later import LazyImport
 from support.tiny_models import make_longformer, make_roberta, sentences

@@ -16,8 +16,9 @@ from resay.core.verdict import Scores
 from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt
 from resay.scorers.common.nearest_first import Estimate, NearestFirst, overlaps
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.prompt import render
+from resay.scorers.samples import Samples
 from resay.scorers.stopping import Decisions, Stopping
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from resay import Guard, Passage
 from resay.core.verdict import Scores
 from resay.scorers import Ngram
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

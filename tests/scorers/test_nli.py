@@ -14,8 +14,9 @@ import pytest
 from resay import Guard, Passage
 from resay.core.verdict import Scores
 from resay.models import ModelConfig
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nearest, Nli
+from resay.scorers.samples import Samples
 from support.known_models import make_denier
 from support.later import LazyImport
 from support.tiny_models import make_bert, make_deberta, sentences

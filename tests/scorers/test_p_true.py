@@ -12,8 +12,9 @@ from resay import Guard, Passage, ProviderRefusedError, ProviderTimeoutError, Qu
 from resay.core.logprobs import TokenLogprob, TopLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.p_true import PTrue, parse_option, render
+from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

@@ -12,9 +12,10 @@ from resay.providers import Completion, Completions, ReplayProvider
 from resay.scorers import Prompt, ScorerTraits
 from resay.scorers.common.per_sample import render as render_all
 from resay.scorers.common.silence import Between, Weights
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.prompt import render
+from resay.scorers.samples import Samples
 
 pytestmark = pytest.mark.anyio
 

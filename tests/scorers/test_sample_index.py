@@ -12,8 +12,9 @@ from resay import Passage
 from resay.core.query import Query
 from resay.scorers.common.sample_index import Indexing, SampleIndex
 from resay.scorers.common.sentence_items import NamesAndWords
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
+from resay.scorers.samples import Samples
 
 
 def index_of(samples: list[str], question: str = "") -> SampleIndex:

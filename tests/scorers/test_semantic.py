@@ -30,7 +30,8 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers import semantic
-from resay.scorers.evidence import Entailment, Evidence
+from resay.scorers.entailments import Entailment
+from resay.scorers.evidence import Evidence
 from resay.scorers.nli import render_pair
 from resay.scorers.semantic import Semantic
 from support.later import LazyImport

@@ -10,7 +10,8 @@ import pytest
 
 from resay import Guard, Passage
 from resay.models import ModelConfig
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 from resay.scorers.similarity import Similarity
 from support.later import LazyImport
 from support.tiny_models import make_bert, sentences

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from resay import Passage, Policy, PolicyError
 from resay.engine.chain import Chain
 from resay.providers import ReplayProvider
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 from resay.scorers.snowballing import Snowballing, correct
 
 pytestmark = pytest.mark.anyio

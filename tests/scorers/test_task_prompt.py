@@ -8,7 +8,8 @@ from resay import ConfigurationError, Guard, Passage, Query, ScorerError
 from resay.core.verdict import Scores
 from resay.providers import Completions, Metered, ReplayProvider
 from resay.scorers import Prompt
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 from resay.scorers.task_prompt import TaskContext, render
 
 pytestmark = pytest.mark.anyio

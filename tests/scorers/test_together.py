@@ -16,8 +16,9 @@ from resay import Guard, Passage, PolicyError, Query, Verdict
 from resay.lang.language import languages, load
 from resay.providers import Completion, Completions
 from resay.scorers.common.together import answer_beside, render
-from resay.scorers.evidence import Evidence, Sample, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.prompt import Prompt
+from resay.scorers.samples import Sample, Samples
 from support.judge_cost import judged
 
 pytestmark = pytest.mark.anyio

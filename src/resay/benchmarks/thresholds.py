@@ -21,8 +21,9 @@ from resay.benchmarks.table import Column, ResultTable, Row
 from resay.benchmarks.wikibio import Label
 from resay.core.passage import Passage
 from resay.policy import Policy
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
+from resay.scorers.samples import Samples
 
 SOURCES = (WIKIBIO, FACTSCORE, SAC3)
 """The data sets, of which WikiBio is required."""

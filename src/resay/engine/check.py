@@ -50,7 +50,9 @@ from resay.providers.limits import Budget, Budgeted, ProcessLimits, process_limi
 from resay.providers.prices import Metered, Priced
 from resay.providers.shared_limits import SharedLimits, shared_limiter
 from resay.providers.unusable import report_unusable
-from resay.scorers.evidence import SPLITTING, Evidence, Judge, Samples, prober_of
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge, prober_of
+from resay.scorers.samples import SPLITTING, Samples
 from resay.scorers.structured import (
     PARSING,
     Comparable,
@@ -387,7 +389,7 @@ class Check:
 
     def start_sampling(self) -> None:
         """Draw the samples that are needed in any case, before there is a response."""
-        self._evidence.samples.want(self._chain.samples_at_first)
+        self._evidence.samples.start_drawing(self._chain.samples_at_first)
 
     async def run(self, completion: Completion) -> Verdict:
         """Run the chain over a response.

@@ -23,7 +23,7 @@ from resay.core.passage import Passage
 from resay.core.verdict import Contradiction
 from resay.engine.state import ClaimResult
 from resay.lang.tables import word_set
-from resay.scorers.evidence import Sample
+from resay.scorers.samples import Sample
 
 METHOD = "code_names"
 """The method's name in verdicts."""

@@ -17,7 +17,7 @@ from resay.core.segmentation import Span
 from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import Contradiction, ContraryKind, EvidenceKind, Part, PartKind
 from resay.lang.detection import detect_from_words
-from resay.scorers.evidence import Sample
+from resay.scorers.samples import Sample
 
 # Sentences that share less than this part of their weight are about different things.
 _RELATED = 0.2

@@ -43,7 +43,8 @@ from resay.engine.contradictions import (
 from resay.engine.state import ClaimResult, RunState
 from resay.policy import Policy
 from resay.scorers import Step
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 
 TIMED_OUT = "it did not finish in time"
 """The note of a step stopped by the deadline."""

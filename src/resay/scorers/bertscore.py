@@ -40,7 +40,8 @@ from resay.errors import ConfigurationError
 from resay.models import ModelField, config_of, token_embedder
 from resay.scorers.base import SampleConfig
 from resay.scorers.common.comparing import Column, SampleScorer
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample
 
 if TYPE_CHECKING:
     from resay.models.base import Floats

@@ -40,7 +40,8 @@ from resay.scorers.common.judging import (
     strip_decoration,
     turn_of_judge,
 )
-from resay.scorers.evidence import Evidence, Judge
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
 
 _OPENING = (
     "Your goal is to find out whether the following claim is correct.\n\n"

@@ -54,7 +54,9 @@ from resay.scorers.common.judging import (
     strip_decoration,
     why_unscored,
 )
-from resay.scorers.evidence import NEUTRAL, Entailed, Entailment, Evidence, Judge, Pair
+from resay.scorers.entailments import NEUTRAL, Entailed, Entailment, Pair
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
 from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
 from resay.scorers.semantic import complete
 

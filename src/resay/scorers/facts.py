@@ -70,7 +70,8 @@ from resay.scorers.common.fact_comparison import (
     scores_by_text,
 )
 from resay.scorers.common.sample_index import SampleIndex
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample
 
 
 class Facts:

@@ -50,7 +50,8 @@ from resay.scorers.common.judging import (
     ask_together,
     judge_for,
 )
-from resay.scorers.evidence import Evidence, Judge
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,8 @@ from resay.models import (
 )
 from resay.models.windows import windows
 from resay.scorers.base import Need, SampleConfig, ScorerTraits
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles

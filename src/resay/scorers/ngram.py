@@ -46,7 +46,8 @@ from resay.core.tokens import CachedTokenizer
 from resay.core.verdict import Scores
 from resay.scorers.base import Need, SampleConfig, ScorerTraits
 from resay.scorers.common.uncited import nearby_text, uncited_sentences
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample
 
 _START = "\x02"
 

@@ -58,15 +58,9 @@ from resay.scorers.common.judging import (
     judge_model,
 )
 from resay.scorers.common.per_sample import ask_about
-from resay.scorers.evidence import (
-    NEUTRAL,
-    SPLITTING,
-    Entailed,
-    Entailment,
-    Evidence,
-    Pair,
-    Sample,
-)
+from resay.scorers.entailments import NEUTRAL, Entailed, Entailment, Pair
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import SPLITTING, Sample
 
 if TYPE_CHECKING:
     from resay.models.base import Doubles

@@ -48,7 +48,8 @@ from resay.scorers.common.judging import (
     judge_model,
     why_unscored,
 )
-from resay.scorers.evidence import Evidence, Judge
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
 
 _TOGETHER = """\
 Judge the claims of an answer by what you know.

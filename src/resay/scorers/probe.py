@@ -50,7 +50,9 @@ from resay.scorers.common.judging import (
     strip_decoration,
     why_unscored,
 )
-from resay.scorers.evidence import NEUTRAL, SAME, Entailed, Entailment, Evidence, Judge, Pair
+from resay.scorers.entailments import NEUTRAL, SAME, Entailed, Entailment, Pair
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
 from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
 from resay.scorers.semantic import (
     Equivalence,

@@ -79,8 +79,10 @@ from resay.scorers.common.probing import (
 )
 from resay.scorers.common.silence import Between, Weights, weigh_silence
 from resay.scorers.common.together import Comparison, ask_about_samples
-from resay.scorers.evidence import Evidence, Judge, Sample
+from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
+from resay.scorers.judge import Judge
+from resay.scorers.samples import Sample
 
 
 def render(sentence: str, sample: str) -> str:

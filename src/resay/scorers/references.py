@@ -68,7 +68,8 @@ from resay.scorers.common.judging import (
     judge_for,
 )
 from resay.scorers.common.words import stance
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Samples
 
 _DIGITS = re.compile(r"\d+")
 _DIGITS_AT_END = re.compile(r"(?<![\d:.])\d{1,6}$")

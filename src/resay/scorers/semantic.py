@@ -76,15 +76,10 @@ from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
 from resay.scorers.base import Need, ScorerTraits
-from resay.scorers.evidence import (
-    NEUTRAL,
-    SPLITTING,
-    Entailed,
-    Entailment,
-    Evidence,
-    Pair,
-)
+from resay.scorers.entailments import NEUTRAL, Entailed, Entailment, Pair
+from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
+from resay.scorers.samples import SPLITTING
 
 Equivalence = Literal["both", "lax", "either"]
 Affinity = Literal["entailment", "contradiction"]

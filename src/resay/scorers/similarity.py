@@ -35,7 +35,8 @@ from resay.core.passage import Passage
 from resay.models import ModelField, sentence_embedder
 from resay.scorers.base import SampleConfig, ScorerTraits
 from resay.scorers.common.comparing import Column, SampleScorer
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample
 
 
 class Similarity(SampleScorer):

@@ -42,7 +42,8 @@ from resay.scorers.base import SampleConfig, ScorerTraits
 from resay.scorers.common.comparing import Column, SampleScorer
 from resay.scorers.common.items import Item, matches
 from resay.scorers.common.objects import best_object, schema_of
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample
 
 _DEEPEST = 100
 PARSING = 5

@@ -31,7 +31,8 @@ from resay.core.verdict import Scores
 from resay.errors import ScorerError
 from resay.scorers.base import Need
 from resay.scorers.common.judging import RESTATED, ask_support, ask_together, parse_support
-from resay.scorers.evidence import Evidence, Judge
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
 
 Task = Literal["definition", "paraphrase", "translation"]
 # How the shared task's sources, and people's questions, mark the term.

@@ -30,9 +30,10 @@ from resay.policy import Policy, Regenerate
 from resay.providers.caching import Cache
 from resay.scorers import Ngram, Prompt, SampleConfig, ScorerConfig
 from resay.scorers.common.composite import CompositeConfig, ScorerPart
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
 from resay.scorers.references import References
+from resay.scorers.samples import Samples
 
 _MOST = 3
 _ENOUGH = 0.6

@@ -70,7 +70,7 @@ from resay.errors import ConfigurationError, ProviderError, ScorerError
 from resay.policy import Policy, Regenerate, Threshold
 from resay.retrieval import AdaptedRetriever
 from resay.scorers.common.judging import judge_for
-from resay.scorers.evidence import SPLITTING
+from resay.scorers.samples import SPLITTING
 
 _RANKS = {"consistent": 0, "flagged": 1, "inconclusive": 2, "skipped": 2}
 

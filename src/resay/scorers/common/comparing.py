@@ -13,7 +13,8 @@ from resay._internal.event_loops import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
 from resay.scorers.base import Need, ScorerTraits
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence
+from resay.scorers.samples import Sample
 
 # Cost of averaging one column entry, in characters; see `compute`.
 _AVERAGING = 6

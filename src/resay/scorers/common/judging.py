@@ -31,7 +31,8 @@ from resay.scorers.base import ScorerConfig
 from resay.scorers.common.answers import read_items
 from resay.scorers.common.choices import Choices, Stated
 from resay.scorers.common.judge_words import CLEAR_YES_OR_NO, SUPPORT, YES_OR_NO
-from resay.scorers.evidence import Evidence, Judge, as_messages
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge, as_messages
 
 T = TypeVar("T")
 K = TypeVar("K")

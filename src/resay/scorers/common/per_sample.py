@@ -16,7 +16,7 @@ from resay.scorers.common.fences import Fences
 from resay.scorers.common.judge_words import JudgeVerdict
 from resay.scorers.common.judging import ParsedAnswer, ask
 from resay.scorers.common.languages import choices_in
-from resay.scorers.evidence import Judge
+from resay.scorers.judge import Judge
 
 
 def render(

@@ -56,7 +56,7 @@ from resay.scorers.common.short_answers import (
     words_decide,
 )
 from resay.scorers.common.words import stems_of
-from resay.scorers.evidence import Judge
+from resay.scorers.judge import Judge
 
 MARGIN_S = 0.25
 """How long before the deadline to stop asking, so that the samples' result can be reported."""

@@ -54,7 +54,7 @@ from resay.scorers.common.words import (
     stems_of,
     words_of,
 )
-from resay.scorers.evidence import Sample
+from resay.scorers.samples import Sample
 
 # How far the samples agree is measured on so many of them.
 _SCORED_AT_MOST = 5

@@ -27,7 +27,8 @@ from resay.scorers.common.comparing import Row, best_scores, why_inconclusive
 from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
 from resay.scorers.common.fences import Fences
 from resay.scorers.common.judging import ParsedAnswer, ask
-from resay.scorers.evidence import Judge, Sample
+from resay.scorers.judge import Judge
+from resay.scorers.samples import Sample
 
 # For a claim: two lists of numbers, two quotations, and a reason.
 _TOKENS_OF_VERDICT = 120

@@ -44,7 +44,8 @@ from resay.core.verdict import Scores
 from resay.errors import ProviderError
 from resay.scorers.base import Need, ScorerTraits
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
-from resay.scorers.evidence import Evidence, Judge
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
 from resay.scorers.reverse_validation.aliases import stated_aliases
 from resay.scorers.reverse_validation.answer_match import names_entity, names_exactly
 from resay.scorers.reverse_validation.judge_answers import (

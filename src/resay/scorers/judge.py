@@ -1,0 +1,137 @@
+"""The LLM that a method asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from resay._internal.event_loops import compute
+from resay.core.query import Message, Query, with_texts
+from resay.core.quoting import break_tokens
+from resay.errors import ProviderError
+from resay.providers.base import Completions, Provider
+from resay.providers.layers import FanOut
+from resay.providers.preferring import Preferences, Preferring
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The LLM a prompt-based scorer asks."""
+
+    provider: Provider
+    query: Query
+
+    async def ask(self, prompt: str | Sequence[Message], *, max_tokens: int | None = None) -> str:
+        """Ask one question and return the answer as text.
+
+        Args:
+            prompt: The question, or a conversation that ends with one.
+            max_tokens: The number of tokens that the answer needs at most; None for no limit.
+
+        Raises:
+            ProviderError: No answer was received.
+        """
+        return (await self.complete(prompt, max_tokens=max_tokens)).first.text
+
+    async def complete(
+        self,
+        prompt: str | Sequence[Message],
+        *,
+        n: int = 1,
+        max_tokens: int | None = None,
+        exact: bool = False,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Completions:
+        """Ask one question.
+
+        Args:
+            prompt: The question, or a conversation that ends with one.
+            n: Number of answers, at least 1.
+            max_tokens: The number of tokens that an answer needs at most; None for no limit.
+            exact: Whether the most probable answer is wanted, from a model that takes a temperature
+                of 0. Never of a judge whose answers are to vary.
+            schema: The JSON Schema of the object to answer with, for models that take one; None for
+                text.
+
+        Returns:
+            At least one answer, with the failures of the others attached.
+
+        Raises:
+            ProviderError: No answer was received.
+        """
+        # Everything that is quoted to a model passes here.
+        written = as_messages(prompt)
+
+        def without_tokens() -> tuple[Message, ...]:
+            return tuple(with_texts(message, break_tokens) for message in written)
+
+        chars = sum(len(str(message)) for message in written)
+        messages = await compute(without_tokens, chars=chars)
+        query = replace(self.query, messages=messages)
+        preferences = Preferences(max_tokens=max_tokens, exact=exact, schema=schema)
+        provider: Provider = Preferring(self.provider, preferences)
+        if n > 1:
+            provider = FanOut(provider)
+        try:
+            return await provider.complete(query, n=n)
+        except ProviderError:
+            raise
+        # Third-party providers may raise anything; it costs only this answer.
+        except Exception as error:
+            raise ProviderError(f"the judge failed with {type(error).__name__}") from error
+
+    def at(self, index: int) -> Judge:
+        """Return the same judge for another of several answers to the same question."""
+        return replace(self, query=replace(self.query, index=index))
+
+    def with_params(self, **params: Any) -> Judge:
+        """Return the same judge with additional parameters."""
+        return replace(self, query=replace(self.query, params={**self.query.params, **params}))
+
+    def varied(self, temperature: float | None = None) -> Judge:
+        """Return the same judge for answers that vary.
+
+        Its queries are marked as `varied`, for providers that know the judge's own settings.
+
+        Args:
+            temperature: The temperature; None for the judge's own unless that is greedy.
+        """
+        return replace(self, query=self.query.for_sampling(temperature=temperature))
+
+
+def prober_of(
+    provider: Provider,
+    query: Query,
+    *,
+    model: str | None,
+    temperature: float | None,
+    params: Mapping[str, Any],
+) -> Judge:
+    """Return the model that gives short answers to questions about claims, set up as for samples.
+
+    Args:
+        provider: The provider to ask.
+        query: The query that the response answers.
+        model: The model that draws the samples; None for the model of the query.
+        temperature: Their temperature; None for the query's.
+        params: Additional parameters of samples.
+    """
+    sample = query.for_sampling(model=model, temperature=temperature, params=params)
+    # Other parameters of the main call, such as tools or a long limit, do not suit a few words.
+    suitable = {**sample.connection, **params}
+    if "temperature" in sample.params:
+        suitable["temperature"] = sample.params["temperature"]
+    # The application's instructions apply to short answers too.
+    instructions = tuple(m for m in query.messages if m.get("role") in ("system", "developer"))
+    return Judge(
+        provider=provider,
+        query=Query(instructions, sample.model, suitable, tenant=query.tenant, varied=True),
+    )
+
+
+def as_messages(prompt: str | Sequence[Message]) -> tuple[Message, ...]:
+    """Return a prompt as a conversation."""
+    if isinstance(prompt, str):
+        return ({"role": "user", "content": prompt},)
+    return tuple(prompt)
