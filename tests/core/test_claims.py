@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.core.claims import Claim, Rules, is_single_sentence
-from resay.core.passage import GrowingPassage, Passage
+from resay.core.growing_passage import GrowingPassage
+from resay.core.passage import Passage
 from support.claims import claims_of
 
 QUESTION = "Tell me about it."

@@ -20,7 +20,7 @@ import pytest
 
 from resay import Guard, Query, Verdict
 from resay._internal.event_loops import stop_if_abandoned
-from resay.core.passage import _LazyPassage  # pyright: ignore[reportPrivateUsage]
+from resay.core.growing_passage import GrowingPassage, TextSoFar
 from resay.providers import Chunk, Completion, Completions
 
 pytestmark = pytest.mark.anyio
@@ -136,15 +136,13 @@ def test_a_response_three_times_as_long_is_held_with_about_three_times_the_work(
 def test_the_text_of_a_stream_is_not_assembled_for_each_sentence(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assembled: list[int] = []
-    original = _LazyPassage.__getattr__
+    joined: list[str] = []
 
-    def assemble(self: _LazyPassage, name: str) -> Any:
-        value = original(self, name)
-        assembled.append(len(value) if name == "text" else 0)
-        return value
+    def join(text: TextSoFar) -> str:
+        joined.append("".join(piece.text for piece in text.pieces))
+        return joined[-1]
 
-    monkeypatch.setattr(_LazyPassage, "__getattr__", assemble)
+    monkeypatch.setattr(TextSoFar, "text", property(join))
     response = sentences(100)
     writer = Written(response, [sentences(100, j) for j in range(1, 4)])
     policy = {**POLICY, "chain": [{"method": method}], "sampling": {"max": 3, "confidence": None}}
@@ -156,8 +154,11 @@ def test_the_text_of_a_stream_is_not_assembled_for_each_sentence(
                 pass
 
     anyio.run(hold)
-    assert assembled
-    assert sum(assembled) <= 2 * len(response)
+    assert joined == []
+
+    final_text = GrowingPassage().feed("It opened in 1932. It was closed in 1950.\n\n")
+    assert final_text is not None
+    assert final_text.passage.text == joined[0]
 
 
 def code(number: int, other: int = 0) -> str:

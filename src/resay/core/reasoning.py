@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from resay.core.segmentation import Span
+from resay.core.segmentation.spans import Span
 
 _SPACE = re.compile(r"[\s\ufeff\u200b]*")
 _NAME = (

@@ -13,7 +13,7 @@ from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
 from resay.core.links import links_in
 from resay.core.quantities import negations, quantities
-from resay.core.segmentation import Span
+from resay.core.segmentation.spans import Span
 from resay.core.tokens import InvertedIndex, tokenize
 from resay.core.verdict import Contradiction, ContraryKind, EvidenceKind, Part, PartKind
 from resay.lang.detection import detect_from_words

@@ -9,7 +9,7 @@ from functools import partial
 from resay._internal.event_loops import compute
 from resay.core.citations import Citation
 from resay.core.reasoning import SplitText, split_reasoning
-from resay.core.segmentation import Span
+from resay.core.segmentation.spans import Span
 from resay.core.verdict import Unscored, Verdict
 from resay.providers.base import Completion
 from resay.providers.layers import answer_tokens

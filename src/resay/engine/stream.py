@@ -18,7 +18,8 @@ from resay._internal.event_loops import EnteredInBackground, compute, run_sync
 from resay._internal.notify import VerdictRelay
 from resay.core.claims import Claim, is_single_sentence
 from resay.core.code import code_in
-from resay.core.passage import FinalText, GrowingPassage, Passage
+from resay.core.growing_passage import FinalText, GrowingPassage
+from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.core.reasoning import ReasoningReader, SplitText, notice_after, split_reasoning
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict

@@ -29,9 +29,9 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, c
 
 from resay._internal.importing import is_import_path
 from resay._internal.strict import OneOf, Strict
-from resay.core.passage import Splitter
 from resay.core.references import ORIGINS
 from resay.core.request_references import is_path
+from resay.core.segmentation.splitters import Splitter
 from resay.core.verdict import Band, over
 from resay.errors import PolicyError
 from resay.policy.actions import Annotate, Block, Finish, Regenerate, Seconds, Step, Unit

@@ -14,8 +14,9 @@ from anyio.abc import TaskGroup
 from resay._internal.event_loops import compute
 from resay.core.decoding import is_fixed
 from resay.core.logprobs import TokenLogprob
-from resay.core.passage import Passage, Splitter
+from resay.core.passage import Passage
 from resay.core.query import Query
+from resay.core.segmentation.splitters import Splitter
 from resay.core.tokens import CachedTokenizer
 from resay.providers.base import Completion, Provider
 from resay.providers.layers import draw

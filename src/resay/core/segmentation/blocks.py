@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from resay._internal.event_loops import stop_if_abandoned
+from resay.core.segmentation.characters import GAP, LINE_BREAKS
 from resay.core.segmentation.sentences import ORDINAL_MONTHS
 
 _TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
@@ -156,19 +157,17 @@ def parse_layout(text: str) -> Layout:
 _MAX_NESTING = 16
 _MAX_TITLE_CHARS = 120
 _CODE_COLUMN = 4
-_BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-_GAP = rf"[^\S{_BREAKS}]"
-_QUOTES = re.compile(rf"(?:{_GAP}*>)+")
+_QUOTES = re.compile(rf"(?:{GAP}*>)+")
 _MARKER = re.compile(
     rf"""
-    (?: (?P<quote>>) {_GAP}*
+    (?: (?P<quote>>) {GAP}*
       | (?: (?P<bullet>[-*+•‣◦▪●○∙⁃–・])
-          | (?P<label>\d{{1,3}}|[a-z](?=\))) [.)] (?!{_GAP}+(?:{ORDINAL_MONTHS})\b)
+          | (?P<label>\d{{1,3}}|[a-z](?=\))) [.)] (?!{GAP}+(?:{ORDINAL_MONTHS})\b)
           | \( (?P<enclosed>\d{{1,3}}|[a-z]|[ivx]{{2,4}}) \)
           | (?P<note>\[\^[^\[\]\s]{{1,40}}\]:)
         )
-        (?:{_GAP}+|(?=\s)|\Z|(?<=[・•●])(?=\w))
-        (?:\[[ xX]\](?:{_GAP}+|(?=\s)|\Z))?
+        (?:{GAP}+|(?=\s)|\Z|(?<=[・•●])(?=\w))
+        (?:\[[ xX]\](?:{GAP}+|(?=\s)|\Z))?
     )
     """,
     re.VERBOSE,
@@ -176,8 +175,8 @@ _MARKER = re.compile(
 _LEADS_IN = (".", ":", ";", "!", "?", "…", "。", "：", "！", "？", "؟", "।")
 _RAW_TAG = re.compile(r"<(pre|script|style|textarea)[\s>]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\r?\n|\r[ \t]*\r(?!\n)|\u2029")
-_NEXT_LINE = re.compile(rf"{_GAP}{{0,200}}(?:\r\n|[{_BREAKS}]){_GAP}{{0,200}}([^\s]?)")
-_REST_OF_LINE = re.compile(rf"[.,;]?{_GAP}{{0,200}}(?:[{_BREAKS}]|\Z)")
+_NEXT_LINE = re.compile(rf"{GAP}{{0,200}}(?:\r\n|[{LINE_BREAKS}]){GAP}{{0,200}}([^\s]?)")
+_REST_OF_LINE = re.compile(rf"[.,;]?{GAP}{{0,200}}(?:[{LINE_BREAKS}]|\Z)")
 
 
 _PROSE_INFO = frozenset({"", "text", "txt", "plain", "plaintext", "markdown", "md"})

@@ -8,12 +8,12 @@ without the final period.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypedDict
+from typing import Literal
 
 from resay._internal.event_loops import stop_if_abandoned
-from resay._internal.importing import load_optional
+from resay.core.segmentation.code_spans import hide_code_spans
 
 
 def _words(text: str) -> frozenset[str]:
@@ -138,7 +138,6 @@ SUBORDINATES = tuple(
     """)
 )
 _LOOK_BEHIND = 48
-_LONGEST_CODE_SPAN = 400
 # These end a sentence even without white space after them; others need it.
 _HARD_STOPS = "。！？｡．।॥۔։።፧။។៕᠃"
 _EMOJI = r"\u2600-\u27bf\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
@@ -208,7 +207,7 @@ def sentence_ends(text: str) -> Iterator[int]:
         has a letter or a digit, unless the text has none.
     """
     lower_only = text.islower()
-    text = _hide_code_spans(text)
+    text = hide_code_spans(text)
     sentence = checked = 0
     has_letters = False
     stop_if_abandoned()
@@ -510,104 +509,3 @@ def _ends_after_hard(text: str, match: re.Match[str], end: int) -> bool:
         return False
     is_statement = match[1][-1] in {"。", "｡"}
     return is_statement or _CHINESE_ATTRIBUTION.match(text, end) is None
-
-
-def _hide_code_spans(text: str) -> str:
-    """Replace inline code with letters: nothing in it ends a sentence."""
-    if "`" not in text:
-        return text
-    runs = [match.span() for match in re.finditer(r"`+", text)]
-    parts: list[str] = []
-    done = 0
-    for opener, closer in _pairs(runs):
-        start, end = opener[1], closer[0]
-        # ``such quotes'' are TeX, not code.
-        if start < done or end - start > _LONGEST_CODE_SPAN or "''" in text[start:end]:
-            continue
-        parts += text[done:start], "X" * (end - start)
-        done = end
-    return "".join([*parts, text[done:]])
-
-
-def _pairs(runs: list[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Pair every run of backticks with the next run of the same length, left to right."""
-    partner: list[int | None] = [None] * len(runs)
-    last: dict[int, int] = {}
-    for index in reversed(range(len(runs))):
-        length = runs[index][1] - runs[index][0]
-        partner[index] = last.get(length)
-        last[length] = index
-    index = 0
-    while index < len(runs):
-        closer = partner[index]
-        if closer is None:
-            index += 1
-            continue
-        yield runs[index], runs[closer]
-        index = closer + 1
-
-
-# The time of sentencex is quadratic in the number of quotation marks in its input.
-_MAX_CHARS = 4096
-
-
-_KANA = re.compile(r"[\u3040-\u30ff]")
-
-
-class _Boundary(TypedDict):
-    end_index: int
-
-
-class _Sentencex(Protocol):
-    def get_sentence_boundaries(self, language: str, text: str) -> list[_Boundary]: ...
-
-
-def load_sentencex() -> Callable[[str], Iterator[int]]:
-    """Load sentencex.
-
-    Returns:
-        A function like `sentence_ends`. It passes long blocks to sentencex in parts that end at
-        sentence ends of the built-in rules, and leaves text that sentencex cannot read, such as
-        lone surrogates, to the built-in rules.
-
-    Raises:
-        MissingDependencyError: sentencex is not installed.
-    """
-    sentencex: _Sentencex = load_optional(
-        "sentencex", package="sentencex", extra="sentencex", purpose="splitter 'sentencex'"
-    )
-
-    def ends(text: str) -> Iterator[int]:
-        start = 0
-        for end in _parts(text):
-            if start:
-                yield start
-            for boundary in _boundaries(sentencex, text[start:end]):
-                yield start + boundary
-            start = end
-
-    return ends
-
-
-def _parts(text: str) -> Iterator[int]:
-    """Yield the cuts of a block into parts of limited length, unless one is a single sentence."""
-    start = last = 0
-    if len(text) > _MAX_CHARS:
-        for end in sentence_ends(text):
-            if end - start > _MAX_CHARS and last > start:
-                yield last
-                start = last
-            last = end
-        if len(text) - start > _MAX_CHARS and last > start:
-            yield last
-    yield len(text)
-
-
-def _boundaries(sentencex: _Sentencex, text: str) -> list[int]:
-    if len(text) > _MAX_CHARS:
-        return []
-    try:
-        found = sentencex.get_sentence_boundaries("ja" if _KANA.search(text) else "en", text)
-    except UnicodeEncodeError:
-        return list(sentence_ends(text))
-    return [boundary["end_index"] for boundary in found[:-1]]

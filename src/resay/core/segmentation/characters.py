@@ -1,0 +1,12 @@
+"""Characters that end lines and sentences."""
+
+from __future__ import annotations
+
+LINE_BREAKS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+"""The characters at which `str.splitlines` breaks lines, for a character class."""
+GAP = rf"[^\S{LINE_BREAKS}]"
+"""A pattern of white space inside a line."""
+WIDE_STOPS = "。！？｡．။។៕"
+"""The marks that end a sentence without a space after them, for a character class."""
+STOPS = rf".!?…‽؟{WIDE_STOPS}।॥۔։።፧᠃"
+"""The marks that end sentences, for a character class."""
