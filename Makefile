@@ -6,14 +6,17 @@ BIN := $(VENV)/bin
 # require: nothing is resolved. `make lock` writes them.
 PINS := --constraint requirements/all.txt
 # What is not imported is never compiled.
+# The three distributions of this repository.
+EDITABLE := --editable . --editable server --editable lab
+PROJECTS := pyproject.toml server/pyproject.toml lab/pyproject.toml
 PIP := python -m pip install --quiet --disable-pip-version-check --no-compile
 # $(call install,VENV,FILE). uv unpacks the same packages in an eighth of pip's time; where it fails, pip does it.
 # It copies, because nltk refuses to read files with several hard links.
 define install
-	@$(1)/bin/$(PIP) $(PINS) uv && $(1)/bin/uv pip install --quiet --no-deps --link-mode copy --python $(1)/bin/python --requirement $(2) --editable . || \
-		$(1)/bin/$(PIP) --no-deps --requirement $(2) --editable .
+	@$(1)/bin/$(PIP) $(PINS) uv && $(1)/bin/uv pip install --quiet --no-deps --link-mode copy --python $(1)/bin/python --requirement $(2) $(EDITABLE) || \
+		$(1)/bin/$(PIP) --no-deps --requirement $(2) $(EDITABLE)
 endef
-SOURCES := src integrations tests examples
+SOURCES := src integrations server lab tests examples
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-benches test-extras test-matrix test-frameworks test-ecosystem test-mutants test-proxy docs pictures dist sbom licences lint format bench bench-attacks bench-handbook bench-performance bench-peers compare-performance lock clean
@@ -47,12 +50,12 @@ help:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: requirements/demo.txt pyproject.toml | $(BIN)/python
+$(VENV)/.demo: requirements/demo.txt $(PROJECTS) | $(BIN)/python
 	$(call install,$(VENV),$<)
 	@touch $@
 
 # The builds of torch for one version require different packages, which pip finds out.
-$(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
+$(VENV)/.dev: requirements/dev.txt $(PROJECTS) | $(BIN)/python
 	$(call install,$(VENV),$<)
 	@$(BIN)/$(PIP) $(PINS) torch
 	@touch $@ $(VENV)/.demo
@@ -63,6 +66,7 @@ $(VENV)/.benches: requirements/benches.in $(VENV)/.dev
 
 # Needs uv, which is among the development tools. Versions change only where they must.
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --no-annotate \
+	--no-emit-package resay --no-emit-package resay-lab --no-emit-package resay-server \
 	--custom-compile-command 'make lock' pyproject.toml
 .PHONY: lock
 lock: $(VENV)/.dev
@@ -79,7 +83,7 @@ demo: $(VENV)/.demo
 # Two processes: one imports the frameworks and SDKs, the other torch. With pytest-xdist every worker
 # would import all of them.
 TESTED_APART := $(wildcard tests/test_*.py) \
-	$(addprefix tests/,_internal adapters attacks gateway integrations policy providers simulation testing)
+	$(addprefix tests/,_internal adapters attacks server integrations policy providers simulation testing)
 .PHONY: servers test-apart test-others
 
 # Tests start many Python processes: without bytecode, each would compile the sources again.
@@ -102,25 +106,25 @@ RESAY_DATA ?= ../shared/data
 # Tests that take long, or need the benchmark data.
 test-benches: $(VENV)/.benches
 	RESAY_TEST_BENCHES=1 $(if $(wildcard $(RESAY_DATA)),RESAY_DATA="$(abspath $(RESAY_DATA))") \
-		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/batch tests/benchmarks tests/performance \
+		$(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/lab/batch tests/lab/benchmarks tests/performance \
 		$$(grep -rl --include='test_*.py' data_dir tests --exclude-dir benchmarks)
 
 # The newest row has no constraints: it shows whether newer releases break something.
 MATRIX := .venv-matrix
 MATRIX_ROWS := $(addprefix $(MATRIX)/,oldest newest openai3)
-MATRIX_TESTED = tests/gateway tests/integrations tests/providers
+MATRIX_TESTED = tests/server/gateway tests/integrations tests/providers
 # litellm's responses and tool calls import mcp, which it does not require itself.
 MATRIX_TOOLS := fakeredis hypothesis jsonschema mcp openapi-spec-validator opentelemetry-sdk \
 	pytest pytest-timeout pytest-xdist
-MATRIX_NEEDS = --editable '.[anthropic,demo,langchain,litellm,llamaindex,redis]' \
+MATRIX_NEEDS = --editable server --editable lab --editable '.[anthropic,demo,langchain,litellm,llamaindex,redis]' \
 	'langchain>=1.2.10,<2' 'langchain-openai>=1.1,<2' 'langchain-tests>=1.0,<2' \
 	llama-index-llms-openai-like
 
 .PHONY: $(MATRIX_ROWS)
 $(MATRIX)/oldest: MATRIX_PINS := --constraint requirements/oldest.txt
 # LangChain's and LlamaIndex's packages for OpenAI still require version 2.
-$(MATRIX)/openai3: MATRIX_NEEDS := --editable '.[anthropic,litellm,openai,redis,server]' 'openai>=3,<4'
-$(MATRIX)/openai3: MATRIX_TESTED := tests/gateway tests/providers \
+$(MATRIX)/openai3: MATRIX_NEEDS := --editable server --editable lab --editable '.[anthropic,litellm,openai,redis,server]' 'openai>=3,<4'
+$(MATRIX)/openai3: MATRIX_TESTED := tests/server/gateway tests/providers \
 	$(addprefix tests/integrations/resay_,anthropic litellm openai)
 $(MATRIX_ROWS):
 	@$(PYTHON) -m venv $@
@@ -157,7 +161,7 @@ $(FRAMEWORKS)/node/.installed: tests/frameworks/package.json
 $(FRAMEWORKS)/%/.installed: tests/frameworks/%.txt pyproject.toml
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable '.[openai]' --requirement $<
+		--editable server --editable '.[openai]' --requirement $<
 	@touch $@
 
 test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWORK_NAMES) node)
@@ -166,7 +170,7 @@ test-frameworks: $(VENV)/.dev $(patsubst %,$(FRAMEWORKS)/%/.installed,$(FRAMEWOR
 # The site, the notebooks that are part of it, and its links. Nothing is loaded from a network but the packages.
 DOCS := .venv-docs
 
-$(DOCS)/.installed: requirements/docs.txt pyproject.toml
+$(DOCS)/.installed: requirements/docs.txt $(PROJECTS)
 	@$(PYTHON) -m venv $(DOCS)
 	$(call install,$(DOCS),$<)
 	@touch $@
@@ -216,7 +220,7 @@ ECOSYSTEM_INSTALLED := $(ECOSYSTEM_NAMES:%=$(ECOSYSTEM)/%/.installed)
 
 $(ECOSYSTEM)/%/.installed: tests/ecosystem/%.txt pyproject.toml
 	@$(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< .
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< . ./server ./lab
 	@touch $@
 
 $(ECOSYSTEM)/promptfoo/.installed: tests/ecosystem/package.json

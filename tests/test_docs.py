@@ -232,9 +232,11 @@ NAMED = [
 
 @pytest.mark.parametrize(("page", "path", "name"), NAMED)
 def test_files_and_names_that_the_pages_name_exist(page: Path, path: str, name: str) -> None:
-    places = [
-        root / path for root in (ROOT, ROOT / "src", ROOT / "src/resay", ROOT / "integrations")
-    ]
+    roots = (
+        *("", "src", "src/resay", "integrations"),
+        *("server/src", "server/src/resay_server", "lab/src", "lab/src/resay_lab"),
+    )
+    places = [ROOT / root / path for root in roots]
     found = [place for place in places if place.exists()]
     assert found, f"{page.name}: {path}"
     if name:

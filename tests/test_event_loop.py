@@ -41,7 +41,7 @@ from support.loop_reading import record_patterns
 
 recorder = record_patterns()
 
-import resay.cli.app, resay.gateway
+import resay.cli.app, resay_server.gateway
 from resay import Guard
 from resay.providers import Completion, Completions
 from resay.providers.base import ToolCall

@@ -1,55 +1,70 @@
-"""The wheel, with its two source roots, in an environment of its own."""
+"""The wheels of the three distributions, and the environments that are locked for them."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
 import venv
 import zipfile
-from importlib.metadata import metadata
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
-from packaging.metadata import parse_email
+from packaging.metadata import RawMetadata, parse_email
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from resay import __version__
-from support.extras import EXTRAS
+from support.extras import EXTRAS, build_wheel
 
-ADAPTERS = {path.name for path in (Path(__file__).parents[1] / "integrations").glob("resay_*")}
 ROOT = Path(__file__).resolve().parents[1]
+ADAPTERS = {path.name for path in (ROOT / "integrations").glob("resay_*")}
+DISTRIBUTIONS = {"resay": ROOT, "resay-server": ROOT / "server", "resay-lab": ROOT / "lab"}
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("wheel")
-    # The backend comes from the environment the tests run in, so that building needs no network.
-    subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target, ROOT],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
-    (built,) = target.glob("*.whl")
-    return built
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the wheel of each distribution by its name."""
+    target = tmp_path_factory.mktemp("wheels")
+    for folder in DISTRIBUTIONS.values():
+        build_wheel(folder, target)
+    return {path.name.split("-")[0].replace("_", "-"): path for path in target.glob("*.whl")}
 
 
-def test_both_roots_are_in_the_wheel_and_nothing_else(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
-    assert len(ADAPTERS) >= 5
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
-        "resay",
-        *ADAPTERS,
+@pytest.fixture(scope="module")
+def wheel(wheels: dict[str, Path]) -> Path:
+    return wheels["resay"]
+
+
+def test_the_wheels_hold_their_packages_and_nothing_else(wheels: dict[str, Path]) -> None:
+    files = {name: zipfile.ZipFile(wheel).namelist() for name, wheel in wheels.items()}
+    packages = {
+        name: {file.split("/")[0] for file in listed if ".dist-info" not in file}
+        for name, listed in files.items()
     }
-    assert "resay/py.typed" in names
-    assert "resay/reporting/render/html/style.css" in names
+    assert len(ADAPTERS) >= 5
+    assert packages == {
+        "resay": {"resay", *ADAPTERS},
+        "resay-server": {"resay_server"},
+        "resay-lab": {"resay_lab"},
+    }
+    for name, listed in files.items():
+        assert {f"{package}/py.typed" for package in packages[name]} <= set(listed)
+        assert any(file.endswith("licenses/LICENSE") for file in listed)
+    assert "resay/reporting/render/html/style.css" in files["resay"]
+    assert "resay_server/gateway/openapi/openapi.yaml" in files["resay-server"]
     languages = {path.name for path in (ROOT / "src/resay/lang").glob("*.toml")}
-    assert {f"resay/lang/{name}" for name in languages} <= set(names)
+    assert {f"resay/lang/{name}" for name in languages} <= set(files["resay"])
     assert {"en.toml", "sv.toml"} <= languages
-    assert {f"{adapter}/py.typed" for adapter in ADAPTERS} <= set(names)
-    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_distributions_have_one_version(wheels: dict[str, Path]) -> None:
+    for name, wheel in wheels.items():
+        described = metadata_of(wheel)
+        assert described["version"] == __version__
+        own = [Requirement(line) for line in described["requires_dist"]]
+        for requirement in own:
+            if requirement.name in DISTRIBUTIONS and requirement.name != name:
+                assert str(requirement.specifier) == f"=={__version__}"
 
 
 def test_it_imports_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
@@ -89,25 +104,40 @@ def test_an_environment_has_the_versions_that_the_others_have(environment: str) 
     ],
 )
 def test_an_environment_has_what_the_package_requires(
-    wheel: Path, environment: str, extras: set[str]
+    wheels: dict[str, Path], environment: str, extras: set[str]
 ) -> None:
     """If not, a requirement was changed without `make lock`."""
     pins = _locked(environment)
     missing = []
-    (described,) = (name for name in zipfile.ZipFile(wheel).namelist() if "METADATA" in name)
-    raw, _ = parse_email(zipfile.ZipFile(wheel).read(described))
-    for line in raw["requires_dist"]:
-        requirement = Requirement(line)
-        asked_for = requirement.marker is None or any(
-            requirement.marker.evaluate({"extra": extra}) for extra in extras
-        )
+    for requirement in required_by("resay", extras, wheels):
         # pip installs torch by itself.
-        if not asked_for or (environment == "dev" and requirement.name == "torch"):
+        if environment == "dev" and requirement.name == "torch":
             continue
         versions = pins.get(canonicalize_name(requirement.name), set())
         if not versions or not all(map(requirement.specifier.contains, versions)):
-            missing.append(line)
+            missing.append(str(requirement))
     assert not missing
+
+
+def required_by(name: str, extras: set[str], wheels: dict[str, Path]) -> Iterator[Requirement]:
+    """Yield what a distribution of ours requires from others, with the given extras."""
+    for line in metadata_of(wheels[name])["requires_dist"]:
+        requirement = Requirement(line)
+        applies = requirement.marker is None or any(
+            requirement.marker.evaluate({"extra": extra}) for extra in extras or {""}
+        )
+        if not applies:
+            continue
+        if requirement.name not in DISTRIBUTIONS:
+            yield requirement
+        elif requirement.name != "resay" or name == "resay":
+            yield from required_by(requirement.name, requirement.extras, wheels)
+
+
+def metadata_of(wheel: Path) -> RawMetadata:
+    archive = zipfile.ZipFile(wheel)
+    (described,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    return parse_email(archive.read(described))[0]
 
 
 def _locked(environment: str) -> dict[str, set[str]]:
@@ -119,18 +149,3 @@ def _locked(environment: str) -> dict[str, set[str]]:
             (pin,) = requirement.specifier
             versions.setdefault(requirement.name, set()).add(pin.version)
     return versions
-
-
-def test_the_recipe_for_conda_has_the_same_version_and_dependencies() -> None:
-    recipe = yaml.safe_load((ROOT / "conda/recipe.yaml").read_text())
-    assert recipe["context"]["version"] == __version__
-    required = metadata("resay").get_all("Requires-Dist") or []
-    run = {_unconditional(one) for one in recipe["requirements"]["run"] if "python " not in one}
-    # A package for any Python needs what only some of them need.
-    assert run == {_unconditional(one) for one in required if "extra ==" not in one}
-
-
-def _unconditional(requirement: str) -> str:
-    """Return a requirement without the Pythons that need it."""
-    parsed = Requirement(requirement)
-    return f"{parsed.name}{parsed.specifier}"

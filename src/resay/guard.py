@@ -608,7 +608,7 @@ class Guard:
         """Check many existing responses concurrently.
 
         Neural models process concurrent requests in common batches: use a higher `concurrency`
-        with them, such as 64. For files, or runs that must survive a restart, use `resay.batch`.
+        with them, such as 64. For files, or runs that must survive a restart, use `resay batch`.
 
         Args:
             items: Responses, or mappings with the arguments of `check`, including `response`.

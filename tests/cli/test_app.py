@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+import typer
 
 import resay
-from resay.cli.app import COMMANDS, imported
+from resay.cli.app import COMMANDS, imported, run
 from simulation import Refused, SimulatedProvider
 from support.cli import resay_cli, resay_here
 
@@ -250,7 +252,40 @@ def test_version() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_listed_of_a_command_is_what_its_own_help_begins_with(name: str) -> None:
-    assert imported(name).help.partition("\n")[0] == COMMANDS[name][1]
+    assert imported(name).help.partition("\n")[0] == COMMANDS[name].help
+
+
+def test_a_command_of_another_distribution_says_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("resay.cli.app.entry_points", lambda group: [])
+    monkeypatch.setattr(sys, "argv", ["resay", "serve"])
+    assert run() == 2
+    assert capsys.readouterr().err == (
+        "`resay serve` needs 'resay-server'; install it with: pip install 'resay[server]'\n"
+    )
+
+
+def test_other_distributions_add_commands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = EntryPoint("greet", f"{__name__}:greeting", "resay.commands")
+    monkeypatch.setattr("resay.cli.app.entry_points", lambda group: [entry])
+    monkeypatch.setattr(sys, "argv", ["resay", "greet", "Ada"])
+    assert run() == 0
+    assert capsys.readouterr().out == "Good morning, Ada\n"
+    monkeypatch.setattr(sys, "argv", ["resay", "--help"])
+    assert run() == 0
+    assert "Say good morning." in capsys.readouterr().out
+
+
+greeting = typer.Typer(add_completion=False)
+
+
+@greeting.command()
+def greet(name: str) -> None:
+    """Say good morning."""
+    typer.echo(f"Good morning, {name}")
 
 
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("bench", "--help")])
@@ -269,7 +304,7 @@ def test_a_commands_code_is_imported_when_it_runs(words: tuple[str, ...]) -> Non
     assert "resay.cli.app" in loaded
     assert not loaded & {
         "resay.core",
-        "resay.benchmarks.entries",
+        "resay_lab.benchmarks.entries",
         "resay.guard",
         "resay.policy",
         "resay.scorers",

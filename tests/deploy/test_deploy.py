@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from resay import Policy
-from resay.gateway import GatewayConfig
-from resay.gateway.metrics import Metrics, Readings
+from resay_server.gateway import GatewayConfig
+from resay_server.gateway.metrics import Metrics, Readings
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 CHART = DEPLOY / "helm" / "resay"

@@ -17,7 +17,7 @@ import pytest
 
 from simulation import SimulatedInference, SimulatedProvider
 from support.docs import ROOT, Snippet, answered_by, create_files, remove_output, snippets
-from support.extras import BARE, EXTRAS, Environment, Environments
+from support.extras import BARE, EXTRAS, Environment, Environments, build_wheel
 from support.tiny_models import make_deberta
 
 FOLDER = os.environ.get("RESAY_TEST_EXTRAS")
@@ -44,12 +44,10 @@ COMMANDS = [
 @pytest.fixture(scope="session")
 def environments(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environments]:
     """The environments, all begun before the first is wanted."""
-    target = tmp_path_factory.mktemp("wheel")
-    # The backend comes from the environment the tests run in, so that building needs no network.
-    command = ["-m", "build", "--wheel", "--no-isolation", "--outdir", str(target), str(ROOT)]
-    subprocess.run([sys.executable, *command], check=True, capture_output=True)
-    (wheel,) = target.glob("*.whl")
-    made = Environments(Path(FOLDER or target), wheel)
+    wheels = tmp_path_factory.mktemp("wheels")
+    for project in (ROOT, ROOT / "server", ROOT / "lab"):
+        build_wheel(project, wheels)
+    made = Environments(Path(FOLDER or wheels), wheels)
     for line in [*LINES.values(), *(snippet.installed for snippet in [*PYTHON, *COMMANDS])]:
         made.begin(line)
     yield made

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import pytest
 
-from resay.gateway import Gateway, GatewayConfig, serving
-from resay.gateway.openapi.document import document
+from resay_server.gateway import Gateway, GatewayConfig, serving
+from resay_server.gateway.openapi.document import document
 from simulation import SimulatedProvider
 
 HERE = Path(__file__).resolve().parent

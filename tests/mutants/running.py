@@ -131,7 +131,7 @@ def _pytest(*arguments: str) -> int:
 def preload(root: Path, tests: Sequence[str]) -> None:
     """Import what the tests import, but for what lies under `root/src` and `root/tests`."""
     os.chdir(root)
-    own = tuple(f"{root}/{folder}/" for folder in ("src", "tests", "integrations"))
+    own = tuple(f"{root}/{folder}/" for folder in ("src", "tests", "integrations", "server", "lab"))
 
     def imported() -> list[str]:
         _pytest("--collect-only", *tests)

@@ -27,7 +27,7 @@ from performance.second import second
 from performance.size import size
 from performance.soak_cli import soak
 from performance.turns_cli import latency, regenerate
-from resay.benchmarks.commands import (
+from resay_lab.benchmarks.commands import (
     DataOption,
     JsonOption,
     MarkdownOption,

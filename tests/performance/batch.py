@@ -23,16 +23,16 @@ from typing import Any
 
 from performance.readings import COLUMNS, Part, Reading, environment, row_of
 from performance.skipping import SkippedError
-from resay.batch import Columns, Engine, Local, Ray, RowScorer, Scored, run_batch
-from resay.batch import Row as ScorerRow
-from resay.batch.json_text import json_bytes
-from resay.batch.scoring import columns_of
-from resay.benchmarks.table import ResultTable, Row
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
 from resay.guard import Guard
 from resay.providers.base import Completion, Completions
+from resay_lab.batch import Columns, Engine, Local, Ray, RowScorer, Scored, run_batch
+from resay_lab.batch import Row as ScorerRow
+from resay_lab.batch.json_text import json_bytes
+from resay_lab.batch.scoring import columns_of
+from resay_lab.benchmarks.table import ResultTable, Row
 
 __all__ = ["run"]
 

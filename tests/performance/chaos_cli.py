@@ -9,8 +9,14 @@ import typer
 
 from performance import chaos as chaos_bench
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
-from resay.benchmarks.table import Column, ResultTable
+from resay_lab.benchmarks.commands import (
+    JsonOption,
+    MarkdownOption,
+    form_of,
+    print_result,
+    progress,
+)
+from resay_lab.benchmarks.table import Column, ResultTable
 
 __all__ = ["chaos"]
 

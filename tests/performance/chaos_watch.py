@@ -245,7 +245,8 @@ def census() -> Mapping[str, int]:
 
 def _is_ours(module: object) -> bool:
     name = module if isinstance(module, str) else ""
-    return name.startswith("resay.") and not name.startswith(("resay.testing", "resay.benchmarks"))
+    ours = ("resay.", "resay_server.", "resay_lab.")
+    return name.startswith(ours) and not name.startswith(("resay.testing", "resay_lab.benchmarks"))
 
 
 def growth(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:

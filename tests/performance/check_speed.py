@@ -21,15 +21,15 @@ from performance.growth import listed, sentences
 from performance.readings import Part, Reading, environment, evenly, row_of
 from performance.skipping import SkippedError
 from resay._internal.event_loops import run_sync
-from resay.benchmarks import wikibio
-from resay.benchmarks.measuring import Item
-from resay.benchmarks.table import Row
 from resay.core.passage import Passage
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.scorers import registry
-from resay.scorers.evidence import Evidence
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.samples import Samples
+from resay_lab.benchmarks import wikibio
+from resay_lab.benchmarks.measuring import Item
+from resay_lab.benchmarks.table import Row
 from support.claims import claims_of
 
 __all__ = ["measure_checks"]

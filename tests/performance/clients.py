@@ -19,9 +19,9 @@ from performance.clients_calls import APIS, Api, Ask, Call, Taken, asking, calls
 from performance.latency import percentile
 from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
-from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.verdict import Verdict
 from resay.errors import MissingDependencyError
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["KINDS", "Kind", "Pair", "Setting", "added_ms", "row_of", "run", "total"]
 

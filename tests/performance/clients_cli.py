@@ -8,7 +8,7 @@ import typer
 
 from performance import clients as clients_bench
 from performance.skipping import print_measured
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of
+from resay_lab.benchmarks.commands import JsonOption, MarkdownOption, form_of
 
 __all__ = ["clients"]
 

@@ -27,7 +27,6 @@ from starlette.applications import Starlette
 
 from performance.readings import COLUMNS, Part, Reading, row_of
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
@@ -44,6 +43,7 @@ from resay.reporting.journal.entry import new_id
 from resay.reporting.journal.postgres import PostgresStore
 from resay.reporting.journal.sqlite import roll_up
 from resay.reporting.render.html import page
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 from support.postgres import PostgresServer, binaries
 
 __all__ = ["find", "run"]

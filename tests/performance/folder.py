@@ -14,8 +14,8 @@ from itertools import accumulate
 from pathlib import Path
 from statistics import median
 
-from resay.benchmarks.table import Column, ResultTable, Row
 from resay.retrieval import FolderRetriever, index_folder
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["run"]
 

@@ -28,8 +28,14 @@ from performance.skipping import SkippedError
 from performance.turns import Setting as Turn
 from performance.turns import in_turns
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
-from resay.benchmarks.table import Column, ResultTable, Row
+from resay_lab.benchmarks.commands import (
+    JsonOption,
+    MarkdownOption,
+    form_of,
+    print_result,
+    progress,
+)
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["cpu_of", "gateway_cpu", "run", "serving_gateway"]
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.query import Query
@@ -21,6 +20,7 @@ from resay.core.verdict import Verdict
 from resay.engine.regeneration.prompts import parse_replacement, without_instructions
 from resay.guard import Guard
 from resay.providers.base import Chunk, Completion, Completions
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["listed", "run", "sentences"]
 

@@ -34,7 +34,6 @@ from performance.handbook_models import (
     statements,
 )
 from performance.handbook_world import ATTRIBUTES, Claim, Handbook, Question, chosen, says
-from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.documents import Document
 from resay.core.passage import Passage
 from resay.core.tokens import tokenize
@@ -44,6 +43,7 @@ from resay.guard import Guard
 from resay.policy import default_text
 from resay.retrieval import AdaptedRetriever, as_retriever
 from resay.retrieval.folder import FolderRetriever
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 from simulation import SimulatedInference
 from simulation.inference import embed_words
 

@@ -10,7 +10,7 @@ import typer
 from performance import handbook as bench
 from performance.skipping import print_measured
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of
+from resay_lab.benchmarks.commands import JsonOption, MarkdownOption, form_of
 
 __all__ = ["handbook"]
 

@@ -22,12 +22,12 @@ from performance.skipping import SkippedError
 from performance.stalls import measure_concurrency
 from performance.workshop import Workshop
 from resay._internal.importing import load_optional
-from resay.benchmarks import wikibio
-from resay.benchmarks.measuring import Item
-from resay.benchmarks.table import ResultTable, Row
 from resay.core.passage import Passage
 from resay.errors import ConfigurationError, MissingDependencyError
 from resay.models import Pair
+from resay_lab.benchmarks import wikibio
+from resay_lab.benchmarks.measuring import Item
+from resay_lab.benchmarks.table import ResultTable, Row
 
 __all__ = ["PARTS", "SHAPES", "Effort", "PartName", "run"]
 

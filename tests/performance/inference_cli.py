@@ -8,7 +8,8 @@ from typing import Annotated, TypeVar
 import typer
 
 from performance import inference as inference_bench
-from resay.benchmarks.commands import (
+from resay.errors import ConfigurationError
+from resay_lab.benchmarks.commands import (
     DataOption,
     JsonOption,
     MarkdownOption,
@@ -18,7 +19,6 @@ from resay.benchmarks.commands import (
     print_result,
     slice_of,
 )
-from resay.errors import ConfigurationError
 
 __all__ = ["inference"]
 

@@ -20,7 +20,6 @@ from performance.latency_hold import first_release
 from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
 from performance.turns import Ask, Setting, in_turns
-from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.passage import Passage
 from resay.core.query import Query
 from resay.guard import Guard
@@ -30,8 +29,9 @@ from resay.providers.layers import FanOut
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.prices import Metered
 from resay.scorers import Prompt
-from resay.scorers.evidence import Evidence
+from resay.scorers.evidence import Evidence, Sample
 from resay.scorers.samples import Sample
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["WAYS", "Taken", "by_hand", "percentile", "row_of", "run"]
 

@@ -25,7 +25,7 @@ from performance.skipping import SkippedError
 from performance.turns import Setting as Turn
 from performance.turns import in_turns
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.table import ResultTable
+from resay_lab.benchmarks.table import ResultTable
 
 __all__ = ["SUBJECTS", "Setting", "run", "total"]
 

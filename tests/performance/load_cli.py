@@ -10,8 +10,14 @@ from performance import load as load_bench
 from performance import load_streams
 from performance.load import Setting
 from performance.skipping import SkippedError
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
 from resay.errors import MissingDependencyError
+from resay_lab.benchmarks.commands import (
+    JsonOption,
+    MarkdownOption,
+    form_of,
+    print_result,
+    progress,
+)
 
 __all__ = ["load"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from performance.latency import percentile
 from performance.load_asking import Sent, Subject
-from resay.benchmarks.table import Column, Row
+from resay_lab.benchmarks.table import Column, Row
 
 __all__ = ["COLUMNS", "Round", "row_of", "rows_of"]
 

@@ -23,7 +23,7 @@ from performance.load_servers import Server, gateway, upstream
 from performance.readings import COLUMNS, Part, Reading, row_of
 from performance.skipping import SkippedError
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.table import ResultTable, Row
+from resay_lab.benchmarks.table import ResultTable, Row
 
 __all__ = ["Held", "rows", "run"]
 

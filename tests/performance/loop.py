@@ -22,20 +22,19 @@ import httpx
 import typer
 
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result
-from resay.benchmarks.table import Column, ResultTable, Row
-from resay.calibration import (
-    Calibration,
-    Candidate,
-    Target,
-    calibrate,
-    draw_entries,
-    read_journal_labels,
-)
-from resay.calibration.diagrams import wilson
-from resay.gateway import Gateway, GatewayConfig, serving
 from resay.policy import Policy
 from resay.reporting.journal import Entry, JournalConfig, open_journal
+from resay_lab.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result
+from resay_lab.benchmarks.table import Column, ResultTable, Row
+from resay_lab.calibration import (
+    Calibration,
+    Target,
+    calibrate,
+    read_journal_labels,
+)
+from resay_lab.calibration.diagrams import wilson
+from resay_server.gateway import Gateway, GatewayConfig, serving
+from resay_server.labelling import Candidate, draw_entries
 from simulation import Invention, SimulatedProvider, Subject, World
 
 __all__ = ["Looped", "Share", "loop", "run"]

@@ -13,9 +13,9 @@ from performance.released_nli import PlainClassifier
 from performance.skipping import SkippedError
 from performance.workshop import Workshop
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.table import Row
 from resay.errors import ResayError
 from resay.models import ModelConfig, Pair, PairClassifier, pair_classifier
+from resay_lab.benchmarks.table import Row
 
 __all__ = ["measure_nli"]
 

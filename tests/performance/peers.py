@@ -30,10 +30,6 @@ from performance.load_servers import upstream
 from performance.peer_upstream import rounds_of
 from performance.readings import evenly
 from performance.skipping import SkippedError
-from resay.benchmarks import wikibio
-from resay.benchmarks.commands import DataOption, JsonOption, MarkdownOption, form_of, print_result
-from resay.benchmarks.measuring import Item
-from resay.benchmarks.table import Column, ResultTable, Row
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.query import Query
@@ -45,6 +41,16 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.p_true import PTrue
 from resay.scorers.samples import Samples
 from resay.scorers.semantic import Semantic
+from resay_lab.benchmarks import wikibio
+from resay_lab.benchmarks.commands import (
+    DataOption,
+    JsonOption,
+    MarkdownOption,
+    form_of,
+    print_result,
+)
+from resay_lab.benchmarks.measuring import Item
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["PEERS", "peers", "row_of", "skipped_row"]
 

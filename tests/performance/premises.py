@@ -12,8 +12,6 @@ import numpy as np
 from performance.readings import Part, Reading, row_of
 from performance.shapes import LABELS, MAX_TOKENS
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.measuring import Item
-from resay.benchmarks.table import Row
 from resay.models import ModelConfig
 from resay.models.encoding import Batch, TextEncoder
 from resay.models.local import LocalPairModel
@@ -21,6 +19,8 @@ from resay.models.network import Loaded, Traits
 from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
 from resay.scorers.samples import Samples
+from resay_lab.benchmarks.measuring import Item
+from resay_lab.benchmarks.table import Row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -31,8 +31,14 @@ from performance.load_process import raise_file_limit
 from performance.load_servers import Server, upstream
 from performance.skipping import SkippedError
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
-from resay.benchmarks.table import Column, ResultTable, Row
+from resay_lab.benchmarks.commands import (
+    JsonOption,
+    MarkdownOption,
+    form_of,
+    print_result,
+    progress,
+)
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["Expected", "expect", "queueing"]
 

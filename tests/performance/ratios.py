@@ -23,8 +23,14 @@ import typer
 from performance import clients_many, disk, folder, gateway_cpu, growth
 from performance.check_speed import measure_checks
 from performance.skipping import SkippedError
-from resay.benchmarks.commands import DataOption, JsonOption, MarkdownOption, form_of, print_result
-from resay.benchmarks.table import Column, ResultTable, Row
+from resay_lab.benchmarks.commands import (
+    DataOption,
+    JsonOption,
+    MarkdownOption,
+    form_of,
+    print_result,
+)
+from resay_lab.benchmarks.table import Column, ResultTable, Row
 
 __all__ = ["STORED", "Ratios", "compared", "measured_again", "ratios"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import resay
 from performance.skipping import SkippedError
-from resay.benchmarks.table import Column, Row
+from resay_lab.benchmarks.table import Column, Row
 
 __all__ = [
     "COLUMNS",

@@ -20,7 +20,6 @@ import resay
 from performance.regenerate_rows import COLUMNS, Taken, row_of
 from performance.serving import simulated_elsewhere
 from performance.turns import Ask, Setting, in_turns
-from resay.benchmarks.table import ResultTable
 from resay.core.query import Query
 from resay.core.verdict import Mode
 from resay.guard import Guard
@@ -28,6 +27,7 @@ from resay.providers.litellm import LiteLLMProvider
 from resay.providers.prices import Metered
 from resay.retrieval import Retriever
 from resay.retrieval.folder import FolderRetriever
+from resay_lab.benchmarks.table import ResultTable
 from simulation import World
 
 __all__ = ["DEFAULT", "WAYS", "Way", "run"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from performance.latency import percentile
-from resay.benchmarks.table import Column, Row
 from resay.core.usage import Usage
 from resay.engine.actions import Answer
+from resay_lab.benchmarks.table import Column, Row
 
 __all__ = ["COLUMNS", "Taken", "row_of"]
 

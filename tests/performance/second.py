@@ -17,8 +17,6 @@ import anyio
 import typer
 
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result
-from resay.benchmarks.table import Column, ResultTable
 from resay.core.query import Query
 from resay.core.usage import Usage
 from resay.core.verdict import Verdict
@@ -26,6 +24,8 @@ from resay.guard import Guard
 from resay.providers.base import Completion, Completions
 from resay.testing import Invention, Subject, World
 from resay.testing.tasks import find_task
+from resay_lab.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result
+from resay_lab.benchmarks.table import Column, ResultTable
 
 __all__ = ["FIRST", "SECOND", "WAYS", "Models", "Worlds", "ask", "second"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import typer
 
-from resay.benchmarks.commands import Form, print_result, progress
-from resay.benchmarks.table import ResultTable
 from resay.errors import ConfigurationError
+from resay_lab.benchmarks.commands import Form, print_result, progress
+from resay_lab.benchmarks.table import ResultTable
 
 __all__ = ["SkippedError", "print_measured"]
 

@@ -11,9 +11,15 @@ from performance.skipping import SkippedError
 from performance.soak import Life, Report, Setting
 from performance.soak_checks import JUDGED, MOST_GROWTH, WARM_UP, WINDOWS
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.commands import JsonOption, MarkdownOption, form_of, print_result, progress
-from resay.benchmarks.table import Column, ResultTable
 from resay.errors import MissingDependencyError
+from resay_lab.benchmarks.commands import (
+    JsonOption,
+    MarkdownOption,
+    form_of,
+    print_result,
+    progress,
+)
+from resay_lab.benchmarks.table import Column, ResultTable
 
 __all__ = ["soak"]
 

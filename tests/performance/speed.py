@@ -23,17 +23,17 @@ from performance.released_ngram import build_pipeline, score_plainly, tokenize_p
 from performance.serving import simulated_elsewhere
 from performance.skipping import SkippedError
 from resay._internal.event_loops import run_sync
-from resay.benchmarks import wikibio
-from resay.benchmarks.measuring import Item
-from resay.benchmarks.table import ResultTable, Row
 from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.core.verdict import Scores
 from resay.errors import ConfigurationError, ResayError
 from resay.guard import Guard
 from resay.scorers import Ngram, build
-from resay.scorers.evidence import Evidence
+from resay.scorers.evidence import Evidence, Samples
 from resay.scorers.samples import Samples
+from resay_lab.benchmarks import wikibio
+from resay_lab.benchmarks.measuring import Item
+from resay_lab.benchmarks.table import ResultTable, Row
 
 __all__ = ["measure_import", "measure_latency", "measure_ngram", "run"]
 

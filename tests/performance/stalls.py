@@ -12,12 +12,12 @@ import anyio
 
 from performance.readings import Part, Reading, row_of
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.measuring import Item
-from resay.benchmarks.table import Row
 from resay.models import ModelConfig
 from resay.scorers.evidence import Evidence
 from resay.scorers.nli import Nli
 from resay.scorers.samples import Samples
+from resay_lab.benchmarks.measuring import Item
+from resay_lab.benchmarks.table import Row
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -19,8 +19,8 @@ from performance.skipping import SkippedError
 from performance.stalls import longest_stalls
 from performance.workshop import Workshop
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.measuring import Item
 from resay.core.passage import Passage
+from resay_lab.benchmarks.measuring import Item
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")

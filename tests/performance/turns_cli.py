@@ -12,7 +12,7 @@ from performance import regenerate as regenerate_bench
 from performance.skipping import print_measured
 from performance.turns import Setting
 from resay._internal.event_loops import run_sync
-from resay.benchmarks.commands import (
+from resay_lab.benchmarks.commands import (
     JsonOption,
     MarkdownOption,
     form_of,

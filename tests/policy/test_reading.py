@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from resay.errors import PolicyError
-from resay.gateway import GatewayConfig
 from resay.policy import Policy
 from resay.policy.reading import read_yaml
+from resay_server.gateway import GatewayConfig
 
 ENV = {"N": "7", "NAME": "a: b # [not] {yaml}", "EMPTY": "", "YES": "true", "SPACED": " 5 "}
 

@@ -26,7 +26,7 @@ pytest.importorskip("litellm_proxy_extras", reason="litellm[proxy] is not instal
 import anthropic
 import openai
 
-from resay.gateway import Gateway, GatewayConfig, Observation, serving
+from resay_server.gateway import Gateway, GatewayConfig, Observation, serving
 from simulation import SimulatedProvider
 from support.proxy import KEY, free_port, running
 

@@ -25,9 +25,9 @@ from resay import (
     request_id,
 )
 from resay.core.verdict import Regeneration, Verdict
-from resay.gateway import Gateway, GatewayConfig, serving
 from resay.reporting import observers
 from resay.reporting.observers import Finding, Observer, Place, place
+from resay_server.gateway import Gateway, GatewayConfig, serving
 from simulation import SimulatedProvider
 from support.otel import Seen, forget_providers
 

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from resay import Guard, Query, Usage
-from resay.batch import Local, Ray, Row, RowScorer, Scored, run_batch
 from resay.core.passage import Passage
 from resay.core.verdict import Scores
 from resay.providers.base import Completion, Completions
 from resay.scorers.base import ScorerConfig
 from resay.scorers.evidence import Evidence
+from resay_lab.batch import Local, Ray, Row, RowScorer, Scored, run_batch
 
 __all__ = [
     "JUDGED",
@@ -186,9 +186,9 @@ def _die_at(after: int, seed: int) -> None:
 def _go_on(kind: str, source: str, out: str, log: str, after: int, seed: int) -> None:
     guard = Guard(JUDGED, provider=LoggingJudge(Path(log))) if kind == "judged" else Guard(NGRAM)
     # Use small parts, so that there are several.
-    import resay.batch.run_folder
+    import resay_lab.batch.run_folder
 
-    resay.batch.run_folder.PART_BYTES = 3_000
+    resay_lab.batch.run_folder.PART_BYTES = 3_000
     if after:
         _die_at(after, seed)
     engine = Ray(2, window=20) if kind == "ray" else Local(2, 3)

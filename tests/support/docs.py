@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from resay import Guard, Verdict
-from resay.batch import RowScorer
+from resay_lab.batch import RowScorer
 from simulation import SimulatedProvider
 
 __all__ = ["PAGES", "ROOT", "Snippet", "answered_by", "create_files", "remove_output", "snippets"]

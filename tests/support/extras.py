@@ -20,7 +20,7 @@ if sys.version_info >= (3, 11):
 else:  # a dependency of pytest
     import tomli as tomllib
 
-__all__ = ["BARE", "EXTRAS", "Environment", "Environments"]
+__all__ = ["BARE", "EXTRAS", "Environment", "Environments", "build_wheel"]
 
 EXTRAS: Mapping[str, Sequence[str]] = tomllib.loads(
     (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -30,6 +30,17 @@ _WORKERS = 2
 _RUN_S = 180
 
 Installed = tuple[str, ...]
+
+
+def build_wheel(project: Path, target: Path) -> None:
+    """Build a distribution's wheel into a folder."""
+    # The backend comes from the environment the tests run in, so that building needs no network.
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", target, project],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
 
 
 class Environment:
@@ -71,19 +82,20 @@ class Environment:
 
 
 class Environments:
-    """Creates environments from one wheel, two at a time.
+    """Creates environments from the wheels of our distributions, two at a time.
 
     An environment that includes all of another starts as a hard-linked copy of it, so that common
     packages are unpacked once.
 
     Args:
         folder: The folder that contains them.
-        wheel: The wheel.
+        wheels: The folder of the wheels.
     """
 
-    def __init__(self, folder: Path, wheel: Path) -> None:
+    def __init__(self, folder: Path, wheels: Path) -> None:
         self._folder = folder
-        self._wheel = wheel
+        self._wheels = wheels
+        (self._wheel,) = wheels.glob("resay-*.whl")
         self._pool = ThreadPoolExecutor(_WORKERS)
         self._made: dict[Installed, Future[Environment]] = {}
 
@@ -113,7 +125,7 @@ class Environments:
                 before.result().site, made.site, copy_function=os.link, dirs_exist_ok=True
             )
         pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(made.python), "install"]
-        options = ["--no-compile", "--disable-pip-version-check"]
+        options = ["--no-compile", "--disable-pip-version-check", "--find-links", str(self._wheels)]
         pins = ["--constraint", str(ROOT / "requirements/all.txt")]
         wanted = [self._found(word) for word in installed]
         subprocess.run([*pip, *options, *pins, *wanted], check=True, capture_output=True, text=True)

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import httpx
 
-from resay.gateway import Gateway, GatewayConfig, Observation, serving
+from resay_server.gateway import Gateway, GatewayConfig, Observation, serving
 from simulation import RequestRecord, SimulatedProvider
 from support.conformance import POLICY as CONFORMING
 from support.conformance import Sdk, Seen

@@ -42,13 +42,16 @@ BORROWED = {
 }
 API = {
     "Checking": ("resay", "A guard, and what it returns. Errors derive from `ResayError`."),
-    "Batches": ("resay.batch", "Many answers at once: [Batches](../batch.md)."),
+    "Batches": ("resay_lab.batch", "Many answers at once: [Batches](../batch.md)."),
     "Calibration": (
-        "resay.calibration",
+        "resay_lab.calibration",
         "Thresholds from labels: [Calibration](../calibration.md).",
     ),
     "The journal": ("resay.reporting.journal", "Recorded verdicts: [The journal](../journal.md)."),
-    "The gateway": ("resay.gateway", "A server in your process: [The gateway](../gateway.md)."),
+    "The gateway": (
+        "resay_server.gateway",
+        "A server in your process: [The gateway](../gateway.md).",
+    ),
     "For your tests": ("resay.testing", "A simulated provider and its faults."),
 }
 ADAPTERS = {
@@ -320,7 +323,7 @@ def api_page(title: str, modules: Mapping[str, tuple[str, str]]) -> str:
 
 def _public(module: str) -> list[str]:
     """Return the names that a module makes public, read from its text: some need a framework."""
-    for root in (ROOT / "src", ROOT / "integrations"):
+    for root in (ROOT / "src", ROOT / "integrations", ROOT / "server/src", ROOT / "lab/src"):
         path = root / module.replace(".", "/") / "__init__.py"
         if path.exists():
             listed = re.search(r"^__all__ = \[(.*?)\]", path.read_text(), re.MULTILINE | re.DOTALL)

@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.text import Text
 
 from resay import Guard
-from resay.gateway import Gateway, GatewayConfig, serving
 from resay.reporting.journal import Entry, JournalConfig, open_journal
 from resay.testing import SimulatedProvider
+from resay_server.gateway import Gateway, GatewayConfig, serving
 from support.chromium import Chromium, Tab, chromium
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"

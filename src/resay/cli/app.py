@@ -1,90 +1,90 @@
-"""The `resay` command: its subcommands, shared input and output helpers, and exit codes.
+"""The `resay` command: its subcommands, and where the code of each is.
 
-A subcommand's code is imported only when it runs, to keep `resay --help` fast.
+Some come with other distributions, which name them in the entry point group `resay.commands`. A
+subcommand's code is imported only when it runs, to keep `resay --help` fast.
 """
 
 from __future__ import annotations
 
-import errno
-import io
-import json
-import os
-import sys
-import traceback
-import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from typing import Annotated, Any, TypeGuard
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from resay._internal._version import __version__
-from resay.errors import (
-    ConfigurationError,
-    DeadlineExceededError,
-    ProviderError,
-    ResayError,
-    without_cause,
-)
+from resay.errors import MissingDependencyError
+from resay.plugins.commands import BROKEN_PIPE, run_reporting_errors
 
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "calibrate": (
-        "resay.cli.calibrate:app",
-        "Fit a policy's thresholds and weights to labelled responses, with a guarantee.",
+GROUP = "resay.commands"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand.
+
+    Attributes:
+        help: The first line of its help.
+        path: Its import path, `package.module:name`; None if it comes with another distribution.
+        extra: The extra of `resay` that installs that distribution; None for our own commands.
+    """
+
+    help: str
+    path: str | None = None
+    extra: str | None = None
+
+
+COMMANDS: Mapping[str, Command] = {
+    "ask": Command(
+        help="Ask a model, check the answer, and apply the policy's action.",
+        path="resay.cli.ask:ask_app",
     ),
-    "index": (
-        "resay.cli.index:app",
-        "Index a folder of text, Markdown and PDF files to search for evidence.",
+    "check": Command(help="Check an existing response.", path="resay.cli.ask:check_app"),
+    "demo": Command(
+        help="Catch a hallucination from a simulated model, without a network or a key.",
+        path="resay.cli.demo:app",
     ),
-    "serve": (
-        "resay.cli.serve:app",
-        "Serve OpenAI's and Anthropic's APIs behind one URL, and check the answers of an upstream.",
+    "policy": Command(
+        help="Check policy files, or print their JSON Schema.", path="resay.cli.ask:policy_app"
     ),
-    "report": (
-        "resay.cli.report:app",
-        "Write verdicts to an HTML page that works offline.",
+    "report": Command(
+        help="Write verdicts to an HTML page that works offline.", path="resay.cli.report:app"
     ),
-    "journal": (
-        "resay.cli.journal:app",
-        "List, search, export or delete recorded verdicts.",
+    "index": Command(
+        help="Index a folder of text, Markdown and PDF files to search for evidence.",
+        path="resay.cli.index:app",
     ),
-    "label": (
-        "resay.cli.label:app",
-        "Draw recorded verdicts and label them, in the terminal or as CSV.",
+    "models": Command(help="Export and check neural models.", path="resay.cli.models:app"),
+    "serve": Command(
+        help="Serve OpenAI's and Anthropic's APIs behind one URL, and check the answers of an"
+        " upstream.",
+        extra="server",
     ),
-    "ask": (
-        "resay.cli.ask:ask_app",
-        "Ask a model, check the answer, and apply the policy's action.",
+    "journal": Command(help="List, search, export or delete recorded verdicts.", extra="server"),
+    "label": Command(
+        help="Draw recorded verdicts and label them, in the terminal or as CSV.", extra="server"
     ),
-    "check": ("resay.cli.ask:check_app", "Check an existing response."),
-    "batch": (
-        "resay.cli.batch:app",
-        "Check every response in a file, and write each row with its verdict.",
+    "batch": Command(
+        help="Check every response in a file, and write each row with its verdict.", extra="lab"
     ),
-    "demo": (
-        "resay.cli.demo:app",
-        "Catch a hallucination from a simulated model, without a network or a key.",
+    "calibrate": Command(
+        help="Fit a policy's thresholds and weights to labelled responses, with a guarantee.",
+        extra="lab",
     ),
-    "policy": ("resay.cli.ask:policy_app", "Check policy files, or print their JSON Schema."),
-    "bench": ("resay.benchmarks.commands:app", "Run published benchmarks."),
-    "models": ("resay.cli.models:app", "Export and check neural models."),
+    "bench": Command(help="Run published benchmarks.", extra="lab"),
 }
-"""Each command's import path and the first line of its help."""
-
-FLAGGED, BAD_INPUT, INCONCLUSIVE, NO_ANSWER, FAILED = 1, 2, 3, 4, 5
-BROKEN_PIPE = 141  # what a shell reports for a process killed by SIGPIPE
-
-ApiBaseOption = Annotated[
-    str | None, typer.Option("--api-base", help="The provider's base URL, if not the default.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+"""Our subcommands, in the order of the help."""
 
 
 class _Commands(TyperGroup):
-    """Exits quietly on a closed pipe; typer would exit with 1, which means flagged here."""
+    """Finds the commands of other distributions, and exits quietly on a closed pipe.
+
+    typer would exit with 1 on a closed pipe, which means flagged here.
+    """
 
     # The context's class is click's in some versions of typer and typer's own in others.
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
@@ -96,6 +96,16 @@ class _Commands(TyperGroup):
         """Run the command."""
         with _quiet():
             return super().invoke(ctx)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return our own commands, then those that other distributions add."""
+        return [*COMMANDS, *sorted(_entries().keys() - COMMANDS.keys())]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, whose code is imported when it runs; None if there is none."""
+        if cmd_name in COMMANDS or cmd_name not in _entries():
+            return super().get_command(ctx, cmd_name)
+        return imported(cmd_name)
 
 
 @contextmanager
@@ -123,9 +133,25 @@ class _Deferred(TyperCommand):
 
 
 def imported(name: str) -> Any:
-    """Import and return a command."""
-    module, _, attribute = COMMANDS[name][0].partition(":")
-    return typer.main.get_command(getattr(import_module(module), attribute))
+    """Import and return a command.
+
+    Raises:
+        MissingDependencyError: The distribution that it comes with is not installed.
+    """
+    command = COMMANDS.get(name)
+    if command is not None and command.path is not None:
+        module, _, attribute = command.path.partition(":")
+        return typer.main.get_command(getattr(import_module(module), attribute))
+    entry = _entries().get(name)
+    if entry is None:
+        extra = command.extra if command is not None else None
+        raise MissingDependencyError(f"resay-{extra}", f"{extra}", f"`resay {name}`")
+    return typer.main.get_command(entry.load())
+
+
+def _entries() -> dict[str, EntryPoint]:
+    """Return the commands that installed distributions add."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
 app = typer.Typer(
@@ -138,8 +164,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for _name, (_, _help) in COMMANDS.items():
-    app.command(_name, cls=_Deferred, help=_help)(lambda: None)
+for _name, _command in COMMANDS.items():
+    app.command(_name, cls=_Deferred, help=_command.help)(lambda: None)
 
 
 def _show_version(value: bool) -> None:
@@ -158,130 +184,6 @@ def _root(
     del version
 
 
-def read_text(name: str | Path) -> str:
-    """Read a text file, or stdin for `-`.
-
-    Raises:
-        ConfigurationError: The file cannot be read or is not UTF-8.
-    """
-    try:
-        data = sys.stdin.buffer.read() if str(name) == "-" else Path(name).read_bytes()
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigurationError(f"cannot read {str(name)!r}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"{str(name)!r} is not UTF-8 text") from error
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file as UTF-8, with its line endings unchanged.
-
-    Raises:
-        ConfigurationError: The file cannot be written.
-    """
-    try:
-        path.write_bytes(text.encode())
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {str(path)!r}: {error.strerror}") from error
-
-
-def print_json(document: Mapping[str, Any]) -> None:
-    """Print one JSON document on stdout."""
-    typer.echo(json.dumps(document, indent=2))
-
-
 def run() -> int:
     """Run the command line and return the exit code."""
     return run_reporting_errors(app)
-
-
-def run_reporting_errors(command: Callable[[], object]) -> int:
-    """Run a callable, print any error to stderr, and return the exit code."""
-    _prepare_output()
-    # litellm creates a coroutine before it awaits it; a call cancelled in between never does.
-    warnings.filterwarnings("ignore", "coroutine '.*' was never awaited", RuntimeWarning)
-    try:
-        command()
-    except SystemExit as left:
-        return _finish(left.code if isinstance(left.code, int) else 0)
-    except ResayError as error:
-        return _failed(without_cause(error), _code_of(error))
-    except Exception as error:
-        if _cannot_write(error):
-            return _unwritten(error)
-        traceback.print_exc()
-        return FAILED
-    return _finish(0)
-
-
-def _code_of(error: ResayError) -> int:
-    # Imported late, because it is slow and only needed after an error.
-    from resay.core.verdict import HallucinationBlocked
-
-    if isinstance(error, HallucinationBlocked):
-        return FLAGGED
-    if isinstance(error, ConfigurationError):
-        return BAD_INPUT
-    return NO_ANSWER if isinstance(error, (ProviderError, DeadlineExceededError)) else FAILED
-
-
-def _failed(message: str, code: int) -> int:
-    _complain(message)
-    return _finish(code)
-
-
-def _complain(message: str) -> None:
-    # Imported late because most runs print neither errors nor help.
-    from rich.console import Console
-
-    Console(stderr=True).print(message, style="red", markup=False, highlight=False, soft_wrap=True)
-
-
-_UNWRITABLE = frozenset({errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
-
-
-def _prepare_output() -> None:
-    """Replace characters that the output's encoding lacks instead of failing on them."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-
-
-def _finish(code: int) -> int:
-    """Flush stdout.
-
-    Args:
-        code: The command's exit code.
-
-    Returns:
-        The same code, or another one if the output cannot be written.
-    """
-    try:
-        # A process can be started without a stdout.
-        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
-            sys.stdout.flush()
-    except BrokenPipeError:
-        _discard()
-        return BROKEN_PIPE
-    except OSError as error:
-        return _unwritten(error)
-    return code
-
-
-def _cannot_write(error: Exception) -> TypeGuard[OSError]:
-    """Whether an error means that the output itself cannot be written (a full disk, say)."""
-    return isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None
-
-
-def _unwritten(error: OSError) -> int:
-    """Report that the output cannot be written, and return the exit code."""
-    _discard()
-    _complain(f"cannot write the output: {error.strerror}")
-    return FAILED
-
-
-def _discard() -> None:
-    """Redirect stdout to the null device, or Python would retry the flush at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

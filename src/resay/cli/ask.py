@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,14 +14,24 @@ import typer
 from rich.console import Console
 from typer.core import TyperCommand
 
-from resay.cli.app import FLAGGED, INCONCLUSIVE, ApiBaseOption, JsonOption, print_json, read_text
 from resay.core.verdict import Verdict
 from resay.engine.stream import SyncAnswerStream
 from resay.errors import ConfigurationError, PolicyError, ProviderError
-from resay.guard import Guard
+from resay.plugins.commands import (
+    FLAGGED,
+    INCONCLUSIVE,
+    ApiBaseOption,
+    JsonOption,
+    MethodOption,
+    ModelOption,
+    PolicyOption,
+    guard_of,
+    print_json,
+    print_policy,
+    read_text,
+)
 from resay.policy import Policy, policy_schema
 from resay.policy.auto import choose, min_samples
-from resay.policy.model import POLICY_VARIABLE
 from resay.reporting.render import print_answer, print_part, print_verdict
 
 ask_app = typer.Typer(add_completion=False)
@@ -45,25 +54,6 @@ _OPTIONS = {
 _ARGUMENT = re.compile(f"`({'|'.join(_OPTIONS)})`")
 
 
-PolicyOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--policy",
-        "-p",
-        help="A policy file.",
-        show_default="the file that RESAY_POLICY names, or the built-in policy",
-    ),
-]
-MethodOption = Annotated[
-    list[str] | None,
-    typer.Option("--method", help="Check with this method instead of a policy file. Repeatable."),
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model", "-m", help="The model as litellm names it, such as openai/gpt-4.1-mini."
-    ),
-]
 EntityOption = Annotated[
     str | None,
     typer.Option("--entity", help="The subject of the response, for reverse_validation."),
@@ -227,31 +217,6 @@ def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
         pattern = str(path.relative_to(root)) if path.anchor else str(path)
         has_pattern = any(mark in pattern for mark in "*?[") and not path.exists()
         yield from sorted(root.glob(pattern)) if has_pattern else (path,)
-
-
-def guard_of(path: Path | None, methods: list[str] | None, *, model: str | None = None) -> Guard:
-    """Return a guard with the policy that a command's options or `RESAY_POLICY` select.
-
-    Args:
-        path: The policy file that the command names; None for none.
-        methods: The methods that it names in place of a policy file.
-        model: The default model.
-
-    Raises:
-        ConfigurationError: Both options are given, or the policy is invalid.
-    """
-    if path and methods:
-        raise ConfigurationError("--policy and --method exclude each other; pass only one")
-    if methods:
-        return Guard({"chain": [{"method": method} for method in methods]}, model=model)
-    return Guard(path, model=model)
-
-
-def print_policy(path: Path | None, methods: list[str] | None) -> None:
-    """Say which file's policy applies, on stderr, if the command does not name it itself."""
-    configured = os.environ.get(POLICY_VARIABLE)
-    if configured and not path and not methods:
-        typer.echo(f"policy: {configured} ({POLICY_VARIABLE})", err=True)
 
 
 @contextmanager

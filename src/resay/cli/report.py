@@ -5,19 +5,34 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from itertools import islice
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Protocol, cast
 
 import typer
 
-from resay.batch.results import Results, is_batch, results_page
-from resay.cli.app import read_text, write_text
-from resay.errors import ConfigurationError
+from resay.errors import ConfigurationError, MissingDependencyError
+from resay.plugins.commands import read_text, write_text
 from resay.reporting.render.html import Reported, page
 
 app = typer.Typer(add_completion=False)
+
+GROUP = "resay.reports"
+
+
+class Reporter(Protocol):
+    """Writes pages about files of another kind; installed by an entry point in that group."""
+
+    def accepts(self, path: str, /, *, prefix: str) -> bool:
+        """Return whether a file is of that kind."""
+        ...
+
+    def results_page(
+        self, path: str, /, *, group: str | None, prefix: str, response: str, worst: int
+    ) -> tuple[str, int, int]:
+        """Return the page, and its numbers of rows and of flagged rows."""
+        ...
+
 
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -52,13 +67,17 @@ def report(
     """Write verdicts to an HTML page that works offline."""
     if file != "-" and html.resolve() == Path(file).resolve():
         raise ConfigurationError(f"--html {str(html)!r} is also the input file; pass another file")
-    if _is_of_batch(file, prefix):
-        text, rows, flagged = results_page(
-            file, group=group, prefix=prefix, response=response, worst=worst
-        )
-        write_text(html, text)
-        typer.echo(f"{html}: {rows:,} row{'s' * (rows > 1)}, {flagged:,} flagged")
-        return
+    for entry in entry_points(group=GROUP):
+        reporter: Reporter = entry.load()
+        if reporter.accepts(file, prefix=prefix):
+            text, rows, flagged = reporter.results_page(
+                file, group=group, prefix=prefix, response=response, worst=worst
+            )
+            write_text(html, text)
+            typer.echo(f"{html}: {rows:,} row{'s' * (rows > 1)}, {flagged:,} flagged")
+            return
+    if file.endswith(".parquet"):
+        raise MissingDependencyError("resay-lab", "lab", "a report of a batch")
     if group is not None:
         raise ConfigurationError(f"{file!r} is not an output of `resay batch`; omit --group")
     verdicts = [_reported(where, data) for where, data in _documents(file)]
@@ -69,16 +88,6 @@ def report(
     write_text(html, page(verdicts, title="stdin" if file == "-" else Path(file).name))
     flagged = sum(reported.verdict.flagged for reported in verdicts)
     typer.echo(f"{html}: {len(verdicts)} verdict{'s' * (len(verdicts) > 1)}, {flagged} flagged")
-
-
-def _is_of_batch(file: str, prefix: str) -> bool:
-    if file.endswith(".parquet"):
-        return True
-    if not file.endswith((".jsonl", ".ndjson")):
-        return False
-    with suppress(ConfigurationError):
-        return any(is_batch(row, prefix) for row in islice(Results(file), 1))
-    return False
 
 
 def _reported(where: str, data: object) -> Reported:

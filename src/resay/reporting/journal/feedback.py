@@ -61,6 +61,11 @@ class Feedback:
         if not (isfinite(self.time) and self.time >= 0):
             raise ValueError(f"seconds must be finite and not negative, not {self.time!r}")
 
+    @property
+    def is_thumb(self) -> bool:
+        """Whether it is an end user's on the answer, and not a reviewer's."""
+        return self.source == "api" and self.about == "answer"
+
     def hallucinated(self, decision: Decision, flagged: bool | None = None) -> bool | None:
         """Return whether the feedback implies a hallucination; None if that is unclear.
 

@@ -59,7 +59,7 @@ class Estimate(BaseModel):
     The defaults fit the answers of one judge (gemma4-31b) on 945 sentences of biographies with 20
     samples each: WikiBio's passages with even row numbers, to two digits. Another judge, or another
     kind of text, may need other values: `resay bench cascade` prints those for the judge it is
-    given, and `resay.benchmarks.cascade.fit_estimate` fits them.
+    given, and `resay_lab.benchmarks.cascade.fit_estimate` fits them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

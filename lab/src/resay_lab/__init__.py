@@ -1,0 +1,1 @@
+"""Resay's lab: checks of many answers, calibration, and published benchmarks."""

@@ -1,0 +1,393 @@
+"""Mu-SHROOM: hallucinated spans of answers, in 14 languages.
+
+Vázquez et al., "SemEval-2025 Task 3: Mu-SHROOM, the Multilingual Shared-task on Hallucinations and
+Related Observable Overgeneration Mistakes", SemEval 2025: answers of instruction-tuned models to
+questions about Wikipedia's pages in Arabic, Basque, Catalan, Chinese, Czech, English, Farsi,
+Finnish, French, German, Hindi, Italian, Spanish and Swedish. People marked hallucinated spans; a
+soft label is the share of people who marked a span, a hard label a span that more than half marked.
+
+The figures are those of the task's own scorer, per answer and then averaged for each language:
+
+    IoU          characters marked by both the people and the method, of those marked by either;
+                 1 if neither marks any
+    correlation  Spearman's, of each character's score with its share of people; if either is
+                 constant, 1 if both are and 0 otherwise
+
+The score of a claim applies to each of its characters; if a method returns spans, those count. A
+method marks characters with a score over 0.5, as the scorer derives hard labels from soft ones.
+
+The released rows have neither samples nor references. Rows may have them under `samples` and
+`references`, each a list of texts; methods that need evidence that no row has are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from resay.core.claims import Rules
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import Scores
+from resay.errors import ConfigurationError
+from resay_lab.benchmarks import metrics
+from resay_lab.benchmarks.entries import (
+    Baseline,
+    Entry,
+    Lenient,
+    choose_rows,
+    parse_row,
+    read_lines,
+)
+from resay_lab.benchmarks.measuring import (
+    COST_COLUMNS,
+    BenchJudge,
+    Item,
+    Measured,
+    cost_of,
+    failures_of,
+    measure,
+)
+from resay_lab.benchmarks.table import Column, ResultTable, Row
+
+Split = Literal["tst", "val"]
+"""The test set or the validation set, as in the file names."""
+_SPLITS = re.compile(r"[.-](tst|val|test|validation|train)")
+_NAMES = {"test": "tst", "validation": "val"}
+_MARKS_OVER = 0.5
+_SAMPLES = {"evidence": "samples"}
+ENTRIES: tuple[Entry, ...] = (
+    Baseline("mark", "all", {}),
+    Baseline("mark", "none", {}),
+    Entry("facts", "samples", _SAMPLES),
+    Entry("ngram", "samples", _SAMPLES),
+    Entry("references", "words", {"by": "words"}),
+    Entry("grounding", "references", {}, extra=True),
+    Entry("prompt", "english", {"mode": "per_sample", **_SAMPLES}, live_only=True),
+    Entry("prompt", "auto", {"mode": "per_sample", "language": "auto", **_SAMPLES}, live_only=True),
+    Entry("direct_question", "english", {}, live_only=True),
+    Entry("direct_question", "auto", {"language": "auto"}, live_only=True),
+)
+"""All entries of this benchmark. `auto` asks the judge in the answer's language."""
+
+COLUMNS = (
+    Column("method", "method"),
+    Column("variant", "variant"),
+    Column("judge", "judge"),
+    Column("language", "language"),
+    Column("outputs", "outputs", 0),
+    Column("iou", "IoU", 4),
+    Column("correlation", "correlation", 4),
+    Column("marked", "marked", 3),
+    Column("silent", "silent", 0),
+    *COST_COLUMNS,
+)
+"""The columns of the printed table."""
+
+
+class _Soft(Lenient):
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    prob: float = Field(ge=0, le=1)
+
+
+class _DataRow(Lenient):
+    id: str
+    lang: str = Field(min_length=2)
+    model_input: str = ""
+    model_output_text: str
+    soft_labels: list[_Soft] | None = None
+    hard_labels: list[tuple[int, int]] | None = None
+    samples: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _may_be_a_number(cls, value: object) -> object:
+        return str(value) if isinstance(value, int) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels of each character of a text.
+
+    Attributes:
+        soft: The probability that each character is hallucinated, in [0, 1].
+        hard: The indices of the marked characters.
+    """
+
+    soft: tuple[float, ...]
+    hard: frozenset[int]
+
+    @classmethod
+    def of(
+        cls,
+        length: int,
+        soft: Sequence[tuple[int, int, float]],
+        hard: Sequence[tuple[int, int]] | None = None,
+    ) -> Labels:
+        """Convert labels of spans to labels of characters.
+
+        Args:
+            length: The number of characters of the text; spans are cut off at its end.
+            soft: Spans with their probability; the last one that covers a character counts.
+            hard: Marked spans; if None, spans with a probability over 0.5 are marked.
+        """
+        values = [0.0] * length
+        for start, end, probability in soft:
+            values[start:end] = [probability] * len(values[start:end])
+        spans = [(a, b) for a, b, p in soft if p > _MARKS_OVER] if hard is None else hard
+        marked = frozenset(i for a, b in spans for i in range(a, min(b, length)))
+        return cls(tuple(values), marked)
+
+
+def iou(truth: Labels, found: Labels) -> float:
+    """Return the share of characters marked by both, of those marked by either."""
+    either = truth.hard | found.hard
+    return len(truth.hard & found.hard) / len(either) if either else 1.0
+
+
+def correlation(truth: Labels, found: Labels) -> float:
+    """Return Spearman's correlation; if one is constant, 1 if both are and 0 otherwise."""
+    constant = [len({round(p, 8) for p in labels.soft}) == 1 for labels in (truth, found)]
+    if any(constant):
+        return float(all(constant))
+    return (metrics.spearman(found.soft, truth.soft) or 0.0) / 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A model's answer with its human labels.
+
+    Attributes:
+        item: The answer with its claims, its question and its evidence.
+        language: Its language code, in upper case.
+        truth: The human labels.
+    """
+
+    item: Item
+    language: str
+    truth: Labels
+
+
+def load(
+    data: Path, split: Split, languages: Sequence[str], rows: slice
+) -> tuple[tuple[Output, ...], int]:
+    """Read the answers.
+
+    Reads the files named `mushroom*.jsonl` in the folder, and all `.jsonl` files in its subfolder
+    `mushroom`. A file whose name states no split counts as both test and validation. If an answer
+    is in several files, the one whose name sorts last counts: v2 before v1.
+
+    Args:
+        data: The folder.
+        split: Which set to read.
+        languages: Language codes, in upper or lower case; empty for all.
+        rows: Which rows of each file to read.
+
+    Returns:
+        The answers, and the number of rows left out because they have no labels.
+
+    Raises:
+        ConfigurationError: A file is invalid, or has no such rows.
+    """
+    wanted = {language.upper() for language in languages}
+    found: dict[tuple[str, str], Output] = {}
+    unlabelled = 0
+    for path in _files(data, split):
+        lines = read_lines(path)
+        for i in choose_rows(lines, rows, path):
+            row = parse_row(_DataRow, lines, i, path)
+            language, key = row.lang.upper(), (row.lang.upper(), row.id)
+            if key in found or not row.model_output_text or (wanted and language not in wanted):
+                continue
+            if row.soft_labels is None:
+                unlabelled += 1
+                continue
+            try:
+                found[key] = Output(_item(len(found), row), language, _truth(row))
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{str(path)!r}, line {i + 1}: {error}") from error
+    return tuple(sorted(found.values(), key=lambda output: output.language)), unlabelled
+
+
+def _files(data: Path, split: Split) -> list[Path]:
+    found = [*data.glob("mushroom*.jsonl"), *(data / "mushroom").glob("*.jsonl")]
+    of_split: list[Path] = []
+    for path in sorted(found, key=lambda path: path.name, reverse=True):
+        match = _SPLITS.search(path.name)
+        name = match[1] if match else split
+        if _NAMES.get(name, name) == split:
+            of_split.append(path)
+    return of_split
+
+
+def _truth(row: _DataRow) -> Labels:
+    soft = [(label.start, label.end, label.prob) for label in row.soft_labels or ()]
+    return Labels.of(len(row.model_output_text), soft, row.hard_labels)
+
+
+def _item(index: int, row: _DataRow) -> Item:
+    passage, rules = Passage.of(row.model_output_text), Rules(row.model_input)
+    claims = [c for i, s in enumerate(passage.sentences) for c in rules.read(s, i) if c.claims]
+    query = Query.of(row.model_input) if row.model_input.strip() else None
+    return Item(index, passage.with_sentences(claims), row.samples, row.references, query=query)
+
+
+async def run(
+    outputs: Sequence[Output],
+    entries: Sequence[Entry],
+    judge: BenchJudge | None,
+    *,
+    unlabelled: int = 0,
+    concurrency: int = 16,
+    done: Callable[[], object] = lambda: None,
+) -> ResultTable:
+    """Measure methods on Mu-SHROOM.
+
+    Args:
+        outputs: The models' answers.
+        entries: The entries to measure.
+        judge: The judge; may be None if no entry needs one.
+        unlabelled: The number of rows left out because they have no labels.
+        concurrency: The maximum number of concurrent requests to a live judge.
+        done: Called after each answer of each entry.
+
+    Returns:
+        For each entry, one row for each language and one for their mean.
+
+    Raises:
+        MissingDependencyError: scikit-learn or scipy is not installed.
+        ProviderError: A live judge failed to answer.
+    """
+    metrics.require()
+    if judge is not None and outputs:
+        await judge.prepare()
+    rows: list[Row] = []
+    notes = list(_notes(outputs, unlabelled))
+    for entry in entries if outputs else ():
+        fitting = [output for output in outputs if _fits(entry, output.item)]
+        if not fitting:
+            notes.append(f"{entry.name}: skipped: no row has `{_needed(entry)}`.")
+            continue
+        asked = judge if entry.needs_judge else None
+        items = [output.item for output in fitting]
+        if isinstance(entry, Baseline):
+            results = None
+        else:
+            results = await measure(
+                entry.config(asked), items, asked, concurrency=concurrency, done=done
+            )
+            notes += failures_of(entry.name, results)
+        rows += _rows(entry, asked, fitting, results)
+        if len(fitting) < len(outputs):
+            missing = len(outputs) - len(fitting)
+            notes.append(f"{entry.name}: {missing} rows without `{_needed(entry)}` are left out.")
+    about = {"outputs": len(outputs)}
+    return ResultTable("mushroom", COLUMNS, tuple(rows), tuple(notes), about)
+
+
+def _needed(entry: Entry) -> str | None:
+    """Return the key of a row that an entry requires, if any."""
+    if entry.method in {"grounding", "references"}:
+        return "references"
+    evidence = entry.settings.get("evidence")
+    return None if evidence is None else str(evidence)
+
+
+def _fits(entry: Entry, item: Item) -> bool:
+    needed = _needed(entry)
+    return needed is None or bool(item.samples if needed == "samples" else item.references)
+
+
+def _rows(
+    entry: Entry,
+    judge: BenchJudge | None,
+    outputs: Sequence[Output],
+    results: Sequence[Measured] | None,
+) -> Iterator[Row]:
+    if results is None:
+        found = [_marked(entry, output) for output in outputs]
+    else:
+        pairs = zip(outputs, results, strict=True)
+        found = [_labels(output.item.passage, result.scores) for output, result in pairs]
+    by_language: dict[str, list[int]] = {}
+    for place, output in enumerate(outputs):
+        by_language.setdefault(output.language, []).append(place)
+    figures: list[dict[str, float]] = []
+    for language, places in by_language.items():
+        both = [(outputs[i].truth, found[i]) for i in places]
+        figures.append(
+            {
+                "iou": fmean(iou(*pair) for pair in both),
+                "correlation": fmean(correlation(*pair) for pair in both),
+                "marked": fmean(len(f.hard) / len(f.soft) for _, f in both),
+            }
+        )
+        yield _row(entry, judge, language, figures[-1], results, places)
+    mean = {key: fmean(of_one[key] for of_one in figures) for key in figures[0]}
+    yield _row(entry, judge, "mean", mean, results, range(len(outputs)))
+
+
+def _row(
+    entry: Entry,
+    judge: BenchJudge | None,
+    language: str,
+    figures: dict[str, float],
+    results: Sequence[Measured] | None,
+    places: Sequence[int],
+) -> Row:
+    mine = None if results is None else [results[i] for i in places]
+    return {
+        "method": entry.method,
+        "variant": entry.variant,
+        "judge": judge.name if judge else None,
+        "language": language,
+        "outputs": len(places),
+        **{key: round(value, 4) for key, value in figures.items()},
+        "silent": None if mine is None else sum(_is_silent(result.scores) for result in mine),
+        **(cost_of(mine, judge) if mine is not None else {}),
+    }
+
+
+def _is_silent(scores: Scores) -> bool:
+    return scores.passage_score is None or scores.inconclusive is not None
+
+
+def _marked(entry: Entry, output: Output) -> Labels:
+    length = len(output.truth.soft)
+    return Labels.of(length, [(0, length, 1.0)] if entry.variant == "all" else [])
+
+
+def _labels(passage: Passage, scores: Scores) -> Labels:
+    """Return a method's labels of each character; 0 for characters without a score."""
+    if scores.spans:
+        spans = [(s.start, s.end, s.score) for of_one in scores.spans for s in of_one]
+    else:
+        pairs = zip(passage.sentences, scores.sentences, strict=True)
+        spans = [(claim.start, claim.end, score or 0.0) for claim, score in pairs]
+    # If claims overlap, the greatest score counts.
+    return Labels.of(len(passage.text), sorted(spans, key=lambda span: span[2]))
+
+
+def _notes(outputs: Sequence[Output], unlabelled: int) -> Iterator[str]:
+    if not outputs:
+        yield "mushroom: skipped: no data."
+    else:
+        yield (
+            "IoU and correlation are those of the task's scorer, from 0 (correlation: -1) to 1;"
+            " marked is the share of characters that score over"
+            f" {_MARKS_OVER:g}. mean: of the languages."
+        )
+        yield (
+            "silent counts answers about which a method decides nothing; nothing in them is marked."
+            " calls, tokens and s (seconds) are means per answer."
+        )
+    if unlabelled:
+        yield f"{unlabelled} rows without `soft_labels` are left out."

@@ -1,0 +1,340 @@
+"""SHROOM: hallucinations and overgeneration in short outputs.
+
+Mickus et al., "SemEval-2024 Task 6: SHROOM, a Shared-task on Hallucinations and Related Observable
+Overgeneration Mistakes", SemEval 2024: outputs of definition modelling (DM), paraphrase generation
+(PG) and machine translation (MT), in one track with known models (aware) and one with unknown
+models (agnostic). The benchmark uses the validation sets, labelled by five people.
+
+Figures are the accuracy of the labels, and Spearman's correlation of the scores with the share of
+people who said hallucination, as in Markchom, Jung and Liang, "NU-RU at SemEval-2024 Task 6",
+SemEval 2024, section 5, Table 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+from pydantic import Field
+
+from resay.core.passage import Passage
+from resay.core.query import Query
+from resay.core.verdict import Scores
+from resay.errors import ConfigurationError
+from resay.models import config_of
+from resay_lab.benchmarks import metrics
+from resay_lab.benchmarks.entries import Entry, Lenient, choose_rows, parse_row, read_lines
+from resay_lab.benchmarks.measuring import (
+    COST_COLUMNS,
+    BenchJudge,
+    Item,
+    Measured,
+    cost_of,
+    failures_of,
+    measure,
+)
+from resay_lab.benchmarks.table import Column, ResultTable, Row
+
+Track = Literal["agnostic", "aware"]
+Task = Literal["DM", "PG", "MT"]
+
+TRACKS: tuple[Track, ...] = ("agnostic", "aware")
+"""The tracks, each in a file of its own."""
+
+_DATA = "shroom_dev_{track}.jsonl"
+_TASKS: Mapping[Task, str] = {"DM": "definition", "PG": "paraphrase", "MT": "translation"}
+_FLAG_OVER = 0.5
+
+# Table 2, validation sets: accuracy and Spearman's correlation.
+_TABLE_2: Mapping[str, Mapping[Track, Mapping[str, float]]] = {
+    "prompt:task": {
+        "agnostic": {"accuracy": 0.707, "spearman": 0.567},
+        "aware": {"accuracy": 0.722, "spearman": 0.510},
+    },
+    "similarity:references": {
+        "agnostic": {"accuracy": 0.699, "spearman": 0.574},
+        "aware": {"accuracy": 0.699, "spearman": 0.536},
+    },
+}
+# The models behind the paper's figures.
+_PAPERS: Mapping[str, str] = {
+    "prompt:task": "its judge was gpt-3.5-turbo-1106",
+    "similarity:references": "its embedder was paraphrase-MiniLM-L6-v2, its delta 0.6",
+}
+_BY_TASK, _BY_SOURCE = "task", "source"
+
+_PROMPT = {"form": "published", "evidence": "references"}
+_NGRAM = {"n": 1, "counted": "response", "evidence": "references"}
+_SIMILARITY = {"evidence": "references", "delta": 0.6}
+ENTRIES: tuple[Entry, ...] = (
+    Entry("prompt", _BY_TASK, {"votes": 5}, live_only=True),
+    Entry("prompt", "references", _PROMPT, live_only=True),
+    Entry("prompt", _BY_SOURCE, _PROMPT, extra=True, live_only=True),
+    Entry("ngram", "references", _NGRAM),
+    Entry("ngram", _BY_SOURCE, _NGRAM, extra=True),
+    Entry("similarity", "references", _SIMILARITY),
+    Entry("similarity", _BY_SOURCE, _SIMILARITY, extra=True),
+)
+"""All entries of this benchmark."""
+
+COLUMNS = (
+    Column("method", "method"),
+    Column("variant", "variant"),
+    Column("judge", "judge"),
+    Column("track", "track"),
+    Column("task", "task"),
+    Column("outputs", "outputs", 0),
+    Column("accuracy", "accuracy", 3),
+    Column("spearman", "Spearman", 3),
+    Column("flagged", "flagged", 0),
+    Column("undetermined", "undetermined", 0),
+    *COST_COLUMNS,
+)
+"""The columns of the printed table."""
+
+
+class _DataRow(Lenient):
+    task: Task
+    src: str = Field(min_length=1)
+    tgt: str
+    hyp: str = Field(min_length=1)
+    ref: Literal["src", "tgt", "either"]
+    label: Literal["Hallucination", "Not Hallucination"]
+    share: float = Field(alias="p(Hallucination)", ge=0, le=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A model's output with its labels.
+
+    Attributes:
+        item: The output, with its source as the query and the text to compare it with as reference.
+        track: The track it belongs to.
+        task: The model's task.
+        hallucinated: The verdict of the majority.
+        share: The share of people who said hallucination.
+    """
+
+    item: Item
+    track: Track
+    task: Task
+    hallucinated: bool
+    share: float
+
+
+def load(data: Path, tracks: Sequence[Track], rows: slice) -> tuple[Output, ...]:
+    """Read the validation sets.
+
+    Args:
+        data: The folder that contains them.
+        tracks: Which of them to read.
+        rows: Which rows of each to read.
+
+    Returns:
+        The outputs.
+
+    Raises:
+        ConfigurationError: A file is missing or invalid, or has no such rows.
+    """
+    return tuple(output for track in tracks for output in _load(data, track, rows))
+
+
+def _load(data: Path, track: Track, rows: slice) -> Iterator[Output]:
+    path = data / _DATA.format(track=track)
+    lines = read_lines(path)
+    for i in choose_rows(lines, rows, path):
+        row = parse_row(_DataRow, lines, i, path)
+        try:
+            item = _item(i, row)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{str(path)!r}, line {i + 1}: {error}") from error
+        yield Output(item, track, row.task, row.label == "Hallucination", row.share)
+
+
+def _item(index: int, row: _DataRow) -> Item:
+    reference = _reference(row)
+    if not reference.strip():
+        raise ConfigurationError(f"`ref` is {row.ref!r}, but that text is empty; leave the row out")
+    # The output is judged as a whole, even if it looks like several sentences.
+    passage = Passage.from_sentences([row.hyp])
+    return Item(index, passage, references=(reference,), query=Query.of(row.src))
+
+
+def _reference(row: _DataRow) -> str:
+    """Return the text that annotators compared with; for `either`, the target if it has words.
+
+    A target without words (such as ".") is used anyway if it is the only text to compare with.
+    """
+    if row.ref == "src" or (row.ref == "either" and not _says_anything(row.tgt)):
+        return row.src
+    return row.tgt
+
+
+def _says_anything(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
+async def run(
+    outputs: Sequence[Output],
+    entries: Sequence[Entry],
+    judge: BenchJudge | None,
+    *,
+    concurrency: int = 16,
+    done: Callable[[], object] = lambda: None,
+) -> ResultTable:
+    """Measure methods on the validation sets.
+
+    Args:
+        outputs: The models' outputs.
+        entries: The entries to measure.
+        judge: The judge; may be None if no entry needs one.
+        concurrency: The maximum number of concurrent requests to a live judge.
+        done: Called after each output of each entry.
+
+    Returns:
+        For each entry and track, one row for all outputs and one for each task that occurs.
+
+    Raises:
+        MissingDependencyError: scikit-learn or scipy is not installed.
+        ProviderError: A live judge failed to answer.
+    """
+    metrics.require()
+    if judge is not None:
+        await judge.prepare()
+    rows: list[Row] = []
+    notes = list(_notes(outputs, entries))
+    for entry in entries:
+        asked = judge if entry.needs_judge else None
+        found: list[tuple[Output, Measured]] = []
+        for task in _TASKS:
+            of_task = [output for output in outputs if output.task == task]
+            config = entry.config(asked, **_settings(entry, task))
+            items = [_item_for(entry, output) for output in of_task]
+            results = await measure(config, items, asked, concurrency=concurrency, done=done)
+            found += zip(of_task, results, strict=True)
+        rows += _rows(entry, asked, found)
+        notes += _notes_on(entry, found)
+    return ResultTable("shroom", COLUMNS, tuple(rows), tuple(notes), {"outputs": len(outputs)})
+
+
+def _item_for(entry: Entry, output: Output) -> Item:
+    """Return the output with its reference: for `source` variants, a paraphrase's source."""
+    item = output.item
+    if entry.variant != _BY_SOURCE or output.task != "PG" or item.query is None:
+        return item
+    return replace(item, references=(item.query.question,))
+
+
+def _settings(entry: Entry, task: Task) -> dict[str, Any]:
+    return {"task": _TASKS[task]} if entry.variant == _BY_TASK else {}
+
+
+Found = tuple[Output, Measured]
+
+
+def _rows(entry: Entry, judge: BenchJudge | None, found: Sequence[Found]) -> Iterator[Row]:
+    for track in TRACKS:
+        of_track = [pair for pair in found if pair[0].track == track]
+        for task in ("all", *_TASKS):
+            pairs = [pair for pair in of_track if task in ("all", pair[0].task)]
+            if pairs:
+                yield {
+                    "method": entry.method,
+                    "variant": entry.variant,
+                    "judge": judge.name if judge else None,
+                    "track": track,
+                    "task": task,
+                    **_figures(pairs),
+                    **cost_of([result for _, result in pairs], judge),
+                    "paper": _published(entry, track) if task == "all" else None,
+                }
+
+
+def _published(entry: Entry, track: Track) -> Mapping[str, float] | None:
+    return dict(_TABLE_2[entry.name][track]) if entry.name in _TABLE_2 else None
+
+
+def _figures(pairs: Sequence[Found]) -> dict[str, float | None]:
+    scored = [(o, r.scores) for o, r in pairs if r.scores.passage_score is not None]
+    flagged = [_flags(scores) for _, scores in scored]
+    values = [scores.passage_score or 0.0 for _, scores in scored]
+    return {
+        "outputs": len(pairs),
+        "accuracy": _share(metrics.accuracy([o.hallucinated for o, _ in scored], flagged)),
+        "spearman": _share(metrics.spearman(values, [o.share for o, _ in scored])),
+        "flagged": sum(flagged),
+        "undetermined": sum(_is_undetermined(scores) for _, scores in scored),
+    }
+
+
+def _share(percent: float | None) -> float | None:
+    """Return a percentage as a fraction, as in the paper."""
+    return None if percent is None else round(percent / 100.0, 4)
+
+
+def _flags(scores: Scores) -> bool:
+    return _is_undetermined(scores) or (scores.passage_score or 0.0) > _FLAG_OVER
+
+
+def _is_undetermined(scores: Scores) -> bool:
+    # A failed call says nothing; an unparseable answer counts, as published.
+    return scores.undetermined > 0 and scores.inconclusive is not None
+
+
+def _notes(outputs: Sequence[Output], entries: Sequence[Entry]) -> Iterator[str]:
+    yield (
+        "accuracy is that of calling an output a hallucination where its score is over"
+        f" {_FLAG_OVER:g}; Spearman is the correlation of the scores with the share of people who"
+        " called it one. Both are written as in the paper: 1 is the best."
+    )
+    calm = [
+        f"{1 - fmean(o.hallucinated for o in outputs if o.track == track):.3f} ({track})"
+        for track in TRACKS
+        if any(o.track == track for o in outputs)
+    ]
+    yield f"Calling nothing a hallucination has an accuracy of {', '.join(calm)}."
+    yield (
+        "calls, tokens and s (seconds) are means per output. An output of whose answers none can be"
+        " read is undetermined and counts as a hallucination, as published."
+    )
+    for entry in entries:
+        if entry.name in _PAPERS:
+            measured_with = _PAPERS[entry.name]
+            yield f"{entry.name}: the paper's figures are of the validation sets; {measured_with}."
+        if entry.takes_model:
+            yield f"{entry.name}: measured with {_model_of(entry)}."
+    if any(entry.variant != _BY_TASK for entry in entries):
+        yield _note_on_references(outputs)
+    if any(entry.variant == _BY_SOURCE for entry in entries):
+        yield "source: paraphrases (PG) are held against their source, whatever else counts."
+    if any(entry.method == "ngram" for entry in entries):
+        yield f"Nobody has tuned the {_FLAG_OVER:g} over which ngram flags."
+    if wordless := sum(not _says_anything(o.item.references[0]) for o in outputs):
+        yield f"{wordless} of the targets are without a word; they are taken as they stand."
+
+
+def _model_of(entry: Entry) -> str:
+    """Return the model's name, without its path on this machine."""
+    model = config_of(dict(entry.config(None))["model"]).display_name
+    return Path(model).name if Path(model).is_dir() else model
+
+
+def _note_on_references(outputs: Sequence[Output]) -> str:
+    pairs = [(o.item.query, o.item.references[0]) for o in outputs]
+    sources = sum(query is not None and query.question == text for query, text in pairs)
+    return (
+        f"The reference is the target; for {sources} of {len(outputs)} outputs it is the source,"
+        " where that alone counts or there is no target."
+    )
+
+
+def _notes_on(entry: Entry, found: Sequence[Found]) -> Iterator[str]:
+    results = [result for _, result in found]
+    yield from failures_of(entry.name, results)
+    if unread := sum(result.scores.undetermined for result in results):
+        yield f"{entry.name}: {unread} answers were neither yes nor no."
+    if missing := sum(result.scores.passage_score is None for result in results):
+        yield f"{entry.name}: {missing} outputs have no score and are left out."

@@ -1,0 +1,175 @@
+"""Renders a calibration for the terminal, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from resay_lab.calibration.diagrams import svg_of
+from resay_lab.calibration.drift import Drift
+from resay_lab.calibration.figures import percent
+from resay_lab.calibration.result import Calibration
+
+_FIGURES = (
+    ("correct responses flagged", "passage_fpr"),
+    ("hallucinated responses flagged", "passage_recall"),
+    ("correct sentences flagged", "sentence_fpr"),
+    ("hallucinated sentences flagged", "sentence_recall"),
+)
+_RANKINGS = (
+    ("ROC-AUC, responses", "passage_roc_auc"),
+    ("average precision, responses", "passage_average_precision"),
+    ("ROC-AUC, sentences", "sentence_roc_auc"),
+    ("average precision, sentences", "sentence_average_precision"),
+)
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root{{color-scheme:light dark}}
+body{{font:15px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}}
+svg{{max-width:100%;height:auto}}
+table{{border-collapse:collapse;margin:1rem 0}}
+th,td{{text-align:left;padding:.25rem 1rem .25rem 0;border-bottom:1px solid #8884}}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{text}
+{table}
+{svg}</body>
+</html>
+"""
+
+
+def print_calibration(calibration: Calibration, console: Console) -> None:
+    """Print a calibration.
+
+    Args:
+        calibration: The calibration.
+        console: The console to print on.
+    """
+    for line in _lines(calibration):
+        console.print(Text(line))
+    console.print()
+    table = Table.grid(padding=(0, 3))
+    for row in _rows(calibration):
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    console.print()
+    for line in _remarks(calibration):
+        console.print(Text(line, "dim"))
+
+
+def drift_lines(drift: Drift) -> Iterator[str]:
+    """Yield the lines that describe the drift of scores.
+
+    Args:
+        drift: The comparison of recent scores with the calibration.
+    """
+    names = {"responses": "scores of responses", "sentences": "greatest sentence scores"}
+    for shift in drift.shifts:
+        counts = f"{shift.now} now, {shift.before} in the calibration"
+        if shift.drifted is None:
+            yield f"{names[shift.unit]}: too few to tell ({counts}); at least 30 of each are needed"
+            continue
+        where = "higher" if shift.higher else "lower"
+        result = f"drifted, {where} than they were" if shift.drifted else "look as they did"
+        chance = "p < 0.0001" if shift.p_value < 0.0001 else f"p = {shift.p_value:.4f}"
+        yield f"{names[shift.unit]}: {result} ({counts}; distance {shift.distance:.2f}, {chance})"
+    if drift.left_out:
+        yield f"{drift.left_out} verdicts are inconclusive or skipped, and left out"
+    yield from drift.notes
+    if drift.drifted:
+        yield "the guarantee does not cover responses like these; label some, and calibrate again"
+
+
+def html_of(calibration: Calibration) -> str:
+    """Return the calibration as a self-contained page, which contains no text of a response.
+
+    Args:
+        calibration: The calibration.
+    """
+    head, *rows = _rows(calibration)
+    body = "\n".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
+    text = "\n".join(f"<p>{escape(line)}</p>" for line in _lines(calibration))
+    remarks = "\n".join(f"<p>{escape(line)}</p>" for line in _remarks(calibration))
+    table = f"<table>\n<tr>{_cells('th', head)}</tr>\n{body}\n</table>\n{remarks}"
+    title = escape(f"Calibration with {calibration.labels}, {calibration.date}")
+    return _PAGE.format(title=title, text=text, table=table, svg=svg_of(calibration))
+
+
+def _cells(tag: str, row: tuple[str, ...]) -> str:
+    return "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
+
+
+def _lines(calibration: Calibration) -> Iterator[str]:
+    counts = calibration.counts
+    yield (
+        f"{counts.rows} labelled responses. Thresholds rest on {len(calibration.outcomes)}:"
+        f" {counts.correct} correct, {counts.hallucinated} hallucinated"
+        + (
+            f"; sentences: {counts.correct_sentences} correct,"
+            f" {counts.hallucinated_sentences} hallucinated."
+            if counts.correct_sentences + counts.hallucinated_sentences
+            else "."
+        )
+    )
+    if counts.inconclusive:
+        yield f"Left out: {counts.inconclusive} whose check is inconclusive, incomplete or skipped."
+    alarms_before, alarms_now = calibration.flagged(False)
+    hits_before, hits_now = calibration.flagged(True)
+    if counts.correct or counts.hallucinated:
+        yield (
+            f"Flagged before and now: {alarms_before} and {alarms_now} of the {counts.correct}"
+            f" correct, {hits_before} and {hits_now} of the {counts.hallucinated} hallucinated."
+        )
+    for promise in calibration.promises():
+        yield f"Promised: {promise}."
+
+
+def _rows(calibration: Calibration) -> Iterator[tuple[str, ...]]:
+    new, old = calibration.policy.threshold, calibration.old.threshold
+    yield "", "before", "now"
+    yield "threshold.passage", _threshold(old.passage), _threshold(new.passage)
+    yield "threshold.sentence", _threshold(old.sentence), _threshold(new.sentence)
+    for name, key in _FIGURES:
+        figure = getattr(calibration.figures, key)
+        if figure.value is not None:
+            yield name, percent(getattr(calibration.old_figures, key)), percent(figure)
+    for name, key in _RANKINGS:
+        figure = getattr(calibration.figures, key)
+        if figure.value is not None:
+            yield name, "", percent(figure)
+
+
+def _threshold(threshold: float | None) -> str:
+    return "null" if threshold is None else f"{threshold:g}"
+
+
+def _remarks(calibration: Calibration) -> Iterator[str]:
+    feedback = calibration.feedback
+    whose = "the responses the thresholds rest on"
+    if feedback is not None and feedback.uncertain:
+        whose = "all entries that were drawn, each with the weight of its draw"
+    yield (
+        f"Rates are those of {whose}, with 95 % bootstrap intervals; of sentences, on average over"
+        " responses. The guarantee is about other responses."
+    )
+    fitted = calibration.fitted
+    if fitted is not None:
+        yield (
+            f"Weights and bands were learned from {fitted.rows} other responses; before and now"
+            " differ in thresholds only."
+        )
+        for index, share in zip(fitted.banded, fitted.share_settled, strict=False):
+            yield f"chain[{index}] settles {100 * share:.0f} % of the sentences of those."
+    for note in calibration.notes:
+        yield f"{note[0].upper()}{note[1:]}."

@@ -1,0 +1,496 @@
+"""The commands of `resay journal`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from resay._internal.strict import message_of
+from resay.core.verdict import Verdict
+from resay.errors import ConfigurationError
+from resay.plugins.commands import JsonOption, print_json
+from resay.policy import Policy
+from resay.policy.reporting import SQLITE, JournalConfig
+from resay.reporting.journal import By, Entry, Feedback, Journal, open_journal
+from resay.reporting.journal.export import (
+    Format,
+    answer_of,
+    entry_dict,
+    exported,
+    moment_of,
+    slice_dict,
+    timestamp,
+    write_entries,
+)
+from resay.reporting.render.terminal import print_verdict
+from resay.reporting.render.texts import clean
+
+app = typer.Typer(
+    help="List, search, export or delete recorded verdicts.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+T = TypeVar("T")
+_PAGE = 500
+
+JournalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--journal",
+        "-j",
+        help="The journal: a file, sqlite:///FILE or postgresql://…",
+        show_default="the policy's, or resay-journal.db",
+    ),
+]
+PolicyFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy-file", "-p", help="A policy file that names the journal.", show_default=False
+    ),
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Only entries since this time: 24h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC)."
+    ),
+]
+UntilOption = Annotated[
+    str | None, typer.Option(help="Only entries before this time, in the same formats as --since.")
+]
+PolicyOption = Annotated[str | None, typer.Option(help="Only entries of this policy.")]
+ModelOption = Annotated[str | None, typer.Option(help="Only entries of this model.")]
+TenantOption = Annotated[str | None, typer.Option(help="Only entries of this tenant.")]
+WordsOption = Annotated[
+    str | None,
+    typer.Option(help="Only entries whose stored text contains each of these words."),
+]
+RequestOption = Annotated[
+    str | None, typer.Option("--request", help="Only entries of the request with this id.")
+]
+
+
+class _Decision(str, Enum):
+    consistent = "consistent"
+    flagged = "flagged"
+    inconclusive = "inconclusive"
+    skipped = "skipped"
+
+
+DecisionOption = Annotated[
+    _Decision | None, typer.Option(help="Only entries with this decision.", show_default=False)
+]
+
+
+class _By(str, Enum):
+    model = "model"
+    policy = "policy"
+    tenant = "tenant"
+    api = "api"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The selected entries, as arguments for `Journal.recent`."""
+
+    filters: dict[str, Any]
+
+    async def entries(self, journal: Journal, most: int | None = None) -> list[Entry]:
+        """Return the selected entries, newest first."""
+        entries: list[Entry] = []
+        while most is None or len(entries) < most:
+            size = _PAGE if most is None else min(_PAGE, most - len(entries))
+            before = entries[-1] if entries else None
+            page = await journal.recent(size, before, **self.filters)
+            entries += page
+            if len(page) < size:
+                break
+        return entries
+
+
+def select(
+    since: str | None = None,
+    until: str | None = None,
+    decision: _Decision | None = None,
+    **equal: str | None,
+) -> Selection:
+    """Build the selection that a command's options describe.
+
+    Raises:
+        ConfigurationError: A time cannot be parsed.
+    """
+    now = time.time()
+    return Selection(
+        {
+            "since": moment_of("--since", since, now),
+            "until": moment_of("--until", until, now),
+            "decision": None if decision is None else decision.value,
+            **equal,
+        }
+    )
+
+
+def journal_config(journal: str | None, policy: Path | None) -> JournalConfig:
+    """Return the journal at an address, or the policy's journal, or the default file.
+
+    Raises:
+        ConfigurationError: The journal does not exist or is not configured.
+    """
+    if journal is not None:
+        url = journal if "://" in journal else f"{SQLITE}{journal}"
+        config = _config(url=url)
+    else:
+        named = Policy.of(policy).journal
+        if policy is not None and named is None:
+            raise ConfigurationError(
+                f"the policy {str(policy)!r} has no `journal:`; pass the journal with --journal"
+            )
+        config = named or JournalConfig()
+    if config.file is not None and not Path(config.file).expanduser().exists():
+        raise ConfigurationError(
+            f"no journal at {config.file!r}; name the journal, or pass a policy that has one with"
+            " --policy-file"
+        )
+    return config
+
+
+def _config(**values: Any) -> JournalConfig:
+    try:
+        return JournalConfig.model_validate(values)
+    except ValidationError as error:
+        problems: list[str] = []
+        for detail in error.errors(include_input=False, include_url=False):
+            key = ".".join(map(str, detail["loc"]))
+            problems.append(f"{key}: {message_of(detail)}")
+    # Raised outside the handler: the chained exception could reveal a password.
+    raise ConfigurationError("; ".join(problems))
+
+
+def with_journal(config: JournalConfig, work: Callable[[Journal], Awaitable[T]]) -> T:
+    """Open a journal, run a coroutine function with it, and close it."""
+
+    async def run() -> T:
+        journal = open_journal(config)
+        try:
+            return await work(journal)
+        finally:
+            await journal.aclose()
+
+    return asyncio.run(run())
+
+
+@app.command("list")
+def list_entries(
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    decision: DecisionOption = None,
+    policy: PolicyOption = None,
+    model: ModelOption = None,
+    tenant: TenantOption = None,
+    request: RequestOption = None,
+    words: WordsOption = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="The maximum number of entries.")
+    ] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List entries, newest first."""
+    selection = select(
+        since,
+        until,
+        decision,
+        policy=policy,
+        model=model,
+        tenant=tenant,
+        request_id=request,
+        words=words,
+    )
+
+    async def work(opened: Journal) -> list[Entry]:
+        return await selection.entries(opened, limit)
+
+    entries = with_journal(journal_config(journal, policy_file), work)
+    if as_json:
+        return print_json({"entries": [entry_dict(entry) for entry in entries]})
+    if not entries:
+        return typer.echo("no matching entries")
+    columns = {
+        "time (UTC)": [timestamp(entry.time)[:19].replace("T", " ") for entry in entries],
+        "decision": [entry.decision for entry in entries],
+        "score": ["" if entry.score is None else f"{entry.score:.2f}" for entry in entries],
+        "action": [entry.action for entry in entries],
+        "model": [entry.model for entry in entries],
+        "policy": [entry.policy for entry in entries],
+        "tenant": [entry.tenant or "" for entry in entries],
+        "request": [entry.request_id or entry.id for entry in entries],
+    }
+    cells: dict[str, list[Text]] = {}
+    widths: dict[str, int] = {}
+    for name, column in columns.items():
+        cells[name] = [Text(clean(cell)) for cell in column]
+        widths[name] = max(len(name), *(cell.cell_len for cell in cells[name])) + 1
+    console = Console()
+    shown = [name for name in cells if name != "tenant" or any(columns[name])]
+    dropped: list[str] = []
+    for name in ("action", "tenant", "policy", "model"):
+        if name in shown and sum(widths[other] for other in shown) - 1 > console.width:
+            shown.remove(name)
+            dropped.append(name)
+    table = Table(box=None, pad_edge=False)
+    for name in shown:
+        table.add_column(name, overflow="fold", no_wrap=name != "request")
+    for row in zip(*(cells[name] for name in shown), strict=True):
+        table.add_row(*row)
+    console.print(table)
+    if dropped:
+        typer.echo(f"no room for: {', '.join(dropped)}; --json lists everything")
+    return None
+
+
+@app.command()
+def show(
+    entry: Annotated[str, typer.Argument(help="The id of an entry or a request.")],
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show everything recorded for one entry."""
+
+    async def work(opened: Journal) -> tuple[Entry | None, list[Feedback]]:
+        recorded = await opened.find(entry)
+        return recorded, [] if recorded is None else await opened.feedback(recorded.id)
+
+    recorded, feedback = with_journal(journal_config(journal, policy_file), work)
+    if recorded is None:
+        raise ConfigurationError(f"the journal has no entry or request {entry!r}")
+    if as_json:
+        return print_json(entry_dict(recorded, feedback))
+    print_entry(recorded, feedback, Console())
+    return None
+
+
+def print_entry(entry: Entry, feedback: Sequence[Feedback], console: Console) -> None:
+    """Print an entry, with its text if that was stored.
+
+    Args:
+        entry: The entry.
+        feedback: The feedback on it.
+        console: The console to print to.
+    """
+    console.print(Text(f"{timestamp(entry.time)}  {entry.id}", "dim"))
+    facts = {
+        "request": entry.request_id,
+        "model": entry.model,
+        "policy": entry.policy,
+        "tenant": entry.tenant,
+        "action": entry.action,
+        "question": entry.question,
+    }
+    for name, value in facts.items():
+        if value:
+            console.print(Text(f"{name}: {clean(value)}"))
+    verdict = Verdict.from_dict(entry.verdict)
+    response = _in_place(verdict)
+    if response is None:
+        answer = answer_of(entry)
+        score = "" if entry.score is None else f", score {entry.score:.2f}"
+        console.print(Text(f"{entry.decision}{score}: {clean(entry.reason)}"))
+        console.print(Text(clean(answer) if answer else "its text was not stored"))
+    else:
+        print_verdict(verdict, response, console)
+    for rating in feedback:
+        console.print(Text(clean(_feedback_line(rating))))
+
+
+def _in_place(verdict: Verdict) -> str | None:
+    """Rebuild the answer with each part at its offsets; None if that is not possible."""
+    parts = (*verdict.sentences, *verdict.unscored)
+    if any(len(part.text) != part.end - part.start for part in parts):
+        return None
+    whole = [" "] * max((part.end for part in parts), default=0)
+    for part in parts:
+        whole[part.start : part.end] = part.text
+    return "".join(whole) or None
+
+
+def _feedback_line(feedback: Feedback) -> str:
+    rating = "unsure"
+    if feedback.rating != "unsure":
+        rating = f"the {feedback.about} is {feedback.rating}"
+    rater = feedback.rater or "(no rater name)"
+    claim = "" if feedback.claim is None else f", claim {feedback.claim + 1}"
+    note = f": {feedback.note}" if feedback.note else ""
+    return f"{timestamp(feedback.time)}  {rater} ({feedback.source}){claim}: {rating}{note}"
+
+
+@app.command()
+def export(
+    out: Annotated[
+        Path,
+        typer.Argument(help="FILE.jsonl, FILE.csv or FILE.parquet, or - for JSON Lines on stdout."),
+    ],
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    decision: DecisionOption = None,
+    policy: PolicyOption = None,
+    model: ModelOption = None,
+    tenant: TenantOption = None,
+    request: RequestOption = None,
+    words: WordsOption = None,
+) -> None:
+    """Export entries to JSON Lines (complete), or to a CSV or Parquet table."""
+    selection = select(
+        since,
+        until,
+        decision,
+        policy=policy,
+        model=model,
+        tenant=tenant,
+        request_id=request,
+        words=words,
+    )
+    kinds: dict[str, Format] = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+    kind = "jsonl" if str(out) == "-" else kinds.get(out.suffix)
+    if kind is None:
+        raise ConfigurationError(f"the file must end in .jsonl, .csv or .parquet, not {out.name!r}")
+
+    async def work(opened: Journal) -> list[tuple[Entry, list[Feedback]]]:
+        feedback: dict[str, list[Feedback]] = {}
+        for rating in await opened.feedback():
+            feedback.setdefault(rating.entry_id, []).append(rating)
+        return [(entry, feedback.get(entry.id, [])) for entry in await selection.entries(opened)]
+
+    entries = with_journal(journal_config(journal, policy_file), work)
+    if str(out) == "-":
+        typer.echo(exported("jsonl", entries), nl=False)
+    else:
+        write_entries(out, kind, entries)
+        typer.echo(f"{out}: {_count(len(entries))}")
+
+
+@app.command()
+def stats(
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    since: SinceOption = "7d",
+    until: UntilOption = None,
+    by: Annotated[_By, typer.Option(help="The field to group by.")] = _By.model,
+    as_json: JsonOption = False,
+) -> None:
+    """Summarize decisions, latency, cost and feedback over a span."""
+    now = time.time()
+    start = moment_of("--since", since, now) or 0.0
+    end = moment_of("--until", until, now) or now + 1
+    part: By = by.value
+
+    async def work(opened: Journal) -> tuple[list[Any], list[Feedback], list[Any]]:
+        # Imported late: the other commands do not need the slow calibration code.
+        from resay_server.labelling import aread_agreements
+
+        slices = await opened.summary(start, end, end - start, part)
+        return slices, await opened.feedback(), await aread_agreements(opened)
+
+    slices, feedback, agreement = with_journal(journal_config(journal, policy_file), work)
+    given = Counter(rating.rating for rating in feedback)
+    ratings = {name: given[name] for name in _RATINGS}
+    if as_json:
+        parts = [{part: entry_slice.name, **slice_dict(entry_slice)} for entry_slice in slices]
+        pairs = [pair.to_dict() for pair in agreement]
+        return print_json({"by": part, "parts": parts, "feedback": ratings, "agreement": pairs})
+    if not slices:
+        return typer.echo("no entries in this span")
+    table = Table(box=None, pad_edge=False)
+    table.add_column(part)
+    heads = ("entries", "flagged", "inconclusive", "blocked", "p50 s", "p95 s", "cost $")
+    for name in heads:
+        table.add_column(name, justify="right")
+    for entry_slice in slices:
+        cost = f"{entry_slice.cost_usd:.4f}"
+        if entry_slice.unpriced:
+            cost += "+"
+        table.add_row(
+            Text(clean(entry_slice.name or "none")),
+            str(entry_slice.entries),
+            str(entry_slice.decisions["flagged"]),
+            str(entry_slice.decisions["inconclusive"]),
+            str(entry_slice.blocked),
+            f"{entry_slice.latency_p50_s:.2f}",
+            f"{entry_slice.latency_p95_s:.2f}",
+            cost,
+        )
+    Console().print(table)
+    totals = ", ".join(f"{count} {name}" for name, count in ratings.items())
+    typer.echo(f"feedback (all time): {totals}")
+    for pair in agreement:
+        typer.echo(clean(str(pair)))
+    return None
+
+
+_RATINGS: tuple[Literal["right", "wrong", "unsure"], ...] = ("right", "wrong", "unsure")
+
+
+@app.command()
+def prune(
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    retention_days: Annotated[
+        float | None,
+        typer.Option(help="Delete entries older than this many days. Overrides the policy."),
+    ] = None,
+    max_entries: Annotated[
+        int | None,
+        typer.Option(help="Keep only this many of the newest entries. Overrides the policy."),
+    ] = None,
+) -> None:
+    """Delete entries beyond the retention limits, with their feedback."""
+    config = journal_config(journal, policy_file)
+    given = {"retention_days": retention_days, "max_entries": max_entries}
+    update = {name: value for name, value in given.items() if value is not None}
+    config = _config(**{**config.model_dump(), **update})
+    if config.retention_days is None and config.max_entries is None:
+        raise ConfigurationError(
+            "no retention is set; pass --retention-days or --max-entries, or a policy whose"
+            " `journal:` sets one"
+        )
+
+    async def work(opened: Journal) -> int:
+        return await opened.prune()
+
+    typer.echo(f"{_count(with_journal(config, work))} deleted")
+
+
+@app.command()
+def forget(
+    journal: JournalOption = None,
+    policy_file: PolicyFileOption = None,
+    tenant: Annotated[str | None, typer.Option(help="Delete all entries of this tenant.")] = None,
+    request: Annotated[str | None, typer.Option(help="Delete all entries of this request.")] = None,
+) -> None:
+    """Delete all entries of a tenant or a request, with their feedback."""
+    if (tenant is None) == (request is None):
+        raise ConfigurationError("pass --tenant or --request to choose the entries to delete")
+
+    async def work(opened: Journal) -> int:
+        return await opened.forget(tenant=tenant, request_id=request)
+
+    deleted = with_journal(journal_config(journal, policy_file), work)
+    typer.echo(f"{_count(deleted)} deleted")
+
+
+def _count(entries: int) -> str:
+    return "1 entry" if entries == 1 else f"{entries} entries"

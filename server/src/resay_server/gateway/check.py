@@ -1,0 +1,309 @@
+"""`POST /v1/check`: checks an existing answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    field_validator,
+    model_validator,
+)
+
+from resay._internal.event_loops import compute
+from resay._internal.strict import Strict
+from resay.adapters.verdicts import averdict_data, failed_check
+from resay.core.documents import Document
+from resay.core.logprobs import TokenLogprob, tokens_of
+from resay.core.verdict import HallucinationBlocked, Verdict
+from resay.engine.regeneration.prompts import format_for_judge, without_instructions
+from resay.errors import ConfigurationError
+from resay.guard import Guard, Input
+from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
+from resay_server.gateway.endpoints import EndpointState, Reply, read_as, sources_of
+from resay_server.gateway.errors import RefusedError
+from resay_server.gateway.guarded_request import RequestContext, withheld_answer
+from resay_server.gateway.harmless_params import HARMLESS
+from resay_server.gateway.routing import Routing
+
+# Parameters of generation. Tools make a model act; here it only repeats an answer.
+_PARAMS = HARMLESS - {"parallel_tool_calls", "tool_choice", "tools"}
+_Text = Annotated[str, Field(max_length=200_000)]
+
+
+def _with_words(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+_Words = Annotated[str, Field(max_length=200_000), AfterValidator(_with_words)]
+
+
+class CheckReference(Strict):
+    """A trusted text to compare the answer with."""
+
+    text: _Words = Field(description="The text.")
+    source: str | None = Field(
+        default=None, max_length=2_000, description="Its source, such as a URL or a file."
+    )
+    title: str | None = Field(default=None, max_length=500, description="Its title.")
+
+
+def _as_document(value: object) -> object:
+    return {"text": value} if isinstance(value, str) else value
+
+
+_Document = Annotated[
+    CheckReference, BeforeValidator(_as_document, json_schema_input_type=str | CheckReference)
+]
+
+
+class CheckRequest(Strict):
+    """An answer to check, and the evidence to check it against."""
+
+    response: _Text = Field(description="The answer to check.")
+    question: _Words | None = Field(default=None, description="The question that it answers.")
+    messages: list[dict[str, Any]] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1_000,
+        description="The conversation that it answers, as messages of OpenAI's chat completions;"
+        " an alternative to `question`.",
+    )
+    samples: list[_Text] | None = Field(
+        default=None,
+        max_length=100,
+        description="Other answers to the same question; if null, they are drawn from `model`.",
+    )
+    references: list[_Document] | None = Field(
+        default=None,
+        max_length=200,
+        description="Trusted texts to compare the answer with, if the policy uses references. Steps"
+        " with `evidence: references` compare with all of them joined into one text.",
+    )
+    logprobs: list[dict[str, Any]] | None = Field(
+        default=None,
+        max_length=100_000,
+        description="The answer's tokens with their log probabilities, as in OpenAI's"
+        " `logprobs.content`, for policies that use them.",
+    )
+    model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=256,
+        description="The model that wrote the answer. The gateway calls it for samples, and as"
+        " the judge if the policy names none.",
+    )
+    entity: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=500,
+        description="The main subject of the answer, for methods that need it.",
+    )
+    params: dict[str, Any] = Field(
+        default_factory=dict[str, Any],
+        description="Parameters for drawing samples from `model`, such as `temperature`, as in"
+        " OpenAI's chat completions.",
+    )
+
+    @field_validator("messages")
+    @classmethod
+    def _must_have_roles(cls, messages: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+        for index, message in enumerate(messages or ()):
+            if not isinstance(message.get("role"), str):
+                raise ValueError(f"message {index} has no `role`")
+        return messages
+
+    @field_validator("params")
+    @classmethod
+    def _must_be_harmless(cls, params: dict[str, Any]) -> dict[str, Any]:
+        if params.keys() - _PARAMS:
+            raise ValueError(f"allowed are only: {', '.join(sorted(_PARAMS))}")
+        return params
+
+    @model_validator(mode="after")
+    def _must_have_one_question(self) -> CheckRequest:
+        if self.question is not None and self.messages is not None:
+            raise ValueError("pass `question` or `messages`, not both")
+        return self
+
+    @property
+    def conversation(self) -> list[dict[str, Any]]:
+        """The conversation as messages; none if it is not given."""
+        if self.question is not None:
+            return [{"role": "user", "content": self.question}]
+        return self.messages or []
+
+
+class CheckResponse(BaseModel):
+    """The result of a check."""
+
+    object: Literal["hallucination.check"] = "hallucination.check"
+    id: str = Field(description="The id of the request.")
+    text: str = Field(description="The text to show after applying the policy's action.")
+    action: Literal["allow", "annotate", "block", "regenerate"] = Field(
+        description="The action that was taken."
+    )
+    hallucination: dict[str, Any] = Field(
+        description="The verdict and the action, as for guarded answers; contains no text of a"
+        " withheld answer."
+    )
+
+
+async def check(
+    context: RequestContext, body: Body, routing: Routing, shared: EndpointState
+) -> Reply:
+    """Check an answer.
+
+    Args:
+        context: The request.
+        body: A `CheckRequest`.
+        routing: The routing to upstreams.
+        shared: State shared by all requests of the gateway.
+
+    Returns:
+        A `CheckResponse`.
+
+    Raises:
+        RefusedError: It is not valid, or lacks something that the policy needs.
+    """
+    check_request, guard = read_as(CheckRequest, body), context.guard
+    request = _request(check_request, context.call.tenant)
+    _refuse_incomplete(guard, check_request, request)
+    tokens = _tokens(check_request)
+    question = request.query.question or None
+    try:
+        verdict = await _verdict(context, check_request, request, routing, shared, tokens)
+        answer = guard.apply(check_request.response, verdict)
+    except HallucinationBlocked as error:
+        answer, refusal = await withheld_answer(error, context.detail)
+        return Reply(
+            body={},
+            answers=(answer,),
+            model=check_request.model,
+            question=question,
+            refused=refusal,
+        )
+    reply = CheckResponse(
+        id=context.call.request_id,
+        text=answer.text,
+        action=answer.action,
+        hallucination={},
+    )
+    data = await averdict_data(answer.verdict, answer.action, detail=context.detail)
+    # pydantic would copy it on the event loop.
+    body = {**reply.model_dump(), "hallucination": data}
+    return Reply(body=body, answers=(answer,), model=check_request.model, question=question)
+
+
+async def _verdict(
+    context: RequestContext,
+    check_request: CheckRequest,
+    request: Request,
+    routing: Routing,
+    shared: EndpointState,
+    tokens: Sequence[TokenLogprob],
+) -> Verdict:
+    guard = context.guard
+    try:
+        return await guard.acheck_with(
+            check_request.response,
+            request.query,
+            sources_of(context, request, routing, shared.sample_tags),
+            references=await _references(guard, check_request),
+            samples=check_request.samples,
+            logprobs=tokens,
+        )
+    # As for guarded answers: the verdict reports the failure.
+    except Exception as error:
+        return failed_check(error)
+
+
+def _request(check_request: CheckRequest, tenant: str | None) -> Request:
+    """Return the question as a request for chat completions."""
+    body = {"messages": check_request.conversation, **check_request.params}
+    if check_request.model is not None:
+        body["model"] = check_request.model
+    request = CHAT_COMPLETIONS.read(body)
+    return replace(
+        request, query=replace(request.query, entity=check_request.entity, tenant=tenant)
+    )
+
+
+def _refuse_incomplete(guard: Guard, check_request: CheckRequest, request: Request) -> None:
+    """Refuse a check that could only be inconclusive because the client left something out.
+
+    Nothing was spent yet, and an inconclusive verdict is easily mistaken for a decision.
+    """
+    problem = _missing(guard, check_request, request)
+    another = "use another policy (x-resay-policy)"
+    if problem is None and check_request.references and not guard.takes_references:
+        problem = (
+            "no step of the policy compares with `references`; set `evidence: references` on one,"
+            f" or {another}"
+        )
+    if problem is None and check_request.logprobs and not guard.needing("logprobs"):
+        problem = f"no step of the policy uses `logprobs`; add `method: logprobs`, or {another}"
+    if problem is not None:
+        raise RefusedError(400, "invalid_request", problem)
+
+
+def _missing(guard: Guard, check_request: CheckRequest, request: Request) -> str | None:
+    query, unavailable = request.query, dict[Input, str]()
+    if not query.question:
+        unavailable["query"] = "; pass `question` or `messages`"
+    if not check_request.references:
+        unavailable["references"] = "; pass `references`"
+    if not check_request.logprobs:
+        unavailable["logprobs"] = "; pass `logprobs`"
+    can_draw = query.messages and (check_request.model or guard.policy.sampling.model)
+    decided = guard.decides_by_references(query, check_request.references or ())
+    if check_request.samples is None and not can_draw and not decided:
+        remedy = (
+            "pass `samples`, or the question (`question` or `messages`) and the `model` to draw"
+        )
+        unavailable["samples"] = f"; {remedy} them from"
+        if query.wants_object:
+            return f"method 'fields' needs samples{unavailable['samples']}"
+    if check_request.model is None:
+        unavailable["model"] = (
+            "; pass `model`, or use a policy that names its judge (x-resay-policy)"
+        )
+    return guard.missing(unavailable)
+
+
+def _tokens(check_request: CheckRequest) -> Sequence[TokenLogprob]:
+    try:
+        return tokens_of(check_request.logprobs or ())
+    except ConfigurationError as error:
+        raise RefusedError(400, "invalid_request", str(error)) from None
+
+
+async def _references(guard: Guard, check_request: CheckRequest) -> Sequence[str]:
+    """Return the documents, as one text for steps that compare with them in place of samples.
+
+    A sentence is supported by the documents as a whole, not by each of them separately.
+    """
+    if not check_request.references:
+        return ()
+    if not guard.needing("references"):
+        return [reference.text for reference in check_request.references]
+    documents: list[Document] = []
+    for number, reference in enumerate(check_request.references, start=1):
+        source = reference.source or f"document {number}"
+        metadata = {} if reference.title is None else {"title": reference.title}
+        documents.append(Document(source, reference.text, metadata=metadata))
+    if not guard.needing("judge"):
+        return ("\n\n".join(document.text.strip() for document in documents),)
+
+    def for_judge() -> str:
+        return format_for_judge([without_instructions(document) for document in documents])
+
+    chars = sum(len(document.text) for document in documents)
+    return (await compute(for_judge, chars=chars),)

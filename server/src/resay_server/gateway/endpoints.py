@@ -1,0 +1,167 @@
+"""What the gateway's own endpoints share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from resay._internal.strict import message_of
+from resay.adapters.threads import cancel_once
+from resay.adapters.upstream import JudgeProvider, SampleProvider, Upstream, litellm_provider
+from resay.engine.actions import Answer
+from resay.providers.apis import CHAT_COMPLETIONS, Body, Request
+from resay.providers.base import Provider, Sources
+from resay.providers.shared_limits import SharedState
+from resay.reporting.journal import Journal
+from resay_server.gateway.config import GatewayConfig
+from resay_server.gateway.conversations import Conversations
+from resay_server.gateway.errors import RefusedError
+from resay_server.gateway.guarded_request import RequestContext
+from resay_server.gateway.harmless_params import HarmlessParams
+from resay_server.gateway.logs import one_line
+from resay_server.gateway.policies import Policies
+from resay_server.gateway.routing import Routing
+from resay_server.gateway.sample_tags import SampleTags
+from resay_server.gateway.shared import SharedConversations
+
+M = TypeVar("M", bound=BaseModel)
+_MOST_PROBLEMS = 20
+LONGEST_NAME = 64
+"""The maximum length of a client's own name or id in an error message, in characters."""
+# SDKs wait for at most a minute before they retry.
+_FAILED_S = 120.0
+_MOST_FAILED = 1024
+_FAILED_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply of the gateway's own endpoints.
+
+    Attributes:
+        body: The body.
+        answers: The answers that were checked.
+        model: The model that supposedly wrote them; None if unknown.
+        question: The question; None if unknown.
+        policy: The policy that was applied; None for the one that the request named.
+        refused: The error to send instead of the body, if an answer is withheld by an error.
+    """
+
+    body: Body
+    answers: tuple[Answer, ...] = ()
+    model: str | None = None
+    question: str | None = None
+    policy: str | None = None
+    refused: RefusedError | None = None
+
+
+class EndpointState:
+    """State shared by all requests of one gateway.
+
+    Args:
+        config: The gateway's configuration.
+        policies: Its policies.
+        state: State shared with other gateways.
+        journal: The journal for verdicts; None for none.
+
+    Attributes:
+        policies: The policies.
+        journal: The journal.
+        conversations: Requests remembered until their answers are checked.
+        failed: Samples drawn for requests whose main call failed.
+        sample_tags: Tags the gateway's own requests.
+    """
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        policies: Policies,
+        state: SharedState | None,
+        journal: Journal | None,
+    ) -> None:
+        key = None if config.upstream is None else config.upstream.api_key
+        self.policies = policies
+        self.journal = journal
+        self.conversations = SharedConversations(state)
+        self.failed = Conversations(
+            max_count=_MOST_FAILED, max_bytes=_FAILED_BYTES, ttl_s=_FAILED_S
+        )
+        self.sample_tags = SampleTags(None if key is None else key.get_secret_value())
+
+
+Handler = Callable[[RequestContext, Body, Routing, EndpointState], Awaitable[Reply]]
+"""Handles a request. It raises a `RefusedError` on failure."""
+
+
+def read_as(model: type[M], body: Body) -> M:
+    """Validate a request's body with a model.
+
+    Raises:
+        RefusedError: It is not valid; the message lists every problem, without the values.
+    """
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        problems = list(dict.fromkeys(_problems(error)))
+    # Outside of the handler, so that no chained exception carries the values.
+    message = "; ".join(problems[:_MOST_PROBLEMS])
+    if len(problems) > _MOST_PROBLEMS:
+        message += f"; and {len(problems) - _MOST_PROBLEMS} more"
+    raise RefusedError(400, "invalid_request", f"the request is not valid: {message}")
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    for details in error.errors(include_url=False, include_input=False):
+        path = ".".join(one_line(str(step), LONGEST_NAME) for step in details["loc"])
+        message = message_of(details)
+        if details["type"] == "missing":
+            message = "required, but missing"
+        if details["type"] == "extra_forbidden":
+            message = "unknown field"
+        yield f"{path}: {message}" if path else message
+
+
+def sources_of(
+    context: RequestContext,
+    request: Request,
+    routing: Routing,
+    sample_tags: SampleTags,
+    *,
+    main: Provider | None = None,
+    payer: str = "",
+) -> Sources:
+    """Return the providers for a check of an existing answer.
+
+    Args:
+        context: The request.
+        request: The question, as a request for chat completions.
+        routing: The routing to upstreams.
+        sample_tags: Tags requests to the upstream.
+        main: The provider of the main call, if there is one.
+        payer: Further text to separate cached samples by payer.
+    """
+    call = context.call
+
+    async def ask(body: Body) -> Body:
+        # Each gets its own tag, because LiteLLM keys its records by it.
+        tagged = sample_tags.tagged(call)
+        return await cancel_once(routing.ask(tagged, CHAT_COMPLETIONS.path, body))
+
+    async def takes_n() -> bool:
+        return routing.takes_n(request.body)
+
+    policy = context.guard.policy
+    upstream = Upstream(
+        ask,
+        f"{routing.source(call, context.client)} {payer}",
+        lambda: HarmlessParams(litellm_provider(), request.query, policy),
+        takes_n=takes_n,
+        cost_usd=routing.cost_usd,
+    )
+    judge = JudgeProvider(CHAT_COMPLETIONS, request.body, upstream)
+    samples = SampleProvider(CHAT_COMPLETIONS, request, upstream)
+    via = "native" if policy.sampling.model is None else "litellm"
+    return Sources(main=main or judge, samples=samples, judge=judge, via=via)

@@ -1,0 +1,50 @@
+"""The parameters of clients' requests that may reach litellm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from resay.adapters.upstream import OPENAI_PARAMS
+from resay.core.query import Query
+from resay.errors import ProviderRefusedError
+from resay.policy import Policy
+from resay.providers.base import Completions, Layer, Provider
+from resay_server.gateway.addresses import contains_address
+
+# Parameters that control the answer, and never the address or the payer.
+HARMLESS = (OPENAI_PARAMS | {"max_tokens", "top_k"}) - {"extra_body", "extra_headers"}
+
+
+class HarmlessParams(Layer):
+    """Passes only the question and harmless parameters of a client's request to litellm.
+
+    litellm accepts addresses, keys, headers and entire other models as parameters, and fetches URLs
+    in messages.
+
+    Args:
+        inner: The wrapped provider.
+        query: The client's request.
+        policy: The policy; its own parameters are kept.
+    """
+
+    def __init__(self, inner: Provider, query: Query, policy: Policy) -> None:
+        super().__init__(inner)
+        self._messages = query.messages
+        self._allowed = HARMLESS | frozenset(policy.sampling.params)
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Call the wrapped provider.
+
+        Raises:
+            ProviderRefusedError: The client's messages contain a reference to be fetched.
+        """
+        # Judges are called with the policy's parameters only.
+        if query.messages != self._messages:
+            return await self.inner.complete(query, n=n)
+        if any(contains_address(message.get("content"), "text") for message in query.messages):
+            raise ProviderRefusedError(
+                "the messages contain URLs, and the gateway does not fetch them; send the content"
+                " itself"
+            )
+        params = {k: v for k, v in query.params.items() if k in self._allowed}
+        return await self.inner.complete(replace(query, params=params), n=n)

@@ -1,0 +1,47 @@
+"""The bodies of guarded requests."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import cast
+
+from resay.providers.apis import Body
+from resay_server.gateway.calls import Call
+from resay_server.gateway.errors import RefusedError
+
+_ENCODED = ("identity", "")
+
+
+def read_body(call: Call, data: bytes) -> Body:
+    """Parse the JSON object in a request's body.
+
+    Raises:
+        RefusedError: It contains none, so its answer could not be guarded.
+    """
+    encoding = (call.header(b"content-encoding") or "").strip().lower()
+    if encoding not in _ENCODED:
+        message = "cannot guard a compressed request; send it uncompressed"
+        raise RefusedError(415, "unsupported_encoding", message)
+    try:
+        value: object = json.loads(data, parse_constant=_no_number, parse_float=_finite)
+    # Deep nesting raises a RecursionError.
+    except (ValueError, RecursionError) as error:
+        message = (
+            "the request's body cannot be read as JSON; send UTF-8, finite numbers of ordinary"
+            " length, no raw control characters, and no nesting that is thousands deep"
+        )
+        raise RefusedError(400, "invalid_json", message) from error
+    if not isinstance(value, dict):
+        raise RefusedError(400, "invalid_json", "the request's body is not a JSON object")
+    return cast("Body", value)
+
+
+def _no_number(name: str) -> object:
+    raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    # A number that overflows could not be forwarded as a number.
+    return number if math.isfinite(number) else cast("float", _no_number(digits))

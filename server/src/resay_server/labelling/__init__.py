@@ -1,0 +1,8 @@
+"""Labels for recorded verdicts: which entries to rate, and how far raters agree."""
+
+from __future__ import annotations
+
+from resay_server.labelling.agreement import Agreement, agreements, aread_agreements
+from resay_server.labelling.draws import Candidate, draw_entries
+
+__all__ = ["Agreement", "Candidate", "agreements", "aread_agreements", "draw_entries"]

@@ -1,0 +1,1 @@
+"""What people who extend Resay import; it changes only with a major version."""
