@@ -15,11 +15,11 @@ QUESTION = "Tell me about it."
 
 
 def said(text: str, question: str = QUESTION) -> list[str]:
-    return [c.standalone for c in claims_of(Passage.of(text), question) if c.claims]
+    return [c.standalone for c in claims_of(Passage.of(text), question) if c.is_checkable]
 
 
 def own(text: str, question: str = QUESTION) -> list[str]:
-    return [c.text for c in claims_of(Passage.of(text), question) if c.claims]
+    return [c.text for c in claims_of(Passage.of(text), question) if c.is_checkable]
 
 
 WHOLE = [
@@ -176,8 +176,11 @@ def test_a_title_that_repeats_what_was_asked_about_is_a_label(text: str, kind: s
 def test_the_name_of_a_feature_is_no_claim_of_its_row(head: str, count: int) -> None:
     text = f"| {head} | TCP | UDP |\n|---|---|---|\n| Delivery | Guaranteed | Best effort |"
     found = claims_of(Passage.of(text), "How do they differ?")
-    assert [claim.text for claim in found if claim.claims][-2:] == ["Guaranteed", "Best effort"]
-    assert sum(claim.claims for claim in found) == count
+    assert [claim.text for claim in found if claim.is_checkable][-2:] == [
+        "Guaranteed",
+        "Best effort",
+    ]
+    assert sum(claim.is_checkable for claim in found) == count
 
 
 def test_what_is_bold_is_a_title_only_beside_something_else() -> None:
@@ -189,7 +192,7 @@ def test_rows_can_be_left_whole_and_all_sentences_scored() -> None:
     text = "# Height\n\n| a | b |\n|---|---|\n| c | 12 |\n\nI hope this helps!"
     passage = Passage.of(text)
     whole = claims_of(passage, splits=False)
-    assert [(c.text, c.claims) for c in whole] == [
+    assert [(c.text, c.is_checkable) for c in whole] == [
         ("Height", False),
         ("a | b", False),
         ("c | 12", True),

@@ -205,7 +205,7 @@ UNKNOWN = [
 def non_claims(passage: Passage, question: str) -> dict[int, str]:
     """What the sentences are that claim nothing, not even in one of their clauses."""
     found = claims_of(passage, question)
-    claims = {claim.sentence for claim in found if claim.claims}
+    claims = {claim.sentence for claim in found if claim.is_checkable}
     return {claim.sentence: claim.kind for claim in found if claim.sentence not in claims}
 
 

@@ -203,7 +203,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.engine.contradictions:_Totals.__init__: super().__init__()  ->  pass": (
         "A dictionary needs no setting up to be empty."
     ),
-    "resay.engine.decide:Decider.undecided: claim.claims  ->  True": (
+    "resay.engine.decide:Decider.undecided: claim.is_checkable  ->  True": (
         "What claims nothing has no score to decide by."
     ),
     "resay.scorers.combination:_logistic: 0  ->  1": "Both forms are right between 0 and 1.",

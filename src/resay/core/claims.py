@@ -60,8 +60,8 @@ class Claim(Sentence):
         return self.completed_text or self.text
 
     @property
-    def claims(self) -> bool:
-        """Whether it claims anything."""
+    def is_checkable(self) -> bool:
+        """Whether it claims anything, so that it can be checked."""
         return self.kind in _CLAIMING
 
 

@@ -826,7 +826,7 @@ async def claims_by_model(
     Returns:
         The claims of each sentence; its units if no model is available or its answer is unusable.
     """
-    says = [any(unit.claims for unit in of_sentence) for of_sentence in units]
+    says = [any(unit.is_checkable for unit in of_sentence) for of_sentence in units]
     asked = [i for i, of_sentence in enumerate(units) if says[i] and of_sentence[0].unit != "row"]
     listed = "\n".join(
         f"{n}. {' '.join(passage.sentences[i].text.split())}" for n, i in enumerate(asked, 1)

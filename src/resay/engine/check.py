@@ -694,7 +694,7 @@ def _claims_in(words: str, question: str) -> str:
     for index, sentence in enumerate(passage.sentences):
         # The format is no name: "Here is the JSON:".
         plain = replace(sentence, text=sentence.text.replace("JSON", "json"))
-        if any(claim.claims for claim in rules.read(plain, index)):
+        if any(claim.is_checkable for claim in rules.read(plain, index)):
             parts.append(sentence.text)
     return " ".join(" ".join(parts).split())
 
@@ -725,7 +725,7 @@ def _claims_beside_calls(text: str, policy: Policy, query: Query | None) -> tupl
     rules = Rules(question, splits=False, skips=policy.non_claims != "score")
     claiming: list[int] = []
     for index, sentence in enumerate(passage.sentences):
-        if any(claim.claims for claim in rules.read(sentence, index)):
+        if any(claim.is_checkable for claim in rules.read(sentence, index)):
             claiming.append(index)
     return unscored_in(passage, claiming, "prose")
 

@@ -80,7 +80,7 @@ class Decider:
     def undecided(self, state: RunState, evidence: Evidence) -> frozenset[int]:
         """Return the claims whose scores allow no decision."""
         if self._obstacle(state, evidence):
-            return frozenset(i for i, claim in enumerate(state.claims) if claim.claims)
+            return frozenset(i for i, claim in enumerate(state.claims) if claim.is_checkable)
         return self._in_doubt(state)
 
     def _in_doubt(self, state: RunState) -> frozenset[int]:

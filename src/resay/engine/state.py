@@ -120,7 +120,7 @@ class RunState:
         found = tuple(claims)
         state = cls(passage, found, [_initial(claim, kept) for claim in found])
         state.kept = frozenset(
-            i for i, claim in enumerate(found) if claim.sentence in kept or not claim.claims
+            i for i, claim in enumerate(found) if claim.sentence in kept or not claim.is_checkable
         )
         state.score = mean_score(state.scores)
         return state
@@ -135,7 +135,7 @@ class RunState:
         """
         claims = (replace(c, sentence=i) for i, b in enumerate(states) for c in b.claims)
         state = cls(passage, tuple(claims), [result for b in states for result in b.results])
-        state.kept = frozenset(i for i, claim in enumerate(state.claims) if not claim.claims)
+        state.kept = frozenset(i for i, claim in enumerate(state.claims) if not claim.is_checkable)
         starts = [0, *accumulate(len(b.results) for b in states)]
         state.undecided = frozenset(
             start + i for start, b in zip(starts, states, strict=False) for i in b.undecided
@@ -195,7 +195,7 @@ class RunState:
         if not undecided:
             return self.score or 0.0
         sure = (e.score or 0.0 for i, e in enumerate(self.results) if i not in undecided)
-        return sum(sure) / sum(claim.claims for claim in self.claims)
+        return sum(sure) / sum(claim.is_checkable for claim in self.claims)
 
     def sentences(self, claims: Iterable[int]) -> frozenset[int]:
         """Return the indices of the sentences that the given claims belong to."""
@@ -204,7 +204,7 @@ class RunState:
     @property
     def claiming(self) -> frozenset[int]:
         """The indices of the sentences that claim something."""
-        return self.sentences(i for i, claim in enumerate(self.claims) if claim.claims)
+        return self.sentences(i for i, claim in enumerate(self.claims) if claim.is_checkable)
 
     def write(self, step: Step, indices: Sequence[int], scores: Scores) -> None:
         """Replace earlier scores with a step's scores."""
@@ -225,7 +225,9 @@ def _initial(claim: Claim, kept: Mapping[int, SentenceVerdict]) -> ClaimResult:
     known = kept.get(claim.sentence)
     if known is not None:
         return ClaimResult(known.score, known.by, known.why, scores=dict(known.scores))
-    return ClaimResult() if claim.claims else ClaimResult(why=f"claims nothing ({claim.kind})")
+    return (
+        ClaimResult() if claim.is_checkable else ClaimResult(why=f"claims nothing ({claim.kind})")
+    )
 
 
 def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> ClaimResult:

@@ -655,7 +655,7 @@ def _units(passage: Passage, question: str, atomic: bool) -> list[str]:
         return [sentence.text for sentence in passage.sentences]
     rules = Rules(question)
     read = (rules.read(sentence, i) for i, sentence in enumerate(passage.sentences))
-    return [claim.standalone for claims in read for claim in claims if claim.claims]
+    return [claim.standalone for claims in read for claim in claims if claim.is_checkable]
 
 
 def _folded(text: str) -> str:

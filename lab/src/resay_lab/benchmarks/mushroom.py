@@ -235,7 +235,9 @@ def _truth(row: _DataRow) -> Labels:
 
 def _item(index: int, row: _DataRow) -> Item:
     passage, rules = Passage.of(row.model_output_text), Rules(row.model_input)
-    claims = [c for i, s in enumerate(passage.sentences) for c in rules.read(s, i) if c.claims]
+    claims = [
+        c for i, s in enumerate(passage.sentences) for c in rules.read(s, i) if c.is_checkable
+    ]
     query = Query.of(row.model_input) if row.model_input.strip() else None
     return Item(index, passage.with_sentences(claims), row.samples, row.references, query=query)
 
