@@ -16,7 +16,7 @@ from resay.core.passage import Passage
 from resay.core.tokens import tokenize
 from resay.models import ModelConfig
 from resay.scorers.bertscore import Bertscore
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
 from resay_lab.benchmarks.measuring import Item
 from resay_lab.benchmarks.table import Row

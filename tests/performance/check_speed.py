@@ -25,7 +25,7 @@ from resay.core.passage import Passage
 from resay.errors import ConfigurationError
 from resay.guard import Guard
 from resay.scorers import registry
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.measuring import Item

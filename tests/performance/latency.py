@@ -29,7 +29,7 @@ from resay.providers.layers import FanOut
 from resay.providers.litellm import LiteLLMProvider
 from resay.providers.prices import Metered
 from resay.scorers import Prompt
-from resay.scorers.evidence import Evidence, Sample
+from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Sample
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 

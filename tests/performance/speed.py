@@ -29,7 +29,7 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError, ResayError
 from resay.guard import Guard
 from resay.scorers import Ngram, build
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
 from resay_lab.benchmarks import wikibio
 from resay_lab.benchmarks.measuring import Item

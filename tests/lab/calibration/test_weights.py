@@ -14,7 +14,7 @@ from resay import ConfigurationError, MissingDependencyError, Policy
 from resay.core.passage import Passage
 from resay.scorers import Step
 from resay.scorers.combination import log_odds
-from resay.scorers.evidence import Evidence, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
 from resay_lab.calibration.weights import (
     Learned,

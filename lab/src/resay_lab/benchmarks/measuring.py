@@ -26,7 +26,7 @@ from resay.providers.prices import Metered
 from resay.providers.replay import ReplayProvider, ScriptedProvider
 from resay.scorers import ScorerConfig, Step
 from resay.scorers.common.judging import JudgeConfig
-from resay.scorers.evidence import Evidence, Judge, Samples
+from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
 from resay.scorers.samples import Samples
 from resay_lab.benchmarks.table import Column

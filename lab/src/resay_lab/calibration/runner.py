@@ -23,7 +23,7 @@ from resay.providers.base import Provider
 from resay.providers.layers import AnswersOnly, Limited, Retrying, TimeLimited, draw
 from resay.providers.litellm import LiteLLMProvider
 from resay.scorers import ScorerConfig, Step
-from resay.scorers.evidence import Evidence, Judge, Samples, prober_of
+from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge, prober_of
 from resay.scorers.samples import Samples
 from resay_lab.calibration.labels import LabelledRow
