@@ -10,7 +10,7 @@ from resay_anthropic import guard_client, verdict_of
 POLICY = {
     "chain": [{"method": "prompt"}],
     "sampling": {"max": 4},
-    "stream": "hold",
+    "stream_mode": "hold",
     "action": {"do": "block", "message": "I am not sure; a colleague will get back to you."},
 }
 QUESTIONS = ("Where is the Sydney Harbour Bridge?", "What is the Zorblatt?")

@@ -6,7 +6,7 @@ Run with OPENAI_API_KEY set, or point OPENAI_BASE_URL at any OpenAI-compatible s
 from langchain.agents import create_agent
 from langchain_openai import ChatOpenAI
 
-from resay_langchain import HallucinationGuardMiddleware, verdict_of
+from resay_langchain import HallucinationMiddleware, verdict_of
 
 
 def population(city: str) -> str:
@@ -19,7 +19,7 @@ def weather(city: str) -> str:
     return f"It is sunny in {city}."
 
 
-def ask(question: str, middleware: HallucinationGuardMiddleware) -> None:
+def ask(question: str, middleware: HallucinationMiddleware) -> None:
     model = ChatOpenAI(model="gpt-4.1-mini")
     agent = create_agent(model, tools=[population, weather], middleware=[middleware])
     state = agent.invoke({"messages": [("user", question)]})
@@ -29,11 +29,11 @@ def ask(question: str, middleware: HallucinationGuardMiddleware) -> None:
 
 
 # Turns that call tools pass; the answer is checked, and comes with its verdict.
-ask("What is the weather in Sydney?", HallucinationGuardMiddleware())
+ask("What is the weather in Sydney?", HallucinationMiddleware())
 
 # What the model cannot say the same way twice is replaced by a message. "end" stops the agent there
 # too, and "error" raises HallucinationBlocked.
-careful = HallucinationGuardMiddleware(
+careful = HallucinationMiddleware(
     exit_behavior="replace", violation_message="I am not sure enough about that."
 )
 ask("Tell me about the Sydney Harbour Bridge.", careful)

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_openai import ChatOpenAI
 
 from resay import HallucinationBlocked
-from resay_langchain import guard, verdict_of
+from resay_langchain import guard_runnable, verdict_of
 
 PAGES = (
     "The Sydney Harbour Bridge is a steel arch bridge in Sydney, Australia.",
@@ -47,7 +47,7 @@ chain = RunnablePassthrough.assign(documents=find) | RunnablePassthrough.assign(
 policy = {"chain": [{"method": "prompt", "evidence": "references"}]}
 question = {"question": "How many rivets hold the Sydney Harbour Bridge together?"}
 
-output = guard(chain, policy).invoke(question)
+output = guard_runnable(chain, policy).invoke(question)
 verdict = verdict_of(output)
 print(output["hallucination"]["decision"], "-", verdict.reason)
 for sentence in verdict.sentences:
@@ -55,9 +55,9 @@ for sentence in verdict.sentences:
 
 # What is not in the documents is not to be said at all.
 strict = policy | {"action": {"do": "block", "message": "The pages do not say that."}}
-print(guard(chain, strict).invoke(question)["answer"])
+print(guard_runnable(chain, strict).invoke(question)["answer"])
 
 try:
-    guard(chain, strict | {"action": {"do": "block", "exit": "raise"}}).invoke(question)
+    guard_runnable(chain, strict | {"action": {"do": "block", "exit": "raise"}}).invoke(question)
 except HallucinationBlocked as error:
     print("withheld:", error.verdict.reason)

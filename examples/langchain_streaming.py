@@ -12,7 +12,7 @@ from resay import HallucinationBlocked
 from resay_langchain import GuardedChatModel, verdict_of
 
 QUESTION = "Tell me about the Sydney Harbour Bridge."
-CHAIN = {"chain": [{"method": "prompt"}], "stream": "hold"}
+CHAIN = {"chain": [{"method": "prompt"}], "stream_mode": "hold"}
 
 
 async def chat(policy: dict) -> AIMessageChunk:

@@ -18,7 +18,7 @@ from resay_openai import GuardedAsyncOpenAI as AsyncOpenAI  # was: from openai i
 
 POLICY = {
     "chain": [{"method": "prompt"}],
-    "stream": "hold",
+    "stream_mode": "hold",
     "action": {"do": "block", "message": " [Of the rest I am not certain.]"},
 }
 

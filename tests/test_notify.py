@@ -32,8 +32,8 @@ import resay_anthropic
 import resay_openai
 from resay import Guard, HallucinationBlocked, ProviderError, Verdict
 from resay.core.verdict import OnVerdict
-from resay_langchain import GuardedChatModel, HallucinationGuardMiddleware, guard
-from resay_litellm import HallucinationCallback, ResayGuardrail
+from resay_langchain import GuardedChatModel, HallucinationMiddleware, guard_runnable
+from resay_litellm import HallucinationCallback, HallucinationGuardrail
 from resay_llamaindex import GuardedChatEngine, GuardedLLM, GuardedQueryEngine
 from resay_openai import GuardedAsyncOpenAI, GuardedOpenAI
 from simulation import SimulatedProvider
@@ -135,7 +135,7 @@ def langchain(seam: Seam) -> Any:
 
 async def langchain_async(seam: Seam) -> Any:
     chain = ChatPromptTemplate.from_template("{q}") | seam.chat
-    return await guard(chain, **seam.guarding).ainvoke({"q": QUESTION})
+    return await guard_runnable(chain, **seam.guarding).ainvoke({"q": QUESTION})
 
 
 def langchain_stream(seam: Seam) -> Any:
@@ -144,7 +144,7 @@ def langchain_stream(seam: Seam) -> Any:
 
 def langchain_chain_stream(seam: Seam) -> Any:
     chain = ChatPromptTemplate.from_template("{q}") | seam.chat
-    return guard(chain, **seam.guarding).astream({"q": QUESTION})
+    return guard_runnable(chain, **seam.guarding).astream({"q": QUESTION})
 
 
 def llamaindex(seam: Seam) -> Any:
@@ -293,9 +293,7 @@ async def test_requests_at_the_same_time_do_not_mix(simulated, stack) -> None:
 async def test_frameworks_that_ask_in_tasks_of_their_own(simulated, stack) -> None:
     heard: list[Verdict] = []
     seam = Seam(simulated, heard.append, POLICY, stack)
-    agent = create_agent(
-        seam.chat, tools=[], middleware=[HallucinationGuardMiddleware(**seam.guarding)]
-    )
+    agent = create_agent(seam.chat, tools=[], middleware=[HallucinationMiddleware(**seam.guarding)])
     with resay.verdicts() as found:
         await agent.ainvoke({"messages": ASKED})
         await asyncio.to_thread(agent.invoke, {"messages": ASKED})
@@ -319,7 +317,7 @@ SAMPLES = ["It has 11 lamps.", "It has 2."]
 def test_the_guardrail_of_litellm_names_who_is_told(tmp_path, monkeypatch) -> None:
     (tmp_path / "listening.py").write_text("heard = []")
     monkeypatch.syspath_prepend(tmp_path)
-    guardrail = ResayGuardrail(
+    guardrail = HallucinationGuardrail(
         POLICY, on_verdict="listening:heard.append", guardrail_name="hallucination"
     )
     verdict = guardrail.resay_guard.check("It has 31 lamps.", samples=SAMPLES)

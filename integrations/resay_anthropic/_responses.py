@@ -6,8 +6,9 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any, TypeVar
 
+from resay.adapters import verdicts
 from resay.adapters.http import Change, body_in, with_body
-from resay.adapters.verdicts import VERDICT_KEY, verdict_in
+from resay.adapters.verdicts import VERDICT_KEY
 from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.errors import ResayError
 from resay.providers.apis import Body, Event, Request
@@ -30,13 +31,13 @@ def verdict_of(response: object) -> Verdict | None:
     Returns:
         The verdict, or None if there is none.
     """
-    verdict = verdict_in(response)
+    verdict = verdicts.verdict_of(response)
     if verdict is not None:
         return verdict
     for name in ("response", "http_response"):
         extensions = getattr(getattr(response, name, None), "extensions", None)
         if isinstance(extensions, dict):
-            return verdict_in(extensions.get(_KEY))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - the values are untyped
+            return verdicts.verdict_of(extensions.get(_KEY))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - the values are untyped
     return None
 
 

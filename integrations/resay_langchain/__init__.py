@@ -15,8 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from resay._internal.importing import require_optional
-from resay.adapters.verdicts import VERDICT_KEY
-from resay.adapters.verdicts import verdict_in as verdict_of
+from resay.adapters.verdicts import VERDICT_KEY, verdict_of
 
 require_optional(
     "langchain_core", package="langchain-core", extra="langchain", purpose="resay_langchain"
@@ -27,11 +26,11 @@ from resay_langchain._callback import (  # noqa: E402 - after the check above
     VerdictCollector,
 )
 from resay_langchain._policies import as_retriever  # noqa: E402 - see above
-from resay_langchain._runnables import GuardedChatModel, GuardedRunnable, guard  # noqa: E402 - see above
+from resay_langchain._runnables import GuardedChatModel, GuardedRunnable, guard_runnable  # noqa: E402 - see above
 from resay_langchain._runs import VERDICT_EVENT  # noqa: E402 - see above
 
 if TYPE_CHECKING:
-    from resay_langchain._middleware import HallucinationGuardMiddleware
+    from resay_langchain._middleware import HallucinationMiddleware
 
 __all__ = [
     "VERDICT_EVENT",
@@ -39,18 +38,18 @@ __all__ = [
     "GuardedChatModel",
     "GuardedRunnable",
     "HallucinationCallback",
-    "HallucinationGuardMiddleware",
+    "HallucinationMiddleware",
     "VerdictCollector",
     "as_retriever",
-    "guard",
+    "guard_runnable",
     "verdict_of",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # Agents need the package langchain; models and chains do not.
-    if name != "HallucinationGuardMiddleware":
+    if name != "HallucinationMiddleware":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from resay_langchain._middleware import HallucinationGuardMiddleware
+    from resay_langchain._middleware import HallucinationMiddleware
 
-    return HallucinationGuardMiddleware
+    return HallucinationMiddleware

@@ -56,7 +56,7 @@ class VerdictCollector(BaseCallbackHandler):
     Example:
         ```python
         collector = VerdictCollector()
-        text = guard(prompt | model | StrOutputParser()).invoke(
+        text = guard_runnable(prompt | model | StrOutputParser()).invoke(
             {"question": "Who designed the Sydney Harbour Bridge?"}, {"callbacks": [collector]}
         )
         print(collector.last.decision)
@@ -94,8 +94,8 @@ class HallucinationCallback(BaseCallbackHandler):
 
     It only observes. A check starts in the background once an answer is complete, so the user has
     read the answer by the time its verdict arrives. Nothing is withheld, changed or delayed, and no
-    failure of a check reaches the application. To act on answers, use `guard`, `GuardedChatModel`
-    or `HallucinationGuardMiddleware`.
+    failure of a check reaches the application. To act on answers, use `guard_runnable`,
+    `GuardedChatModel` or `HallucinationMiddleware`.
 
     All text answers of chat models are checked, except for turns that call tools, objects requested
     with `response_format`, answers that a guard has checked, and the samples and judges of guards.
@@ -154,7 +154,7 @@ class HallucinationCallback(BaseCallbackHandler):
         _check_observing(policy.policy if isinstance(policy, Guard) else Policy.of(policy))
         guard = guard_of(policy)
         unseen = ", and HallucinationCallback sees no documents; leave `evidence: references` out,"
-        guard.refuse({"references": f"{unseen} or use guard() or HallucinationGuardMiddleware"})
+        guard.refuse({"references": f"{unseen} or use guard_runnable() or HallucinationMiddleware"})
         for name, value in (("concurrency", concurrency), ("keep", keep)):
             if value < 1:
                 raise ConfigurationError(f"{name} is {value!r}; it must be at least 1")
@@ -315,11 +315,11 @@ def _check_observing(policy: Policy) -> None:
     if policy.action.do != "annotate":
         setting = f"action: {{do: {policy.action.do}}}"
     else:
-        setting = "on_error: block" if policy.on_error == "block" else "unscored: block"
+        setting = "on_error: block" if policy.on_error == "block" else "on_unscored: block"
     raise ConfigurationError(
-        f"HallucinationCallback only observes, and the policy says `{setting}`; use guard(),"
-        " GuardedChatModel or HallucinationGuardMiddleware to withhold answers or have them"
-        " regenerated"
+        f"HallucinationCallback only observes, and the policy says `{setting}`; use"
+        " guard_runnable(), GuardedChatModel or HallucinationMiddleware to withhold answers or have"
+        " them regenerated"
     )
 
 

@@ -236,7 +236,7 @@ def for_sampling(runnable: AnyRunnable, sampling: Sampling) -> AnyRunnable:
         if any(kind.__module__.startswith("langgraph.") for kind in type(inside).__mro__):
             raise ConfigurationError(
                 f"{type(inside).__name__} is a graph; its tools would run again for each sample;"
-                " guard the chat model in it, or pass HallucinationGuardMiddleware to an agent"
+                " guard the chat model in it, or pass HallucinationMiddleware to an agent"
             )
         if isinstance(inside, BaseLanguageModel):
             model = _fresh(inside)

@@ -101,7 +101,7 @@ _ENDS = "hallucination_ends"
 
 _UNGUARDED = (
     "the answer does not come from the guarded model; in the list of middleware, put"
-    " HallucinationGuardMiddleware after any middleware that asks another model, such as"
+    " HallucinationMiddleware after any middleware that asks another model, such as"
     " ModelFallbackMiddleware, or that changes the answer"
 )
 
@@ -119,9 +119,7 @@ class HallucinationState(AgentState[ResponseT]):
     hallucination_ends: NotRequired[Annotated[bool, UntrackedValue, PrivateStateAttr]]
 
 
-class HallucinationGuardMiddleware(
-    AgentMiddleware[HallucinationState[ResponseT], ContextT, ResponseT]
-):
+class HallucinationMiddleware(AgentMiddleware[HallucinationState[ResponseT], ContextT, ResponseT]):
     """Checks the answers of an agent's model, and acts on them according to a policy.
 
     The verdict on the last answer is in the agent's state under `hallucination`, and each answer
@@ -144,7 +142,7 @@ class HallucinationGuardMiddleware(
     ```python
     middleware=[
         ModelFallbackMiddleware("anthropic:claude-haiku-4-5"),
-        HallucinationGuardMiddleware("policy.yaml"),
+        HallucinationMiddleware("policy.yaml"),
         ModelRetryMiddleware(on_failure="error"),
     ]
     ```
@@ -160,12 +158,12 @@ class HallucinationGuardMiddleware(
     Example:
         ```python
         from langchain.agents import create_agent
-        from resay_langchain import HallucinationGuardMiddleware
+        from resay_langchain import HallucinationMiddleware
 
         agent = create_agent(
             "openai:gpt-4.1-mini",
             tools=[],
-            middleware=[HallucinationGuardMiddleware(exit_behavior="replace")],
+            middleware=[HallucinationMiddleware(exit_behavior="replace")],
         )
         result = agent.invoke({"messages": [("user", "Who designed the Harbour Bridge?")]})
         print(result["messages"][-1].text)
@@ -386,7 +384,7 @@ def _guarded(
         raise ConfigurationError(
             f"the agent's model is of type {type(cast(object, model)).__name__!r}, and Resay finds"
             " no chat model in it; pass the chat model itself to create_agent, or choose one in"
-            " wrap_model_call of a middleware before HallucinationGuardMiddleware"
+            " wrap_model_call of a middleware before HallucinationMiddleware"
         )
     return guarded
 

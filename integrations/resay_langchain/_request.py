@@ -259,8 +259,8 @@ def with_standard(
     """
     if not isinstance(model, BaseChatModel):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ConfigurationError(
-            f"GuardedChatModel takes a chat model, not {type(model).__name__!r}; guard() takes"
-            " other runnables"
+            f"GuardedChatModel takes a chat model, not {type(model).__name__!r}; guard_runnable()"
+            " takes other runnables"
         )
     names = {info.alias or name: name for name, info in type(model).model_fields.items()}
     names |= {name: name for name in type(model).model_fields}

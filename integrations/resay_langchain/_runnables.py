@@ -58,7 +58,7 @@ class GuardedChatModel(BaseChatModel):
 
     In callbacks and traces, a guarded call is a run named `GuardedChatModel`. It contains the
     answer as the run of a chat model, and samples and judges as `resay:sample` and `resay:judge`.
-    Streams do not show those, and show the answer only as the policy's `stream` releases it.
+    Streams do not show those, and show the answer only as the policy's `stream_mode` releases it.
     Withheld text appears only in the prompts of judges' runs.
 
     Answers that call tools are passed on unchecked. Objects, requested with
@@ -296,7 +296,7 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> Iterator[AIMessageChunk]:
-        """Like `invoke`, but stream the answer as the policy's `stream` says."""
+        """Like `invoke`, but stream the answer as the policy's `stream_mode` says."""
         if inside_guard():
             yield from self.model.stream(input, config, stop=stop, **kwargs)
             return
@@ -422,7 +422,7 @@ async def _only(value: Any) -> AsyncIterator[Any]:
     yield value
 
 
-def guard(
+def guard_runnable(
     runnable: Runnable[Any, Any],
     policy: PolicyLike = None,
     *,
@@ -456,14 +456,14 @@ def guard(
 
     Example:
         ```python
-        chain = guard(prompt | model, {"chain": [{"method": "ngram"}]})
+        chain = guard_runnable(prompt | model, {"chain": [{"method": "ngram"}]})
         message = chain.invoke({"question": "Who designed the Sydney Harbour Bridge?"})
         message.response_metadata["hallucination"]["flagged"]
         ```
     """
     if not isinstance(runnable, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ConfigurationError(
-            f"guard() takes a LangChain runnable, not {type(runnable).__name__!r}"
+            f"guard_runnable() takes a LangChain runnable, not {type(runnable).__name__!r}"
         )
     if isinstance(runnable, BaseChatModel):
         return GuardedChatModel(runnable, policy, retriever=retriever, on_verdict=on_verdict)
@@ -565,7 +565,7 @@ class GuardedRunnable(Wrapper):
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> Iterator[Any]:
-        """Like `invoke`, but stream the output as the policy's `stream` says."""
+        """Like `invoke`, but stream the output as the policy's `stream_mode` says."""
         if inside_guard():
             yield from self.runnable.transform(input, config, **kwargs)
             return

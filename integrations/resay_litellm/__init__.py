@@ -4,7 +4,7 @@
 guardrails:
   - guardrail_name: hallucination
     litellm_params:
-      guardrail: resay_litellm.ResayGuardrail
+      guardrail: resay_litellm.HallucinationGuardrail
       mode: post_call
       default_on: true
       policy: policy.yaml
@@ -19,8 +19,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from resay._internal.importing import require_optional
-from resay.adapters.verdicts import VERDICT_KEY
-from resay.adapters.verdicts import verdict_in as verdict_of
+from resay.adapters.verdicts import VERDICT_KEY, verdict_of
 
 require_optional("litellm", package="litellm", extra="litellm", purpose="resay_litellm")
 
@@ -46,6 +45,6 @@ _PRICES = "LITELLM_LOCAL_MODEL_COST_MAP"
 
 with _with_own_prices():
     from resay_litellm._callback import HallucinationCallback
-    from resay_litellm._guardrail import ResayGuardrail
+    from resay_litellm._guardrail import HallucinationGuardrail
 
-__all__ = ["VERDICT_KEY", "HallucinationCallback", "ResayGuardrail", "verdict_of"]
+__all__ = ["VERDICT_KEY", "HallucinationCallback", "HallucinationGuardrail", "verdict_of"]

@@ -10,7 +10,7 @@ from litellm.types.utils import ModelResponse
 from resay._internal.nesting import inside_guard, marked
 from resay.adapters.policies import PolicyLike, guard_of
 from resay.adapters.relay import Relay
-from resay.adapters.verdicts import verdict_in
+from resay.adapters.verdicts import verdict_of
 from resay.core.logprobs import field_of
 from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
@@ -70,7 +70,7 @@ class HallucinationCallback(CustomLogger):
         """
         if inside_guard() or not isinstance(response, ModelResponse) or not response.choices:
             return None
-        if field_of(call_type, "value") != "acompletion" or verdict_in(response) is not None:
+        if field_of(call_type, "value") != "acompletion" or verdict_of(response) is not None:
             return None
         relay = Relay(self.resay_guard, CHAT.api)
         request = relay.read(_request_body(request_data, response), answered=True)
@@ -100,13 +100,13 @@ def _check(guard: Guard) -> None:
         "action": isinstance(policy.action, Block),
         "otherwise": isinstance(getattr(policy.action, "otherwise", None), Block),
         "on_error": policy.on_error == "block",
-        "unscored": policy.unscored == "block",
+        "on_unscored": policy.on_unscored == "block",
     }
     for key, blocks in blocking.items():
         if blocks:
             raise ConfigurationError(
                 f"a callback cannot do `{key}: block`, because litellm ignores its exceptions;"
-                f" use `{key}: annotate`, or guard the proxy with ResayGuardrail"
+                f" use `{key}: annotate`, or guard the proxy with HallucinationGuardrail"
             )
     guard.refuse({"references": ", and a callback knows none; leave `evidence: references` out"})
     check_via(guard)

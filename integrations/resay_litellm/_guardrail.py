@@ -18,7 +18,7 @@ from resay._internal.nesting import inside_guard
 from resay.adapters.policies import PolicyLike, guard_of
 from resay.adapters.relay import Events, Relay
 from resay.adapters.upstream import Upstream
-from resay.adapters.verdicts import VERDICT_KEY, verdict_data, verdict_in
+from resay.adapters.verdicts import VERDICT_KEY, verdict_data, verdict_of
 from resay.core.logprobs import field_of
 from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.errors import ConfigurationError
@@ -29,7 +29,7 @@ from resay_litellm._requests import Target, user_params
 from resay_litellm._upstream import upstream_of
 
 
-class ResayGuardrail(CustomGuardrail):
+class HallucinationGuardrail(CustomGuardrail):
     """Checks the models' answers in LiteLLM's proxy.
 
     The proxy creates one instance for each entry of its `guardrails` that names this class, and
@@ -87,7 +87,7 @@ class ResayGuardrail(CustomGuardrail):
             HTTPException: The answer was withheld and the policy says `exit: raise`; status 422.
         """
         form = self._format_of(data, response)
-        if form is None or verdict_in(response) is not None:
+        if form is None or verdict_of(response) is not None:
             return response
         relay, request, upstream = self._reading(form, data, response)
         body, started_s = form.body(response), time.time()
@@ -105,7 +105,7 @@ class ResayGuardrail(CustomGuardrail):
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
     ) -> AsyncGenerator[Any, None]:
-        """Check a stream, as the policy's `stream` says.
+        """Check a stream, as the policy's `stream_mode` says.
 
         Yields:
             Chunks of the stream; the one that ends the answer holds the verdict.

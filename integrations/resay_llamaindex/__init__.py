@@ -13,8 +13,7 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 from __future__ import annotations
 
 from resay._internal.importing import require_optional
-from resay.adapters.verdicts import VERDICT_KEY
-from resay.adapters.verdicts import verdict_in as verdict_of
+from resay.adapters.verdicts import VERDICT_KEY, verdict_of
 
 require_optional(
     "llama_index.core", package="llama-index-core", extra="llamaindex", purpose="resay_llamaindex"

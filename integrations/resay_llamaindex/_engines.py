@@ -425,7 +425,7 @@ class GuardedChatEngine(BaseChatEngine):
     def stream_chat(
         self, message: str, chat_history: list[ChatMessage] | None = None
     ) -> StreamingAgentChatResponse:
-        """Stream the answer to a message, checked as the policy's `stream` says; see `chat`."""
+        """Stream the answer to a message, checked as `stream_mode` says; see `chat`."""
         return run_in_place(self._guarded_call(BLOCKING, "stream_chat", message, chat_history))
 
     async def astream_chat(

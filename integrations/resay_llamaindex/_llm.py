@@ -314,7 +314,7 @@ class GuardedLLM(FunctionCallingLLM):
 
     @_observed_chat
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
-        """Stream the response, checked as the policy's `stream` says.
+        """Stream the response, checked as the policy's `stream_mode` says.
 
         Args:
             messages: The conversation; not changed.

@@ -15,8 +15,7 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 from __future__ import annotations
 
 from resay._internal.importing import require_optional
-from resay.adapters.verdicts import VERDICT_KEY
-from resay.adapters.verdicts import verdict_in as verdict_of
+from resay.adapters.verdicts import VERDICT_KEY, verdict_of
 
 require_optional("openai", package="openai", extra="openai", purpose="resay_openai")
 

@@ -77,7 +77,7 @@ class PolicyError(ConfigurationError):
 class UncheckableError(ConfigurationError):
     """The answer to a request could not be checked, and the policy refuses such requests.
 
-    Nothing was sent. `uncheckable` in the policy decides.
+    Nothing was sent. `on_uncheckable` in the policy decides.
 
     Attributes:
         field: The field of the request that makes it so; None if it is no single one.
@@ -89,7 +89,7 @@ class UncheckableError(ConfigurationError):
         remedy = "change the request" if field is None else f"omit or change {field!r}"
         super().__init__(
             f"the answer to this request could not be checked: {reason}; {remedy}, or set"
-            " `uncheckable` in the policy"
+            " `on_uncheckable` in the policy"
         )
         self.field = field
 

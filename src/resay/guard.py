@@ -181,21 +181,22 @@ class Requirements:
         return tokens_of(logprobs)
 
 
-def resolve_mode(policy: Policy, mode: StreamMode | None) -> StreamMode:
+def resolve_stream_mode(policy: Policy, requested: StreamMode | None) -> StreamMode:
     """Return when a stream releases text; refuse a mode that the policy does not support.
 
     Args:
         policy: The policy.
-        mode: The requested mode; None for the policy's `stream`.
+        requested: The requested mode; None for the policy's.
     """
-    chosen = mode or policy.stream
-    if chosen not in get_args(StreamMode):
-        raise ConfigurationError(f"mode must be hold, after or buffer, not {mode!r}")
-    if chosen == "after" and isinstance(policy.action, Regenerate):
+    stream_mode = requested or policy.stream_mode
+    if stream_mode not in get_args(StreamMode):
+        raise ConfigurationError(f"stream_mode must be hold, after or buffer, not {requested!r}")
+    if stream_mode == "after" and isinstance(policy.action, Regenerate):
         raise ConfigurationError(
-            "mode 'after' shows an answer before it can be regenerated; use 'hold' or 'buffer'"
+            "stream_mode 'after' shows an answer before it can be regenerated; use 'hold' or"
+            " 'buffer'"
         )
-    return chosen
+    return stream_mode
 
 
 def _texts(name: str, texts: Iterable[str] | None) -> tuple[str, ...]:
@@ -291,11 +292,11 @@ class Guard:
     ) -> None:
         self.policy = Policy.of(policy)
         cache = open_cache(self.policy.cache)
-        second = self.policy.second
+        second = self.policy.second_opinion
         if second is not None and second.is_model(model):
             raise ConfigurationError(
-                f"`second` is {second.model!r}, the model that answers, and would repeat its own"
-                " mistakes; name another"
+                f"`second_opinion` is {second.model!r}, the model that answers, and would repeat"
+                " its own mistakes; name another"
             )
         self._chain = Chain(self.policy, cache)
         self._runner = RequestRunner(self.policy, self._chain, cache, retriever)
@@ -729,20 +730,20 @@ class Guard:
         self,
         question: str | Iterable[Message] | Query,
         *,
-        mode: StreamMode | None = None,
+        stream_mode: StreamMode | None = None,
         model: str | None = None,
         entity: str | None = None,
         tenant: str | None = None,
         references: Iterable[str] | None = (),
         **params: Any,
     ) -> AnswerStream:
-        """Ask the model and stream its answer, checked as `mode` says.
+        """Ask the model and stream its answer, checked as `stream_mode` says.
 
         Args:
             question: A question, a conversation in OpenAI's message shape, or a `Query`.
-            mode: `hold` releases a sentence as soon as it is scored, while later ones are being
-                written; `after` passes text on as it arrives, with the verdict at the end; `buffer`
-                releases the whole answer at once or nothing. None for the policy's `stream`.
+            stream_mode: `hold` releases a sentence as soon as it is scored, while later ones are
+                being written; `after` passes text on as it arrives, with the verdict at the end;
+                `buffer` releases the whole answer at once or nothing. None for the policy's.
             model: The model to ask instead of the guard's own.
             entity: The main subject of the question, as for `aask`.
             tenant: The tenant, as for `aask`.
@@ -760,14 +761,14 @@ class Guard:
             question, model=model or self._model, entity=entity, tenant=tenant, **params
         )
         sources = self._requirements.sources(query, asks=True)
-        return self.astream_with(query, sources, mode=mode, references=references)
+        return self.astream_with(query, sources, stream_mode=stream_mode, references=references)
 
     def astream_with(
         self,
         query: Query,
         sources: Sources,
         *,
-        mode: StreamMode | None = None,
+        stream_mode: StreamMode | None = None,
         references: Iterable[str] | None = (),
         every_chunk: bool = False,
         budget: Budget | None = None,
@@ -777,7 +778,7 @@ class Guard:
         Args:
             query: The query.
             sources: The provider of each kind of call.
-            mode: When to release text; None for the policy's `stream`.
+            stream_mode: When to release text; None for the policy's.
             references: Trusted texts for the steps of the chain that compare with references.
             every_chunk: Whether to yield parts without text too, which carry the provider's other
                 data.
@@ -785,9 +786,9 @@ class Guard:
         """
         references = _texts("references", references)
         self._requirements.check_request(query, sources, references)
-        chosen = resolve_mode(self.policy, mode)
+        stream_mode = resolve_stream_mode(self.policy, stream_mode)
         run = partial(
-            self._runner.stream, query, sources, CheckInputs(references, budget=budget), chosen
+            self._runner.stream, query, sources, CheckInputs(references, budget=budget), stream_mode
         )
         return AnswerStream(
             lambda parts: self.listeners.notify_after(run(parts), query, sources),

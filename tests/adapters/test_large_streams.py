@@ -77,7 +77,7 @@ def test_many_events_are_shaped_off_the_event_loop_and_sent_in_turns(
             await anyio.lowlevel.checkpoint()
 
     async def relay() -> None:
-        relay = Relay(Guard({**POLICY, "stream": mode}), CHAT_COMPLETIONS)
+        relay = Relay(Guard({**POLICY, "stream_mode": mode}), CHAT_COMPLETIONS)
         request = relay.read(REQUEST)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(take_turns)

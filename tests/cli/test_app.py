@@ -153,7 +153,7 @@ def test_ask_prints_the_answer_while_it_is_written(
 ) -> None:
     done = resay_here(
         "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url,
-        "--stream", mode,
+        "--stream-mode", mode,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     text, _, verdict = done.stdout.partition("FLAGGED")
@@ -168,13 +168,13 @@ def test_a_streamed_answer_that_is_withheld_is_cut_off(
     policy.write_text("chain: [{method: prompt}]\naction: {do: block, message: Withheld.}\n")
     done = resay_here(
         "ask", QUESTION, "--policy", str(policy), "--model", "openai/simulated",
-        "--api-base", environment.base_url, "--stream", "hold",
+        "--api-base", environment.base_url, "--stream-mode", "hold",
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "Withheld." in done.stdout
     whole = resay_here(
         "ask", QUESTION, "--model", "openai/simulated", "--api-base", environment.base_url,
-        "--stream", "after",
+        "--stream-mode", "after",
     ).stdout.partition("FLAGGED")[0].strip()  # fmt: skip
     assert whole not in done.stdout
 
@@ -187,7 +187,7 @@ def test_the_message_of_a_streamed_answer_is_printed_once(
     policy.write_text("chain: [{method: prompt}]\naction: {do: block, message: Withheld.}\n")
     done = resay_here(
         "ask", QUESTION, "--policy", str(policy), "--model", "openai/simulated",
-        "--api-base", environment.base_url, "--stream", mode,
+        "--api-base", environment.base_url, "--stream-mode", mode,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert done.stdout.count("Withheld.") == 1

@@ -248,7 +248,9 @@ def test_other_lines_are_no_verdict(text: str) -> None:
 
 def test_a_contradiction_names_its_speaker() -> None:
     assert Contradiction("sample", 1, "It is red.").speaker == "sample 2"
-    assert Contradiction("second", 0, "It is red.", model="other/wise").speaker == "other/wise"
+    assert (
+        Contradiction("second_opinion", 0, "It is red.", model="other/wise").speaker == "other/wise"
+    )
 
 
 def test_flagged_claims_are_told_apart() -> None:

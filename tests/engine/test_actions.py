@@ -154,7 +154,7 @@ def test_marks_stand_behind_what_cites_a_source() -> None:
 
 
 def test_the_last_resort_says_whether_a_withheld_answer_ends_as_a_completed_one() -> None:
-    stops = {"do": "block", "finish": "stop"}
+    stops = {"do": "block", "finish_reason": "stop"}
     assert withheld_stops(guard(action=stops).policy)
     assert withheld_stops(regenerating(otherwise=stops).policy)
     assert not withheld_stops(guard(action={"do": "block"}).policy)
@@ -171,9 +171,9 @@ def test_an_object_is_never_marked() -> None:
 def test_unscored_says_what_an_answer_does_of_which_not_all_was_scored(
     setting: str, stretch: Unscored
 ) -> None:
-    answer = guard(unscored=setting).apply(RESPONSE, replace(FINE, unscored=(stretch,)))
+    answer = guard(on_unscored=setting).apply(RESPONSE, replace(FINE, unscored=(stretch,)))
     assert answer.action == setting
-    assert guard(unscored=setting).apply(RESPONSE, FINE).action == "allow"
+    assert guard(on_unscored=setting).apply(RESPONSE, FINE).action == "allow"
 
 
 def test_by_default_it_is_given_with_a_verdict() -> None:
@@ -183,13 +183,13 @@ def test_by_default_it_is_given_with_a_verdict() -> None:
 @pytest.mark.parametrize("verdict", [FLAGGED, UNSURE, Verdict("skipped", None, "only code")])
 def test_what_was_not_scored_is_withheld_whatever_else_is_found(verdict: Verdict) -> None:
     verdict = replace(verdict, unscored=(TABLE,))
-    policy = {"unscored": "block", "on_error": "allow"}
+    policy = {"on_unscored": "block", "on_error": "allow"}
     assert guard(**policy).apply(RESPONSE, verdict).blocked
     assert not guard(on_error="allow").apply(RESPONSE, verdict).blocked
 
 
 def test_what_the_policy_leaves_alone_on_purpose_is_not_withheld() -> None:
-    strict = guard(unscored="block")
+    strict = guard(on_unscored="block")
     assert strict.apply(RESPONSE, replace(FINE, unscored=(FIELD,))).action == "allow"
     skipped = Verdict("skipped", None, "a greeting", unscored=(SILENT,))
     assert strict.apply(RESPONSE, skipped).action == "allow"
@@ -210,7 +210,7 @@ def test_a_name_in_code_is_marked_below_its_own_block() -> None:
         ),
         unscored=tuple(Unscored(block, start, start + len(block), "code") for start in starts),
     )
-    answer = guard(unscored="allow").apply(text, verdict)
+    answer = guard(on_unscored="allow").apply(text, verdict)
     assert answer.annotated(unscored="") == f"{text}\n\n`requestz` [unsupported]"
 
 
@@ -241,4 +241,4 @@ def test_what_was_not_scored_is_marked() -> None:
     )
     assert answer.annotated("?", "") == f"It is grey.?{text[11:]}"
     fine = replace(FINE, unscored=stretches)
-    assert guard(unscored="allow").apply(text, fine).annotated() == text
+    assert guard(on_unscored="allow").apply(text, fine).annotated() == text

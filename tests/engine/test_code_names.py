@@ -221,7 +221,7 @@ def streamed(
     guard = Guard({**settings, "cache": {"store": "none"}}, provider=writer)
 
     async def run() -> tuple[str, Verdict, Writer]:
-        async with guard.astream(question, model="m", mode="hold") as stream:
+        async with guard.astream(question, model="m", stream_mode="hold") as stream:
             shown = [part.text async for part in stream if not part.notice]
         return "".join(shown), stream.answer.verdict, writer
 
@@ -263,7 +263,7 @@ def test_what_was_found_of_a_name_when_it_was_shown_stands_whatever_comes_later(
     )
 
     async def run() -> Verdict:
-        async with guard.astream("How?", model="m", mode="hold") as stream:
+        async with guard.astream("How?", model="m", stream_mode="hold") as stream:
             async for part in stream:
                 if "getJSON" in part.text:
                     shown.set()

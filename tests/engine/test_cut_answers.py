@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 RIGHT = "The bridge opened in 1932."
 ENDINGS = ("John Bradfield designed it.", "It was designed by John Bradfield.")
 SAMPLES = [f"{RIGHT} {ending} {more}" for ending in ENDINGS for more in ("So it is.", "Indeed.")]
-STRICT: dict[str, Any] = {"action": {"do": "block", "message": "Withheld."}, "unscored": "block"}
+STRICT: dict[str, Any] = {"action": {"do": "block", "message": "Withheld."}, "on_unscored": "block"}
 REASONS = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "model_length")
 METHODS = ("facts", "ngram")
 

@@ -462,7 +462,7 @@ async def test_what_references_settled_while_it_was_written_is_not_looked_at_in_
 
 async def test_a_part_tells_which_of_its_sentences_have_no_score() -> None:
     guard = Guard({"chain": [step(0.1, None)]}, provider=Writer())
-    async with guard.astream("?", mode="hold") as stream:
+    async with guard.astream("?", stream_mode="hold") as stream:
         told = [stretch.text async for part in stream for stretch in part.unscored]
     assert told == [stretch.text for stretch in stream.answer.verdict.unscored] == [B]
 
@@ -556,7 +556,7 @@ class Second(Writer):
 async def doubted(opinion: str | None, *scores: float, **settings: Any) -> Verdict:
     policy = {
         "chain": [step(*scores, **settings)],
-        "second": "other/wise",
+        "second_opinion": "other/wise",
         "limits": {"retries": 0},
     }
     return await Guard(policy, provider=Second(opinion)).acheck(f"{A} {B}", question="?")
@@ -580,7 +580,7 @@ async def test_a_second_model_is_quoted_only_with_its_own_words() -> None:
     verdict = await doubted("1: right\n2: wrong", 0.2, 0.3)
     assert [s.flagged for s in verdict.sentences] == [False, True]
     assert verdict.sentences[1].contradicted_by is None
-    guard = Guard({"chain": [NGRAM], "second": "other/wise"}, provider=Second("1: right"))
+    guard = Guard({"chain": [NGRAM], "second_opinion": "other/wise"}, provider=Second("1: right"))
     verdict = await guard.acheck(B, question="?", samples=SAMPLES)
     said = verdict.sentences[0].contradicted_by
     assert said is not None

@@ -119,7 +119,7 @@ def test_a_response_three_times_as_long_is_held_with_about_three_times_the_work(
         work = Work()
 
         async def hold(guard: Guard = guard) -> Verdict:
-            async with guard.astream("When?", mode="hold") as stream:
+            async with guard.astream("When?", stream_mode="hold") as stream:
                 async for _ in stream:
                     pass
             return stream.answer.verdict
@@ -149,7 +149,7 @@ def test_the_text_of_a_stream_is_not_assembled_for_each_sentence(
     guard = Guard(policy, provider=writer)
 
     async def hold() -> None:
-        async with guard.astream("When?", mode="hold") as stream:
+        async with guard.astream("When?", stream_mode="hold") as stream:
             async for _ in stream:
                 pass
 
@@ -175,7 +175,7 @@ def test_code_three_times_as_long_is_held_with_about_three_times_the_work() -> N
         work = Work()
 
         async def hold(guard: Guard = guard) -> Verdict:
-            async with guard.astream("How?", mode="hold") as stream:
+            async with guard.astream("How?", stream_mode="hold") as stream:
                 async for _ in stream:
                     pass
             return stream.answer.verdict

@@ -20,7 +20,7 @@ UNOPENED = [f"{DRAFT}\n</think>\n\n{RIGHT} {ending}" for ending in ENDINGS]
 BLOCK: dict[str, Any] = {
     "action": {"do": "block", "message": "Withheld."},
     "on_error": "block",
-    "unscored": "block",
+    "on_unscored": "block",
 }
 
 

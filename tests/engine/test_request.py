@@ -127,7 +127,7 @@ async def test_an_answer_cannot_make_a_check_spend_without_end(
 
 async def test_a_stream_is_allowed_what_its_sentences_take() -> None:
     guard = guarded(Long(40, 10), sampling=ALL)
-    async with guard.astream(QUESTION, mode="hold", seed=1) as stream:
+    async with guard.astream(QUESTION, stream_mode="hold", seed=1) as stream:
         assert [part.text async for part in stream]
     assert stream.answer.verdict.decision == "consistent"
     assert stream.answer.verdict.usage.calls == 5 * 41

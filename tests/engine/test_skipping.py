@@ -47,7 +47,7 @@ async def test_a_query_may_say_itself_that_it_is_not_to_be_checked(
 ) -> None:
     query = Query.of(QUESTION, model="openai/simulated", **simulated.params)
     query = replace(query, unchecked="it was asked for in private")
-    for policy in (JUDGED, JUDGED | {"on_error": "block", "stream": "hold"}):
+    for policy in (JUDGED, JUDGED | {"on_error": "block", "stream_mode": "hold"}):
         guard = Guard(policy)
         assert guard.skip_reason(query) == "it was asked for in private"
         assert (await guard.aask(query)).verdict.reason == "it was asked for in private"
@@ -122,12 +122,12 @@ async def test_the_form_of_an_answer_is_no_way_around(when: dict[str, Any]) -> N
     assert [stretch.kind for stretch in verdict.unscored] == ["code"]
     assert verdict.reason.endswith("; not scored: 1 code block")
     assert Guard(policy).apply(CODE, verdict).action == "allow"
-    assert Guard({**policy, "unscored": "block"}).apply(CODE, verdict).blocked
+    assert Guard({**policy, "on_unscored": "block"}).apply(CODE, verdict).blocked
 
 
 async def test_sentences_that_are_left_alone_are_told_and_given() -> None:
     guard = Guard(
-        {"chain": [{"method": "ngram"}], "when": {"checkable": True}, "unscored": "block"}
+        {"chain": [{"method": "ngram"}], "when": {"checkable": True}, "on_unscored": "block"}
     )
     verdict = await guard.acheck("Hello! How can I help you?", samples=[SHORT] * 3)
     assert verdict.skipped
@@ -138,7 +138,7 @@ async def test_sentences_that_are_left_alone_are_told_and_given() -> None:
 
 async def test_an_answer_that_is_left_alone_whatever_it_says_is_given() -> None:
     chain = [{"method": "ngram"}]
-    guard = Guard({"chain": chain, "when": {"roles": ["tool"]}, "unscored": "block"})
+    guard = Guard({"chain": chain, "when": {"roles": ["tool"]}, "on_unscored": "block"})
     verdict = await guard.acheck(CODE, question=QUESTION, samples=[SHORT] * 3)
     assert (verdict.decision, verdict.unscored) == ("skipped", ())
     assert guard.apply(CODE, verdict).action == "allow"

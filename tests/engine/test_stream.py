@@ -100,7 +100,7 @@ def shown(parts: Sequence[Part]) -> str:
 
 @pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
 async def test_the_text_shown_is_the_text_judged(mode: Any) -> None:
-    stream = Guard(JUDGED, provider=Typist()).astream(QUESTION, mode=mode, seed=1)
+    stream = Guard(JUDGED, provider=Typist()).astream(QUESTION, stream_mode=mode, seed=1)
     parts = await read(stream)
     answer = stream.answer
     assert shown(parts) == RESPONSE == answer.text == answer.response
@@ -130,7 +130,7 @@ async def test_hold_releases_a_sentence_while_later_ones_are_written() -> None:
 
 async def test_after_passes_words_on_before_anything_is_checked() -> None:
     provider = Typist()
-    async with Guard(JUDGED, provider=provider).astream(QUESTION, mode="after") as stream:
+    async with Guard(JUDGED, provider=provider).astream(QUESTION, stream_mode="after") as stream:
         assert (await anext(stream)).text == "The"
         assert provider.judged == []
         with pytest.raises(StreamUnfinishedError, match="read the stream to its end"):
@@ -192,7 +192,7 @@ async def test_an_answer_that_breaks_off_is_not_reported_as_checked(mode: Any) -
             raise ProviderError("the connection was lost")
 
     provider = Typist(pause=break_off)
-    stream = Guard(JUDGED, provider=provider).astream(QUESTION, mode=mode)
+    stream = Guard(JUDGED, provider=provider).astream(QUESTION, stream_mode=mode)
     with pytest.raises(ProviderError, match="lost"):
         await read(stream)
     with pytest.raises(ProviderError, match="lost"):
@@ -211,7 +211,7 @@ async def test_the_deadline_ends_a_model_that_writes_too_long(mode: Any) -> None
             raise AssertionError
 
     policy = {**JUDGED, "limits": {"deadline_s": 0.05}}
-    stream = Guard(policy, provider=Silent(pause=never)).astream(QUESTION, mode=mode)
+    stream = Guard(policy, provider=Silent(pause=never)).astream(QUESTION, stream_mode=mode)
     with pytest.raises(DeadlineExceededError, match=r"limits\.deadline_s"):
         await read(stream)
 
@@ -332,7 +332,7 @@ async def test_a_stream_is_entered_once_and_before_it_is_read() -> None:
 
 def test_modes_have_names() -> None:
     with pytest.raises(ConfigurationError, match="'slow'"):
-        Guard(JUDGED, provider=Typist()).astream(QUESTION, mode="slow")  # pyright: ignore[reportArgumentType] - that is the point
+        Guard(JUDGED, provider=Typist()).astream(QUESTION, stream_mode="slow")  # pyright: ignore[reportArgumentType] - that is the point
 
 
 def test_the_sync_twin() -> None:
@@ -366,7 +366,7 @@ def test_the_sync_twin_can_be_left_early() -> None:
 )  # fmt: skip
 def test_every_byte_arrives_whatever_the_text(text: str, mode: Any) -> None:
     provider = Typist(text, doubted="nothing")
-    with Guard(JUDGED, provider=provider).stream(QUESTION, mode=mode) as stream:
+    with Guard(JUDGED, provider=provider).stream(QUESTION, stream_mode=mode) as stream:
         parts = list(stream)
     assert shown(parts) == text == stream.answer.response
 

@@ -331,7 +331,7 @@ MARKDOWN = "Claim 0 is so.\n\nClaim 1 is so.\n\n```\na\nFinch = 1932\n```\n\nCla
 @pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
 async def test_parts_carry_what_in_them_was_not_scored(mode: StreamMode, text: str) -> None:
     guard = Guard(POLICY, provider=Doubting([0, 0, 0], text))
-    stream = guard.astream("What?", mode=mode, seed=1)
+    stream = guard.astream("What?", stream_mode=mode, seed=1)
     parts = await read(stream)
     told = [stretch for part in parts for stretch in part.unscored]
     code = "```\na\nFinch = 1932\n```"
@@ -349,8 +349,8 @@ async def test_parts_carry_what_in_them_was_not_scored(mode: StreamMode, text: s
 async def test_what_was_not_scored_is_withheld_with_all_that_follows(
     mode: StreamMode, left: str
 ) -> None:
-    guard = Guard({**POLICY, "unscored": "block"}, provider=Doubting([0, 0, 0], MARKDOWN))
-    stream = guard.astream("What?", mode=mode, seed=1)
+    guard = Guard({**POLICY, "on_unscored": "block"}, provider=Doubting([0, 0, 0], MARKDOWN))
+    stream = guard.astream("What?", stream_mode=mode, seed=1)
     parts = await read(stream)
     assert shown(parts) == left
     assert parts[-1].notice
@@ -362,7 +362,7 @@ async def test_an_answer_that_is_only_code_is_withheld_although_it_is_skipped() 
     policy = {**POLICY, "when": {"checkable": True}}
     code = "```\nx = 1932\n```"
     for setting, left in (("annotate", f"{code} "), ("block", "")):
-        guard = Guard({**policy, "unscored": setting}, provider=Doubting([], code))
+        guard = Guard({**policy, "on_unscored": setting}, provider=Doubting([], code))
         stream = guard.astream("What?")
         assert shown(await read(stream)) == left
         assert stream.answer.verdict.skipped
@@ -380,7 +380,9 @@ async def test_what_was_passed_on_unchecked_is_followed_by_what_is_said_in_its_p
     opened: bool,
 ) -> None:
     policy = {**POLICY, "action": {"do": "block", "message": "Withheld."}}
-    parts = await read(Guard(policy, provider=Writer(opened=opened)).astream("?", mode="after"))
+    parts = await read(
+        Guard(policy, provider=Writer(opened=opened)).astream("?", stream_mode="after")
+    )
     assert [part.text for part in parts if not part.notice] == [FIRST, SECOND, THIRD]
     assert [part.text for part in parts if part.notice] == ([] if opened else ["\n\nWithheld."])
     # What is printed of a part is its text, not the provider's whole chunk.

@@ -27,8 +27,8 @@ STRICT = {
     "cache": {"store": "none"},
     "action": {"do": "block", "message": "Withheld."},
     "on_error": "block",
-    "unscored": "block",
-    "stream": "hold",
+    "on_unscored": "block",
+    "stream_mode": "hold",
 }
 
 Ask = Callable[[str], str]

@@ -18,7 +18,7 @@ from llama_index.llms.openai_like import OpenAILike
 import resay
 from resay import Verdict
 from resay_anthropic import guard_client
-from resay_langchain import guard
+from resay_langchain import guard_runnable
 from resay_llamaindex import GuardedLLM
 from resay_openai import GuardedOpenAI
 from simulation import SimulatedProvider
@@ -124,7 +124,7 @@ def anthropic_by_document(provider: SimulatedProvider, policy: str) -> Ask:
 
 def langchain_by_input(provider: SimulatedProvider, policy: str) -> Ask:
     model = ChatOpenAI(model="simulated", base_url=provider.base_url, api_key="x")  # type: ignore[arg-type] - a key is a text, too
-    chain = guard(RunnableLambda(lambda given: given["question"]) | model, policy)
+    chain = guard_runnable(RunnableLambda(lambda given: given["question"]) | model, policy)
 
     def ask(document: str) -> Verdict:
         chain.invoke({"question": KNOWN, "found": [Document(page_content=document)]})

@@ -280,7 +280,7 @@ class Chaos:
     async def _read(self, plan: Plan, ended: Ended) -> Answer | None:
         guard = self._guards[plan.policy]
         texts: list[str] = []
-        async with guard.astream(plan.question, mode=plan.mode, **self._params) as stream:
+        async with guard.astream(plan.question, stream_mode=plan.mode, **self._params) as stream:
             if plan.leave_after == 0:
                 ended.left_at = anyio.current_time()
                 return None

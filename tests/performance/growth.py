@@ -116,7 +116,7 @@ class _Streamed:
     async def check(self) -> Verdict:
         sampling = {**_POLICY["sampling"], "max": len(self.others)}
         policy = {**_POLICY, "chain": [{"method": "ngram"}], "sampling": sampling}
-        async with Guard(policy, provider=self).astream("Which?", mode="hold") as stream:
+        async with Guard(policy, provider=self).astream("Which?", stream_mode="hold") as stream:
             async for _ in stream:
                 pass
         return stream.answer.verdict

@@ -107,7 +107,7 @@ async def first_release(guard: Guard, query: Query, provider: Provider) -> Relea
     released: float | None = None
     sentence = SentenceVerdict("", 0, 0)
     started = time.perf_counter()
-    async with guard.astream_with(query, sources, mode="hold") as stream:
+    async with guard.astream_with(query, sources, stream_mode="hold") as stream:
         async for part in stream:
             if released is None and part.sentences:
                 released, sentence = time.perf_counter(), part.sentences[0]

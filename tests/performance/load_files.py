@@ -21,7 +21,7 @@ POLICIES: Mapping[str, Mapping[str, Any]] = {
         "chain": _NGRAM,
         "sampling": {"max": SAMPLES, "min": SAMPLES, "start": "together", "temperature": 1.0},
         "limits": {"deadline_s": _LONG_S, "timeout_s": _LONG_S},
-        "stream": "hold",
+        "stream_mode": "hold",
         **_NO_CACHE,
     },
 }

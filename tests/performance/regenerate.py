@@ -162,7 +162,7 @@ async def _whole(guard: Guard, query: Query) -> Taken:
 async def _held(guard: Guard, query: Query) -> Taken:
     first_s: float | None = None
     started = time.perf_counter()
-    async with guard.astream(query, mode="hold") as stream:
+    async with guard.astream(query, stream_mode="hold") as stream:
         async for part in stream:
             if first_s is None and part.text.strip():
                 first_s = time.perf_counter() - started

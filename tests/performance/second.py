@@ -150,7 +150,7 @@ class Way:
     Attributes:
         name: What it is called.
         chain: The method that compares with the first model's own samples.
-        second: The policy's `second`, without its model; None for no second model.
+        second: The policy's `second_opinion`, without its model; None for no second model.
     """
 
     name: str
@@ -166,7 +166,7 @@ class Way:
             "cache": {"store": "none"},
         }
         if self.second is not None:
-            policy["second"] = {"model": SECOND, **self.second}
+            policy["second_opinion"] = {"model": SECOND, **self.second}
         return policy
 
 

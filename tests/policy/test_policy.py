@@ -796,3 +796,18 @@ def test_a_password_in_an_address_is_not_shown(cache: object) -> None:
     with pytest.raises(PolicyError) as caught:
         Policy.of({"chain": [{"method": "ngram"}], "cache": cache})
     assert "hunter22" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("guess", "key"),
+    [
+        ("second: openai/gpt-5", "second_opinion"),
+        ("stream: hold", "stream_mode"),
+        ("unscored: block", "on_unscored"),
+        ("uncheckable: refuse", "on_uncheckable"),
+        ("action: {do: block, finish: stop}", "finish_reason"),
+    ],
+)
+def test_a_guessed_key_gets_the_nearest_name(guess: str, key: str) -> None:
+    with pytest.raises(PolicyError, match=f"did you mean '{key}'"):
+        Policy.parse(f"chain: [{{method: ngram}}]\n{guess}")

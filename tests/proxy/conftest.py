@@ -17,13 +17,13 @@ NGRAM = {"chain": [{"method": "ngram"}], "sampling": {"max": 3, "min": 3}}
 STRICT = {**NGRAM, "threshold": {"passage": 0.0, "sentence": 0.0}}
 BLOCK = {**STRICT, "action": {"do": "block", "message": "Withheld."}}
 POLICIES = {
-    "annotate": {**NGRAM, "stream": "after"},
-    "hold": {**NGRAM, "stream": "hold"},
-    "block": {**BLOCK, "stream": "buffer"},
-    "block-hold": {**BLOCK, "stream": "hold"},
-    "block-after": {**BLOCK, "stream": "after"},
-    "raise": {**STRICT, "action": {"do": "block", "exit": "raise"}, "stream": "buffer"},
-    "raise-after": {**STRICT, "action": {"do": "block", "exit": "raise"}, "stream": "after"},
+    "annotate": {**NGRAM, "stream_mode": "after"},
+    "hold": {**NGRAM, "stream_mode": "hold"},
+    "block": {**BLOCK, "stream_mode": "buffer"},
+    "block-hold": {**BLOCK, "stream_mode": "hold"},
+    "block-after": {**BLOCK, "stream_mode": "after"},
+    "raise": {**STRICT, "action": {"do": "block", "exit": "raise"}, "stream_mode": "buffer"},
+    "raise-after": {**STRICT, "action": {"do": "block", "exit": "raise"}, "stream_mode": "after"},
     "judge": {"chain": [{"method": "prompt", "judge": "judge-group"}], "sampling": {"max": 2}},
     "own-judge": {"chain": [{"method": "prompt"}], "sampling": {"max": 2}},
     "elsewhere": {**NGRAM, "sampling": {"max": 2, "min": 2, "model": "judge-group"}},
@@ -65,7 +65,7 @@ def _config(upstream: SimulatedProvider, folder: Path) -> dict[str, Any]:
             {
                 "guardrail_name": name,
                 "litellm_params": {
-                    "guardrail": "resay_litellm.ResayGuardrail",
+                    "guardrail": "resay_litellm.HallucinationGuardrail",
                     "mode": "post_call",
                     "default_on": False,
                     # By its path once, inline otherwise.

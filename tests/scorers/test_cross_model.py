@@ -61,7 +61,7 @@ class Two:
 
 
 def guarded(provider: Two, second: Any = SECOND, **policy: Any) -> Guard:
-    basic = {"chain": [{"method": "facts"}], "limits": {"retries": 0}, "second": second}
+    basic = {"chain": [{"method": "facts"}], "limits": {"retries": 0}, "second_opinion": second}
     return Guard({**basic, **policy}, model="own/model", provider=provider)
 
 
@@ -93,7 +93,7 @@ async def test_the_verdict_says_which_model_contradicts_what() -> None:
     assert wrong.why.endswith("another model, other/wise, contradicts it")
     said = wrong.contradicted_by
     assert said is not None
-    assert (said.source, said.model, said.kind) == ("second", SECOND, "date")
+    assert (said.source, said.model, said.kind) == ("second_opinion", SECOND, "date")
     assert said.speaker == SECOND
     assert not unknown.flagged
     assert Verdict.from_json(verdict.to_json()) == verdict
@@ -270,13 +270,15 @@ async def test_its_calls_are_counted_priced_limited_and_cached() -> None:
 
 
 async def test_a_model_is_no_second_opinion_about_itself() -> None:
-    policy = {"chain": [{"method": "facts"}], "second": "openai/gpt-5"}
+    policy = {"chain": [{"method": "facts"}], "second_opinion": "openai/gpt-5"}
     for model in ("openai/gpt-5", "gpt-5"):
-        with pytest.raises(ConfigurationError, match=r"`second` is 'openai/gpt-5', the model that"):
+        with pytest.raises(
+            ConfigurationError, match=r"`second_opinion` is 'openai/gpt-5', the model that"
+        ):
             Guard(policy, model=model)
     Guard(policy, model="azure/gpt-5")
     elsewhere = {"model": "openai/gpt-5", "params": {"api_base": "http://127.0.0.1:1"}}
-    Guard({**policy, "second": elsewhere}, model="openai/gpt-5")
+    Guard({**policy, "second_opinion": elsewhere}, model="openai/gpt-5")
     # Whoever calls may name the model.
     provider = Two("1: right\n2: right")
     answer = await guarded(provider).aask(QUESTION, model=SECOND)
@@ -309,32 +311,40 @@ async def test_a_stream_is_told_of_it_at_its_end() -> None:
 
 
 def test_a_policy_names_the_second_model() -> None:
-    short = Policy.parse("chain: [{method: facts}]\nsecond: other/wise")
-    assert short.second is not None
-    assert (short.second.model, short.second.share, short.second.ask) == (
+    short = Policy.parse("chain: [{method: facts}]\nsecond_opinion: other/wise")
+    assert short.second_opinion is not None
+    assert (short.second_opinion.model, short.second_opinion.share, short.second_opinion.ask) == (
         SECOND,
         1.0,
         "verification",
     )
-    assert short.named_models == (("second", SECOND),)
+    assert short.named_models == (("second_opinion", SECOND),)
     assert Policy.of(short.model_dump()) == short
     empty = Policy.parse(
-        "chain: [{method: facts}]\nsecond: {model: a/b, doubtful: {above: 0.5, below: 0.5}}"
+        "chain: [{method: facts}]\nsecond_opinion: {model: a/b, doubtful: {above: 0.5, below: 0.5}}"
     )
-    assert empty.second is not None
-    assert empty.second.doubtful.above == empty.second.doubtful.below
-    key = 'second: {model: a/b, params: {api_key: "${KEY}"}}'
+    assert empty.second_opinion is not None
+    assert empty.second_opinion.doubtful.above == empty.second_opinion.doubtful.below
+    key = 'second_opinion: {model: a/b, params: {api_key: "${KEY}"}}'
     policy = Policy.parse(f"chain: [{{method: facts}}]\n{key}", env={"KEY": "hidden"})
     assert "hidden" not in repr(policy)
     for wrong, message in (
-        ("second: {share: 1}", "second.model: required, but missing"),
-        ("second: {model: a/b, doubtful: {above: 0.9}}", r"above \(0.9\) must not be greater"),
-        ("second: {model: a/b, shares: 1}", "did you mean 'share'"),
+        ("second_opinion: {share: 1}", "second_opinion.model: required, but missing"),
+        (
+            "second_opinion: {model: a/b, doubtful: {above: 0.9}}",
+            r"above \(0.9\) must not be greater",
+        ),
+        ("second_opinion: {model: a/b, shares: 1}", "did you mean 'share'"),
     ):
         with pytest.raises(PolicyError, match=message):
             Policy.parse(f"chain: [{{method: facts}}]\n{wrong}")
     with pytest.raises(ConfigurationError, match="no method of the chain compares with samples"):
-        Guard({"chain": [{"method": "zero_shot"}], "second": {"model": SECOND, "ask": "samples"}})
+        Guard(
+            {
+                "chain": [{"method": "zero_shot"}],
+                "second_opinion": {"model": SECOND, "ask": "samples"},
+            }
+        )
 
 
 async def test_another_server_gives_the_opinion(tmp_path: Path) -> None:
@@ -344,7 +354,7 @@ async def test_another_server_gives_the_opinion(tmp_path: Path) -> None:
     with SimulatedProvider(world=wrong) as own, SimulatedProvider(world=known) as other:
         policy = {
             "chain": [{"method": "facts"}],
-            "second": {"model": "openai/simulated", "params": other.params},
+            "second_opinion": {"model": "openai/simulated", "params": other.params},
         }
         guard = Guard(policy, model="openai/simulated")
         answer = await guard.aask(MILL, **own.params)

@@ -789,7 +789,7 @@ async def test_sentences_of_a_stream_that_wait_are_asked_about_together() -> Non
             return Completions((Completion("\n".join(f"{n}{line[1:]}" for n, line in written)),))
 
     model = Streamed(KNOWN, same="1: different", answer=LIGHTHOUSE)
-    settings = policy(sampling={"max": 3}, stream="hold")
+    settings = policy(sampling={"max": 3}, stream_mode="hold")
     guard = Guard(settings, provider=model, model="m")
     async with guard.astream("Tell me about the lighthouse.") as stream:
         text = "".join([str(part) async for part in stream])
@@ -810,7 +810,7 @@ async def test_a_held_sentence_without_an_answer_is_shown_and_in_doubt() -> None
 
     for on_error, shown in (("annotate", True), ("block", False)):
         model = Streamed(*["I don't know"] * 3)
-        settings = policy(stream="hold", on_error=on_error, action={"do": "block"})
+        settings = policy(stream_mode="hold", on_error=on_error, action={"do": "block"})
         guard = Guard(settings, provider=model, model="m")
         async with guard.astream("Tell me about the bridge.") as stream:
             text = "".join([str(part) async for part in stream])

@@ -613,7 +613,7 @@ async def test_streams_are_held_against_references_too(mode: str) -> None:
     text = "The Garmo bridge opened in 1932. Ada Moor built the Garmo bridge."
     whole = [[said(1, (1,)), said(2)]]
     model = Streaming([text], *([[said(1, (1,))], [said(1)]] if mode == "hold" else whole))
-    async with Guard(JUDGED, provider=model).astream(RAG, mode=mode) as stream:
+    async with Guard(JUDGED, provider=model).astream(RAG, stream_mode=mode) as stream:
         shown = "".join([part.text async for part in stream])
     assert shown.startswith("The Garmo bridge opened in 1932.")
     verdict = stream.answer.verdict

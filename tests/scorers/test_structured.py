@@ -243,7 +243,7 @@ async def test_claims_beside_an_object_are_listed(
     )
     schema = {"type": "object", "properties": {"name": {}, "year": {}}}
     wanted = {"type": "json_schema", "json_schema": {"schema": schema}}
-    guard = Guard(POLICY | {"unscored": "block", "sampling": {"max": 3, "min": 2}})
+    guard = Guard(POLICY | {"on_unscored": "block", "sampling": {"max": 3, "min": 2}})
     verdict = await guard.acheck(
         text, question=Query.of("Who?", response_format=wanted), samples=[text] * 3
     )
@@ -376,7 +376,7 @@ async def test_an_empty_answer_is_skipped() -> None:
 
 async def test_fields_that_are_not_compared_are_told_and_withhold_nothing() -> None:
     guard = Guard(
-        {**POLICY, "structured": {"ignore": ["id"]}, "unscored": "block", "sampling": {"max": 3}}
+        {**POLICY, "structured": {"ignore": ["id"]}, "on_unscored": "block", "sampling": {"max": 3}}
     )
     query = Query.of("Who?", response_format={"type": "json_object"})
     text = '{"id": 7, "name": "Ada"}'

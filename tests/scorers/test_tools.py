@@ -291,7 +291,7 @@ async def test_words_beside_calls_are_left_as_they_are() -> None:
 async def test_streams_check_calls_at_their_end(mode: Any) -> None:
     first = calling(call("refund", order="ORD-9", amount=25))
     recorded = Recorded(first, [RIGHT] * 4)
-    guard = Guard({**POLICY, "stream": mode}, provider=recorded)
+    guard = Guard({**POLICY, "stream_mode": mode}, provider=recorded)
     async with guard.astream(Query.of(QUESTION, tools=TOOLS)) as stream:
         _ = [part async for part in stream]
     assert stream.answer.flagged
@@ -344,18 +344,18 @@ CLAIM = "The shop was founded in 1999 by Zorblatt."
 
 @pytest.mark.parametrize("tools", ["none", "arguments"])
 @pytest.mark.parametrize("mode", [None, "after", "hold", "buffer"])
-@pytest.mark.parametrize("unscored", ["annotate", "block"])
+@pytest.mark.parametrize("on_unscored", ["annotate", "block"])
 async def test_what_is_claimed_beside_a_call_is_listed(
-    tools: str, mode: Any, unscored: str
+    tools: str, mode: Any, on_unscored: str
 ) -> None:
     first = calling(call("refund", order="ORD-4711", amount=25), text=f"{CLAIM} Let me look.")
-    policy = {**POLICY, "tools": tools, "unscored": unscored, "action": {"do": "block"}}
+    policy = {**POLICY, "tools": tools, "on_unscored": on_unscored, "action": {"do": "block"}}
     guard = Guard(policy, provider=Recorded(first, [RIGHT] * 4))
     query = Query.of(QUESTION, tools=TOOLS)
     if mode is None:
         answer = await guard.aask(query)
     else:
-        async with guard.astream(query, mode=mode) as stream:
+        async with guard.astream(query, stream_mode=mode) as stream:
             async for _ in stream:
                 pass
         answer = stream.answer
@@ -364,7 +364,7 @@ async def test_what_is_claimed_beside_a_call_is_listed(
     assert answer.response[stretch.start : stretch.end] == CLAIM
     assert answer.verdict.decision == ("skipped" if tools == "none" else "consistent")
     assert "not scored: 1" in answer.verdict.reason
-    assert answer.blocked == (unscored == "block")
+    assert answer.blocked == (on_unscored == "block")
 
 
 async def test_what_claims_nothing_beside_a_call_is_not() -> None:

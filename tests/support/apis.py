@@ -1,4 +1,4 @@
-"""Streams of each API, and the events that clients must get in each mode of a policy's `stream`."""
+"""Streams of each API, and the events that clients must get in each `stream_mode`."""
 
 from __future__ import annotations
 

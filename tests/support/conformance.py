@@ -20,7 +20,7 @@ __all__ = ["LOOK_UP", "POLICY", "QUESTION", "Founding", "Sdk", "Seen"]
 POLICY = {
     "chain": [{"method": "ngram"}],
     "sampling": {"max": 2, "start": "after"},
-    "stream": "after",
+    "stream_mode": "after",
 }
 QUESTION = "What is Canberra?"
 LOOK_UP = {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]}

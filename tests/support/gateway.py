@@ -328,7 +328,7 @@ def shared_gateway(folder: Path) -> Iterator[Shared]:
         switch = stack.enter_context(Switch())
         gateways = Gateways(folder, switch.url, stack)
         policies = {
-            mode: gateways.policy(json.dumps(CONFORMING | {"stream": mode}), f"{mode}.yaml")
+            mode: gateways.policy(json.dumps(CONFORMING | {"stream_mode": mode}), f"{mode}.yaml")
             for mode in MODES
         }
         opened = ["/v1/files", "/v1/files/*", "/v1/audio/speech"]

@@ -56,14 +56,14 @@ class Shelf:
         return [Document("clocks.md", f"{KNOWN} It strikes twice a day. {RIGHT}")]
 
 
-def guard(mode: str = "repair", stream: str = "hold", **action: Any) -> Guard:
+def guard(mode: str = "repair", stream_mode: str = "hold", **action: Any) -> Guard:
     """Return a guard that repairs flagged answers."""
     policy = {
         "chain": [{"method": "prompt", "mode": "per_sample"}],
         "sampling": {"max": 3, "confidence": None, "start": "after"},
         "cache": {"store": "none"},
         "action": {"do": "regenerate", "mode": mode, **action},
-        "stream": stream,
+        "stream_mode": stream_mode,
     }
     return Guard(policy, retriever=Shelf())
 

@@ -75,6 +75,6 @@ async def ask(server: Server, **settings: Any) -> Answer:
 
 async def read(server: Server, mode: Mode, **settings: Any) -> tuple[list[Part], Answer]:
     guard = Guard(policy(**settings), provider=server)
-    async with guard.astream(QUESTION, mode=mode, seed=1) as stream:
+    async with guard.astream(QUESTION, stream_mode=mode, seed=1) as stream:
         parts = [part async for part in stream]
     return parts, stream.answer

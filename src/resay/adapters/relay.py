@@ -463,7 +463,7 @@ class Relay:
                         await asyncio.sleep(0)
         except BrokenAnswerError as error:
             event = self._passed_error(error)
-            if self._can_withhold and self._mode(request.query) != "after":
+            if self._can_withhold and self._stream_mode(request.query) != "after":
                 remove_answer = partial(event_without_answer, event, error.answer)
                 event = await compute(remove_answer, chars=len(error.answer))
             yield [event]
@@ -618,7 +618,7 @@ class Relay:
     ) -> AsyncGenerator[Event | Part | Answer]:
         """Send the rest of a stream whose check failed, as the policy says."""
         withheld = self.guard.policy.on_error == "block"
-        if withheld and self._mode(request.query) != "after":
+        if withheld and self._stream_mode(request.query) != "after":
             await incoming.drain()
         else:
             async with aclosing(incoming.events()) as events:
@@ -637,7 +637,7 @@ class Relay:
         self, request: Request, events: AsyncGenerator[Events], upstream: Upstream
     ) -> AsyncGenerator[Events]:
         """Check several answers once all are complete; pass them on before if allowed."""
-        passes_on = self.guard.policy.stream == "after"
+        passes_on = self.guard.policy.stream_mode == "after"
         choices: dict[int, ChoiceStream] = {}
         common: list[Event] = []
         reports: list[Usage | None] = []
@@ -697,7 +697,7 @@ class Relay:
         stream = self.guard.astream_with(
             request.query,
             self._sources(request, main, upstream),
-            mode=self._mode(request.query),
+            stream_mode=self._stream_mode(request.query),
             every_chunk=True,
             budget=upstream.budget,
         )
@@ -707,10 +707,12 @@ class Relay:
                     self.on_answer(part)
                 yield part
 
-    def _mode(self, query: Query) -> StreamMode:
-        mode = self.guard.policy.stream
+    def _stream_mode(self, query: Query) -> StreamMode:
+        stream_mode = self.guard.policy.stream_mode
         # Held sentences do not match the tokens of the log-probabilities.
-        return "buffer" if mode == "hold" and query.params.get("logprobs") else mode
+        if stream_mode == "hold" and query.params.get("logprobs"):
+            return "buffer"
+        return stream_mode
 
     def _stripped(self, request: Request, event: Event) -> Event:
         if self.main_body(request) is request.body or not event.body:

@@ -131,7 +131,7 @@ def failed_check(error: Exception) -> Verdict:
     return Verdict("inconclusive", None, why)
 
 
-def verdict_in(response: object) -> Verdict | None:
+def verdict_of(response: object) -> Verdict | None:
     """Return the verdict that a guard attached to a provider's response.
 
     Args:

@@ -60,7 +60,7 @@ EntityOption = Annotated[
 ]
 
 
-class _Mode(str, Enum):
+class _StreamMode(str, Enum):
     hold = "hold"
     after = "after"
     buffer = "buffer"
@@ -74,8 +74,8 @@ def ask(
     policy: PolicyOption = None,
     method: MethodOption = None,
     api_base: ApiBaseOption = None,
-    stream: Annotated[
-        _Mode | None,
+    stream_mode: Annotated[
+        _StreamMode | None,
         typer.Option(
             help="Stream the answer: hold each sentence until it is scored, check after printing,"
             " or buffer the whole answer.",
@@ -88,9 +88,13 @@ def ask(
     guard = guard_of(policy, method)
     print_policy(policy, method)
     with _named_as_options():
-        if stream is not None and not as_json:
+        if stream_mode is not None and not as_json:
             parts = guard.stream(
-                question, mode=stream.value, model=model, entity=entity, **_params(api_base)
+                question,
+                stream_mode=stream_mode.value,
+                model=model,
+                entity=entity,
+                **_params(api_base),
             )
             raise typer.Exit(_exit_code(_print_stream(parts)))
         answer = guard.ask(question, model=model, entity=entity, **_params(api_base))

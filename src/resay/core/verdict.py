@@ -190,7 +190,7 @@ class Regeneration:
         )
 
 
-EvidenceKind = Literal["sample", "reference", "second", "answer"]
+EvidenceKind = Literal["sample", "reference", "second_opinion", "answer"]
 """A sample of the model that wrote the response, a trusted text, another model's statement, or a
 short answer of the model to a question about a claim."""
 

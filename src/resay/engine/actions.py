@@ -80,8 +80,8 @@ class Answer:
             marker: Mark after each flagged sentence; in a table, after each flagged cell; below
                 code, after each flagged name in it.
             unscored: Mark after each span that was not scored, unless the policy allows such text
-                (`unscored: allow`) or skips the response. After tables, code and the like, it is a
-                paragraph of its own.
+                (`on_unscored: allow`) or skips the response. After tables, code and the like, it
+                is a paragraph of its own.
 
         Returns:
             The marked text; the bare text if the response was withheld or is an object.
@@ -179,7 +179,7 @@ def act(
 
 def _choose(policy: Policy, verdict: Verdict) -> Action:
     unscored = _unscored_kinds(verdict)
-    if unscored and policy.unscored == "block":
+    if unscored and policy.on_unscored == "block":
         return "block"
     if verdict.flagged or (verdict.regenerated and verdict.inconclusive):
         return _last_resort(policy).do
@@ -188,7 +188,7 @@ def _choose(policy: Policy, verdict: Verdict) -> Action:
     if verdict.regenerated:
         return "regenerate"
     # A consistent answer has nothing against it; a skipped one is left alone on purpose.
-    annotates = unscored and policy.unscored == "annotate" and not verdict.skipped
+    annotates = unscored and policy.on_unscored == "annotate" and not verdict.skipped
     return "annotate" if annotates else "allow"
 
 
@@ -207,7 +207,7 @@ def _unscored_kinds(verdict: Verdict) -> frozenset[str]:
 def withheld_stops(policy: Policy) -> bool:
     """Return whether a withheld answer finishes like a completed one."""
     block = _last_resort(policy)
-    return isinstance(block, Block) and block.finish == "stop"
+    return isinstance(block, Block) and block.finish_reason == "stop"
 
 
 def _last_resort(policy: Policy) -> Annotate | Block:

@@ -312,7 +312,7 @@ class Chain:
             splits=not self._structured,
             skips=policy.non_claims != "score" and not self._structured,
             classify=self._classify,
-            strict=policy.unscored == "block",
+            strict=policy.on_unscored == "block",
         )
 
     async def score(self, state: RunState, evidence: Evidence, deadline: float) -> None:
@@ -703,7 +703,7 @@ class _Run:
 def _steps(policy: Policy) -> tuple[Step, ...]:
     """Return the steps of a policy, with its second model last."""
     steps = tuple(Step.of(config) for config in policy.chain)
-    second = policy.second
+    second = policy.second_opinion
     if second is None:
         return steps
     compare = None
@@ -711,10 +711,10 @@ def _steps(policy: Policy) -> tuple[Step, ...]:
         compare = next((step for step in steps if "samples" in step.needs), None)
         if compare is None:
             raise ConfigurationError(
-                "`second.ask` is 'samples', but no method of the chain compares with samples; add"
-                " one, or use 'verification'"
+                "`second_opinion.ask` is 'samples', but no method of the chain compares with"
+                " samples; add one, or use 'verification'"
             )
-    config = CrossModel.Config(second=second)
+    config = CrossModel.Config(second_opinion=second)
     return (*steps, Step(config, cast("Scorer", CrossModel(config, compare))))
 
 

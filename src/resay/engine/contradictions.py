@@ -325,6 +325,6 @@ _NAME = re.compile(
 INDEX_BUILDERS: Mapping[EvidenceKind, Callable[[Sequence[Sample]], ContradictionIndex]] = {
     "sample": ContradictionIndex,
     "reference": partial(ContradictionIndex, source="reference"),
-    "second": partial(ContradictionIndex, source="second"),
+    "second_opinion": partial(ContradictionIndex, source="second_opinion"),
 }
 """Builders of a search index, by the kind of evidence."""

@@ -54,7 +54,7 @@ def pool_of(source: EvidenceKind, evidence: Evidence) -> Samples:
     """Return the pool in which to search for contradictions."""
     if source == "reference":
         return evidence.references
-    return evidence.second if source == "second" else evidence.samples
+    return evidence.second if source == "second_opinion" else evidence.samples
 
 
 class Decider:
@@ -171,7 +171,7 @@ class Decider:
         return worst, limits.sentence
 
     def _remarks(self, state: RunState) -> list[str]:
-        second = self._policy.second
+        second = self._policy.second_opinion
         if second is not None and self._structured:
             return [f"no second opinion: {second.model} is not asked about objects and calls"]
         return [step.remark for step in state.steps if step.remark]
@@ -276,8 +276,12 @@ class Decider:
                     analyses,
                     of_fields=self._structured,
                 )
-                if contradiction is not None and source == "second" and self._policy.second:
-                    contradiction = replace(contradiction, model=self._policy.second.model)
+                if (
+                    contradiction is not None
+                    and source == "second_opinion"
+                    and self._policy.second_opinion
+                ):
+                    contradiction = replace(contradiction, model=self._policy.second_opinion.model)
             elif contradiction.claimed is not None:
                 contradiction = with_kind(contradiction, claim, analyses)
             else:

@@ -527,7 +527,7 @@ class StreamGate:
             (decided and any(sentence.flagged for sentence in part.sentences))
             or (is_invented and isinstance(policy.action, Block))
             or (policy.on_error == "block" and in_doubt)
-            or (policy.unscored == "block" and bool(part.unscored))
+            or (policy.on_unscored == "block" and bool(part.unscored))
         )
 
     def _part(

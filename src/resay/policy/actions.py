@@ -12,7 +12,7 @@ from resay.core.verdict import Mode
 from resay.retrieval import RetrieverConfig, retriever_configs
 from resay.scorers import IMPORTED, ScorerConfig, registry
 
-__all__ = ["Annotate", "Block", "Finish", "Regenerate", "Seconds", "Step", "Unit"]
+__all__ = ["Annotate", "Block", "FinishReason", "Regenerate", "Seconds", "Step", "Unit"]
 
 
 def _configs() -> Mapping[str, type[BaseModel]]:
@@ -23,7 +23,7 @@ def _configs() -> Mapping[str, type[BaseModel]]:
 Step = Annotated[ScorerConfig, OneOf("method", "method", _configs, imported=IMPORTED)]
 """A method with its settings."""
 _WITHHELD = "Sorry, this answer was withheld because it could not be confirmed."
-Finish = Literal["content_filter", "stop"]
+FinishReason = Literal["content_filter", "stop"]
 Unit = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -49,7 +49,7 @@ class Block(Strict):
         min_length=1,
         description="The message that replaces a withheld response.",
     )
-    finish: Finish = Field(
+    finish_reason: FinishReason = Field(
         default="content_filter",
         description="The finish reason of a withheld answer for API clients: filtered"
         " (`finish_reason: content_filter`, `status: incomplete`, `stop_reason: refusal`), or"

@@ -34,7 +34,7 @@ from resay.core.request_references import is_path
 from resay.core.segmentation.splitters import Splitter
 from resay.core.verdict import Band, over
 from resay.errors import PolicyError
-from resay.policy.actions import Annotate, Block, Finish, Regenerate, Seconds, Step, Unit
+from resay.policy.actions import Annotate, Block, FinishReason, Regenerate, Seconds, Step, Unit
 from resay.policy.auto import ChainBudget, allow_auto, check_budget_use, with_chain
 from resay.policy.document import Document, copy_mapping, problems_of, shortened
 from resay.policy.reading import read_text, read_yaml, with_variables
@@ -44,14 +44,14 @@ from resay.providers.caching import CacheConfig, MemoryCacheConfig, cache_config
 from resay.providers.prices import Price, Prices
 from resay.providers.shared_limits import SharedLimitsConfig
 from resay.scorers import ScorerConfig, scorer_class
-from resay.scorers.cross_model import Second
+from resay.scorers.cross_model import SecondOpinion
 from resay.scorers.gate import When
 
 __all__ = [
     "Annotate",
     "Block",
     "ChainBudget",
-    "Finish",
+    "FinishReason",
     "Limits",
     "Params",
     "Policy",
@@ -343,7 +343,7 @@ POLICY_VARIABLE = "RESAY_POLICY"
 """The environment variable that names the policy file in place of the default policy."""
 
 
-class _Short:
+class _Shorthand:
     """Accepts a string as shorthand for a mapping with one key; use in `Annotated`."""
 
     def __init__(self, key: str) -> None:
@@ -386,7 +386,7 @@ class Policy(Strict):
         default=None,
         description="The budget for `chain: auto`; null = the defaults.",
     )
-    second: Annotated[Second | None, _Short("model")] = Field(
+    second_opinion: Annotated[SecondOpinion | None, _Shorthand("model")] = Field(
         default=None,
         description="Another model to ask for a second opinion after the chain has run; a string is"
         " short for the model of that name, null = none.",
@@ -422,7 +422,7 @@ class Policy(Strict):
         default=(), strict=False, description="The tools to which verdicts are pushed."
     )
     when: When | None = Field(default=None, description="Which responses to check; null = all.")
-    stream: StreamMode = Field(
+    stream_mode: StreamMode = Field(
         default="hold",
         description="When to release the text of a streamed answer: each sentence once it is scored"
         " (hold), immediately (after), or all at the end (buffer).",
@@ -442,7 +442,7 @@ class Policy(Strict):
         default="builtin",
         description="The sentence splitter; sentencex needs resay[sentencex].",
     )
-    uncheckable: Literal["auto", "refuse", "inconclusive", "skip"] = Field(
+    on_uncheckable: Literal["auto", "refuse", "inconclusive", "skip"] = Field(
         default="auto",
         description="What to do with a request whose answer cannot be checked, for example because"
         " it must not be repeated for samples: refuse it before it is sent (refuse), send it and"
@@ -452,7 +452,7 @@ class Policy(Strict):
     on_error: Literal["allow", "annotate", "block"] = Field(
         default="annotate", description="The action for an inconclusive verdict or a failed check."
     )
-    unscored: Literal["allow", "annotate", "block"] = Field(
+    on_unscored: Literal["allow", "annotate", "block"] = Field(
         default="annotate",
         description="The action for an answer that is not flagged but has an unscored part, such as"
         " code or a formula; block withholds every such answer.",
@@ -499,17 +499,17 @@ class Policy(Strict):
             )
         return chain
 
-    @field_validator("stream")
+    @field_validator("stream_mode")
     @classmethod
     def _must_be_able_to_change_the_answer(
-        cls, stream: StreamMode, info: ValidationInfo
+        cls, stream_mode: StreamMode, info: ValidationInfo
     ) -> StreamMode:
-        if stream == "after" and isinstance(info.data.get("action"), Regenerate):
+        if stream_mode == "after" and isinstance(info.data.get("action"), Regenerate):
             raise ValueError(
                 "with `after`, the answer is shown before it can be regenerated; use `hold` or"
                 " `buffer`"
             )
-        return stream
+        return stream_mode
 
     @field_validator("version", mode="before")
     @classmethod
@@ -521,15 +521,15 @@ class Policy(Strict):
     @property
     def can_withhold(self) -> bool:
         """Whether users may get something other than the model's own words."""
-        return self.action.do != "annotate" or "block" in {self.on_error, self.unscored}
+        return self.action.do != "annotate" or "block" in {self.on_error, self.on_unscored}
 
     @property
     def for_uncheckable(self) -> Literal["refuse", "inconclusive", "skip"]:
         """What to do with a request whose answer cannot be checked."""
-        if self.uncheckable != "auto":
-            return self.uncheckable
+        if self.on_uncheckable != "auto":
+            return self.on_uncheckable
         action = self.action.otherwise if isinstance(self.action, Regenerate) else self.action
-        blocks = "block" in {action.do, self.on_error, self.unscored}
+        blocks = "block" in {action.do, self.on_error, self.on_unscored}
         return "refuse" if blocks else "skip"
 
     def __hash__(self) -> int:
@@ -543,7 +543,7 @@ class Policy(Strict):
     def named_models(self) -> tuple[tuple[str, str], ...]:
         """The models named in addition to the answering one, as pairs of setting and model."""
         named: list[tuple[str, str | None]] = [("sampling.model", self.sampling.model)]
-        named.append(("second", self.second and self.second.model))
+        named.append(("second_opinion", self.second_opinion and self.second_opinion.model))
         steps = self.chain
         if isinstance(self.action, Regenerate):
             steps = (*steps, *(self.action.recheck or ()))

@@ -1,4 +1,4 @@
-"""A second opinion by another model (`cross_model`, the policy's `second`).
+"""A second opinion by another model (`cross_model`, the policy's `second_opinion`).
 
 A model that makes the same mistake each time agrees with itself. Another model seldom shares the
 mistake:
@@ -132,7 +132,7 @@ class Doubtful(Strict):
         return self
 
 
-class Second(Strict):
+class SecondOpinion(Strict):
     """The second model, and when and how to ask it."""
 
     model: str = Field(
@@ -213,13 +213,13 @@ class CrossModel:
 
     name: ClassVar[str] = "cross_model"
     needs: ClassVar[frozenset[Need]] = frozenset({"scores", "judge"})
-    traits: ClassVar[ScorerTraits] = ScorerTraits(source="second")
+    traits: ClassVar[ScorerTraits] = ScorerTraits(source="second_opinion")
 
     class Config(ScorerConfig):
         """Settings of the step that asks the second model of a policy."""
 
         method: Literal["cross_model"] = "cross_model"
-        second: Second
+        second_opinion: SecondOpinion
 
     def __init__(self, config: Config, compare: Step | None = None) -> None:
         self.config = config
@@ -232,7 +232,7 @@ class CrossModel:
             passage: The claims.
             evidence: Their scores so far, and the query.
         """
-        second = self.config.second
+        second = self.config.second_opinion
         if not self._chosen(evidence.scores):
             return "every claim is contradicted already"
         if self._in_doubt(evidence.scores) or is_in_share(second.share, passage, evidence):
@@ -240,11 +240,11 @@ class CrossModel:
         return f"nothing is in doubt, and the answer is not in the share of {second.share:g}"
 
     def _in_doubt(self, scores: Sequence[float | None]) -> bool:
-        band = self.config.second.doubtful
+        band = self.config.second_opinion.doubtful
         return any(s is None or band.above < s < band.below for s in scores)
 
     def _chosen(self, scores: Sequence[float | None]) -> list[int]:
-        below = self.config.second.doubtful.below
+        below = self.config.second_opinion.doubtful.below
         return [i for i, s in enumerate(scores) if s is None or s < below]
 
     async def score(self, passage: Passage, evidence: Evidence) -> Scores:
@@ -261,7 +261,7 @@ class CrossModel:
         Raises:
             ScorerError: No provider is available.
         """
-        second = self.config.second
+        second = self.config.second_opinion
         chosen = self._chosen(evidence.scores)
         asked = passage.only(chosen)
         if second.is_model(evidence.writer):
@@ -274,7 +274,7 @@ class CrossModel:
         return self._scores(len(passage.sentences), chosen, found, evidence.scores)
 
     async def _by_verification(self, passage: Passage, evidence: Evidence) -> _Opinions:
-        second, count = self.config.second, len(passage.sentences)
+        second, count = self.config.second_opinion, len(passage.sentences)
         judge = judge_for(JudgeConfig(model=second.model, params=second.params), evidence)
         claims = [sentence.standalone for sentence in passage.sentences]
 
@@ -296,7 +296,7 @@ class CrossModel:
         return _Opinions(parsed.slots, parsed.failures, parsed.undetermined, problem)
 
     async def _by_samples(self, step: Step, passage: Passage, evidence: Evidence) -> _Opinions:
-        second, pool, query = self.config.second, evidence.second, evidence.query
+        second, pool, query = self.config.second_opinion, evidence.second, evidence.query
         provider, count = evidence.judge_provider, len(passage.sentences)
         if query is None or provider is None:
             return _Opinions((None,) * count, problem="could not be asked")
@@ -332,7 +332,7 @@ class CrossModel:
         found: _Opinions,
         before: Sequence[float | None],
     ) -> Scores:
-        second = self.config.second
+        second = self.config.second_opinion
         scores: list[float | None] = [None] * count
         why: list[str | None] = [None] * count
         instead: list[Contradiction | None] = [None] * count
@@ -349,7 +349,9 @@ class CrossModel:
             opinion_text = "contradicts it" if opinion.score > 0.5 else "agrees"
             why[i] = f"another model, {second.model}, {opinion_text}"
             if opinion.correction:
-                instead[i] = Contradiction("second", 0, opinion.correction, model=second.model)
+                instead[i] = Contradiction(
+                    "second_opinion", 0, opinion.correction, model=second.model
+                )
         return Scores(
             sentences=tuple(scores),
             why=tuple(why),
@@ -362,10 +364,10 @@ class CrossModel:
 
     def _remark(self, found: _Opinions) -> str:
         """Return a remark for the verdict's reason, without any content."""
-        who = f"another model, {self.config.second.model},"
+        who = f"another model, {self.config.second_opinion.model},"
         known = [opinion for opinion in found.by_claim if opinion is not None]
         if not known:
-            return f"no second opinion: {self.config.second.model} {found.problem}"
+            return f"no second opinion: {self.config.second_opinion.model} {found.problem}"
         counts = Counter(
             "unknown" if o.score is None else "wrong" if o.score > 0.5 else "right" for o in known
         )

@@ -343,7 +343,7 @@ class Step:
     @property
     def is_second(self) -> bool:
         """Whether it asks the policy's second model."""
-        return self.source == "second"
+        return self.source == "second_opinion"
 
     @property
     def needs_whole_passage(self) -> bool:

@@ -65,7 +65,7 @@ async def test_streams_tell_no_content(
     caplog.set_level(logging.DEBUG)
     policy = {"chain": [{"method": "prompt", "form": "published"}], "limits": {"retries": 0}}
     guard = Guard(policy, provider=Talkative(DRAFT))
-    async with guard.astream(QUESTION, mode=mode, tenant="acme-tenant") as stream:
+    async with guard.astream(QUESTION, stream_mode=mode, tenant="acme-tenant") as stream:
         async for _ in stream:
             pass
     assert any((s.attributes or {}).get("resay.failures") for s in seen.spans)

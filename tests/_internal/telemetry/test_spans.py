@@ -113,7 +113,7 @@ async def test_a_response_that_is_there_already(seen: Seen) -> None:
 
 @pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
 async def test_a_stream_is_one_tree(seen: Seen, mode: Any) -> None:
-    async with guarded().astream(QUESTION, mode=mode) as stream:
+    async with guarded().astream(QUESTION, stream_mode=mode) as stream:
         async for _ in stream:
             pass
     assert seen.edges() == CHECKED
@@ -124,7 +124,7 @@ async def test_a_stream_is_one_tree(seen: Seen, mode: Any) -> None:
 
 
 async def test_a_stream_that_is_left(seen: Seen) -> None:
-    async with guarded().astream(QUESTION, mode="after") as stream:
+    async with guarded().astream(QUESTION, stream_mode="after") as stream:
         await anext(stream)
     check = seen.one("resay.check")
     assert (check.attributes or {})["resay.cancelled"] is True
@@ -135,7 +135,7 @@ async def test_a_stream_that_is_left(seen: Seen) -> None:
 async def test_repair_is_part_of_the_tree(seen: Seen, streams: bool) -> None:
     guard = guard_of(Model())
     if streams:
-        async with guard.astream(QUESTION, mode="hold") as stream:
+        async with guard.astream(QUESTION, stream_mode="hold") as stream:
             async for _ in stream:
                 pass
         answer = stream.answer

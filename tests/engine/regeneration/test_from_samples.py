@@ -450,7 +450,7 @@ async def test_a_simulated_model_repairs_what_another_contradicts() -> None:
     with SimulatedProvider(world=wrong) as own, SimulatedProvider(world=known) as other:
         policy = {
             "chain": [{"method": "facts"}],
-            "second": {"model": "openai/simulated", "params": other.params},
+            "second_opinion": {"model": "openai/simulated", "params": other.params},
             "action": {"do": "regenerate", "from": "samples", "mode": "consistent"},
         }
         answer = await Guard(policy, model="openai/simulated").aask(QUESTION, **own.params)

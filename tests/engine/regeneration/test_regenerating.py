@@ -657,9 +657,9 @@ async def test_the_folder_to_search_must_be_there(tmp_path: Path) -> None:
 
 async def test_a_shown_answer_cannot_be_regenerated() -> None:
     with pytest.raises(ConfigurationError, match="shown before it can be regenerated"):
-        Guard(policy_of(stream="after"), retriever=Shelf())
+        Guard(policy_of(stream_mode="after"), retriever=Shelf())
     with pytest.raises(ConfigurationError, match="before it can be regenerated"):
-        guard_of(Model()).astream(QUESTION, mode="after")
+        guard_of(Model()).astream(QUESTION, stream_mode="after")
 
 
 async def test_a_verdict_alone_is_acted_on_as_otherwise_says() -> None:

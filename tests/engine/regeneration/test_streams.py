@@ -31,7 +31,7 @@ REPAIRED = DRAFT.replace(MADE_UP, DESIGNED)
 async def read(
     model: Model, mode: Any = None, shelf: Any = None, action: dict[str, Any] | None = None
 ) -> tuple[list[Part], Answer]:
-    async with guard_of(model, shelf, action).astream(QUESTION, mode=mode) as stream:
+    async with guard_of(model, shelf, action).astream(QUESTION, stream_mode=mode) as stream:
         parts = [part async for part in stream]
     return parts, stream.answer
 

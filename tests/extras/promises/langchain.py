@@ -1,8 +1,8 @@
 from langchain_core.language_models import FakeListChatModel
 
-from resay_langchain import guard, verdict_of
+from resay_langchain import guard_runnable, verdict_of
 
 model = FakeListChatModel(responses=[f"It has {n} lamps." for n in range(9)])
 policy = {"chain": [{"method": "ngram"}], "sampling": {"via": "native"}}
-message = guard(model, policy).invoke("How many lamps has the bridge?")
+message = guard_runnable(model, policy).invoke("How many lamps has the bridge?")
 assert verdict_of(message).decision in ("consistent", "flagged"), verdict_of(message).reason

@@ -96,7 +96,7 @@ def plain(shape: Callable[[Any], Any]) -> Seen:
 @pytest.mark.parametrize("mode", ["after", "buffer"])
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 def test_a_call(shape: Callable[[Any], Any], mode: str) -> None:
-    assert SDK.run(shape, [], {**POLICY, "stream": mode}) == plain(shape)
+    assert SDK.run(shape, [], {**POLICY, "stream_mode": mode}) == plain(shape)
 
 
 @pytest.mark.parametrize("shape", ASYNC_SHAPES, ids=lambda shape: shape.__name__)

@@ -32,7 +32,7 @@ def policy(mode: str = "after", **action: Any) -> dict[str, Any]:
     return {
         "chain": chain,
         "sampling": sampling,
-        "stream": mode,
+        "stream_mode": mode,
         "action": action or {"do": "annotate"},
     }
 

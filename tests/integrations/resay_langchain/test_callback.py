@@ -17,7 +17,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError, Guard, Verdict
-from resay_langchain import HallucinationCallback, VerdictCollector, guard
+from resay_langchain import HallucinationCallback, VerdictCollector, guard_runnable
 from resay_langchain import verdict_of as read_verdict
 from simulation import Hang, ServerError
 from support.langchain import JUDGED, KNOWN, MADE_UP, PROMPT, RAISE, REPLACE, UNCACHED, UNJUDGED, N
@@ -37,7 +37,7 @@ def weather(city: str) -> str:
 
 async def test_collects_the_verdict_on_a_plain_text(ask, model):
     collector = VerdictCollector()
-    chain = guard(PROMPT | model | StrOutputParser(), JUDGED)
+    chain = guard_runnable(PROMPT | model | StrOutputParser(), JUDGED)
     text = await ask(chain, {"question": MADE_UP}, {"callbacks": [collector]})
     assert isinstance(text, str)
     assert collector.last is not None
@@ -57,7 +57,7 @@ async def test_collects_nothing_where_there_is_nothing(ask, model):
 
 async def test_collects_verdicts_in_order(ask, model):
     collector = VerdictCollector()
-    guarded = guard(model, JUDGED)
+    guarded = guard_runnable(model, JUDGED)
     messages = [await ask(guarded, q, {"callbacks": [collector]}) for q in (MADE_UP, KNOWN)]
     assert collector.verdicts == [read_verdict(message) for message in messages]
     assert [verdict.flagged for verdict in collector.verdicts] == [True, False]
@@ -65,7 +65,7 @@ async def test_collects_verdicts_in_order(ask, model):
 
 @pytest.mark.parametrize("way", ["batch", "abatch"])
 async def test_collects_from_many_runs_at_once(model, way):
-    collector, guarded = VerdictCollector(), guard(model, UNJUDGED)
+    collector, guarded = VerdictCollector(), guard_runnable(model, UNJUDGED)
     config = {"callbacks": [collector]}
     if way == "batch":
         messages = guarded.batch([MADE_UP] * 10, config)
@@ -77,7 +77,7 @@ async def test_collects_from_many_runs_at_once(model, way):
 
 async def test_collects_a_withheld_verdict_without_its_words(ask, model):
     collector = VerdictCollector()
-    await ask(guard(model, REPLACE), MADE_UP, {"callbacks": [collector]})
+    await ask(guard_runnable(model, REPLACE), MADE_UP, {"callbacks": [collector]})
     assert collector.last is not None
     assert {s.text for s in collector.last.sentences} == {""}
 
@@ -184,7 +184,7 @@ async def test_leaves_alone_what_is_no_answer_in_words(ask, make_model, observed
 async def test_leaves_alone_what_is_guarded(ask, model, observed, provider):
     callback = observed()
     config = {"callbacks": [callback]}
-    message = await ask(guard(model, JUDGED), MADE_UP, config)
+    message = await ask(guard_runnable(model, JUDGED), MADE_UP, config)
     assert message.response_metadata["hallucination"]["samples"] == N
     assert callback.wait(30)
     assert callback.verdicts == {}
@@ -347,7 +347,7 @@ async def test_does_not_ask_without_a_key(provider, monkeypatch):
         (REPLACE, {}, "only observes.*do: block"),
         (RAISE, {}, "only observes"),
         (JUDGED | {"on_error": "block"}, {}, "only observes.*on_error: block"),
-        (JUDGED | {"unscored": "block"}, {}, "only observes.*unscored: block"),
+        (JUDGED | {"on_unscored": "block"}, {}, "only observes.*on_unscored: block"),
         ({"chain": [{"method": "ngram", "evidence": "references"}]}, {}, "sees no documents"),
         (JUDGED, {"concurrency": 0}, "concurrency is 0"),
         (JUDGED, {"keep": 0}, "keep is 0"),

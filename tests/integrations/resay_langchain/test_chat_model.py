@@ -16,7 +16,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.runnables import ConfigurableField, RunnableBranch, RunnableLambda
 
 from resay import ConfigurationError, Guard, HallucinationBlocked, Policy, PolicyError
-from resay_langchain import GuardedChatModel, guard
+from resay_langchain import GuardedChatModel, guard_runnable
 from resay_langchain import verdict_of as read_verdict
 from support.langchain import (
     JUDGED,
@@ -237,7 +237,7 @@ class Broken(FakeListChatModel):
     ids=["fallbacks", "retry", "config", "branch", "alternatives", "sequence"],
 )
 async def test_every_composition_is_guarded_where_the_model_stands(wrap, model, provider):
-    message = await guard(wrap(model), UNJUDGED).ainvoke(MADE_UP)
+    message = await guard_runnable(wrap(model), UNJUDGED).ainvoke(MADE_UP)
     assert verdict_of(message)["flagged"]
     assert provider.calls == 1 + N
 
@@ -249,27 +249,27 @@ async def test_steps_before_the_model_run_once(model):
         runs.append(question)
         return question
 
-    chain = guard(RunnableLambda(rewrite) | model | StrOutputParser(), UNJUDGED)
+    chain = guard_runnable(RunnableLambda(rewrite) | model | StrOutputParser(), UNJUDGED)
     await chain.ainvoke(MADE_UP)
     assert runs == [MADE_UP]
 
 
 async def test_models_that_do_not_write_the_output_are_left_alone(model, provider):
     rewriting = PROMPT | model | StrOutputParser() | RunnableLambda(lambda _: MADE_UP)
-    message = await guard(rewriting | model, UNJUDGED).ainvoke({"question": KNOWN})
+    message = await guard_runnable(rewriting | model, UNJUDGED).ainvoke({"question": KNOWN})
     assert verdict_of(message)["flagged"]
     assert provider.calls == 1 + 1 + N
 
 
 async def test_a_verdict_is_not_retried(make_model, provider):
-    chain = guard(make_model().with_retry(stop_after_attempt=3), RAISE)
+    chain = guard_runnable(make_model().with_retry(stop_after_attempt=3), RAISE)
     with pytest.raises(HallucinationBlocked):
         await chain.ainvoke(MADE_UP)
     assert provider.calls == 1 + N + N
 
 
 async def test_the_answer_of_a_fallback_is_compared_with_its_own(make_model, provider):
-    chain = guard(Broken(responses=[""]).with_fallbacks([make_model()]), UNJUDGED)
+    chain = guard_runnable(Broken(responses=[""]).with_fallbacks([make_model()]), UNJUDGED)
     message = await chain.ainvoke(MADE_UP)
     assert verdict_of(message)["samples"] == N
     assert provider.calls == 1 + N
@@ -281,7 +281,9 @@ async def test_a_verdict_is_read_back(model):
     assert verdict is not None
     assert verdict.flagged
     assert read_verdict(pickle.loads(pickle.dumps(message))) == verdict
-    output = await guard({"answer": model} | RunnableLambda(dict), UNJUDGED).ainvoke(MADE_UP)
+    output = await guard_runnable({"answer": model} | RunnableLambda(dict), UNJUDGED).ainvoke(
+        MADE_UP
+    )
     assert read_verdict(output).flagged
     assert read_verdict("a text") is None
     assert read_verdict(AIMessage("x", response_metadata={"hallucination": {"a": 1}})) is None
@@ -290,11 +292,11 @@ async def test_a_verdict_is_read_back(model):
 async def test_samples_are_found_again_for_the_same_model_and_question(make_model, provider):
     model = make_model()
     cached = {key: value for key, value in UNJUDGED.items() if key != "cache"}
-    first = await guard(PROMPT | model, cached).ainvoke({"question": MADE_UP})
-    again = await guard(PROMPT | model, cached).ainvoke({"question": MADE_UP})
+    first = await guard_runnable(PROMPT | model, cached).ainvoke({"question": MADE_UP})
+    again = await guard_runnable(PROMPT | model, cached).ainvoke({"question": MADE_UP})
     assert verdict_of(first)["samples"] == verdict_of(again)["samples"] == N
     assert provider.calls == 1 + N + 1
-    await guard(PROMPT | make_model(), cached).ainvoke({"question": MADE_UP})
+    await guard_runnable(PROMPT | make_model(), cached).ainvoke({"question": MADE_UP})
     assert provider.calls == 1 + N + 1 + 1 + N
 
 

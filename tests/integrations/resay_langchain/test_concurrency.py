@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 
-from resay_langchain import guard
+from resay_langchain import guard_runnable
 from simulation import Invention, SimulatedProvider, Subject, World
 from support.langchain import PROMPT, UNJUDGED, N
 
@@ -78,7 +78,7 @@ async def test_calls_at_the_same_time_do_not_touch_each_other(way, make_model_at
     with SimulatedProvider(seed=3, world=WORLD, latency_s=0.02, jitter_s=0.02) as provider:
         model = make_model_at(provider, plain=way == "litellm")
         policy = UNJUDGED | {"sampling": {"max": N, "via": way}}
-        chain = guard(PROMPT | model, policy)
+        chain = guard_runnable(PROMPT | model, policy)
         watchers = [Pairs() for _ in NAMES]
         messages = await asyncio.gather(
             *(

@@ -21,7 +21,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError, DeadlineExceededError, Guard, HallucinationBlocked
-from resay_langchain import guard
+from resay_langchain import guard_runnable
 from simulation import (
     Hang,
     RateLimited,
@@ -56,7 +56,7 @@ def llm_cache() -> Iterator[None]:
 
 @pytest.mark.all_turns
 async def test_gives_the_message_with_its_verdict(ask, model, provider):
-    message = await ask(guard(model, JUDGED), MADE_UP)
+    message = await ask(guard_runnable(model, JUDGED), MADE_UP)
     verdict = verdict_of(message)
     assert isinstance(message, AIMessage)
     assert (verdict["decision"], verdict["action"], verdict["samples"]) == (
@@ -71,7 +71,7 @@ async def test_gives_the_message_with_its_verdict(ask, model, provider):
 
 
 async def test_an_answer_that_repeats_is_consistent(ask, model):
-    verdict = verdict_of(await ask(guard(model, JUDGED), KNOWN))
+    verdict = verdict_of(await ask(guard_runnable(model, JUDGED), KNOWN))
     assert (verdict["decision"], verdict["action"]) == ("consistent", "allow")
 
 
@@ -80,11 +80,11 @@ def test_works_where_no_event_loop_runs(provider):
         model = ChatOpenAI(
             model="simulated", base_url=provider.base_url, api_key="x", http_client=client
         )
-        assert verdict_of(guard(model, JUDGED).invoke(MADE_UP))["flagged"]
+        assert verdict_of(guard_runnable(model, JUDGED).invoke(MADE_UP))["flagged"]
 
 
 async def test_counts_the_tokens_of_the_check(ask, model, provider):
-    message = await ask(guard(model, JUDGED), MADE_UP)
+    message = await ask(guard_runnable(model, JUDGED), MADE_UP)
     used, usage = message.usage_metadata, verdict_of(message)["usage"]
     assert usage["calls"] == N + N
     assert usage["cost_usd"] is None
@@ -93,7 +93,7 @@ async def test_counts_the_tokens_of_the_check(ask, model, provider):
 
 
 async def test_guards_a_prompt_with_a_model(ask, model, provider):
-    message = await ask(guard(PROMPT | model, JUDGED), {"question": MADE_UP})
+    message = await ask(guard_runnable(PROMPT | model, JUDGED), {"question": MADE_UP})
     assert verdict_of(message)["flagged"]
     asked = [body["messages"] for body in bodies(provider)]
     assert asked == [asked[0]] * (1 + N)
@@ -103,7 +103,7 @@ async def test_guards_a_prompt_with_a_model(ask, model, provider):
 @pytest.mark.all_turns
 async def test_a_plain_text_has_its_verdict_in_an_event(ask, model, provider):
     recorder = Recorder()
-    chain = guard(PROMPT | model | StrOutputParser(), JUDGED)
+    chain = guard_runnable(PROMPT | model | StrOutputParser(), JUDGED)
     text = await ask(chain, {"question": MADE_UP}, {"callbacks": [recorder]})
     assert isinstance(text, str)
     (verdict,) = recorder.verdicts
@@ -114,7 +114,7 @@ async def test_a_plain_text_has_its_verdict_in_an_event(ask, model, provider):
 
 @pytest.mark.parametrize("way", ["batch", "abatch"])
 async def test_a_batch_does_not_mix_up_verdicts(way, model):
-    guarded = guard(PROMPT | model, JUDGED)
+    guarded = guard_runnable(PROMPT | model, JUDGED)
     questions = [{"question": q} for q in (MADE_UP, KNOWN, f"{MADE_UP} Tell me more.")]
     if way == "batch":
         messages = guarded.batch(questions)
@@ -129,14 +129,14 @@ async def test_a_batch_does_not_mix_up_verdicts(way, model):
 
 
 async def test_a_batch_may_return_exceptions(model):
-    results = guard(model, RAISE).batch([MADE_UP, KNOWN], return_exceptions=True)
+    results = guard_runnable(model, RAISE).batch([MADE_UP, KNOWN], return_exceptions=True)
     assert isinstance(results[0], HallucinationBlocked)
     assert isinstance(results[1], AIMessage)
 
 
 async def test_a_withheld_message_keeps_nothing_of_its_words(ask, make_model):
     recorder = Recorder()
-    guarded = guard(make_model(logprobs=True), REPLACE)
+    guarded = guard_runnable(make_model(logprobs=True), REPLACE)
     message = await ask(guarded, MADE_UP, {"callbacks": [recorder]})
     # The run of the answer shows what is given, not what was withheld.
     (shown,) = (recorder.messages[run] for run in recorder.named("ChatOpenAI"))
@@ -151,7 +151,7 @@ async def test_a_withheld_message_keeps_nothing_of_its_words(ask, make_model):
 
 
 async def test_a_withheld_text_is_replaced(ask, model):
-    chain = guard(model | StrOutputParser(), REPLACE)
+    chain = guard_runnable(model | StrOutputParser(), REPLACE)
     assert await ask(chain, MADE_UP) == MESSAGE
     assert await ask(chain, KNOWN) != MESSAGE
 
@@ -159,7 +159,7 @@ async def test_a_withheld_text_is_replaced(ask, model):
 async def test_blocking_may_raise(ask, model):
     recorder = Recorder()
     with pytest.raises(HallucinationBlocked) as caught:
-        await ask(guard(model, RAISE), MADE_UP, {"callbacks": [recorder]})
+        await ask(guard_runnable(model, RAISE), MADE_UP, {"callbacks": [recorder]})
     assert caught.value.verdict.flagged
     (verdict,) = recorder.verdicts
     assert verdict["action"] == "block"
@@ -172,7 +172,10 @@ def weather(city: str) -> str:
 
 
 async def test_a_tool_call_passes_and_no_sample_is_paid_for(ask, model, provider):
-    for guarded in (guard(model.bind_tools([weather])), guard(model).bind_tools([weather])):
+    for guarded in (
+        guard_runnable(model.bind_tools([weather])),
+        guard_runnable(model).bind_tools([weather]),
+    ):
         before = provider.calls
         message = await ask(guarded, "[[tool]] weather in Paris")
         assert message.tool_calls[0]["name"] == "weather"
@@ -184,13 +187,13 @@ async def test_a_tool_call_passes_and_no_sample_is_paid_for(ask, model, provider
 
 async def test_tools_given_with_the_call_make_samples_wait(ask, model, provider):
     tools = model.bind_tools([weather]).kwargs["tools"]
-    message = await ask(guard(model, JUDGED), "[[tool]] weather in Paris", tools=tools)
+    message = await ask(guard_runnable(model, JUDGED), "[[tool]] weather in Paris", tools=tools)
     assert message.tool_calls
     assert provider.calls == 1
 
 
 async def test_what_a_function_makes_of_the_answer_is_left_to_it(ask, model):
-    chain = guard(model | RunnableLambda(lambda message: {"answer": message.text}), JUDGED)
+    chain = guard_runnable(model | RunnableLambda(lambda message: {"answer": message.text}), JUDGED)
     output = await ask(chain, MADE_UP)
     assert "Zorblatt" in output["answer"]
     assert output["hallucination"]["flagged"]
@@ -200,7 +203,7 @@ async def test_what_a_function_makes_of_the_answer_is_left_to_it(ask, model):
 async def test_what_is_no_text_passes_and_no_sample_is_paid_for(ask, model, provider):
     recorder = Recorder()
     function = RunnableLambda(lambda question: [model.invoke(question).text])
-    (output,) = await ask(guard(function, UNJUDGED), MADE_UP, {"callbacks": [recorder]})
+    (output,) = await ask(guard_runnable(function, UNJUDGED), MADE_UP, {"callbacks": [recorder]})
     assert "Zorblatt" in output
     (verdict,) = recorder.verdicts
     assert verdict["decision"] == "skipped"
@@ -210,7 +213,7 @@ async def test_what_is_no_text_passes_and_no_sample_is_paid_for(ask, model, prov
 
 @pytest.mark.usefixtures("llm_cache")
 async def test_samples_do_not_come_from_the_global_cache(ask, model, provider):
-    guarded = guard(PROMPT | model, JUDGED)
+    guarded = guard_runnable(PROMPT | model, JUDGED)
     first = await ask(guarded, {"question": MADE_UP})
     again = await ask(guarded, {"question": MADE_UP})
     assert again.text == first.text
@@ -234,7 +237,7 @@ def frozen_fallback(make_model):
 @pytest.mark.parametrize("frozen", [frozen_field, frozen_binding, frozen_fallback])
 async def test_samples_are_free_where_the_main_call_is_not(ask, make_model, provider, frozen):
     policy = PATIENT | {"chain": [{"method": "ngram"}]}
-    message = await ask(guard(PROMPT | frozen(make_model), policy), {"question": MADE_UP})
+    message = await ask(guard_runnable(PROMPT | frozen(make_model), policy), {"question": MADE_UP})
     assert "samples are identical" not in verdict_of(message)["reason"]
     main, *samples = bodies(provider)
     only_main = {"temperature", "seed", "store", "prediction"}
@@ -245,7 +248,7 @@ async def test_samples_are_free_where_the_main_call_is_not(ask, make_model, prov
 
 
 async def test_samples_are_free_of_the_calls_own_arguments(ask, model, provider):
-    await ask(guard(model, PATIENT), MADE_UP, temperature=0, max_tokens=40)
+    await ask(guard_runnable(model, PATIENT), MADE_UP, temperature=0, max_tokens=40)
     main, *samples = bodies(provider)
     assert (main["temperature"], main["max_completion_tokens"]) == (0, 40)
     for body in samples:
@@ -256,7 +259,7 @@ async def test_samples_are_free_of_the_calls_own_arguments(ask, model, provider)
 @pytest.mark.parametrize("bound", [{}, {"temperature": 0.2, "top_p": 0.1}])
 async def test_the_policys_parameters_reach_the_samples(ask, model, provider, bound):
     sampling = {"max": N, "start": "after", "temperature": 0.9, "params": {"top_p": 0.5}}
-    await ask(guard(model.bind(**bound), UNJUDGED | {"sampling": sampling}), MADE_UP)
+    await ask(guard_runnable(model.bind(**bound), UNJUDGED | {"sampling": sampling}), MADE_UP)
     main, *samples = bodies(provider)
     assert main.get("temperature") == bound.get("temperature")
     assert [(b["temperature"], b["top_p"]) for b in samples] == [(0.9, 0.5)] * N
@@ -265,7 +268,7 @@ async def test_the_policys_parameters_reach_the_samples(ask, model, provider, bo
 async def test_a_frozen_model_that_cannot_be_reached_is_inconclusive(ask, make_model):
     frozen = make_model(temperature=0)
     hidden = RunnableLambda(lambda question: frozen.invoke(question))
-    verdict = verdict_of(await ask(guard(hidden, UNJUDGED), MADE_UP))
+    verdict = verdict_of(await ask(guard_runnable(hidden, UNJUDGED), MADE_UP))
     assert verdict["inconclusive"]
     assert "samples are identical" in verdict["reason"]
 
@@ -279,7 +282,7 @@ async def test_every_call_is_a_child_run(ask, model):
         "tags": ["app"],
         "metadata": {"user": "u1"},
     }
-    await ask(guard(model, JUDGED), MADE_UP, config)
+    await ask(guard_runnable(model, JUDGED), MADE_UP, config)
     ((guarded, top),) = recorder.named("mine").items()
     assert top.parent is None
     ((_, main),) = recorder.named("ChatOpenAI").items()
@@ -306,14 +309,14 @@ async def test_an_exception_of_the_main_call_is_the_providers_own(
 ):
     provider.set_faults(fault)
     with pytest.raises(error):
-        await ask(guard(PROMPT | model, PATIENT), {"question": MADE_UP})
+        await ask(guard_runnable(PROMPT | model, PATIENT), {"question": MADE_UP})
     assert provider.calls == 1
 
 
 @pytest.mark.all_turns
 async def test_samples_that_fail_do_not_cost_the_answer(ask, model, provider):
     provider.set_faults(ServerError(after=1))
-    message = await ask(guard(model, PATIENT), MADE_UP)
+    message = await ask(guard_runnable(model, PATIENT), MADE_UP)
     assert "Zorblatt" in message.text
     verdict = verdict_of(message)
     assert (verdict["decision"], verdict["action"]) == ("inconclusive", "annotate")
@@ -322,7 +325,7 @@ async def test_samples_that_fail_do_not_cost_the_answer(ask, model, provider):
 
 async def test_one_judgement_that_fails_does_not_cost_the_verdict(ask, model, provider):
     provider.set_faults(ServerError(only="judge", first=1))
-    verdict = verdict_of(await ask(guard(model, JUDGED), MADE_UP))
+    verdict = verdict_of(await ask(guard_runnable(model, JUDGED), MADE_UP))
     assert verdict["flagged"]
     assert verdict["steps"][0]["failures"] == {"ProviderError": 1}
 
@@ -330,7 +333,7 @@ async def test_one_judgement_that_fails_does_not_cost_the_verdict(ask, model, pr
 @pytest.mark.all_turns
 async def test_the_deadline_does_not_wait_for_what_hangs(ask, model, provider):
     provider.set_faults(Hang())
-    guarded = guard(model, PATIENT | {"limits": {"deadline_s": 0.05}})
+    guarded = guard_runnable(model, PATIENT | {"limits": {"deadline_s": 0.05}})
     with pytest.raises(DeadlineExceededError):
         await ask(guarded, MADE_UP)
     provider.release()
@@ -339,7 +342,7 @@ async def test_the_deadline_does_not_wait_for_what_hangs(ask, model, provider):
 
 async def test_what_is_no_longer_wanted_is_cut_off(model, provider):
     provider.set_faults(Hang())
-    task = asyncio.create_task(guard(model, UNJUDGED).ainvoke(MADE_UP))
+    task = asyncio.create_task(guard_runnable(model, UNJUDGED).ainvoke(MADE_UP))
     await asyncio.to_thread(provider.wait_calls, 1 + N)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -349,11 +352,11 @@ async def test_what_is_no_longer_wanted_is_cut_off(model, provider):
 
 
 async def test_guards_inside_a_guard_do_nothing(ask, model, provider):
-    inner = guard(model, JUDGED)
+    inner = guard_runnable(model, JUDGED)
     parallel = PROMPT | {"answer": inner} | RunnableLambda(lambda outputs: outputs["answer"])
     for chain in (PROMPT | inner, parallel, RunnableLambda(lambda x: (PROMPT | inner).invoke(x))):
         before = provider.calls
-        message = await ask(guard(chain, UNJUDGED), {"question": MADE_UP})
+        message = await ask(guard_runnable(chain, UNJUDGED), {"question": MADE_UP})
         assert verdict_of(message)["samples"] == N
         assert provider.calls == before + 1 + N
     # The mark is gone with the guard that set it.
@@ -363,7 +366,9 @@ async def test_guards_inside_a_guard_do_nothing(ask, model, provider):
 
 
 async def test_the_judge_is_found_inside_an_inner_guard(ask, model, provider):
-    await ask(guard(PROMPT | guard(model, UNJUDGED), JUDGED), {"question": MADE_UP})
+    await ask(
+        guard_runnable(PROMPT | guard_runnable(model, UNJUDGED), JUDGED), {"question": MADE_UP}
+    )
     assert provider.calls == 1 + N + N
 
 
@@ -372,7 +377,9 @@ async def test_a_judge_named_in_the_policy_is_asked_through_litellm(ask, model, 
     chain = [{"method": "prompt", "mode": "per_sample", "judge": judge}]
     function = RunnableLambda(lambda question: model.invoke(question).text)
     recorder = Recorder()
-    await ask(guard(function, JUDGED | {"chain": chain}), MADE_UP, {"callbacks": [recorder]})
+    await ask(
+        guard_runnable(function, JUDGED | {"chain": chain}), MADE_UP, {"callbacks": [recorder]}
+    )
     assert recorder.verdicts[0]["flagged"]
     assert [body["model"] for body in bodies(provider, judged=True)] == ["judge"] * N
 
@@ -394,7 +401,7 @@ async def test_samples_run_at_once_and_see_the_callers_context():
     request_id.set("r1")
     # More threads than an event loop's own pool has; `ainvoke` of a function would use that.
     recorder = Recorder()
-    guard(RunnableLambda(answer), policy).invoke("What?", {"callbacks": [recorder]})
+    guard_runnable(RunnableLambda(answer), policy).invoke("What?", {"callbacks": [recorder]})
     assert recorder.verdicts[0]["samples"] == many
     assert seen == ["r1"] * (1 + many)
 
@@ -402,13 +409,15 @@ async def test_samples_run_at_once_and_see_the_callers_context():
 async def test_the_message_of_the_model_is_not_changed(ask):
     original = AIMessage("The bridge was opened in 1932.", id="m1")
     fake = GenericFakeChatModel(messages=cycle([original]))
-    message = await ask(guard(fake, UNJUDGED), MADE_UP)
+    message = await ask(guard_runnable(fake, UNJUDGED), MADE_UP)
     assert verdict_of(message)["decision"] == "consistent"
     assert "hallucination" not in original.response_metadata
     assert (message.id, message.text) == (original.id, original.text)
 
 
-@pytest.mark.parametrize("wrap", [guard, lambda m, p: guard(m.with_fallbacks([m]), p)])
+@pytest.mark.parametrize(
+    "wrap", [guard_runnable, lambda m, p: guard_runnable(m.with_fallbacks([m]), p)]
+)
 async def test_attributes_of_the_runnable_inside_are_there(model, wrap):
     guarded = wrap(model, Guard(JUDGED))
     assert guarded.model_name == "simulated"
@@ -455,9 +464,9 @@ def graph(model):
 )
 async def test_what_cannot_work_is_refused_at_once(model, wrap, policy, problem):
     with pytest.raises(ConfigurationError, match=problem):
-        guard(wrap(model), policy)
+        guard_runnable(wrap(model), policy)
 
 
 async def test_several_models_are_what_is_wrong_not_their_missing_judge(model):
     with pytest.raises(ConfigurationError, match="several models write the output"):
-        guard(RunnableParallel(a=model, b=model), JUDGED)
+        guard_runnable(RunnableParallel(a=model, b=model), JUDGED)

@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError
-from resay_langchain import VERDICT_KEY, guard
+from resay_langchain import VERDICT_KEY, guard_runnable
 from simulation import IgnoreLogprobs, SimulatedProvider
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ async def test_the_models_own_probabilities_are_looked_at(
         inside = model.model_copy(update=asked)
     if how == "in a chain":
         inside, question = PROMPT | inside, {"question": QUESTION}
-    message = await guard(inside, policy).ainvoke(question)
+    message = await guard_runnable(inside, policy).ainvoke(question)
     verdict = message.response_metadata[VERDICT_KEY]
     assert verdict["decision"] == "flagged"
     assert {s["flagged"] for s in verdict["sentences"]} == {True, False}
@@ -59,7 +59,7 @@ async def test_samples_are_not_asked_for_them(
     simulated: SimulatedProvider, model: ChatOpenAI
 ) -> None:
     policy = {"chain": [*MAXIMUM["chain"], {"method": "ngram"}], "sampling": {"max": 2}}
-    await guard(model.bind(logprobs=True), {**policy}).ainvoke(QUESTION)
+    await guard_runnable(model.bind(logprobs=True), {**policy}).ainvoke(QUESTION)
     bodies = [request.body or {} for request in simulated.requests]
     assert sorted(bool(body.get("logprobs")) for body in bodies) == [False, False, True]
 
@@ -75,14 +75,14 @@ async def test_samples_are_not_asked_for_them(
 )
 async def test_a_model_that_gives_none_is_refused_at_once(model: ChatOpenAI, wrap: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"method 'logprobs' needs.*`logprobs=True`"):
-        guard(wrap(model), MAXIMUM)
+        guard_runnable(wrap(model), MAXIMUM)
 
 
 async def test_what_cannot_be_looked_into_is_inconclusive(model: ChatOpenAI) -> None:
     async def ask(question: str) -> Any:
         return await model.ainvoke(question)
 
-    message = await guard(RunnableLambda(ask), MAXIMUM).ainvoke(QUESTION)
+    message = await guard_runnable(RunnableLambda(ask), MAXIMUM).ainvoke(QUESTION)
     assert message.response_metadata[VERDICT_KEY]["decision"] == "inconclusive"
     assert "no token log-probabilities" in message.response_metadata[VERDICT_KEY]["reason"]
 
@@ -91,6 +91,6 @@ async def test_a_provider_that_returns_none_never_costs_the_answer(
     simulated: SimulatedProvider, model: ChatOpenAI
 ) -> None:
     simulated.set_faults(IgnoreLogprobs())
-    message = await guard(model.bind(logprobs=True), MAXIMUM).ainvoke(QUESTION)
+    message = await guard_runnable(model.bind(logprobs=True), MAXIMUM).ainvoke(QUESTION)
     assert message.text
     assert message.response_metadata[VERDICT_KEY]["decision"] == "inconclusive"

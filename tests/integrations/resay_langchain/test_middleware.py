@@ -34,9 +34,9 @@ from pydantic import BaseModel
 from resay import ConfigurationError, Guard, HallucinationBlocked, PolicyError
 from resay_langchain import (
     GuardedChatModel,
-    HallucinationGuardMiddleware,
+    HallucinationMiddleware,
     VerdictCollector,
-    guard,
+    guard_runnable,
 )
 from resay_langchain import verdict_of as read_verdict
 from simulation import ServerError
@@ -105,7 +105,7 @@ def guarded(model: Any, policy: Any = JUDGED, tools: Any = (), **kwargs: Any) ->
     behaviour = {k: kwargs.pop(k) for k in ("exit_behavior", "violation_message") if k in kwargs}
     inside = kwargs.pop("inside", [])
     outside = kwargs.pop("outside", [])
-    middleware = [*outside, HallucinationGuardMiddleware(policy, **behaviour), *inside]
+    middleware = [*outside, HallucinationMiddleware(policy, **behaviour), *inside]
     return create_agent(model, list(tools), middleware=middleware, **kwargs)
 
 
@@ -271,7 +271,7 @@ async def test_no_stream_shows_a_withheld_draft(make_model, exit_behavior, mode,
     assert (mode == "custom") == (parts == [])
 
 
-@pytest.mark.parametrize("policy", [JUDGED, JUDGED | {"stream": "after"}, UNJUDGED])
+@pytest.mark.parametrize("policy", [JUDGED, JUDGED | {"stream_mode": "after"}, UNJUDGED])
 @pytest.mark.parametrize("tools", [[], [weather]], ids=["no tools", "tools"])
 async def test_streamed_messages_are_the_answer_alone(model, policy, tools):
     agent = guarded(model, policy, tools=tools)
@@ -294,7 +294,7 @@ async def test_streamed_messages_are_the_answer_alone(model, policy, tools):
 async def test_the_policy_says_when_text_is_streamed(model):
     counts = {}
     for mode in ("after", "hold", "buffer"):
-        agent = guarded(model, JUDGED | {"stream": mode})
+        agent = guarded(model, JUDGED | {"stream_mode": mode})
         parts = [part async for part in agent.astream(asked(MADE_UP), stream_mode="messages")]
         counts[mode] = len([chunk for chunk, _ in parts if chunk.text])
     # Words, sentences, and all at once.
@@ -449,7 +449,7 @@ async def test_an_exception_of_the_model_is_the_providers_own(ask, model, provid
     assert provider.calls == 1
 
 
-class OtherGuard(HallucinationGuardMiddleware):
+class OtherGuard(HallucinationMiddleware):
     """Another of its kind, which needs a name of its own."""
 
 
@@ -470,7 +470,7 @@ async def test_a_guard_around_the_agent_is_the_only_one(ask, model, provider):
         states.append(agent.invoke(asked(question)))
         return states[-1]["messages"][-1]
 
-    message = await ask(guard(RunnableLambda(answer), UNJUDGED), MADE_UP)
+    message = await ask(guard_runnable(RunnableLambda(answer), UNJUDGED), MADE_UP)
     assert verdict_of(message)["samples"] == N
     assert provider.calls == len(states) == 1 + N
     assert not [state for state in states if "hallucination" in state]
@@ -480,7 +480,7 @@ async def test_a_guard_around_the_agent_is_the_only_one(ask, model, provider):
 
 
 async def test_the_middlewares_policy_wins_over_the_models_own(ask, model, provider):
-    for inner in (GuardedChatModel(model, UNJUDGED), guard(model, UNJUDGED)):
+    for inner in (GuardedChatModel(model, UNJUDGED), guard_runnable(model, UNJUDGED)):
         before = provider.calls
         result = await ask(guarded(inner), asked(MADE_UP))
         assert result["hallucination"]["steps"][0]["method"] == "prompt"
@@ -675,7 +675,7 @@ async def test_a_run_may_be_interrupted(ask, model):
 
 
 async def test_many_agents_share_one_object(provider, make_model):
-    shared = HallucinationGuardMiddleware(UNJUDGED, exit_behavior="replace")
+    shared = HallucinationMiddleware(UNJUDGED, exit_behavior="replace")
     agents = [create_agent(make_model(), [], middleware=[shared]) for _ in range(8)]
     questions = [MADE_UP if i % 2 else KNOWN for i in range(8)]
     results = await asyncio.gather(
@@ -700,13 +700,13 @@ async def test_many_agents_share_one_object(provider, make_model):
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: HallucinationGuardMiddleware(exit_behavior="jump"), "not 'jump'"),
-        (lambda: HallucinationGuardMiddleware(JUDGED, violation_message="No."), "withholds none"),
+        (lambda: HallucinationMiddleware(exit_behavior="jump"), "not 'jump'"),
+        (lambda: HallucinationMiddleware(JUDGED, violation_message="No."), "withholds none"),
         (
-            lambda: HallucinationGuardMiddleware(exit_behavior="end", violation_message=""),
+            lambda: HallucinationMiddleware(exit_behavior="end", violation_message=""),
             "violation_message",
         ),
-        (lambda: HallucinationGuardMiddleware({"chain": []}), "chain"),
+        (lambda: HallucinationMiddleware({"chain": []}), "chain"),
     ],
 )
 def test_what_cannot_work_is_refused_at_once(make: Callable[[], object], problem: str) -> None:
@@ -716,12 +716,12 @@ def test_what_cannot_work_is_refused_at_once(make: Callable[[], object], problem
 
 def test_a_policy_that_is_not_valid_says_so() -> None:
     with pytest.raises(PolicyError):
-        HallucinationGuardMiddleware({"chain": [{"method": "guess"}]})
+        HallucinationMiddleware({"chain": [{"method": "guess"}]})
 
 
 def test_a_guard_is_taken_as_it_is() -> None:
     given = Guard(JUDGED)
-    assert HallucinationGuardMiddleware(given).policy is given.policy
+    assert HallucinationMiddleware(given).policy is given.policy
 
 
 # Through litellm
@@ -748,4 +748,4 @@ async def test_samples_may_go_through_litellm(plain, provider):
 
 def test_the_middleware_is_loaded_when_it_is_asked_for() -> None:
     module = importlib.import_module("resay_langchain")
-    assert "HallucinationGuardMiddleware" in module.__all__
+    assert "HallucinationMiddleware" in module.__all__

@@ -14,7 +14,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
-from resay_langchain import GuardedChatModel, VerdictCollector, guard, verdict_of
+from resay_langchain import GuardedChatModel, VerdictCollector, guard_runnable, verdict_of
 from support.langchain import UNCACHED, Recorder
 
 pytestmark = pytest.mark.anyio
@@ -58,7 +58,7 @@ def given(said: str) -> Any:
 @pytest.mark.parametrize(("said", "decision"), [(SUPPORTED, "consistent"), (MADE_UP, "flagged")])
 async def test_what_a_chain_finds_is_what_its_answer_is_compared_with(ask, chain, said, decision):
     collector = VerdictCollector()
-    output = await ask(guard(chain(said), POLICY), "When?", {"callbacks": [collector]})
+    output = await ask(guard_runnable(chain(said), POLICY), "When?", {"callbacks": [collector]})
     assert collector.last.decision == decision
     assert collector.last.samples == 0
     assert collector.last.via is None
@@ -71,7 +71,7 @@ async def test_what_a_chain_finds_is_what_its_answer_is_compared_with(ask, chain
 @pytest.mark.parametrize(("said", "decision"), [(SUPPORTED, "consistent"), (MADE_UP, "flagged")])
 async def test_a_stream_is_compared_with_what_was_found_for_it(mode, said, decision):
     collector = VerdictCollector()
-    chain = guard(searching(said), POLICY | {"stream": mode})
+    chain = guard_runnable(searching(said), POLICY | {"stream_mode": mode})
     chunks = [chunk async for chunk in chain.astream("When?", {"callbacks": [collector]})]
     assert "".join(chunk.text for chunk in chunks) == said
     assert collector.last.decision == decision
@@ -80,7 +80,7 @@ async def test_a_stream_is_compared_with_what_was_found_for_it(mode, said, decis
 async def test_documents_in_the_input_count(ask):
     collector = VerdictCollector()
     asked = {"context": DOCUMENTS, "question": "When?"}
-    await ask(guard(ASKED | model(), POLICY), asked, {"callbacks": [collector]})
+    await ask(guard_runnable(ASKED | model(), POLICY), asked, {"callbacks": [collector]})
     assert collector.last.decision == "consistent"
 
 
@@ -104,7 +104,7 @@ async def test_without_documents_nothing_can_be_said(ask):
 
 async def test_one_calls_documents_are_not_anothers(ask):
     recorder = Recorder()
-    chain = guard(ASKED | model(), POLICY)
+    chain = guard_runnable(ASKED | model(), POLICY)
     await ask(chain, {"context": DOCUMENTS, "question": "When?"}, {"callbacks": [recorder]})
     await ask(chain, {"context": "nothing", "question": "When?"}, {"callbacks": [recorder]})
     assert [v["decision"] for v in recorder.verdicts] == ["consistent", "inconclusive"]

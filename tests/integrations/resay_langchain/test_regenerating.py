@@ -28,10 +28,10 @@ from resay import ConfigurationError, Guard, HallucinationBlocked
 from resay_langchain import (
     GuardedChatModel,
     HallucinationCallback,
-    HallucinationGuardMiddleware,
+    HallucinationMiddleware,
     VerdictCollector,
     as_retriever,
-    guard,
+    guard_runnable,
 )
 from resay_langchain import verdict_of as read_verdict
 from simulation import Invention, SimulatedProvider, Subject, World
@@ -373,7 +373,7 @@ async def test_what_cannot_be_repaired_may_raise(ask, make_model):
     shelf = Shelf(texts=USELESS)
     with pytest.raises(HallucinationBlocked):
         await ask(GuardedChatModel(make_model(), raising, retriever=shelf), MADE_UP)
-    chain = guard(PROMPT | make_model() | StrOutputParser(), raising, retriever=shelf)
+    chain = guard_runnable(PROMPT | make_model() | StrOutputParser(), raising, retriever=shelf)
     with pytest.raises(HallucinationBlocked):
         await ask(chain, {"question": MADE_UP})
     with pytest.raises(HallucinationBlocked):
@@ -389,7 +389,7 @@ async def test_a_batch_is_repaired_one_by_one(make_model):
 
 async def test_a_chain_gives_the_repaired_text(ask, make_model):
     collector = VerdictCollector()
-    chain = guard(PROMPT | make_model() | StrOutputParser(), policy(), retriever=Shelf())
+    chain = guard_runnable(PROMPT | make_model() | StrOutputParser(), policy(), retriever=Shelf())
     text = await ask(chain, {"question": MADE_UP}, {"callbacks": [collector]})
     assert repaired(text)
     assert collector.last.regenerated
@@ -399,7 +399,7 @@ async def test_a_chain_gives_the_repaired_text(ask, make_model):
 
 async def test_an_output_with_keys_has_the_repaired_text_and_its_verdict(ask, make_model):
     answer = PROMPT | make_model() | StrOutputParser()
-    chain = guard(RunnablePassthrough.assign(answer=answer), policy(), retriever=Shelf())
+    chain = guard_runnable(RunnablePassthrough.assign(answer=answer), policy(), retriever=Shelf())
     output = await ask(chain, {"question": MADE_UP})
     assert repaired(output["answer"])
     assert output["hallucination"]["action"] == "regenerate"
@@ -409,11 +409,11 @@ async def test_who_writes_must_be_known():
     writing = RunnableLambda(lambda asked: "Ada built it.")
     named = policy(chain=[{"method": "prompt", "judge": "openai/other"}])
     with pytest.raises(ConfigurationError, match=r"regenerates by the model .* name a `writer`"):
-        guard(writing, named, retriever=Shelf())
+        guard_runnable(writing, named, retriever=Shelf())
     action = {"writer": "openai/other", "recheck": [{"method": "prompt"}]}
     named = policy(chain=[{"method": "ngram"}], action=action)
     with pytest.raises(ConfigurationError, match="name a judge for the checks of `recheck`"):
-        guard(writing, named, retriever=Shelf())
+        guard_runnable(writing, named, retriever=Shelf())
 
 
 @pytest.mark.all_turns
@@ -421,7 +421,7 @@ async def test_a_runnable_that_is_run_again_as_a_whole_is_repaired(ask, make_mod
     # What comes last is no model, so that all of it is run again; the model in it writes.
     chain = make_model() | RunnableLambda(lambda message: message)
     collector = VerdictCollector()
-    repairing = guard(chain, policy("rewrite"), retriever=Shelf())
+    repairing = guard_runnable(chain, policy("rewrite"), retriever=Shelf())
     message = await ask(repairing, MADE_UP, {"callbacks": [collector]})
     assert repaired(message.text)
     assert collector.last.regenerated
@@ -440,7 +440,7 @@ def time_of_day(city: str) -> str:
 
 
 def agent(model: Any, given: Any, tools: Any = (), **kwargs: Any) -> Any:
-    middleware = HallucinationGuardMiddleware(given, **kwargs)
+    middleware = HallucinationMiddleware(given, **kwargs)
     return create_agent(model, list(tools), middleware=[middleware])
 
 
@@ -640,21 +640,19 @@ Make = Callable[[], object]
     ("make", "problem"),
     [
         (lambda: GuardedChatModel(fake(), policy()), "there is no retriever"),
-        (lambda: guard(fake() | StrOutputParser(), policy()), "there is no retriever"),
-        (lambda: HallucinationGuardMiddleware(policy()), "there is no retriever"),
+        (lambda: guard_runnable(fake() | StrOutputParser(), policy()), "there is no retriever"),
+        (lambda: HallucinationMiddleware(policy()), "there is no retriever"),
         (lambda: GuardedChatModel(fake(), policy(), retriever=7), "type 'int'"),
         (lambda: GuardedChatModel(fake(), Guard(), retriever=Shelf()), "a Guard has its own"),
         (lambda: HallucinationCallback(policy()), r"says `action: \{do: regenerate\}`"),
         (
-            lambda: HallucinationGuardMiddleware(
+            lambda: HallucinationMiddleware(
                 Guard(policy(), retriever=as_retriever(Shelf())), exit_behavior="end"
             ),
             "set `otherwise` in its policy",
         ),
         (
-            lambda: HallucinationGuardMiddleware(
-                policy(), violation_message=MESSAGE, retriever=Shelf()
-            ),
+            lambda: HallucinationMiddleware(policy(), violation_message=MESSAGE, retriever=Shelf()),
             "this policy withholds none",
         ),
     ],

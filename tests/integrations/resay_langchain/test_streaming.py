@@ -22,7 +22,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import Field
 
 from resay import HallucinationBlocked
-from resay_langchain import GuardedChatModel, guard
+from resay_langchain import GuardedChatModel, guard_runnable
 from simulation import Invention, SimulatedProvider, Subject, World
 from support.langchain import (
     JUDGED,
@@ -202,7 +202,7 @@ UNREPEATED = JUDGED | {"threshold": {"sentence": None, "passage": 0.5}}
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("watch", WATCHERS, ids=lambda w: w.__name__)
 async def test_nothing_of_a_check_reaches_a_stream(watch, mode, loud):
-    seen = "\n".join(await watch(GuardedChatModel(loud, UNREPEATED | {"stream": mode})))
+    seen = "\n".join(await watch(GuardedChatModel(loud, UNREPEATED | {"stream_mode": mode})))
     assert len(loud.samples) == N
     made_up = names_in(" ".join(loud.samples)) - names_in(loud.answer)
     assert made_up
@@ -216,7 +216,7 @@ async def test_nothing_of_a_check_reaches_a_stream(watch, mode, loud):
 @pytest.mark.parametrize("mode", ["hold", "buffer"])
 @pytest.mark.parametrize("watch", WATCHERS, ids=lambda w: w.__name__)
 async def test_a_withheld_draft_reaches_no_stream(watch, mode, loud):
-    seen = "\n".join(await watch(GuardedChatModel(loud, REPLACE | {"stream": mode})))
+    seen = "\n".join(await watch(GuardedChatModel(loud, REPLACE | {"stream_mode": mode})))
     assert names_in(loud.answer)
     assert not [name for name in names_in(loud.answer) if name in seen]
     if "custom" not in watch.__name__:
@@ -240,7 +240,9 @@ class Shelf(BaseRetriever):
 @pytest.mark.parametrize("watch", WATCHERS, ids=lambda w: w.__name__)
 async def test_a_draft_that_is_written_again_reaches_no_stream(watch, mode, writing, loud):
     action = {"do": "regenerate", "mode": writing}
-    model = GuardedChatModel(loud, JUDGED | {"stream": mode, "action": action}, retriever=Shelf())
+    model = GuardedChatModel(
+        loud, JUDGED | {"stream_mode": mode, "action": action}, retriever=Shelf()
+    )
     seen = "\n".join(await watch(model))
     withheld = names_in(loud.answer) - names_in(FOUND)
     assert withheld
@@ -283,7 +285,7 @@ async def test_sentences_before_a_flagged_one_are_shown_and_the_rest_is_withheld
 async def test_passed_on_chunks_are_the_models_own(make_model):
     model = make_model(stream_usage=True, temperature=0)
     plain = [chunk async for chunk in model.astream(KNOWN)]
-    guarded = GuardedChatModel(model, UNJUDGED | {"stream": "after"})
+    guarded = GuardedChatModel(model, UNJUDGED | {"stream_mode": "after"})
     *chunks, last = [chunk async for chunk in guarded.astream(KNOWN)]
     assert [chunk.content for chunk in chunks] == [chunk.content for chunk in plain]
     assert [c.usage_metadata for c in chunks] == [c.usage_metadata for c in plain]
@@ -293,7 +295,7 @@ async def test_passed_on_chunks_are_the_models_own(make_model):
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_raising_ends_the_stream(make_model, mode):
-    guarded = GuardedChatModel(make_model(), RAISE | {"stream": mode})
+    guarded = GuardedChatModel(make_model(), RAISE | {"stream_mode": mode})
     recorder = Recorder()
     with pytest.raises(HallucinationBlocked):
         async for _ in guarded.astream(MADE_UP, {"callbacks": [recorder]}):
@@ -328,7 +330,7 @@ async def test_a_model_that_does_not_stream_is_streamed_all_the_same():
 
 
 async def test_a_chain_streams_the_released_text_through_its_parser(make_model):
-    chain = guard(PROMPT | make_model() | StrOutputParser(), UNJUDGED)
+    chain = guard_runnable(PROMPT | make_model() | StrOutputParser(), UNJUDGED)
     pieces = [piece async for piece in chain.astream({"question": MADE_UP})]
     assert len(pieces) > 2
     assert "Zorblatt" in "".join(pieces)
@@ -336,7 +338,7 @@ async def test_a_chain_streams_the_released_text_through_its_parser(make_model):
 
 async def test_an_output_with_keys_is_streamed_with_its_verdict(make_model):
     answer = PROMPT | make_model() | StrOutputParser()
-    chain = guard(RunnablePassthrough.assign(answer=answer), UNJUDGED)
+    chain = guard_runnable(RunnablePassthrough.assign(answer=answer), UNJUDGED)
     parts = [part async for part in chain.astream({"question": MADE_UP})]
     whole = sum(parts[1:], parts[0])
     assert whole.keys() == {"question", "answer", "hallucination"}

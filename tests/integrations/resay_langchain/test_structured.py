@@ -10,7 +10,7 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import BaseModel, Field
 
 from resay import HallucinationBlocked
-from resay_langchain import GuardedChatModel, VerdictCollector, guard, verdict_of
+from resay_langchain import GuardedChatModel, VerdictCollector, guard_runnable, verdict_of
 from support.langchain import JUDGED, PROMPT, N, Recorder
 
 pytestmark = [
@@ -50,7 +50,7 @@ def guarded(request: pytest.FixtureRequest, model: Any) -> Any:
     def make(policy: Any, schema: Any = Building, **kwargs: Any) -> Runnable[Any, Any]:
         if request.param == "model":
             return GuardedChatModel(model, policy).with_structured_output(schema, **kwargs)
-        return guard(model.with_structured_output(schema, **kwargs), policy)
+        return guard_runnable(model.with_structured_output(schema, **kwargs), policy)
 
     return make
 
@@ -131,7 +131,7 @@ async def test_a_parser_of_json_says_that_an_object_is_wanted(ask, model, parser
         "type": "json_schema",
         "json_schema": {"name": "known", "schema": Known.model_json_schema()},
     }
-    chain = guard(PROMPT | model.bind(response_format=schema) | parser, JUDGED)
+    chain = guard_runnable(PROMPT | model.bind(response_format=schema) | parser, JUDGED)
     collector = VerdictCollector()
     known = await ask(chain, {"question": QUESTION}, config(collector))
     assert known in ({"name": "Zorblatt Hall"}, Known(name="Zorblatt Hall"))
@@ -166,7 +166,7 @@ async def test_fields_may_be_left_out(ask, guarded):
 async def test_what_is_made_of_an_object_does_not_matter(ask, model):
     recorder = Recorder()
     structured = model.with_structured_output(Building)
-    chain = guard(structured | RunnableLambda(lambda b: b.architect), JUDGED)
+    chain = guard_runnable(structured | RunnableLambda(lambda b: b.architect), JUDGED)
     architect = await ask(chain, QUESTION, {"callbacks": [recorder]})
     assert isinstance(architect, str)
     assert recorder.verdicts[0]["steps"][0]["method"] == "fields"

@@ -23,7 +23,7 @@ from support.otel import Seen, forget_providers
 pytestmark = pytest.mark.anyio
 
 # Nothing but the policy's message is ever shown.
-BLOCKING = {"action": REPLACE["action"], "stream": "buffer"}
+BLOCKING = {"action": REPLACE["action"], "stream_mode": "buffer"}
 WITHHELD = REPLACE | BLOCKING
 GUARDED, ANSWERED = "GuardedChatModel", "ChatOpenAI"
 

@@ -9,7 +9,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from resay import ConfigurationError
-from resay_langchain import GuardedChatModel, guard
+from resay_langchain import GuardedChatModel, guard_runnable
 from simulation import Refused, SimulatedProvider
 from support.langchain import (
     JUDGED,
@@ -65,7 +65,7 @@ async def test_a_request_that_cannot_be_carried_over_goes_the_other_way(plain):
 async def test_the_same_is_asked_both_ways(plain, provider):
     chain = PROMPT | plain.bind(temperature=0.4, stop=["#"])
     for way in ("litellm", "native"):
-        await guard(chain, policy(way, start="after")).ainvoke({"question": MADE_UP})
+        await guard_runnable(chain, policy(way, start="after")).ainvoke({"question": MADE_UP})
     _, through_litellm, _, *natively = bodies(provider)
     assert through_litellm.pop("n") == N
     assert [body.pop("stream") for body in natively] == [False] * N
@@ -80,7 +80,7 @@ GREEDY = {"top_p": 0.0, "temperature": 1e-7, "extra_body": {"top_k": 1, "user_id
 @pytest.mark.parametrize("by", ["field", "binding"])
 async def test_samples_are_not_decoded_greedily(plain, provider, way, by):
     model = plain.bind(**GREEDY) if by == "binding" else plain.model_copy(update=GREEDY)
-    await guard(PROMPT | model, policy(way, start="after")).ainvoke({"question": MADE_UP})
+    await guard_runnable(PROMPT | model, policy(way, start="after")).ainvoke({"question": MADE_UP})
     main, *samples = bodies(provider)
     assert (main["top_p"], main["temperature"], main["top_k"]) == (0.0, 1e-7, 1)
     assert samples

@@ -63,7 +63,7 @@ async def router(
 @pytest.fixture
 def make_guardrail(router: Any) -> Callable[..., Any]:
     """Make guardrails as the proxy does, with a lot of parameters of others."""
-    from resay_litellm import ResayGuardrail
+    from resay_litellm import HallucinationGuardrail
 
     def make(policy: Any, **kwargs: Any) -> Any:
         given = {
@@ -73,6 +73,6 @@ def make_guardrail(router: Any) -> Callable[..., Any]:
             "on_flagged": "block",
             "verify_ssl": True,
         }
-        return ResayGuardrail(policy=policy, **{**given, **kwargs})
+        return HallucinationGuardrail(policy=policy, **{**given, **kwargs})
 
     return make

@@ -133,12 +133,12 @@ async def test_what_goes_wrong_is_an_inconclusive_verdict(guarded, provider, mon
 
 
 async def test_what_a_callback_cannot_do_is_refused():
-    with pytest.raises(ConfigurationError, match="ResayGuardrail"):
+    with pytest.raises(ConfigurationError, match="HallucinationGuardrail"):
         HallucinationCallback({**STRICT, **BLOCK})
     with pytest.raises(ConfigurationError, match="on_error: annotate"):
         HallucinationCallback({**STRICT, "on_error": "block"})
-    with pytest.raises(ConfigurationError, match="unscored: annotate"):
-        HallucinationCallback({**STRICT, "unscored": "block"})
+    with pytest.raises(ConfigurationError, match="on_unscored: annotate"):
+        HallucinationCallback({**STRICT, "on_unscored": "block"})
     with pytest.raises(ConfigurationError, match="references"):
         HallucinationCallback({"chain": [{"method": "prompt", "evidence": "references"}]})
     with pytest.raises(ConfigurationError, match="via"):

@@ -13,7 +13,7 @@ pytest.importorskip("litellm")
 from resay import Guard, HallucinationBlocked, Policy
 from resay._internal.nesting import marked
 from resay.errors import ConfigurationError, PolicyError
-from resay_litellm import VERDICT_KEY, ResayGuardrail, verdict_of
+from resay_litellm import VERDICT_KEY, HallucinationGuardrail, verdict_of
 from simulation import IgnoreN, ServerError, SimulatedProvider
 from support.known_world import KNOWN, MADE_UP
 from support.litellm import BLOCK, JUDGED, RAISE, STRICT, N, as_sent, ask, deployments_in
@@ -416,7 +416,9 @@ async def test_what_a_proxy_cannot_do_is_refused(make_guardrail):
         make_guardrail({**STRICT, "sampling": {"via": "native"}})
     with pytest.raises(ValueError, match="pre_call"):
         make_guardrail(STRICT, event_hook="pre_call")
-    assert [hook.value for hook in ResayGuardrail.get_supported_event_hooks()] == ["post_call"]
+    assert [hook.value for hook in HallucinationGuardrail.get_supported_event_hooks()] == [
+        "post_call"
+    ]
 
 
 async def test_there_is_no_verdict_where_nothing_was_guarded():

@@ -128,7 +128,7 @@ def piece(reason: str | None = None, **delta: Any) -> Any:
 
 @pytest.mark.parametrize("stream", ["hold", "buffer"])
 async def test_each_of_several_answers_is_repaired(make_guardrail, router, stream):
-    guardrail = make_guardrail(guard(stream=stream))
+    guardrail = make_guardrail(guard(stream_mode=stream))
     body = ask(QUESTION, n=2)
     answer = await given(guardrail, await router.acompletion(**body), body)
     body = ask(QUESTION, n=2, stream=True)

@@ -80,7 +80,7 @@ async def test_every_piece_arrives_and_the_last_has_the_verdict(
     make_guardrail, router, mode, question
 ):
     body = ask(question, **STREAM, stream_options={"include_usage": True})
-    pieces, stream = await guarded(make_guardrail({**JUDGED, "stream": mode}), router, body)
+    pieces, stream = await guarded(make_guardrail({**JUDGED, "stream_mode": mode}), router, body)
 
     verdict = verdict_in(pieces)
     assert verdict.flagged is (question == MADE_UP)
@@ -98,7 +98,7 @@ async def test_every_piece_arrives_and_the_last_has_the_verdict(
 
 async def test_only_the_pieces_pass_whose_sentences_are_settled(make_guardrail, router, provider):
     # The second half never comes; what was released before must have come out by itself.
-    guardrail = make_guardrail({**JUDGED, "stream": "hold"})
+    guardrail = make_guardrail({**JUDGED, "stream_mode": "hold"})
     provider.set_faults(Stall(first=1))
     body = ask(KNOWN, **STREAM)
     stream = Recording(await router.acompletion(**body))
@@ -118,7 +118,7 @@ async def test_a_reader_who_leaves_stops_everything(make_guardrail, router, prov
     provider.set_faults(Stall(first=1))
     body = ask(KNOWN, **STREAM)
     stream = await router.acompletion(**body)
-    guardrail = make_guardrail({**JUDGED, "stream": "after"})
+    guardrail = make_guardrail({**JUDGED, "stream_mode": "after"})
     hook = guardrail.async_post_call_streaming_iterator_hook(None, stream, as_sent(body))
     await anext(hook)
     # litellm does not like to be cancelled before it has sent something.
@@ -132,7 +132,7 @@ async def test_a_reader_who_leaves_stops_everything(make_guardrail, router, prov
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_withheld_stream_leaves_no_word_behind(make_guardrail, router, mode):
-    policy = {**STRICT, **BLOCK, "stream": mode}
+    policy = {**STRICT, **BLOCK, "stream_mode": mode}
     pieces, stream = await guarded(
         make_guardrail(policy), router, ask(MADE_UP, **STREAM, logprobs=True)
     )
@@ -153,7 +153,7 @@ async def test_exit_raise_ends_a_stream_with_an_exception(
     make_guardrail, router, mode, monkeypatch
 ):
     monkeypatch.setattr("resay_litellm._guardrail.find_spec", lambda name: None)
-    policy = {**STRICT, **RAISE, "stream": mode}
+    policy = {**STRICT, **RAISE, "stream_mode": mode}
     with pytest.raises((HallucinationBlocked, GuardrailRaisedException)) as caught:
         await guarded(make_guardrail(policy), router, ask(MADE_UP, **STREAM))
 
@@ -173,7 +173,7 @@ async def test_a_check_that_breaks_does_not_lose_the_stream(
 
     monkeypatch.setattr("resay.engine.chain.Chain.check", broken)
     monkeypatch.setattr("resay.engine.chain.Chain.finish", broken)
-    policy = {**JUDGED, **BLOCK, "stream": mode, "on_error": on_error}
+    policy = {**JUDGED, **BLOCK, "stream_mode": mode, "on_error": on_error}
     pieces, stream = await guarded(make_guardrail(policy), router, ask(KNOWN, **STREAM))
 
     said = "".join(c["delta"]["content"] or "" for p in stream.pieces for c in p["choices"])
@@ -196,7 +196,7 @@ async def test_a_withheld_stream_is_read_to_its_end(make_guardrail, router):
         yield piece("stop", content=" in Oslo.")
         ended.set()
 
-    guardrail = make_guardrail({**STRICT, **BLOCK, "stream": "hold"})
+    guardrail = make_guardrail({**STRICT, **BLOCK, "stream_mode": "hold"})
     hook = guardrail.async_post_call_streaming_iterator_hook(None, coming(), as_sent(ask(KNOWN)))
     pieces: list[Any] = []
     async for each in hook:
@@ -211,14 +211,14 @@ async def test_a_withheld_stream_is_read_to_its_end(make_guardrail, router):
 async def test_a_stream_that_ends_with_an_error_is_read_to_its_end_first(make_guardrail, router):
     stream = Recording(await router.acompletion(**ask(MADE_UP, **STREAM)))
     with suppress(Exception):
-        await read(make_guardrail({**STRICT, **RAISE, "stream": "hold"}), stream, ask(MADE_UP))
+        await read(make_guardrail({**STRICT, **RAISE, "stream_mode": "hold"}), stream, ask(MADE_UP))
 
     assert stream.pieces[-1]["choices"][0]["finish_reason"] == "stop"
 
 
 async def test_an_answer_that_calls_tools_passes(make_guardrail, router, provider):
     tool = {"type": "function", "function": {"name": "lookup", "parameters": {"type": "object"}}}
-    policy = {**STRICT, **BLOCK, "stream": "hold"}
+    policy = {**STRICT, **BLOCK, "stream_mode": "hold"}
     body = ask("[[lookup]] it", **STREAM, tools=[tool])
     pieces, stream = await guarded(make_guardrail(policy), router, body)
 
@@ -246,7 +246,7 @@ async def test_what_breaks_the_stream_comes_as_it_is(make_guardrail, router, pro
         broken = type(error)
     assert broken is not None
     for mode in MODES:
-        guardrail = make_guardrail({**STRICT, **BLOCK, "stream": mode})
+        guardrail = make_guardrail({**STRICT, **BLOCK, "stream_mode": mode})
         hook = guardrail.async_post_call_streaming_iterator_hook
         pieces: list[Any] = []
         with pytest.raises(broken):
@@ -269,7 +269,7 @@ async def test_a_deadline_is_no_end_of_an_answer(make_guardrail, router, provide
     policy = {
         **JUDGED,
         **BLOCK,
-        "stream": mode,
+        "stream_mode": mode,
         "on_error": on_error,
         "limits": {"deadline_s": 0.3},
     }
@@ -297,8 +297,10 @@ async def _releasing(stream: Any, provider: Any) -> Any:
 
 async def test_each_of_several_choices_is_checked(make_guardrail, router):
     body = ask(MADE_UP, **STREAM, n=2)
-    pieces, stream = await guarded(make_guardrail({**STRICT, "stream": "after"}), router, body)
-    held, _ = await guarded(make_guardrail({**STRICT, **BLOCK, "stream": "hold"}), router, body)
+    pieces, stream = await guarded(make_guardrail({**STRICT, "stream_mode": "after"}), router, body)
+    held, _ = await guarded(
+        make_guardrail({**STRICT, **BLOCK, "stream_mode": "hold"}), router, body
+    )
 
     # litellm says of one only that it has ended.
     assert len(pieces) == len(stream.pieces) + 1
@@ -327,7 +329,7 @@ async def test_thoughts_do_not_say_what_is_withheld_later(make_guardrail, router
         piece(content=made_up),
         piece("stop", content=None),
     ]
-    hold = {**JUDGED, "stream": "hold"}
+    hold = {**JUDGED, "stream_mode": "hold"}
     held = await read(make_guardrail({**hold, **BLOCK}), _given(stream), ask(KNOWN, **STREAM))
     passed = await read(make_guardrail(hold), _given(stream), ask(KNOWN, **STREAM))
 
@@ -345,7 +347,7 @@ async def test_a_piece_of_two_sentences_is_cut(make_guardrail, router):
     ]
     stream[0].choices[0].logprobs = ChoiceLogprobs(content=[])
     pieces = await read(
-        make_guardrail({**JUDGED, "stream": "hold"}), _given(stream), ask(KNOWN, **STREAM)
+        make_guardrail({**JUDGED, "stream_mode": "hold"}), _given(stream), ask(KNOWN, **STREAM)
     )
 
     assert text_of(pieces) == text_of(stream)
@@ -381,7 +383,7 @@ async def test_what_a_withheld_stream_cost_is_told(make_guardrail, router):
 @pytest.mark.parametrize("mode", MODES)
 async def test_what_is_passed_on_is_the_very_same(make_guardrail, router, mode):
     stream = [piece(role="assistant", content="Hi. "), piece(content="Ho."), piece("stop")]
-    pieces = await read(make_guardrail({**JUDGED, "stream": mode}), _given(stream), ask(KNOWN))
+    pieces = await read(make_guardrail({**JUDGED, "stream_mode": mode}), _given(stream), ask(KNOWN))
 
     same = [given for given in pieces if any(given is each for each in stream)]
     assert len(same) == 2
@@ -416,7 +418,7 @@ def parsed(raw: bytes) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("size", [None, 7, 100])
 async def test_a_stream_of_anthropics_ends_with_its_verdict(make_guardrail, provider, mode, size):
-    raw, given = await events(make_guardrail({**STRICT, "stream": mode}), provider, size)
+    raw, given = await events(make_guardrail({**STRICT, "stream_mode": mode}), provider, size)
 
     *_, ending, last = parsed(given)
     assert (ending["type"], last["type"]) == ("message_delta", "message_stop")
@@ -434,7 +436,9 @@ def _said(raw: bytes) -> str:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_stream_of_anthropics_is_withheld(make_guardrail, provider, mode):
-    raw, given = await events(make_guardrail({**STRICT, **BLOCK, "stream": mode}), provider, 50)
+    raw, given = await events(
+        make_guardrail({**STRICT, **BLOCK, "stream_mode": mode}), provider, 50
+    )
 
     kinds = [event["type"] for event in parsed(given)]
     assert kinds[0] == "message_start"
@@ -454,7 +458,7 @@ async def test_a_stream_of_anthropics_is_withheld(make_guardrail, provider, mode
 async def test_a_stream_of_responses(make_guardrail, router, mode):
     body = {"model": "chat", "input": MADE_UP, "stream": True}
     stream = Recording(await router.aresponses(**body))
-    given = await read(make_guardrail({**STRICT, "stream": mode}), stream, body)
+    given = await read(make_guardrail({**STRICT, "stream_mode": mode}), stream, body)
 
     assert verdict_of(given[-1]).flagged
     kinds = [str(getattr(each.type, "value", each.type)) for each in given]
@@ -467,7 +471,7 @@ async def test_a_stream_of_responses(make_guardrail, router, mode):
 async def test_a_stream_of_responses_is_withheld(make_guardrail, router, mode):
     body = {"model": "chat", "input": MADE_UP, "stream": True}
     stream = await router.aresponses(**body)
-    given = await read(make_guardrail({**STRICT, **BLOCK, "stream": mode}), stream, body)
+    given = await read(make_guardrail({**STRICT, **BLOCK, "stream_mode": mode}), stream, body)
 
     kinds = [str(getattr(each.type, "value", each.type)) for each in given]
     assert kinds[0] == "response.created"
@@ -492,7 +496,9 @@ async def test_litellms_logs_hear_of_a_stream(make_guardrail, router):
 @pytest.mark.parametrize("mode", MODES)
 async def test_streamed_answers_that_nobody_asked_for_are_checked_too(make_guardrail, router, mode):
     stream = await router.acompletion(**ask(MADE_UP, **STREAM, n=2))
-    pieces = await read(make_guardrail(STRICT | {"stream": mode}), stream, ask(MADE_UP, **STREAM))
+    pieces = await read(
+        make_guardrail(STRICT | {"stream_mode": mode}), stream, ask(MADE_UP, **STREAM)
+    )
     told = {p.choices[0].index: verdict_of(p) for p in pieces if verdict_of(p) is not None}
     assert sorted(told) == [0, 1]
     assert all(verdict.flagged for verdict in told.values())

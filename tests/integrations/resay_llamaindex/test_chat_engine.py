@@ -97,7 +97,7 @@ async def test_a_conversation_goes_on(call, llm, make, mode, provider, seen):
     indirect=["mode"],
 )
 async def test_streams(call, llm, make, mode, stream):
-    engine = GuardedChatEngine(make(mode, llm), JUDGED | {"stream": stream})
+    engine = GuardedChatEngine(make(mode, llm), JUDGED | {"stream_mode": stream})
     response = await call(engine, "stream_chat", MADE_UP)
     text = "".join(await tokens_of(response))
     verdict = verdict_of(response)

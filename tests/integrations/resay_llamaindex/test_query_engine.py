@@ -146,7 +146,7 @@ async def test_blocking_may_raise(call, llm, index, seen):
 )
 async def test_streams(call, llm, index, seen, stream, question):
     inside = index.as_query_engine(llm=llm, streaming=True)
-    engine = GuardedQueryEngine(inside, JUDGED | {"stream": stream})
+    engine = GuardedQueryEngine(inside, JUDGED | {"stream_mode": stream})
     response = await call(engine, "query", question)
     assert isinstance(response, (StreamingResponse, AsyncStreamingResponse))
     assert len(response.source_nodes) == 2
@@ -164,7 +164,7 @@ async def test_streams(call, llm, index, seen, stream, question):
 @pytest.mark.parametrize("stream", ["hold", "buffer"])
 async def test_a_stream_may_be_withheld(call, llm, index, stream):
     inside = index.as_query_engine(llm=llm, streaming=True)
-    engine = GuardedQueryEngine(inside, JUDGED | BLOCK | {"stream": stream})
+    engine = GuardedQueryEngine(inside, JUDGED | BLOCK | {"stream_mode": stream})
     response = await call(engine, "query", MADE_UP)
     assert (await read(response))[-1] == MESSAGE
     assert verdict_of(response).flagged

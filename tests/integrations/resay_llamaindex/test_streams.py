@@ -49,7 +49,9 @@ def main_answer(seen: list[Any]) -> str:
 async def test_a_stream_is_the_main_answer_and_ends_with_its_verdict(
     call, llm, provider, seen, mode, question
 ):
-    pieces = await call(GuardedLLM(llm, JUDGED | {"stream": mode}), "stream_chat", ask(question))
+    pieces = await call(
+        GuardedLLM(llm, JUDGED | {"stream_mode": mode}), "stream_chat", ask(question)
+    )
     verdict = verdict_of(pieces[-1])
     text = "".join(piece.delta for piece in pieces)
     assert verdict.flagged is (question == MADE_UP)
@@ -65,7 +67,7 @@ async def test_a_stream_is_the_main_answer_and_ends_with_its_verdict(
     ("mode", "pieces"), [("hold", "few"), ("after", "many"), ("buffer", "one")]
 )
 async def test_the_policy_says_when_text_is_released(call, llm, mode, pieces):
-    guarded = GuardedLLM(llm, JUDGED | {"stream": mode})
+    guarded = GuardedLLM(llm, JUDGED | {"stream_mode": mode})
     responses = await call(guarded, "stream_complete", KNOWN)
     released = [p for p in responses if p.delta]
     sentences = verdict_of(responses[-1]).sentences
@@ -79,7 +81,7 @@ async def test_the_policy_says_when_text_is_released(call, llm, mode, pieces):
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_withheld_stream_ends_with_the_message_alone(call, llm, seen, mode):
-    guarded = GuardedLLM(llm, JUDGED | BLOCK | {"stream": mode})
+    guarded = GuardedLLM(llm, JUDGED | BLOCK | {"stream_mode": mode})
     pieces = await call(guarded, "stream_chat", ask(MADE_UP))
     last = pieces[-1]
     assert (last.message.content, last.raw) == (MESSAGE, None)
@@ -102,7 +104,7 @@ def main_answer_parts(seen: list[Any]) -> list[str]:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_blocking_may_raise(call, llm, seen, mode):
-    guarded = GuardedLLM(llm, JUDGED | RAISE | {"stream": mode})
+    guarded = GuardedLLM(llm, JUDGED | RAISE | {"stream_mode": mode})
     with pytest.raises(HallucinationBlocked):
         await call(guarded, "stream_chat", ask(MADE_UP))
     (event,) = (e for e in seen if e.class_name() == EVENT)
@@ -127,7 +129,7 @@ TOOLS = [FunctionTool.from_defaults(weather, name=name) for name in ("weather", 
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_calls_of_tools_pass(call, llm, provider, mode):
-    guarded = GuardedLLM(llm, JUDGED | {"stream": mode})
+    guarded = GuardedLLM(llm, JUDGED | {"stream_mode": mode})
     question = "[[tool]] weather in Paris"
     pieces = await call(guarded, "stream_chat_with_tools", TOOLS, user_msg=question)
     (selected,) = guarded.get_tool_calls_from_response(pieces[-1])
@@ -143,7 +145,7 @@ def pay(customer: str, amount: int) -> str:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_arguments_of_calls_are_compared_where_the_policy_says_so(call, llm, mode):
-    guarded = GuardedLLM(llm, JUDGED | {"stream": mode, "tools": "arguments"})
+    guarded = GuardedLLM(llm, JUDGED | {"stream_mode": mode, "tools": "arguments"})
     tools = [FunctionTool.from_defaults(pay)]
     pieces = await call(guarded, "stream_chat_with_tools", tools, user_msg="[[tool]] Canberra")
     (selected,) = guarded.get_tool_calls_from_response(pieces[-1])
@@ -163,7 +165,7 @@ async def test_events_of_a_stream_tell_who_asks(call, llm, seen):
 
 
 async def test_leaving_a_stream_early_ends_everything(llm, provider):
-    guarded = GuardedLLM(llm, JUDGED | {"stream": "after"})
+    guarded = GuardedLLM(llm, JUDGED | {"stream_mode": "after"})
     stream = await guarded.astream_chat(ask(MADE_UP))
     async for _ in stream:
         break
@@ -190,7 +192,7 @@ async def next_of(stream: Any) -> Any:
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_broken_stream_raises_what_the_llm_raises(call, make_llm, mode):
     with SimulatedProvider(faults=[CutConnection(only="chat")]) as broken:
-        guarded = GuardedLLM(make_llm(api_base=broken.base_url), JUDGED | {"stream": mode})
+        guarded = GuardedLLM(make_llm(api_base=broken.base_url), JUDGED | {"stream_mode": mode})
         with pytest.raises((httpx.HTTPError, openai.APIError)):
             await call(guarded, "stream_chat", ask(MADE_UP))
 
@@ -198,7 +200,7 @@ async def test_a_broken_stream_raises_what_the_llm_raises(call, make_llm, mode):
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_stream_that_hangs_is_overdue(call, make_llm, mode):
     with SimulatedProvider(faults=[Hang(only="chat")]) as hanging:
-        policy = JUDGED | {"limits": {"deadline_s": 0.1}, "stream": mode}
+        policy = JUDGED | {"limits": {"deadline_s": 0.1}, "stream_mode": mode}
         guarded = GuardedLLM(make_llm(api_base=hanging.base_url), policy)
         with pytest.raises(DeadlineExceededError):
             await call(guarded, "stream_chat", ask(MADE_UP))
@@ -216,7 +218,7 @@ async def test_nested_guards_stream_once(call, llm, provider):
 async def test_the_providers_error_is_the_applications(call, llm, provider, seen, mode):
     provider.set_faults(BrokenStream(error={"error": {"message": "Try later."}}, first=1))
     later = {"sampling": JUDGED["sampling"] | {"start": "after"}}
-    guarded = GuardedLLM(llm, JUDGED | BLOCK | later | {"stream": mode, "on_error": "block"})
+    guarded = GuardedLLM(llm, JUDGED | BLOCK | later | {"stream_mode": mode, "on_error": "block"})
     with pytest.raises(openai.APIError, match="Try later"):
         await call(guarded, "stream_chat", ask(MADE_UP))
     assert not [event for event in seen if event.class_name() == EVENT]

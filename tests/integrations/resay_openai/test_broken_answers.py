@@ -47,7 +47,7 @@ def opened(client: Any, api: str) -> Any:
 async def test_the_providers_error_is_the_clients(
     make: Any, done: Any, provider: SimulatedProvider, api: str, policy: str, mode: str
 ) -> None:
-    client = make(POLICIES[policy] | {"stream": mode}, on_verdict=verdicts.append)
+    client = make(POLICIES[policy] | {"stream_mode": mode}, on_verdict=verdicts.append)
     verdicts.clear()
     error: dict[str, Any] = {"error": {"message": WORDS, "code": 503}}
     if api == "responses":
@@ -72,7 +72,7 @@ verdicts: list[Any] = []
 async def test_a_stream_that_just_ends_is_an_error(
     make: Any, done: Any, provider: SimulatedProvider, policy: str, mode: str
 ) -> None:
-    client = make(POLICIES[policy] | {"stream": mode})
+    client = make(POLICIES[policy] | {"stream_mode": mode})
     provider.set_faults(BrokenStream(first=1))
     for api in ("chat", "completions", "responses"):
         provider.set_faults(BrokenStream(first=1))
@@ -120,7 +120,7 @@ async def test_a_deadline_is_a_timeout_of_the_sdk(
 async def test_a_request_that_the_policy_refuses_is_an_error_of_the_sdk(
     make: Any, done: Any, provider: SimulatedProvider
 ) -> None:
-    client = make(POLICIES["block"] | {"uncheckable": "refuse"})
+    client = make(POLICIES["block"] | {"on_uncheckable": "refuse"})
     with pytest.raises(openai.OpenAIError) as caught:
         await done(
             client.responses.create(model="simulated", input=MADE_UP, tools=[{"type": "mcp"}])
@@ -133,5 +133,5 @@ async def test_a_request_that_the_policy_refuses_is_an_error_of_the_sdk(
 async def test_a_withheld_answer_is_no_error_of_the_sdk(make: Any, done: Any) -> None:
     for mode in ("buffer", "hold"):
         with pytest.raises(HallucinationBlocked) as caught:
-            await done(opened(make(POLICIES["raise"] | {"stream": mode}), "chat"))
+            await done(opened(make(POLICIES["raise"] | {"stream_mode": mode}), "chat"))
         assert not isinstance(caught.value, openai.OpenAIError)

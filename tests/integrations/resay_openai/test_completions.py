@@ -63,7 +63,7 @@ async def test_a_judge_that_cannot_be_read_is_asked_once_more(make, done, provid
 @MODES
 @pytest.mark.all_turns
 async def test_streams_are_guarded(make, done, mode) -> None:
-    client = make(JUDGED | {"stream": mode})
+    client = make(JUDGED | {"stream_mode": mode})
     options = {"include_usage": True}
     pieces = await done(complete(client, MADE_UP, stream=True, stream_options=options))
     text = "".join(choice.text for piece in pieces for choice in piece.choices)
@@ -81,7 +81,7 @@ def sentences_of(text: str) -> list[str]:
 
 @MODES
 async def test_what_is_withheld_is_replaced(make, done, mode) -> None:
-    client = make(REPLACE | {"stream": mode})
+    client = make(REPLACE | {"stream_mode": mode})
     (whole,) = (await done(complete(client, MADE_UP))).choices
     assert (whole.text, whole.finish_reason) == (MESSAGE, "content_filter")
     pieces = await done(complete(client, MADE_UP, stream=True))
@@ -143,7 +143,7 @@ async def test_what_cannot_be_checked_is_refused_or_given_and_says_why(
     with pytest.raises(UncheckableError, match=reason):
         await done(complete(make(REPLACE), prompt, stream=True, **more))
     assert not provider.requests
-    client = make(REPLACE | {"uncheckable": "skip"})
+    client = make(REPLACE | {"on_uncheckable": "skip"})
     answer = await done(complete(client, prompt, **more))
     verdict = verdict_of(answer)
     assert verdict.decision == "skipped"

@@ -74,7 +74,7 @@ async def test_a_cancelled_call_leaves_nothing_behind(provider) -> None:
 
 @pytest.mark.parametrize("mode", STREAMS)
 async def test_an_async_stream_left_early_leaves_nothing_behind(slow, mode) -> None:
-    policy = POLICY | {"stream": mode}
+    policy = POLICY | {"stream_mode": mode}
     async with GuardedAsyncOpenAI(policy=policy, base_url=slow.base_url, api_key="k") as client:
         stream = await client.chat.completions.create(**asking(MADE_UP), stream=True)
         if mode == "after":
@@ -86,7 +86,7 @@ async def test_an_async_stream_left_early_leaves_nothing_behind(slow, mode) -> N
 @pytest.mark.parametrize("mode", STREAMS)
 def test_a_stream_left_early_leaves_nothing_behind(slow, mode) -> None:
     # A sample that a thread waits for comes to its end, since no thread can be stopped.
-    policy = POLICY | {"stream": mode, "sampling": {"max": 2, "start": "after"}}
+    policy = POLICY | {"stream_mode": mode, "sampling": {"max": 2, "start": "after"}}
     with GuardedOpenAI(policy=policy, base_url=slow.base_url, api_key="k") as client:
         with client.chat.completions.create(**asking(MADE_UP), stream=True) as stream:
             if mode == "after":
@@ -97,7 +97,7 @@ def test_a_stream_left_early_leaves_nothing_behind(slow, mode) -> None:
 @pytest.mark.parametrize("mode", STREAMS)
 async def test_a_stream_that_nobody_waits_for_is_left(provider, mode) -> None:
     provider.set_faults(Stall(first=1))
-    policy = POLICY | {"stream": mode}
+    policy = POLICY | {"stream_mode": mode}
     async with GuardedAsyncOpenAI(policy=policy, base_url=provider.base_url, api_key="k") as client:
         with anyio.move_on_after(0.2) as scope:
             async for _ in await client.chat.completions.create(**asking(MADE_UP), stream=True):

@@ -81,7 +81,7 @@ async def test_an_async_call(shape: Callable[[AsyncOpenAI], Awaitable[Any]]) -> 
 @pytest.mark.parametrize("mode", ["hold", "buffer"])
 @pytest.mark.parametrize("shape", [stream_helper, stream_tools, respond_helper])
 def test_what_a_stream_that_is_held_adds_up_to(shape: Callable[[OpenAI], Any], mode: str) -> None:
-    ours, plain = SDK.run(shape, [], POLICY | {"stream": mode}), SDK.run(shape, [], None)
+    ours, plain = SDK.run(shape, [], POLICY | {"stream_mode": mode}), SDK.run(shape, [], None)
     assert ours.outcome[-1] == plain.outcome[-1]
     assert ours.asked == plain.asked
 

@@ -136,7 +136,7 @@ def verdicts_in(events: list[Any]) -> list[int]:
 @pytest.mark.parametrize("mode", ["after", "hold", "buffer"])
 @pytest.mark.parametrize("ask", [chat, respond])
 async def test_a_stream_ends_with_its_verdict(make, done, mode, ask) -> None:
-    events = await done(ask(make(JUDGED | {"stream": mode}), KNOWN, stream=True))
+    events = await done(ask(make(JUDGED | {"stream_mode": mode}), KNOWN, stream=True))
     (place,) = verdicts_in(events)
     assert place == len(events) - 1
     verdict = verdict_of(events[place])
@@ -148,7 +148,7 @@ async def test_a_stream_ends_with_its_verdict(make, done, mode, ask) -> None:
 
 @pytest.mark.parametrize("mode", ["after", "hold", "buffer"])
 async def test_usage_comes_after_the_verdict(make, done, mode) -> None:
-    client = make(JUDGED | {"stream": mode})
+    client = make(JUDGED | {"stream_mode": mode})
     told = {"include_usage": True}
     events = await done(chat(client, KNOWN, stream=True, stream_options=told))
     assert verdicts_in(events) == [len(events) - 2]
@@ -159,7 +159,7 @@ async def test_usage_comes_after_the_verdict(make, done, mode) -> None:
 @pytest.mark.parametrize("mode", ["hold", "buffer"])
 @pytest.mark.parametrize("ask", [chat, respond])
 async def test_no_flagged_word_is_streamed(make, done, mode, ask) -> None:
-    events = await done(ask(make(REPLACE | {"stream": mode}), MADE_UP, stream=True))
+    events = await done(ask(make(REPLACE | {"stream_mode": mode}), MADE_UP, stream=True))
     assert text_of(events) == MESSAGE
     assert "Zorblatt was" not in "".join(event.to_json() for event in events)
     assert verdict_of(events[-1]).flagged
@@ -167,7 +167,7 @@ async def test_no_flagged_word_is_streamed(make, done, mode, ask) -> None:
 
 @pytest.mark.parametrize("mode", ["hold", "buffer"])
 async def test_no_flagged_argument_is_streamed(make, done, mode) -> None:
-    client = make(NGRAM | {"action": {"do": "block", "message": MESSAGE}, "stream": mode})
+    client = make(NGRAM | {"action": {"do": "block", "message": MESSAGE}, "stream_mode": mode})
     visitors = {"type": "object", "properties": {"visitors": {"type": "integer"}}}
     tools = [{"type": "function", "function": {"name": "count", "parameters": visitors}}]
     asked = {"tools": tools, "tool_choice": "required", "stream": True}
@@ -179,7 +179,7 @@ async def test_no_flagged_argument_is_streamed(make, done, mode) -> None:
 
 
 async def test_a_stream_that_was_passed_on_ends_as_filtered(make, done) -> None:
-    events = await done(chat(make(REPLACE | {"stream": "after"}), MADE_UP, stream=True))
+    events = await done(chat(make(REPLACE | {"stream_mode": "after"}), MADE_UP, stream=True))
     assert "Zorblatt" in text_of(events)
     assert text_of(events).endswith(f"\n\n{MESSAGE}")
     assert events[-1].choices[0].finish_reason == "content_filter"
@@ -188,7 +188,7 @@ async def test_a_stream_that_was_passed_on_ends_as_filtered(make, done) -> None:
 async def test_a_message_is_a_paragraph_of_its_own_in_responses_and_completions_too(
     make, done, provider
 ) -> None:
-    client = make(REPLACE | {"stream": "after"})
+    client = make(REPLACE | {"stream_mode": "after"})
     events = await done(respond(client, MADE_UP, stream=True))
     assert events[-1].response.output_text.endswith(f".\n\n{MESSAGE}")
     deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
@@ -204,7 +204,7 @@ async def test_a_message_is_a_paragraph_of_its_own_in_responses_and_completions_
 @pytest.mark.parametrize("mode", ["after", "hold", "buffer"])
 async def test_a_withheld_stream_may_raise(make, done, mode) -> None:
     with pytest.raises(HallucinationBlocked):
-        await done(chat(make(RAISE | {"stream": mode}), MADE_UP, stream=True))
+        await done(chat(make(RAISE | {"stream_mode": mode}), MADE_UP, stream=True))
 
 
 async def test_the_helpers_final_answers_have_the_verdict_where_others_do(provider) -> None:
@@ -254,14 +254,14 @@ async def test_each_of_several_answers_has_its_own_verdict(make, done, provider)
 
 @pytest.mark.parametrize("mode", ["after", "hold", "buffer"])
 async def test_several_answers_stream(make, done, mode) -> None:
-    events = await done(chat(make(NGRAM | {"stream": mode}), MADE_UP, n=2, stream=True))
+    events = await done(chat(make(NGRAM | {"stream_mode": mode}), MADE_UP, n=2, stream=True))
     ended = [e for e in events if e.choices and e.choices[0].finish_reason]
     assert sorted(e.choices[0].index for e in ended) == [0, 1]
     assert all(verdict_of(event).flagged for event in ended)
 
 
 async def test_only_those_of_several_answers_that_fail_are_withheld(make, done) -> None:
-    blocking = NGRAM | {"action": {"do": "block", "message": MESSAGE}, "stream": "buffer"}
+    blocking = NGRAM | {"action": {"do": "block", "message": MESSAGE}, "stream_mode": "buffer"}
     answer = await done(chat(make(blocking), MADE_UP, n=2))
     events = await done(chat(make(blocking), MADE_UP, n=2, stream=True))
     assert [choice.message.content for choice in answer.choices] == [MESSAGE, MESSAGE]
@@ -349,7 +349,7 @@ async def test_flagged_calls_are_withheld(make, done) -> None:
 
 @pytest.mark.parametrize("mode", ["hold", "buffer"])
 async def test_streams_withhold_flagged_calls(make, done, mode) -> None:
-    blocking = ARGUMENTS | {"action": {"do": "block", "message": MESSAGE}, "stream": mode}
+    blocking = ARGUMENTS | {"action": {"do": "block", "message": MESSAGE}, "stream_mode": mode}
     events = await done(chat(make(blocking), CALLING, tools=REFUNDS, stream=True))
     deltas = [choice.delta for event in events for choice in event.choices]
     assert not any(delta.tool_calls for delta in deltas)
@@ -358,7 +358,7 @@ async def test_streams_withhold_flagged_calls(make, done, mode) -> None:
 
 @pytest.mark.parametrize("mode", ["hold", "buffer", "after"])
 async def test_streams_pass_calls_on_with_their_verdict(make, done, mode) -> None:
-    annotating = ARGUMENTS | {"stream": mode}
+    annotating = ARGUMENTS | {"stream_mode": mode}
     events = await done(chat(make(annotating), CALLING, tools=REFUNDS, stream=True))
     pieces = [c for e in events for choice in e.choices for c in choice.delta.tool_calls or ()]
     given = json.loads("".join(piece.function.arguments or "" for piece in pieces))

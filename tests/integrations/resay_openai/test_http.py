@@ -97,7 +97,7 @@ async def test_an_async_client_is_guarded(make_async, provider) -> None:
 @pytest.mark.parametrize("mode", ["after", "hold", "buffer"])
 def test_streams_are_guarded(make, mode) -> None:
     pieces = list(
-        make(NGRAM | {"stream": mode}).chat.completions.create(**asking(MADE_UP), stream=True)
+        make(NGRAM | {"stream_mode": mode}).chat.completions.create(**asking(MADE_UP), stream=True)
     )
     assert [bool(verdict_of(piece)) for piece in pieces] == [False] * (len(pieces) - 1) + [True]
 

@@ -17,7 +17,7 @@ def test_the_end_of_the_event_loop_has_nothing_to_complain_about(
     provider: SimulatedProvider, mode: str
 ) -> None:
     complaints: list[dict[str, Any]] = []
-    policy = {"chain": [{"method": "prompt"}], "stream": mode, "cache": {"store": "none"}}
+    policy = {"chain": [{"method": "prompt"}], "stream_mode": mode, "cache": {"store": "none"}}
 
     async def leave() -> None:
         loop = asyncio.get_running_loop()

@@ -128,7 +128,7 @@ async def test_the_helpers_put_the_new_text_together(make, mode, stream) -> None
 
 @pytest.mark.parametrize("stream", ["hold", "buffer"])
 async def test_each_of_several_answers_is_repaired(make, done, stream) -> None:
-    client = make(guard(stream=stream))
+    client = make(guard(stream_mode=stream))
     answer = await done(chat(client, n=2))
     events = await done(chat(client, n=2, stream=True))
     for index, choice in enumerate(answer.choices):

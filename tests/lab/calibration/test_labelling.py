@@ -336,6 +336,6 @@ def test_entries_of_a_policy_with_a_second_model_are_its_own(tmp_path: Path) -> 
     draws = [Draw(name, "random", 2.0) for name in verdicts]
     feedback = [said(name, "right") for name in verdicts]
     file = written(tmp_path / "j.db", verdicts, feedback, draws)
-    second = Policy.of({**POLICY.model_dump(), "second": "other/wise"})
+    second = Policy.of({**POLICY.model_dump(), "second_opinion": "other/wise"})
     assert read_journal_labels(file, second).counts.random == 2
     assert read_journal_labels(file, POLICY).counts.other_chain == 1

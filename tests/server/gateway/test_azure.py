@@ -17,7 +17,7 @@ from simulation import SimulatedProvider
 from support.attacks import ANSWER, Upstream, http_response
 from support.gateway import CHAT, MESSAGES, POLICY, Gateways, Served
 
-BLOCK = POLICY + "stream: buffer\naction: {do: block, message: No.}\n"
+BLOCK = POLICY + "stream_mode: buffer\naction: {do: block, message: No.}\n"
 BLOCK += "threshold: {passage: 0.01, sentence: 0.01}\n"
 VERSION = "2024-10-21"
 

@@ -31,9 +31,9 @@ MESSAGES = "/v1/messages"
 RESPONSES = "/v1/responses"
 UNCACHED = POLICY + "cache: {store: none}\n"
 BLOCK = UNCACHED + "action: {do: block}\nthreshold: {passage: 0.01, sentence: 0.01}\n"
-STRICT = BLOCK + "on_error: block\nunscored: block\n"
+STRICT = BLOCK + "on_error: block\non_unscored: block\n"
 POLICIES = {
-    f"{mode}_{name}": f"{text}stream: {mode}\n"
+    f"{mode}_{name}": f"{text}stream_mode: {mode}\n"
     for mode in ("after", "hold", "buffer")
     for name, text in {"annotate": UNCACHED, "block": BLOCK, "strict": STRICT}.items()
 }

@@ -32,7 +32,7 @@ def events_in(text: str) -> list[dict[str, Any]]:
 def test_a_stream_tells_operators_what_it_cost(
     gateways: Gateways, path: str, body: dict[str, Any], mode: str
 ) -> None:
-    served = gateways.start(f"{POLICY}stream: {mode}\n")
+    served = gateways.start(f"{POLICY}stream_mode: {mode}\n")
     events = events_in(served.post(path, json=body).text)
     assert all(event["choices"] and not event.get("usage") for event in events)
     (seen,) = served.seen(1)
@@ -178,7 +178,8 @@ def test_usage_that_each_piece_repeats_is_counted_once(
     with Upstream() as upstream:
         upstream.says(says)
         served = gateways.start(
-            POLICY + modes.get(policy, f"stream: {policy}\n"), upstream={"url": upstream.root_url}
+            POLICY + modes.get(policy, f"stream_mode: {policy}\n"),
+            upstream={"url": upstream.root_url},
         )
         asked = {**ASKED[path], "stream": True, **({"n": 2} if policy == "several" else {})}
         assert served.post(path, json=asked).status_code == 200

@@ -34,7 +34,7 @@ def served(
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp("gateway")
         gateways = Gateways(folder, provider.root_url, stack)
-        yield gateways.start(POLICY + "stream: after\n")
+        yield gateways.start(POLICY + "stream_mode: after\n")
 
 
 @pytest.fixture(autouse=True)

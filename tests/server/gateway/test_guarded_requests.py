@@ -12,7 +12,7 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from openai import APIError, APIStatusError, AsyncOpenAI, OpenAI, UnprocessableEntityError
 
-from resay.adapters.verdicts import verdict_in
+from resay.adapters.verdicts import verdict_of
 from simulation import (
     CutConnection,
     Hang,
@@ -27,7 +27,7 @@ from support.gateway import ASKED, CHAT, MESSAGES, POLICY, Gateways, Served, log
 
 BLOCK = POLICY + "threshold: {passage: 0.01, sentence: 0.01}\naction: {do: block}\n"
 RAISE = BLOCK.replace("do: block", "do: block, exit: raise")
-STOPS = "do: block, finish: stop, message: Gone."
+STOPS = "do: block, finish_reason: stop, message: Gone."
 PATHS = sorted(ASKED)
 
 
@@ -74,41 +74,41 @@ def test_openais_sdk_is_answered_as_by_the_provider(openai: OpenAI) -> None:
     response = openai.responses.create(model="m", input=MESSAGES[0]["content"])
     assert "Sydney" in (completion.choices[0].message.content or "")
     assert "Sydney" in response.output_text
-    assert verdict_in(completion)
-    assert verdict_in(response)
+    assert verdict_of(completion)
+    assert verdict_of(response)
 
 
 def test_anthropics_sdk_is_answered_as_by_the_provider(anthropic: Anthropic) -> None:
     message = anthropic.messages.create(model="m", max_tokens=200, messages=MESSAGES)
     assert "Sydney" in message.content[0].text
-    assert verdict_in(message)
+    assert verdict_of(message)
 
 
 @pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
 def test_streams_of_openais_sdk_end_with_the_verdict(gateways: Gateways, mode: str) -> None:
-    served = gateways.start(f"{POLICY}stream: {mode}\n")
+    served = gateways.start(f"{POLICY}stream_mode: {mode}\n")
     with OpenAI(base_url=f"{served.url}/v1", api_key="k", max_retries=0) as client:
         chunks = list(client.chat.completions.create(model="m", messages=MESSAGES, stream=True))
         events = list(client.responses.create(model="m", input="A bridge?", stream=True))
     text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
     assert "Sydney" in text
-    assert sum(verdict_in(chunk) is not None for chunk in chunks) == 1
+    assert sum(verdict_of(chunk) is not None for chunk in chunks) == 1
     assert events[-1].type == "response.completed"
-    assert verdict_in(events[-1])
+    assert verdict_of(events[-1])
     seen = served.seen(2)
     assert all(one.stream and one.verdict and one.complete for one in seen)
 
 
 @pytest.mark.parametrize("mode", ["hold", "after", "buffer"])
 def test_streams_of_anthropics_sdk_end_with_the_verdict(gateways: Gateways, mode: str) -> None:
-    served = gateways.start(f"{POLICY}stream: {mode}\n")
+    served = gateways.start(f"{POLICY}stream_mode: {mode}\n")
     with (
         Anthropic(base_url=served.url, api_key="k", max_retries=0) as client,
         client.messages.stream(model="m", max_tokens=200, messages=MESSAGES) as stream,
     ):
         events = list(stream)
         assert "Sydney" in stream.get_final_text()
-    assert sum(verdict_in(event) is not None for event in events) == 1
+    assert sum(verdict_of(event) is not None for event in events) == 1
 
 
 @pytest.mark.anyio
@@ -119,9 +119,9 @@ async def test_asynchronous_clients_are_served_too(served: Served) -> None:
         chunks = [chunk async for chunk in stream]
     async with AsyncAnthropic(base_url=served.url, api_key="k") as anthropic:
         message = await anthropic.messages.create(model="m", max_tokens=200, messages=MESSAGES)
-    assert verdict_in(completion)
-    assert verdict_in(message)
-    assert any(verdict_in(chunk) for chunk in chunks)
+    assert verdict_of(completion)
+    assert verdict_of(message)
+    assert any(verdict_of(chunk) for chunk in chunks)
 
 
 def test_each_of_several_answers_has_a_verdict(served: Served) -> None:
@@ -129,13 +129,13 @@ def test_each_of_several_answers_has_a_verdict(served: Served) -> None:
     assert all(choice["hallucination"] for choice in response.json()["choices"])
     assert response.headers["x-resay-decision"] == "flagged"
     streamed = events_in(served.post(json={**CHAT, "n": 2, "stream": True}))
-    assert sum(verdict_in(event) is not None for event in streamed) == 2
+    assert sum(verdict_of(event) is not None for event in streamed) == 2
     assert served.seen(2)[-1].verdict
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_withheld_answer_is_nowhere(gateways: Gateways, path: str) -> None:
-    served = gateways.start(BLOCK + "stream: buffer\n")
+    served = gateways.start(BLOCK + "stream_mode: buffer\n")
     response = served.post(path)
     assert response.headers["x-resay-action"] == "block"
     assert "bridge" not in response.text.lower()
@@ -150,7 +150,7 @@ def test_a_withheld_answer_is_nowhere(gateways: Gateways, path: str) -> None:
 def test_a_withheld_answer_may_end_as_a_completed_one(
     gateways: Gateways, path: str, mode: str
 ) -> None:
-    served = gateways.start(BLOCK.replace("do: block", f"{STOPS}") + f"stream: {mode}\n")
+    served = gateways.start(BLOCK.replace("do: block", f"{STOPS}") + f"stream_mode: {mode}\n")
     whole = served.post(path).json()
     streamed = events_in(served.post(path, json={**ASKED[path], "stream": True}))
     assert whole["hallucination"]["action"] == "block"
@@ -177,7 +177,7 @@ def test_a_withheld_answer_may_end_as_a_completed_one(
 def test_what_is_blocked_with_an_exception_is_an_error_nobody_tries_again(
     gateways: Gateways, path: str, stream: bool
 ) -> None:
-    served = gateways.start(RAISE + "stream: buffer\n")
+    served = gateways.start(RAISE + "stream_mode: buffer\n")
     response = served.post(path, json={**ASKED[path], "stream": stream})
     assert response.status_code == 422
     assert response.headers["x-resay-action"] == "block"
@@ -200,7 +200,7 @@ def test_openais_sdk_knows_a_blocked_answer(gateways: Gateways) -> None:
 
 
 def test_a_stream_that_is_stopped_midway_ends_with_an_error_of_the_api(gateways: Gateways) -> None:
-    served = gateways.start(RAISE + "stream: after\n")
+    served = gateways.start(RAISE + "stream_mode: after\n")
     with OpenAI(base_url=f"{served.url}/v1", api_key="k", max_retries=0) as client:
         with pytest.raises(APIError, match="withheld"):
             list(client.chat.completions.create(model="m", messages=MESSAGES, stream=True))
@@ -393,11 +393,11 @@ def test_an_upstream_that_is_not_there_is_said_in_the_apis_words(gateways: Gatew
 def test_a_silent_stream_is_kept_alive(gateways: Gateways) -> None:
     with SimulatedProvider(latency_s=0.5) as slow:
         served = gateways.start(
-            POLICY + "stream: buffer\n", upstream={"url": slow.base_url}, heartbeat_s=0.1
+            POLICY + "stream_mode: buffer\n", upstream={"url": slow.base_url}, heartbeat_s=0.1
         )
         response = served.post(json={**CHAT, "stream": True})
     assert response.text.startswith(": ")
-    assert verdict_in(events_in(response)[-1]) or verdict_in(events_in(response)[-2])
+    assert verdict_of(events_in(response)[-1]) or verdict_of(events_in(response)[-2])
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -453,7 +453,7 @@ def test_a_stream_whose_answer_is_withheld_ends_as_streams_do(
 ) -> None:
     prompt = {"prompt": MESSAGES[0]["content"], "max_tokens": 300}
     body = {**(CHAT if path.startswith("/v1/chat") else {"model": "simulated", **prompt})}
-    served = gateways.start(f"{BLOCK}stream: {mode}\n")
+    served = gateways.start(f"{BLOCK}stream_mode: {mode}\n")
     text = served.post(path, json={**body, "stream": True}).text
     assert '"action":"block"' in text.replace(" ", "")
     assert text.count("data: [DONE]") == 1
@@ -511,7 +511,7 @@ def test_what_was_not_scored_is_told_or_withheld(tmp_path: Path, path: str, stre
         gateways = Gateways(tmp_path, upstream.root_url, stack)
         asked = {**ASKED[path], "stream": stream}
         told = gateways.start(POLICY).post(path, json=asked).text
-        withheld = gateways.start(POLICY + "unscored: block\n").post(path, json=asked).text
+        withheld = gateways.start(POLICY + "on_unscored: block\n").post(path, json=asked).text
     assert "Finch" in told
     assert '"kind":"code"' in told.replace(" ", "")
     assert "Finch" not in withheld

@@ -31,11 +31,11 @@ RESPONSES = "/v1/responses"
 UNCACHED = POLICY + "cache: {store: none}\n"
 PASSING = "threshold: {passage: 1, sentence: 1}\n"
 POLICIES = {
-    "hold_annotate": UNCACHED + "stream: hold\n",
-    "hold_passing": UNCACHED + PASSING + "stream: hold\naction: {do: block}\n",
-    "hold_block": UNCACHED + "stream: hold\naction: {do: block}\n",
-    "hold_strict": UNCACHED + "stream: hold\naction: {do: block}\non_error: block\n",
-    "buffer_strict": UNCACHED + "stream: buffer\naction: {do: block}\non_error: block\n",
+    "hold_annotate": UNCACHED + "stream_mode: hold\n",
+    "hold_passing": UNCACHED + PASSING + "stream_mode: hold\naction: {do: block}\n",
+    "hold_block": UNCACHED + "stream_mode: hold\naction: {do: block}\n",
+    "hold_strict": UNCACHED + "stream_mode: hold\naction: {do: block}\non_error: block\n",
+    "buffer_strict": UNCACHED + "stream_mode: buffer\naction: {do: block}\non_error: block\n",
 }
 FIRST = "The bridge opened in 1932. "
 SECOND = "The bridge opened in spring. "

@@ -186,7 +186,7 @@ async def test_who_gives_up_waiting_leaves_no_trace() -> None:
 def test_a_client_that_goes_away_ends_everything(
     gateways: Gateways, simulated: SimulatedProvider, stream: bytes, struck: int
 ) -> None:
-    served = gateways.start(POLICY + "stream: after\n", limits={"concurrency": 1})
+    served = gateways.start(POLICY + "stream_mode: after\n", limits={"concurrency": 1})
     simulated.set_faults(Hang(after=struck))
     body = b'{"model": "m", "stream": %s, "messages": [{"role": "user", "content": "A?"}]}' % stream
     with served.connected() as connection:

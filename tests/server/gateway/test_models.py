@@ -51,7 +51,7 @@ class Running:
         """Start another one; return its address."""
         policies = {mode: str(self._folder / f"{mode}.yaml") for mode in MODES}
         for mode, path in policies.items():
-            text = f"chain: [{{method: ngram}}]\nsampling: {{max: 3}}\nstream: {mode}\n"
+            text = f"chain: [{{method: ngram}}]\nsampling: {{max: 3}}\nstream_mode: {mode}\n"
             Path(path).write_text(text)
         known = {"models": self.models(), "policies": {"default": policies["after"], **policies}}
         config = GatewayConfig.of(known | told)

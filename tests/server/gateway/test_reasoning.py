@@ -15,7 +15,7 @@ from support.gateway import ASKED, Gateways, Served
 from support.reasoning import DRAFT, reasoning_world
 
 POLICY = "chain: [{method: prompt}]\nsampling: {max: 3}\n"
-STRICT = "action: {do: block, message: Withheld.}\non_error: block\nunscored: block\n"
+STRICT = "action: {do: block, message: Withheld.}\non_error: block\non_unscored: block\n"
 PATHS = [path for path in sorted(ASKED) if path != "/v1/completions"]
 KNOWN, UNKNOWN = "Tell me about the Sydney Harbour Bridge.", "Tell me about the town of Zorblatt."
 OPENINGS = {"tag": "<think>\n", "opened in the prompt": ""}
@@ -95,7 +95,7 @@ def verdict_of(value: Any) -> dict[str, Any]:
 def test_reasoning_is_passed_on_and_not_scored(
     gateways: Gateways, path: str, mode: str | None, strict: bool
 ) -> None:
-    policy = POLICY + STRICT * strict + (f"stream: {mode}\n" if mode else "")
+    policy = POLICY + STRICT * strict + (f"stream_mode: {mode}\n" if mode else "")
     text, verdict = said(gateways.start(policy), path, KNOWN, stream=mode is not None)
     assert DRAFT in text
     assert text.count("</think>") == 1
@@ -111,7 +111,7 @@ def test_reasoning_is_passed_on_and_not_scored(
 def test_reasoning_does_not_show_what_is_withheld(
     gateways: Gateways, path: str, mode: str | None
 ) -> None:
-    policy = POLICY + STRICT + (f"stream: {mode}\n" if mode else "")
+    policy = POLICY + STRICT + (f"stream_mode: {mode}\n" if mode else "")
     text, verdict = said(gateways.start(policy), path, UNKNOWN, stream=mode is not None)
     assert text == "Withheld."
     assert verdict["decision"] == "flagged"

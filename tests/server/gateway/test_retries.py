@@ -12,7 +12,7 @@ import pytest
 from anthropic import Anthropic
 from openai import OpenAI
 
-from resay.adapters.verdicts import verdict_in
+from resay.adapters.verdicts import verdict_of
 from support.attacks import Received, Upstream, http_response
 from support.gateway import ASKED, MESSAGES, POLICY, Gateways
 
@@ -104,7 +104,7 @@ def test_a_client_that_tries_again_has_the_samples_of_its_first_try(
     served = gateways.start(POLICIES, upstream={"url": upstream.root_url})
     failing = Failing(2)
     upstream.says(failing)
-    verdict = verdict_in(ask(served.url))
+    verdict = verdict_of(ask(served.url))
     assert verdict is not None
     assert verdict.samples == 3
     # Two were there, and the one that was stopped was asked for again, once there was an answer.

@@ -272,12 +272,12 @@ def test_an_answer_made_in_the_background_is_checked_when_it_is_there(
     assert given.hallucination["action"] == "allow"
 
 
-@pytest.mark.parametrize("uncheckable", ["auto", "refuse", "inconclusive", "skip"])
+@pytest.mark.parametrize("on_uncheckable", ["auto", "refuse", "inconclusive", "skip"])
 @pytest.mark.parametrize("withholds", [True, False])
 def test_one_rule_for_answers_made_in_the_background(
-    gateways: Gateways, upstream: Keeping, withholds: bool, uncheckable: str
+    gateways: Gateways, upstream: Keeping, withholds: bool, on_uncheckable: str
 ) -> None:
-    served = gateways.start(f"{BLOCK if withholds else FLAGGING}uncheckable: {uncheckable}\n")
+    served = gateways.start(f"{BLOCK if withholds else FLAGGING}on_uncheckable: {on_uncheckable}\n")
     with OpenAI(base_url=f"{served.url}/v1", api_key="k", max_retries=0) as client:
         waiting = asked(client, background=True)
         assert (waiting.status, waiting.output) == ("queued", [])

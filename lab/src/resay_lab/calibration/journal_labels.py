@@ -210,7 +210,7 @@ def _name(journal: str) -> str:
 
 def methods_of(policy: Policy) -> list[str]:
     """Return the methods that a policy's verdicts may contain, in order."""
-    second = ["cross_model"] if policy.second is not None else []
+    second = ["cross_model"] if policy.second_opinion is not None else []
     return [*(step.method_name for step in policy.chain), *second]
 
 

@@ -326,7 +326,8 @@ class _SampleRepair(Repair):
             by_model = {
                 claim.text: claim.contradicted_by.text
                 for claim in target.claims
-                if claim.contradicted_by is not None and claim.contradicted_by.source == "second"
+                if claim.contradicted_by is not None
+                and claim.contradicted_by.source == "second_opinion"
             }
             for doubt in target.doubts:
                 said: Counter[str] = Counter()

@@ -193,7 +193,7 @@ class Rechecker:
         self, policy: Policy, action: Regenerate, chain: Chain, cache: Cache | None
     ) -> None:
         steps = reference_steps(action.recheck or policy.chain)
-        rechecks = policy.model_copy(update={"chain": steps, "when": None, "second": None})
+        rechecks = policy.model_copy(update={"chain": steps, "when": None, "second_opinion": None})
         self._policy = policy
         self._resamples = action.resample
         self._edition = action.edition

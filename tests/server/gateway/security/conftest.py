@@ -12,7 +12,7 @@ from support.gateway import POLICY, Gateways, Served
 
 UNCACHED = POLICY + "cache: {store: none}\n"
 # Nothing of an answer is to be seen anywhere.
-HIDDEN = UNCACHED + "stream: buffer\naction: {do: block}\n"
+HIDDEN = UNCACHED + "stream_mode: buffer\naction: {do: block}\n"
 HIDDEN += "threshold: {passage: 0.01, sentence: 0.01}\non_error: block\n"
 LIMITS = {
     "header_bytes": 8192,
@@ -41,7 +41,7 @@ def starter(
 
 @pytest.fixture(scope="module")
 def shared(starter: Gateways) -> Served:
-    modes = {mode: f"{UNCACHED}stream: {mode}\n" for mode in ("after", "hold", "buffer")}
+    modes = {mode: f"{UNCACHED}stream_mode: {mode}\n" for mode in ("after", "hold", "buffer")}
     policies = modes | {"hidden": HIDDEN}
     return starter.start(
         UNCACHED,

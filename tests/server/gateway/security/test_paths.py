@@ -16,7 +16,7 @@ from support.gateway import MESSAGES, Gateways, Served, logged
 SECRET = "The bridge is of steel."
 BODY: dict[str, Any] = {"model": "m", "messages": MESSAGES}
 STRICT = "chain: [{method: ngram}]\nsampling: {max: 3}\ncache: {store: none}\n"
-STRICT += "action: {do: block}\non_error: block\nunscored: block\n"
+STRICT += "action: {do: block}\non_error: block\non_unscored: block\n"
 KEYS = [{"name": name, "sha256": sha256(name.encode()).hexdigest()} for name in ("ann", "bob")]
 
 

@@ -16,7 +16,7 @@ RESPONSES, ANTHROPIC = "/v1/responses", "/v1/messages"
 SECRET = "The bridge is of steel."
 CHAIN = "chain: [{method: ngram}]\nsampling: {max: 3}\ncache: {store: none}\n"
 BLOCKS = CHAIN + "action: {do: block}\n"
-STRICT = BLOCKS + "on_error: block\nunscored: block\n"
+STRICT = BLOCKS + "on_error: block\non_unscored: block\n"
 TOKENS = [{"token": word, "logprob": -0.01} for word in ("The", " bridge", " is", " of", " steel.")]
 FUNCTION = {"type": "function", "function": {"name": "look_up"}}
 
@@ -111,11 +111,11 @@ def gateway(starter: Gateways) -> Iterator[dict[str, Served]]:
         "blocks": starter.start(BLOCKS),
         "annotates": starter.start(CHAIN),
         "errors": starter.start(CHAIN + "on_error: block\n"),
-        "unscored": starter.start(CHAIN + "unscored: block\n"),
-        "sends": starter.start(STRICT + "uncheckable: inconclusive\n"),
-        "marks": starter.start(CHAIN + "uncheckable: inconclusive\n"),
-        "skips": starter.start(STRICT + "uncheckable: skip\n"),
-        "refuses": starter.start(CHAIN + "uncheckable: refuse\n"),
+        "unscored": starter.start(CHAIN + "on_unscored: block\n"),
+        "sends": starter.start(STRICT + "on_uncheckable: inconclusive\n"),
+        "marks": starter.start(CHAIN + "on_uncheckable: inconclusive\n"),
+        "skips": starter.start(STRICT + "on_uncheckable: skip\n"),
+        "refuses": starter.start(CHAIN + "on_uncheckable: refuse\n"),
     }
 
 
@@ -128,7 +128,7 @@ def test_no_field_turns_the_check_off(
         assert answer.status == 400, name
         assert answer.error["param"] == field
         assert repr(field) in answer.error["message"]
-        assert "`uncheckable`" in answer.error["message"]
+        assert "`on_uncheckable`" in answer.error["message"]
         # Nothing was paid for.
         assert not upstream.received
 
@@ -181,12 +181,12 @@ def test_a_stream_that_cannot_be_checked_ends_in_the_same_way(
 ) -> None:
     body = {**chat(container="c", n=len(texts))[1], "stream": True}
     wanted = {
-        STRICT + "uncheckable: inconclusive\n": "inconclusive",
-        CHAIN + "uncheckable: inconclusive\n": "inconclusive",
+        STRICT + "on_uncheckable: inconclusive\n": "inconclusive",
+        CHAIN + "on_uncheckable: inconclusive\n": "inconclusive",
         CHAIN: "skipped",
     }
     for policy, decision in wanted.items():
-        served = starter.start(f"{policy}stream: {mode}\n")
+        served = starter.start(f"{policy}stream_mode: {mode}\n")
         upstream.says(streamed(*texts))
         answer = ask(served, body, target=CHAT)
         assert f'"decision": "{decision}"'.encode() in answer.body
@@ -194,7 +194,7 @@ def test_a_stream_that_cannot_be_checked_ends_in_the_same_way(
         # What was shown at once cannot be taken back.
         withheld = policy.startswith(STRICT) and mode != "after"
         assert (SECRET.encode() in answer.body) == (not withheld)
-    refusing = starter.start(f"{STRICT}stream: {mode}\n")
+    refusing = starter.start(f"{STRICT}stream_mode: {mode}\n")
     assert ask(refusing, body, target=CHAT).status == 400
 
 

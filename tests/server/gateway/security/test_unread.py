@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from resay.adapters.verdicts import verdict_in
+from resay.adapters.verdicts import verdict_of
 from support.attacks import ANSWER, Received, Upstream, ask, http_response, stream_of
 from support.events import event, typed
 from support.gateway import ASKED, Served
@@ -307,4 +307,4 @@ def test_what_is_answered_says_whether_it_is_a_stream(
         assert served.seen(before)[-1].verdict
     lines = given.body.decode().split("\n\n") if streams else [f"data: {given.body.decode()}"]
     bodies = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
-    assert any(verdict_in(body) for body in bodies)
+    assert any(verdict_of(body) for body in bodies)

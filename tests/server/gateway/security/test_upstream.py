@@ -130,7 +130,9 @@ def test_a_withheld_stream_says_nothing_beside_its_events(
 
 
 def test_nor_does_one_that_is_withheld_later(starter: Gateways, upstream: Upstream) -> None:
-    served = starter.start(POLICY + "cache: {store: none}\nstream: hold\naction: {do: block}\n")
+    served = starter.start(
+        POLICY + "cache: {store: none}\nstream_mode: hold\naction: {do: block}\n"
+    )
     whole = [event(words(text)) for text in ("The bridge is of steel. ", f"It is {SECRET}'s.", "")]
     upstream.says(streaming([TWICE, *whole, END]))
     answer = ask(served, {**ASKED, "stream": True})
