@@ -14,7 +14,7 @@ import threading
 import time
 import types
 
-import resay.reporting.journal.database as database
+import resay.reporting.journal.rows as rows
 from resay import Guard
 from resay.providers import Completion, Completions
 
@@ -26,12 +26,12 @@ with open(os.path.join(folder, "slow.py"), "w") as file:
     file.write("import gate, time\\ngate.importing.set()\\ntime.sleep(0.5)\\n")
 
 
-def build(kind, adapter=database.TypeAdapter):
+def build(kind, adapter=rows.TypeAdapter):
     import slow
     return adapter(kind)
 
 
-database.TypeAdapter = build
+rows.TypeAdapter = build
 
 
 class Provider:

@@ -36,12 +36,13 @@ from resay.providers.caching import close_caches
 from resay.reporting.dashboard import routes
 from resay.reporting.dashboard.query import SPANS, DashboardQuery, FiguresCache
 from resay.reporting.journal import Entry, Journal, JournalConfig, open_journal
-from resay.reporting.journal.database import COLUMNS as ENTRY_COLUMNS
-from resay.reporting.journal.database import entry_terms, insert, names_of
-from resay.reporting.journal.database import row_of as journal_row
 from resay.reporting.journal.entry import new_id
-from resay.reporting.journal.postgres import PostgresStore
-from resay.reporting.journal.sqlite import roll_up
+from resay.reporting.journal.postgres import PostgresDatabase
+from resay.reporting.journal.rows import COLUMNS as ENTRY_COLUMNS
+from resay.reporting.journal.rows import row_of as journal_row
+from resay.reporting.journal.search_terms import entry_terms, row_name_terms
+from resay.reporting.journal.sqlite import build_rollups
+from resay.reporting.journal.statements import insert
 from resay.reporting.render.html import page
 from resay_lab.benchmarks.table import Column, ResultTable, Row
 from support.postgres import PostgresServer, binaries
@@ -227,7 +228,7 @@ def _fill(journal: Journal, path: Path, entries: int) -> None:
         more = True
         while more:
             connection.execute("BEGIN")
-            more = roll_up(connection, now)
+            more = build_rollups(connection, now)
             connection.execute("COMMIT")
 
 
@@ -398,7 +399,7 @@ def _rows_with_words(entries: int) -> Iterator[tuple[tuple[Any, ...], str]]:
         verdict = guard.check(f"The {said[0]}.", samples=[f"The {said[1]}."])
         entry = Entry.of(verdict, model=_MODELS[0], policy="default", action="annotate", api="chat")
         row = journal_row(entry, "all")
-        terms = set((entry_terms(row) or "").split()) - set(names_of(row))
+        terms = set((entry_terms(row) or "").split()) - set(row_name_terms(row))
         bodies.append((row, " ".join(terms)))
     where = {name: i for i, name in enumerate(ENTRY_COLUMNS)}
     names: dict[object, str] = {}
@@ -418,7 +419,7 @@ def _rows_with_words(entries: int) -> Iterator[tuple[tuple[Any, ...], str]]:
         row[where["question"]] = f'"{asked}"'
         known = (model, tenant, row[where["decision"]])
         if known not in names:
-            names[known] = " ".join(names_of(tuple(row)))
+            names[known] = " ".join(row_name_terms(tuple(row)))
         yield tuple(row), f"{names[known]} {terms} {asked}"
 
 
@@ -450,7 +451,7 @@ def _fill_file(path: Path, entries: int) -> None:
         more = True
         while more:
             connection.execute("BEGIN")
-            more = roll_up(connection, time.time())
+            more = build_rollups(connection, time.time())
             connection.execute("COMMIT")
 
 
@@ -488,7 +489,7 @@ def _fill_server(url: str, entries: int) -> None:
 
 
 async def _roll_up(url: str) -> None:
-    session = PostgresStore(url).open()
-    while await session.roll_up(time.time()):
+    session = PostgresDatabase(url).open()
+    while await session.build_rollups(time.time()):
         pass
     await session.aclose()

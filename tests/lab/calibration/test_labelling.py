@@ -14,7 +14,7 @@ from resay import ConfigurationError, Policy, SentenceVerdict, StepRecord, Verdi
 from resay._internal.event_loops import run_sync
 from resay.core.verdict import ClaimVerdict
 from resay.policy import Threshold
-from resay.reporting.journal import Draw, Entry, Feedback, JournalConfig, open_journal
+from resay.reporting.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
 from resay_lab.calibration import (
     Guarantee,
     Outcome,
@@ -25,7 +25,7 @@ from resay_lab.calibration import (
     read_journal_labels,
     read_verdicts,
 )
-from resay_server.labelling import Agreement, Candidate, agreements, draw_entries
+from resay_server.labelling import Agreement, SamplingCandidate, agreements, sample_entries
 
 POLICY = Policy.of({"chain": [{"method": "ngram"}]})
 TARGET = Target("passage", "fpr", 0.2)
@@ -53,7 +53,7 @@ def written(
     file: Path,
     verdicts: dict[str, Verdict],
     said: list[Feedback] = [],  # noqa: B006 - only read
-    draws: list[Draw] = [],  # noqa: B006
+    draws: list[SampledEntry] = [],  # noqa: B006
     policies: dict[str, str] = {},  # noqa: B006
 ) -> str:
     async def write() -> None:
@@ -67,15 +67,15 @@ def written(
             await journal.append(made)
         for one in said:
             await journal.rate(one)
-        await journal.draw(draws)
+        await journal.add_sampled(draws)
         await journal.aclose()
 
     run_sync(write)
     return str(file)
 
 
-def at(*scores: float) -> list[Candidate]:
-    return [Candidate(f"e{i}", abs(score - 0.5)) for i, score in enumerate(scores)]
+def at(*scores: float) -> list[SamplingCandidate]:
+    return [SamplingCandidate(f"e{i}", abs(score - 0.5)) for i, score in enumerate(scores)]
 
 
 def test_the_distance_is_that_to_another_decision() -> None:
@@ -84,7 +84,7 @@ def test_the_distance_is_that_to_another_decision() -> None:
             model="m", policy="p", action="allow", decision=found.decision, score=found.score,
             verdict=found.to_dict(),
         )  # fmt: skip
-        candidate = Candidate.of(entry, threshold)
+        candidate = SamplingCandidate.of(entry, threshold)
         return None if candidate is None else candidate.distance
 
     assert of(verdict(0.75), Threshold(passage=0.5, sentence=0.25)) == 0.5
@@ -95,17 +95,17 @@ def test_the_distance_is_that_to_another_decision() -> None:
 
 def test_a_random_draw_is_one_and_goes_on_where_it_stopped() -> None:
     candidates = at(*[0.1] * 30)
-    first = draw_entries(candidates, 10, "random", now=5.0, seed=1)
+    first = sample_entries(candidates, 10, "random", now=5.0, seed=1)
     assert {one.weight for one in first} == {3.0}
     assert [one.time for one in first] == sorted({one.time for one in first})
     assert [one.entry_id for one in first] != sorted(one.entry_id for one in first)
-    more = draw_entries(candidates, 50, "random", drawn=first, now=6.0)
+    more = sample_entries(candidates, 50, "random", sampled=first, now=6.0)
     assert {one.entry_id for one in first} | {one.entry_id for one in more} == {
         one.id for one in candidates
     }
     assert len(more) == 20
     with pytest.raises(ConfigurationError, match="nothing to draw from: of 30 entries"):
-        draw_entries(candidates, 1, "random", drawn=[*first, *more], now=7.0)
+        sample_entries(candidates, 1, "random", sampled=[*first, *more], now=7.0)
 
 
 def test_a_draw_by_uncertainty_keeps_its_probabilities() -> None:
@@ -113,7 +113,7 @@ def test_a_draw_by_uncertainty_keeps_its_probabilities() -> None:
     candidates = at(*(i / 20 for i in range(21)))
     times, weights = Counter[str](), dict[str, float]()
     for seed in range(4000):
-        drawn = draw_entries(candidates, 6, "uncertainty", now=0.0, seed=seed)
+        drawn = sample_entries(candidates, 6, "uncertainty", now=0.0, seed=seed)
         assert len(drawn) == 6
         times.update(one.entry_id for one in drawn)
         weights.update({one.entry_id: one.weight for one in drawn})
@@ -127,14 +127,14 @@ def test_a_draw_by_uncertainty_keeps_its_probabilities() -> None:
 def test_another_draw_by_uncertainty_has_as_many_new_ones() -> None:
     candidates = at(*(i / 20 for i in range(21)))
     for seed in range(50):
-        first = draw_entries(candidates, 8, "uncertainty", now=0.0, seed=seed)
+        first = sample_entries(candidates, 8, "uncertainty", now=0.0, seed=seed)
         known = {one.entry_id for one in first}
-        again = draw_entries(candidates, 5, "uncertainty", drawn=first, now=1.0, seed=seed)
+        again = sample_entries(candidates, 5, "uncertainty", sampled=first, now=1.0, seed=seed)
         assert len({one.entry_id for one in again} - known) == 5
-    everything = draw_entries(candidates, 99, "uncertainty", now=0.0)
+    everything = sample_entries(candidates, 99, "uncertainty", now=0.0)
     assert {one.weight for one in everything} == {1.0}
     # At random from all that was not drawn at random, or it would lack what is uncertain.
-    assert len(draw_entries(candidates, 99, "random", drawn=everything, now=1.0)) == 21
+    assert len(sample_entries(candidates, 99, "random", sampled=everything, now=1.0)) == 21
 
 
 def said(name: str, rating: Any, rater: str = "ann", **more: Any) -> Feedback:
@@ -159,12 +159,14 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         # A claim that is made up, and a word on the whole that it is not.
         *(said("j", "right", claim=1), said("j", "wrong")),
     ]
-    draws = [Draw(name, "random", 2.0) for name in "abcdhijk"] + [Draw("f", "uncertainty", 1.5)]
+    draws = [SampledEntry(name, "random", 2.0) for name in "abcdhijk"] + [
+        SampledEntry("f", "uncertainty", 1.5)
+    ]
     file = written(tmp_path / "j.db", verdicts, feedback, draws)
     found = read_journal_labels(file, POLICY)
     assert {row.id: row.hallucinated for row in found.rows} == {"a": True, "d": False, "f": True}
     counts = found.counts
-    assert (counts.random, counts.uncertain, counts.undrawn) == (2, 1, 1)
+    assert (counts.random, counts.uncertain, counts.unsampled) == (2, 1, 1)
     assert (counts.disagreed, counts.unsure, counts.thumbs) == (2, 1, 1)
     assert (counts.waiting, counts.undecided, counts.other_chain) == (1, 1, 1)
     (line,) = [line for line in counts.lines() if line.startswith("left out")]
@@ -180,7 +182,7 @@ def test_claims_label_sentences_where_all_of_them_are_rated(tmp_path: Path) -> N
         said("b", "right", claim=0),
         said("c", "wrong", claim=0),
     ]
-    draws = [Draw(name, "random", 1.0) for name in "abc"]
+    draws = [SampledEntry(name, "random", 1.0) for name in "abc"]
     found = read_journal_labels(written(tmp_path / "j.db", verdicts, feedback, draws), POLICY)
     labels = {row.id: (row.hallucinated, [s.wrong for s in row.sentences]) for row in found.rows}
     assert labels == {"a": (True, [True]), "c": (False, [False])}
@@ -189,7 +191,7 @@ def test_claims_label_sentences_where_all_of_them_are_rated(tmp_path: Path) -> N
 
 def test_several_policies_have_to_be_told_apart(tmp_path: Path) -> None:
     verdicts = {"a": verdict(0.9), "b": verdict(0.9)}
-    feedback, draws = [said("a", "right"), said("b", "wrong")], [Draw("b", "random", 1.0)]
+    feedback, draws = [said("a", "right"), said("b", "wrong")], [SampledEntry("b", "random", 1.0)]
     file = written(tmp_path / "j.db", verdicts, feedback, draws, {"b": "strict"})
     with pytest.raises(ConfigurationError, match="'default', 'strict'; name the one"):
         read_journal_labels(file, POLICY)
@@ -236,9 +238,9 @@ def labelled(verdicts: dict[str, Verdict], truth: dict[str, bool], names: Any) -
 
 def test_a_draw_at_random_is_calibrated_with(tmp_path: Path) -> None:
     verdicts, truth = world(300, 1)
-    candidates = [Candidate(n, abs((v.score or 0) - 0.5)) for n, v in verdicts.items()]
-    drawn = draw_entries(candidates, 60, "random", now=0.0, seed=2)
-    drawn += draw_entries(candidates, 40, "uncertainty", drawn=drawn, now=1.0, seed=3)
+    candidates = [SamplingCandidate(n, abs((v.score or 0) - 0.5)) for n, v in verdicts.items()]
+    drawn = sample_entries(candidates, 60, "random", now=0.0, seed=2)
+    drawn += sample_entries(candidates, 40, "uncertainty", sampled=drawn, now=1.0, seed=3)
     feedback = labelled(verdicts, truth, [one.entry_id for one in drawn])
     file = written(tmp_path / "j.db", verdicts, feedback, drawn)
     found = calibrate(POLICY, read_journal_labels(file, POLICY), targets=[TARGET], bootstrap=100)
@@ -271,10 +273,10 @@ def test_weighted_rates_are_right_on_average() -> None:
     outcomes = {n: Outcome(v.score or 0.0, (v.score,), truth[n]) for n, v in verdicts.items()}
     flags = [o.flagged(threshold) for o in outcomes.values() if o.hallucinated is False]
     rate = sum(flags) / len(flags)
-    candidates = [Candidate(n, abs((v.score or 0) - 0.6)) for n, v in verdicts.items()]
+    candidates = [SamplingCandidate(n, abs((v.score or 0) - 0.6)) for n, v in verdicts.items()]
     weighted, bare = list[float](), list[float]()
     for seed in range(150):
-        drawn = draw_entries(candidates, 60, "uncertainty", now=0.0, seed=seed)
+        drawn = sample_entries(candidates, 60, "uncertainty", now=0.0, seed=seed)
         chosen = [outcomes[one.entry_id] for one in drawn]
         for into, weights in ((weighted, [one.weight for one in drawn]), (bare, None)):
             figures = measure_figures(chosen, threshold, bootstrap=0, seed=0, weights=weights)
@@ -286,7 +288,9 @@ def test_weighted_rates_are_right_on_average() -> None:
 
 def test_nothing_is_promised_without_a_random_draw(tmp_path: Path) -> None:
     verdicts, truth = world(60, 1)
-    drawn = draw_entries(at(*(v.score or 0 for v in verdicts.values())), 30, "uncertainty", now=0.0)
+    drawn = sample_entries(
+        at(*(v.score or 0 for v in verdicts.values())), 30, "uncertainty", now=0.0
+    )
     file = written(tmp_path / "j.db", verdicts, labelled(verdicts, truth, verdicts), drawn)
     labels = read_journal_labels(file, POLICY)
     with pytest.raises(ConfigurationError, match="30 were drawn by uncertainty, 30 were not drawn"):
@@ -300,10 +304,10 @@ def test_the_guarantee_holds_over_draws() -> None:
     verdicts, truth = world(400, 9)
     outcomes = {n: Outcome(v.score or 0.0, (v.score,), truth[n]) for n, v in verdicts.items()}
     correct = [o for o in outcomes.values() if o.hallucinated is False]
-    candidates = [Candidate(n, 0.0) for n in verdicts]
+    candidates = [SamplingCandidate(n, 0.0) for n in verdicts]
     kept = 0
     for seed in range(100):
-        drawn = draw_entries(candidates, 60, "random", now=0.0, seed=seed)
+        drawn = sample_entries(candidates, 60, "random", now=0.0, seed=seed)
         chosen = [outcomes[one.entry_id] for one in drawn]
         threshold = fit_thresholds(chosen, [TARGET], Guarantee(), Threshold())
         kept += sum(o.flagged(threshold) for o in correct) <= 0.2 * len(correct)
@@ -333,7 +337,7 @@ def test_cohens_kappa() -> None:
 
 def test_entries_of_a_policy_with_a_second_model_are_its_own(tmp_path: Path) -> None:
     verdicts = {"a": verdict(0.9), "b": verdict(0.9, method="cross_model")}
-    draws = [Draw(name, "random", 2.0) for name in verdicts]
+    draws = [SampledEntry(name, "random", 2.0) for name in verdicts]
     feedback = [said(name, "right") for name in verdicts]
     file = written(tmp_path / "j.db", verdicts, feedback, draws)
     second = Policy.of({**POLICY.model_dump(), "second_opinion": "other/wise"})

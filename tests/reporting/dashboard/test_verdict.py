@@ -13,7 +13,7 @@ import pytest
 from resay import Contradiction, SentenceVerdict, Verdict
 from resay.core.references import Reference
 from resay.core.verdict import ClaimVerdict, Grounds, Part
-from resay.reporting.journal import Draw, Journal
+from resay.reporting.journal import Journal, SampledEntry
 from support.dashboard import asking, make, shown, write
 from support.html import Element
 from support.journal import (
@@ -122,7 +122,9 @@ HERE = {"origin": "http://here"}
 
 async def test_feedback_by_button(client: httpx.AsyncClient, journal: Journal) -> None:
     await write(journal, make(id="e/1"), make(id="e-2"), make(id="e-3"))
-    await journal.draw([Draw("e/1", "random", 1.0), Draw("e-2", "random", 1.0)])
+    await journal.add_sampled(
+        [SampledEntry("e/1", "random", 1.0), SampledEntry("e-2", "random", 1.0)]
+    )
     page = await shown(client, "/ui/verdicts/e%2F1?span=7d")
     form = page.one("form")
     assert form.attributes["method"] == "post"

@@ -12,7 +12,7 @@ import pytest
 from resay import ConfigurationError, Usage
 from resay.core.documents import Document
 from resay.core.verdict import Regeneration
-from resay.reporting.journal import Draw, Feedback, Journal, Sort
+from resay.reporting.journal import Feedback, Journal, SampledEntry, Sort
 from support.journal import NOW, entry, found
 
 pytestmark = pytest.mark.anyio
@@ -213,11 +213,11 @@ async def test_a_tenant_is_forgotten(journal: Journal) -> None:
     await write(journal, {"tenant": "a"}, {"tenant": "b"}, {"tenant": "a"}, {"tenant": None})
     for name in ("e-0", "e-1"):
         await journal.rate(Feedback(entry_id=name, rating="wrong", rater="x"))
-        await journal.draw([Draw(name, "random", 2.0)])
+        await journal.add_sampled([SampledEntry(name, "random", 2.0)])
     assert await journal.forget(tenant="a") == 2
     assert await ids(journal) == ["e-3", "e-1"]
     assert [one.entry_id for one in await journal.feedback()] == ["e-1"]
-    assert [one.entry_id for one in await journal.drawn()] == ["e-1"]
+    assert [one.entry_id for one in await journal.sampled()] == ["e-1"]
     assert await journal.forget(tenant="a") == 0
 
 
@@ -264,31 +264,36 @@ async def test_feedback_on_nothing_is_refused(journal: Journal) -> None:
 
 async def test_what_was_drawn_waits_for_each_rater(journal: Journal) -> None:
     await write(journal, {}, {}, {})
-    draws = [Draw(f"e-{i}", "uncertainty", 1.5 * (i + 1), NOW + i) for i in range(3)]
-    assert await journal.draw(draws) == 3
-    assert await journal.drawn() == draws
+    draws = [SampledEntry(f"e-{i}", "uncertainty", 1.5 * (i + 1), NOW + i) for i in range(3)]
+    assert await journal.add_sampled(draws) == 3
+    assert await journal.sampled() == draws
     await journal.rate(Feedback(entry_id="e-0", rating="wrong", rater="ann"))
     # One on a claim is none on the whole.
     await journal.rate(Feedback(entry_id="e-1", rating="wrong", rater="ann", claim=0))
-    assert await journal.drawn(unrated_by="ann") == draws[1:]
-    assert await journal.drawn(unrated_by="bob") == draws
-    assert await journal.drawn(unrated_by="") == draws[1:]
+    assert await journal.sampled(unrated_by="ann") == draws[1:]
+    assert await journal.sampled(unrated_by="bob") == draws
+    assert await journal.sampled(unrated_by="") == draws[1:]
 
 
 async def test_what_is_drawn_again_has_both_weights(journal: Journal) -> None:
     await write(journal, {}, {})
-    await journal.draw([Draw("e-0", "uncertainty", 2.0, NOW), Draw("e-1", "random", 4.0, NOW)])
-    assert await journal.draw([Draw("e-0", "uncertainty", 1.5, NOW + 1)]) == 0
-    assert await journal.drawn() == [
-        Draw("e-0", "uncertainty", 3.5, NOW),
-        Draw("e-1", "random", 4.0, NOW),
+    await journal.add_sampled(
+        [SampledEntry("e-0", "uncertainty", 2.0, NOW), SampledEntry("e-1", "random", 4.0, NOW)]
+    )
+    assert await journal.add_sampled([SampledEntry("e-0", "uncertainty", 1.5, NOW + 1)]) == 0
+    assert await journal.sampled() == [
+        SampledEntry("e-0", "uncertainty", 3.5, NOW),
+        SampledEntry("e-1", "random", 4.0, NOW),
     ]
     # Once at random is at random: it is then part of that draw, and of its place in the queue.
-    again = [Draw("e-0", "random", 4.0, NOW + 2), Draw("e-1", "uncertainty", 1.5, NOW + 2)]
-    assert await journal.draw(again) == 0
-    assert await journal.drawn() == [
-        Draw("e-1", "random", 5.5, NOW),
-        Draw("e-0", "random", 7.5, NOW + 2),
+    again = [
+        SampledEntry("e-0", "random", 4.0, NOW + 2),
+        SampledEntry("e-1", "uncertainty", 1.5, NOW + 2),
+    ]
+    assert await journal.add_sampled(again) == 0
+    assert await journal.sampled() == [
+        SampledEntry("e-1", "random", 5.5, NOW),
+        SampledEntry("e-0", "random", 7.5, NOW + 2),
     ]
 
 

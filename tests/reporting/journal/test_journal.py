@@ -27,7 +27,7 @@ from resay.reporting.journal import (
     UnknownEntryError,
     open_journal,
 )
-from resay.reporting.journal.database import row_of
+from resay.reporting.journal.rows import row_of
 from support.journal import NOW, SECRETS, entry, found, repaired
 
 pytestmark = pytest.mark.anyio

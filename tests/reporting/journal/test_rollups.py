@@ -21,13 +21,10 @@ from hypothesis import strategies as st
 from resay import Usage
 from resay._internal.event_loops import run_sync
 from resay.reporting.journal import Entry, Journal, JournalConfig, Slice, open_journal
-from resay.reporting.journal.database import (
-    MIGRATIONS,
-    SET_VERSION,
-    insert,
-    row_of,
-)
-from resay.reporting.journal.sqlite import nearest
+from resay.reporting.journal.migrations import MIGRATIONS, SET_VERSION
+from resay.reporting.journal.rollups import values_of_ranks
+from resay.reporting.journal.rows import row_of
+from resay.reporting.journal.statements import insert
 from support.journal import entry, found
 from support.postgres import PostgresServer
 
@@ -54,7 +51,7 @@ async def written(path: Path | str, entries: Iterable[Entry], **options: Any) ->
 
 def kept(path: Path | str) -> list[tuple[Any, ...]]:
     """The stretches of which there are rollups, with the fields, in half hours of the day."""
-    sql = "SELECT stretch, field, name, latencies IS NULL FROM resay_journal_rollups"
+    sql = "SELECT bucket, field, name, latencies IS NULL FROM resay_journal_rollups"
     if isinstance(path, str):
         rows = asked(path, sql)
     else:
@@ -284,6 +281,7 @@ async def test_older_tables_of_postgresql_get_rollups(postgres: PostgresServer) 
         url,
         "DROP FUNCTION resay_journal_change CASCADE",
         "DROP TABLE resay_journal_rollups, resay_journal_changed",
+        "ALTER TABLE resay_journal_sampled RENAME TO resay_journal_draws",
         "UPDATE resay_journal_version SET version = 4",
     )
     await assert_all_same(url, entries)
@@ -441,4 +439,4 @@ def test_the_value_of_a_rank_is_that_of_all_sorted(
     ]
     everything = sorted(value for part in parts for value in part)
     ranks = [1, len(everything), data.draw(st.integers(1, len(everything)))]
-    assert nearest(parts, ranks) == [everything[rank - 1] for rank in ranks]
+    assert values_of_ranks(parts, ranks) == [everything[rank - 1] for rank in ranks]

@@ -138,6 +138,13 @@ async def test_words_that_were_kept_before_there_was_an_index(path: Path) -> Non
             other.execute(f"DROP TRIGGER resay_journal_{name}")
         for name in ("found", "words", "unindexed"):
             other.execute(f"DROP TABLE resay_journal_{name}")
+        for table in ("rollups", "changed"):
+            other.execute(f"ALTER TABLE resay_journal_{table} RENAME COLUMN bucket TO stretch")
+        other.execute("DROP INDEX resay_journal_rollups_by_bucket")
+        other.execute(
+            "CREATE INDEX resay_journal_rollups_by_stretch ON resay_journal_rollups (stretch)"
+        )
+        other.execute("ALTER TABLE resay_journal_sampled RENAME TO resay_journal_draws")
         other.execute("UPDATE resay_journal_version SET version = 3")
     journal = journal_in(path)
     assert [one.id for one in await journal.recent(words="place299")] == ["299"]
@@ -418,13 +425,13 @@ async def test_tables_of_a_newer_version_are_left_alone(path: Path) -> None:
     await journal.aclose()
     with connected(path) as other:
         other.execute("UPDATE resay_journal_version SET version = 99")
-    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 5"):
+    with pytest.raises(JournalError, match="version 99, but this Resay supports at most 6"):
         await journal.recent()
     await journal.append(entry(id="b"))
     with pytest.raises(JournalError, match="version 99"):
         await journal.flush()
     with connected(path) as other:
-        other.execute("UPDATE resay_journal_version SET version = 4")
+        other.execute("UPDATE resay_journal_version SET version = 6")
     await journal.flush()
     assert await count(journal) == 2
     await journal.aclose()

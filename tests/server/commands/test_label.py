@@ -11,7 +11,7 @@ import pytest
 
 from resay._internal.event_loops import run_sync
 from resay.core.verdict import ClaimVerdict, SentenceVerdict, Verdict
-from resay.reporting.journal import Draw, Entry, Feedback, JournalConfig, open_journal
+from resay.reporting.journal import Entry, Feedback, JournalConfig, SampledEntry, open_journal
 from support.cli import resay_here
 
 
@@ -55,15 +55,15 @@ def said(*words: str | Path, stdin: str = "", code: int = 0) -> str:
     return " ".join((done.stdout if code == 0 else done.stderr).split())
 
 
-async def _kept(file: Path) -> tuple[list[Feedback], list[Draw]]:
+async def _kept(file: Path) -> tuple[list[Feedback], list[SampledEntry]]:
     journal = open_journal(JournalConfig(url=f"sqlite:///{file}"))
     try:
-        return await journal.feedback(), await journal.drawn()
+        return await journal.feedback(), await journal.sampled()
     finally:
         await journal.aclose()
 
 
-def kept(file: Path) -> tuple[list[Feedback], list[Draw]]:
+def kept(file: Path) -> tuple[list[Feedback], list[SampledEntry]]:
     return run_sync(_kept, file)
 
 

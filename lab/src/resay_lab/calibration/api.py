@@ -314,8 +314,8 @@ def _from_journal(settings: _Settings, entries: LabelledEntries) -> _CheckedData
         others: list[str] = []
         if counts.uncertain:
             others.append(f"{counts.uncertain} were drawn by uncertainty")
-        if counts.undrawn:
-            others.append(f"{counts.undrawn} were not drawn")
+        if counts.unsampled:
+            others.append(f"{counts.unsampled} were not drawn")
         drawn = f" ({', '.join(others)})" if others else ""
         if counts.other_chain:
             raise ConfigurationError(
@@ -376,18 +376,18 @@ def _halves(rows: Sequence[LabelledRow], seed: int) -> tuple[list[LabelledRow], 
 def _result(
     settings: _Settings, data: _CheckedData, rows: Sequence[LabelledRow], name: str, bootstrap: int
 ) -> Calibration:
-    draws = [None] * len(data.rows) if data.entries is None else data.entries.draws
+    sampled = [None] * len(data.rows) if data.entries is None else data.entries.sampled
     measured: list[Outcome] = []
     weights: list[float] = []
     # Entries drawn by uncertainty do not represent the others; they count in rates only, weighted.
     representative: list[Outcome] = []
-    for row, verdict, draw in zip(data.rows, data.verdicts, draws, strict=True):
+    for row, verdict, sampling in zip(data.rows, data.verdicts, sampled, strict=True):
         outcome = outcome_of(row, verdict)
         if outcome is None:
             continue
         measured.append(outcome)
-        weights.append(1.0 if draw is None else draw.weight)
-        if draw is None or draw.method == "random":
+        weights.append(1.0 if sampling is None else sampling.weight)
+        if sampling is None or sampling.method == "random":
             representative.append(outcome)
     outcomes = tuple(representative)
     counts = Counts(

@@ -19,10 +19,10 @@ from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
 from resay.policy import Policy
 from resay.reporting.journal import (
-    Draw,
     Entry,
     Feedback,
     JournalConfig,
+    SampledEntry,
     open_journal,
 )
 from resay_lab.calibration.labels import LabelledRow, LabelledSentence
@@ -36,7 +36,7 @@ class FeedbackCounts:
         random: Labelled entries that were drawn at random; thresholds rest on those.
         uncertain: Labelled entries that were drawn by uncertainty; they count in rates.
         waiting: Entries drawn at random that nobody has rated.
-        undrawn: Labelled entries that were not drawn; they are left out.
+        unsampled: Labelled entries that were not drawn; they are left out.
         unsure: Entries whose raters are unsure, or did not rate the whole.
         disagreed: Entries whose raters disagree.
         thumbs: Entries that have end users' thumbs only, of any policy.
@@ -47,7 +47,7 @@ class FeedbackCounts:
     random: int = 0
     uncertain: int = 0
     waiting: int = 0
-    undrawn: int = 0
+    unsampled: int = 0
     unsure: int = 0
     disagreed: int = 0
     thumbs: int = 0
@@ -71,7 +71,7 @@ class FeedbackCounts:
                 " assumes that they are like the others"
             )
         left_out = (
-            (self.undrawn, "were not drawn"),
+            (self.unsampled, "were not drawn"),
             (self.unsure, "raters are unsure of"),
             (self.disagreed, "raters disagree about"),
             (self.thumbs, "have end users' thumbs only"),
@@ -92,14 +92,14 @@ class LabelledEntries:
         name: The journal's name.
         rows: The labels.
         verdicts: The recorded verdict of each entry.
-        draws: The draw of each entry.
+        sampled: How each entry was sampled.
         counts: The numbers of entries, by the use of their feedback.
     """
 
     name: str
     rows: tuple[LabelledRow, ...]
     verdicts: tuple[Verdict, ...]
-    draws: tuple[Draw, ...]
+    sampled: tuple[SampledEntry, ...]
     counts: FeedbackCounts
 
 
@@ -135,7 +135,7 @@ async def aread_journal_labels(
         for feedback in await opened.feedback():
             if not raters or feedback.rater in raters:
                 by_entry.setdefault(feedback.entry_id, []).append(feedback)
-        draws = {draw.entry_id: draw for draw in await opened.drawn()}
+        sampled = {entry.entry_id: entry for entry in await opened.sampled()}
         # Do not load entries for thumbs: end users may have given very many.
         reviewed = [
             name
@@ -143,7 +143,7 @@ async def aread_journal_labels(
             if not all(rating.is_thumb for rating in ratings)
         ]
         entries: list[Entry] = []
-        for name in dict.fromkeys([*reviewed, *draws]):
+        for name in dict.fromkeys([*reviewed, *sampled]):
             entry = await opened.get(name)
             if entry is not None:
                 entries.append(entry)
@@ -171,7 +171,7 @@ async def aread_journal_labels(
             f" on those of {', '.join(map(repr, names))}"
         )
     entries = [entry for entry in entries if entry.policy == recorded_as]
-    return _labelled(_name(journal), entries, by_entry, draws, policy, thumbs)
+    return _labelled(_name(journal), entries, by_entry, sampled, policy, thumbs)
 
 
 read_journal_labels = sync_version(aread_journal_labels)
@@ -218,7 +218,7 @@ def _labelled(
     name: str,
     entries: Sequence[Entry],
     feedback: Mapping[str, Sequence[Feedback]],
-    draws: Mapping[str, Draw],
+    sampled: Mapping[str, SampledEntry],
     policy: Policy,
     thumbs: int,
 ) -> LabelledEntries:
@@ -226,30 +226,30 @@ def _labelled(
     counts = Counter(thumbs=thumbs)
     rows: list[LabelledRow] = []
     verdicts: list[Verdict] = []
-    row_draws: list[Draw] = []
+    row_samplings: list[SampledEntry] = []
     for entry in entries:
         verdict = Verdict.from_dict(entry.verdict)
-        draw = draws.get(entry.id)
+        sampling = sampled.get(entry.id)
         row = _row(entry, verdict, feedback.get(entry.id, ()))
         if any(step.method not in methods for step in verdict.steps):
             counts["other_chain"] += 1
         elif isinstance(row, str):
-            is_random = draw is not None and draw.method == "random"
+            is_random = sampling is not None and sampling.method == "random"
             counts[row] += row != "waiting" or is_random
         elif entry.decision not in ("consistent", "flagged"):
             counts["undecided"] += 1
-        elif draw is None:
-            counts["undrawn"] += 1
+        elif sampling is None:
+            counts["unsampled"] += 1
         else:
-            counts["random" if draw.method == "random" else "uncertain"] += 1
+            counts["random" if sampling.method == "random" else "uncertain"] += 1
             rows.append(row)
             verdicts.append(verdict)
-            row_draws.append(draw)
+            row_samplings.append(sampling)
     return LabelledEntries(
         name=name,
         rows=tuple(rows),
         verdicts=tuple(verdicts),
-        draws=tuple(row_draws),
+        sampled=tuple(row_samplings),
         counts=FeedbackCounts(**counts),
     )
 

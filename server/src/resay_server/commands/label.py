@@ -21,7 +21,7 @@ from rich.text import Text
 from resay.errors import ConfigurationError
 from resay.plugins.commands import JsonOption, print_json, read_text, write_text
 from resay.policy import Policy, Threshold
-from resay.reporting.journal import About, DrawnBy, Entry, Feedback, Journal, Rating
+from resay.reporting.journal import About, Entry, Feedback, Journal, Rating, SamplingMethod
 from resay.reporting.journal.export import FORMULAS, answer_of, csv_text, entry_cells
 from resay.reporting.journal.feedback import check_claim
 from resay.reporting.render.texts import clean
@@ -39,7 +39,7 @@ from resay_server.commands.journal import (
     select,
     with_journal,
 )
-from resay_server.labelling import Candidate, aread_agreements, draw_entries
+from resay_server.labelling import SamplingCandidate, aread_agreements, sample_entries
 
 app = typer.Typer(add_completion=False)
 _PAGE = 500
@@ -203,19 +203,19 @@ class _Labelling:
         self,
         journal: Journal,
         count: int,
-        by: DrawnBy,
+        by: SamplingMethod,
         threshold: Threshold,
         seed: int | None,
         *,
         asks: bool,
     ) -> None:
-        """Draw entries, and record the draws in the journal."""
-        candidates: list[Candidate] = []
+        """Draw entries, and record them in the journal."""
+        candidates: list[SamplingCandidate] = []
         bare, before = 0, None
         while True:
             page = await journal.recent(_PAGE, before, **self.selection.filters)
             for entry in page:
-                candidate = Candidate.of(entry, threshold)
+                candidate = SamplingCandidate.of(entry, threshold)
                 if candidate is not None:
                     candidates.append(candidate)
                     bare += answer_of(entry) is None
@@ -229,10 +229,11 @@ class _Labelling:
                 " entries recorded after that (--since), or pass --csv-out and label where you have"
                 " the text"
             )
-        drawn = await journal.drawn()
-        draws = draw_entries(candidates, count, by, drawn=drawn, now=time.time(), seed=seed)
-        new = await journal.draw(draws)
-        weights = [draw.weight for draw in draws]
+        entries = sample_entries(
+            candidates, count, by, sampled=await journal.sampled(), now=time.time(), seed=seed
+        )
+        new = await journal.add_sampled(entries)
+        weights = [entry.weight for entry in entries]
         lowest, highest = min(weights), max(weights)
         represented = f"{lowest:.4g}"
         if highest - lowest >= 1e-9:
@@ -258,10 +259,11 @@ class _Labelling:
             if entry is None:
                 raise ConfigurationError(f"the journal has no entry or request {request!r}")
             return [entry.id]
-        drawn = await journal.drawn()
-        if drawn:
-            waiting = drawn if rated else await journal.drawn(unrated_by=self.rater)
-            return [draw.entry_id for draw in waiting]
+        sampled = await journal.sampled()
+        if sampled:
+            if not rated:
+                sampled = await journal.sampled(unrated_by=self.rater)
+            return [entry.entry_id for entry in sampled]
         rated_ids: set[str] = set()
         if not rated:
             for feedback in await journal.feedback():

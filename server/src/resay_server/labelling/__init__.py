@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from resay_server.labelling.agreement import Agreement, agreements, aread_agreements
-from resay_server.labelling.draws import Candidate, draw_entries
+from resay_server.labelling.sampling import SamplingCandidate, sample_entries
 
-__all__ = ["Agreement", "Candidate", "agreements", "aread_agreements", "draw_entries"]
+__all__ = ["Agreement", "SamplingCandidate", "agreements", "aread_agreements", "sample_entries"]

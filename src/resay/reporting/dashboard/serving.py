@@ -194,8 +194,8 @@ class Dashboard:
             return _html(notice_page(site, "Not found", _UNKNOWN), 404)
         rater = _rater(request)
         feedback = await self._journal.feedback(entry.id, limit=_MAX_FEEDBACK)
-        waiting = await self._journal.drawn(unrated_by=rater)
-        review = Review(feedback, rater, [draw.entry_id for draw in waiting])
+        unrated = await self._journal.sampled(unrated_by=rater)
+        review = Review(feedback, rater, [entry.entry_id for entry in unrated])
         content = self._journal.content
         html = await _rendered(lambda: verdict_page(site, query, entry, content, review))
         return _html(html, headers=_FORM_HEADERS)

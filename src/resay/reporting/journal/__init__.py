@@ -1,7 +1,6 @@
 """The journal: a persistent record of verdicts and the feedback on them."""
 
 from resay._internal.event_loops import run_sync
-from resay.reporting.journal.database import JournalError, Sort, TooManyError, UnknownEntryError
 from resay.reporting.journal.entry import (
     Action,
     Api,
@@ -12,8 +11,17 @@ from resay.reporting.journal.entry import (
     Slice,
     new_id,
 )
-from resay.reporting.journal.feedback import About, Draw, DrawnBy, Feedback, Rating, Source
+from resay.reporting.journal.errors import JournalError, TooManyError, UnknownEntryError
+from resay.reporting.journal.feedback import (
+    About,
+    Feedback,
+    Rating,
+    SampledEntry,
+    SamplingMethod,
+    Source,
+)
 from resay.reporting.journal.journal import Journal, open_journal
+from resay.reporting.journal.statements import Sort
 
 __all__ = [
     "About",
@@ -21,14 +29,14 @@ __all__ = [
     "Api",
     "By",
     "Content",
-    "Draw",
-    "DrawnBy",
     "Entry",
     "Feedback",
     "Journal",
     "JournalConfig",
     "JournalError",
     "Rating",
+    "SampledEntry",
+    "SamplingMethod",
     "Slice",
     "Sort",
     "Source",

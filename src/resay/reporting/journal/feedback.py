@@ -1,4 +1,4 @@
-"""Feedback on entries, and the entries drawn for labelling."""
+"""Feedback on entries, and the entries sampled for labelling."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Literal
 
 from resay.core.verdict import Decision
 from resay.errors import ConfigurationError
-from resay.reporting.journal.database import Row, clean, named
 from resay.reporting.journal.entry import Entry
+from resay.reporting.journal.rows import Row, stored_name, stored_text
 
 Rating = Literal["right", "wrong", "unsure"]
 About = Literal["verdict", "answer"]
 """The subject of a rating: the check's verdict, or the model's answer."""
 Source = Literal["dashboard", "api", "terminal", "csv", "code"]
-DrawnBy = Literal["random", "uncertainty"]
+SamplingMethod = Literal["random", "uncertainty"]
 MAX_CLAIM = 999_999
 """The largest index of a claim; larger ones do not fit every database."""
 _NOTE_CHARS = 2000
@@ -85,8 +85,8 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
-    """An entry drawn for labelling.
+class SampledEntry:
+    """An entry sampled for labelling.
 
     Attributes:
         entry_id: The entry.
@@ -97,7 +97,7 @@ class Draw:
     """
 
     entry_id: str
-    method: DrawnBy
+    method: SamplingMethod
     weight: float
     time: float = field(default_factory=time.time)
 
@@ -118,18 +118,20 @@ API_COUNT = (
 )
 # Every end user may be a separate rater, and any client can invent names.
 MAX_BY_API = 1000
-UPSERT_DRAW = (
-    "INSERT INTO resay_journal_draws (entry_id, time, method, weight) VALUES (?, ?, ?, ?)"
+UPSERT_SAMPLED = (
+    "INSERT INTO resay_journal_sampled (entry_id, time, method, weight) VALUES (?, ?, ?, ?)"
     # Random overrides uncertainty, so that every random draw stays complete.
-    " ON CONFLICT (entry_id) DO UPDATE SET weight = resay_journal_draws.weight + excluded.weight,"
+    " ON CONFLICT (entry_id) DO UPDATE SET weight = resay_journal_sampled.weight + excluded.weight,"
     " time = CASE WHEN excluded.method = 'random' THEN excluded.time"
-    " ELSE resay_journal_draws.time END,"
+    " ELSE resay_journal_sampled.time END,"
     " method = CASE WHEN excluded.method = 'random' THEN excluded.method"
-    " ELSE resay_journal_draws.method END"
+    " ELSE resay_journal_sampled.method END"
 )
-ALL_DRAWS = "SELECT entry_id, method, weight, time FROM resay_journal_draws ORDER BY time, entry_id"
-UNRATED_DRAWS = (
-    "SELECT entry_id, method, weight, time FROM resay_journal_draws d WHERE NOT EXISTS"
+ALL_SAMPLED = (
+    "SELECT entry_id, method, weight, time FROM resay_journal_sampled ORDER BY time, entry_id"
+)
+UNRATED_SAMPLED = (
+    "SELECT entry_id, method, weight, time FROM resay_journal_sampled d WHERE NOT EXISTS"
     " (SELECT 1 FROM resay_journal_feedback f WHERE f.entry_id = d.entry_id AND f.claim = -1"
     " AND (f.rater = ? OR ? = '')) ORDER BY time, entry_id"
 )
@@ -139,8 +141,8 @@ def feedback_query(entries: int) -> str:
     """Return the query for feedback on a number of entries; its last value limits that on each."""
     return (
         f"SELECT {_FEEDBACK} FROM (SELECT {_FEEDBACK}, row_number() OVER (PARTITION BY entry_id"  # noqa: S608 - our own names
-        " ORDER BY time DESC, claim DESC, rater DESC) AS place FROM resay_journal_feedback"
-        f" WHERE entry_id IN ({', '.join('?' * entries) or 'NULL'})) f WHERE place <= ?"
+        " ORDER BY time DESC, claim DESC, rater DESC) AS rank FROM resay_journal_feedback"
+        f" WHERE entry_id IN ({', '.join('?' * entries) or 'NULL'})) f WHERE rank <= ?"
         " ORDER BY time, entry_id, claim, rater"
     )
 
@@ -161,11 +163,17 @@ def check_claim(feedback: Feedback, entry: Entry) -> None:
 def feedback_row(feedback: Feedback) -> Row:
     """Return the values for `UPSERT_FEEDBACK`."""
     claim = _WHOLE if feedback.claim is None else feedback.claim
-    note = None if feedback.note is None else clean(feedback.note)[:_NOTE_CHARS]
-    rater = named(feedback.rater) or ""
+    note = None if feedback.note is None else stored_text(feedback.note)[:_NOTE_CHARS]
+    rater = stored_name(feedback.rater) or ""
     return (
-        *(named(feedback.entry_id), claim, rater, feedback.time),
-        *(feedback.rating, feedback.about, feedback.source, note),
+        stored_name(feedback.entry_id),
+        claim,
+        rater,
+        feedback.time,
+        feedback.rating,
+        feedback.about,
+        feedback.source,
+        note,
     )
 
 

@@ -1,8 +1,8 @@
-"""The journal in PostgreSQL, with the same rollups as the SQLite file.
+"""The journal in PostgreSQL.
 
-Writers are concurrent here, so those who write entries of a stretch of time share a lock on it,
+Writers are concurrent here, so those who write entries of a bucket of time share a lock on it,
 which building its rollup takes exclusively: a rollup contains all entries written before it, and
-later writes delete it. A stretch that is being written to is left for later.
+later writes delete it. A bucket that is being written to is left for later.
 """
 
 from __future__ import annotations
@@ -18,35 +18,36 @@ import anyio
 from resay._internal.event_loops import compute
 from resay._internal.importing import load_optional
 from resay.errors import ConfigurationError
-from resay.reporting.journal.database import (
-    FORGET_VERSION,
+from resay.reporting.journal.database import TextSearch
+from resay.reporting.journal.entry import SortKey
+from resay.reporting.journal.errors import JournalError, RefusedError
+from resay.reporting.journal.migrations import (
+    BUCKET_LOCKS,
+    BUCKET_S,
+    DELETE_VERSION,
     LATEST,
     MIGRATIONS,
+    POSTGRES_MIGRATIONS,
     READ_VERSION,
     SET_VERSION,
     VERSIONS_TABLE,
-    JournalError,
-    RefusedError,
-    Row,
-    Search,
-    insert,
-    newer,
+    newer_version,
 )
-from resay.reporting.journal.entry import SortKey
-from resay.reporting.journal.sqlite import (
+from resay.reporting.journal.rollups import (
     CHANGED,
     ENTRIES,
-    KEEP,
-    KEPT,
+    INSERT_ROLLUP,
     LATE_S,
-    MOST_ROWS,
-    SETTLED,
-    TABLES,
-    WIDTH_S,
-    fits,
+    MARK_BUILT,
+    MAX_ROWS,
+    ROLLUPS,
+    bucket_times,
+    consists_of_buckets,
     rollups_of,
-    slices_of,
+    summary_rows,
 )
+from resay.reporting.journal.rows import Row
+from resay.reporting.journal.statements import insert
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -55,100 +56,49 @@ T = TypeVar("T")
 
 _CONNECT_S = 5
 # Without a timeout, a server that does not answer would block until TCP gives up.
-_PATIENCE_S = 30.0
+_TIMEOUT_S = 30.0
 # Not `to_regclass`, which may still miss a table that another session has just created.
 _EXISTS = "SELECT 1 FROM pg_class WHERE relname = ? AND pg_table_is_visible(oid)"
 # Held during migrations; an arbitrary key that nothing else uses.
-_LOCK = "SELECT pg_advisory_xact_lock(7236142077612401)"
-
-_TYPES = (("INTEGER", "BIGINT"), ("REAL", "DOUBLE PRECISION"), ("BLOB", "BYTEA"))
-# The locks of the stretches; arbitrary keys that nothing else uses.
-_FIRST_LOCK = 7236142100000000
-_FARTHEST_S = 1e15
-# In whole seconds: dividing a denormal number would raise an underflow error.
-_SECOND = f"least(greatest(floor(time), -{_FARTHEST_S}), {_FARTHEST_S})"
-_STRETCH = f"CAST(floor({_SECOND} / {WIDTH_S}) AS BIGINT)"
-
-
-def _typed(statement: str) -> str:
-    for name, other in _TYPES:
-        statement = statement.replace(name, other)
-    return statement
-
-
-_OWN = {
-    4: (
-        "CREATE TABLE resay_journal_words ("
-        " entry_id TEXT NOT NULL PRIMARY KEY"
-        " REFERENCES resay_journal_entries (id) ON DELETE CASCADE,"
-        " time DOUBLE PRECISION NOT NULL,"
-        " words TSVECTOR NOT NULL)",
-        "CREATE INDEX resay_journal_words_by_word ON resay_journal_words USING gin (words)",
-        "CREATE INDEX resay_journal_words_by_time ON resay_journal_words (time, entry_id)",
-        # Entries without text need no index.
-        "INSERT INTO resay_journal_unindexed SELECT id FROM resay_journal_entries"
-        """ WHERE question IS NOT NULL OR verdict ~ '"text":"[^"]'""",
-    ),
-    5: (
-        *map(_typed, TABLES[:3]),
-        # SECURITY DEFINER: roles that write entries may have no rights to the rollups.
-        # Ordered, so that two writers to the same stretches do not deadlock.
-        "CREATE FUNCTION resay_journal_change() RETURNS trigger LANGUAGE plpgsql"  # noqa: S608 - our own names
-        " SECURITY DEFINER SET search_path FROM CURRENT AS $$ DECLARE stretches BIGINT[]; BEGIN"
-        f" stretches := ARRAY(SELECT DISTINCT {_STRETCH} FROM changed ORDER BY 1);"
-        f" PERFORM pg_advisory_xact_lock_shared({_FIRST_LOCK} + s) FROM unnest(stretches) s;"
-        " PERFORM 1 FROM resay_journal_rollups WHERE stretch = ANY (stretches)"
-        " ORDER BY stretch, field, name FOR UPDATE;"
-        " DELETE FROM resay_journal_rollups WHERE stretch = ANY (stretches);"
-        " INSERT INTO resay_journal_changed SELECT unnest(stretches) ON CONFLICT DO NOTHING;"
-        " RETURN NULL; END $$",
-        *(
-            f"CREATE TRIGGER resay_journal_rollups_{event.lower()} AFTER {event}"
-            f" ON resay_journal_entries REFERENCING {which} TABLE AS changed"
-            " FOR EACH STATEMENT EXECUTE FUNCTION resay_journal_change()"
-            for event, which in (("INSERT", "NEW"), ("DELETE", "OLD"))
-        ),
-        f"INSERT INTO resay_journal_changed SELECT DISTINCT {_STRETCH} FROM resay_journal_entries",  # noqa: S608 - our own names
-    ),
-}
+_LOCK_MIGRATIONS = "SELECT pg_advisory_xact_lock(7236142077612401)"
 # Roles that may only insert entries build no rollups, and read them only if that was granted too.
-_MAY_ROLL_UP = CHANGED.replace(
+_BUILDABLE = CHANGED.replace(
     " ORDER",
     " AND has_table_privilege('resay_journal_changed', 'DELETE')"
     " AND has_table_privilege('resay_journal_rollups', 'INSERT')"
     " AND has_table_privilege('resay_journal_rollups', 'DELETE') ORDER",
 )
-_MAY_READ = (
+_MAY_READ_ROLLUPS = (
     "SELECT has_table_privilege('resay_journal_rollups', 'SELECT')"
     " AND has_table_privilege('resay_journal_changed', 'SELECT')"
 )
-_TAKE = "SELECT pg_try_advisory_xact_lock(?)"
-_STRAYED = "DELETE FROM resay_journal_rollups WHERE stretch = ?"
-_OPEN = "SELECT count(*) FROM resay_journal_changed WHERE stretch >= ? AND stretch < ?"
-# The entries of those stretches of a span that have no rollups.
-_UNKEPT = (
+_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(?)"
+_DELETE_ROLLUPS = "DELETE FROM resay_journal_rollups WHERE bucket = ?"
+_COUNT_CHANGED = "SELECT count(*) FROM resay_journal_changed WHERE bucket >= ? AND bucket < ?"
+# The entries of those buckets of a span that have no rollups.
+_ENTRIES_WITHOUT_ROLLUPS = (
     ENTRIES.partition(" WHERE")[0]
-    + " e JOIN resay_journal_changed c ON e.time >= CAST(c.stretch AS DOUBLE PRECISION)"
-    f" * {WIDTH_S} AND e.time < CAST(c.stretch + 1 AS DOUBLE PRECISION) * {WIDTH_S}"
-    " WHERE c.stretch >= ? AND c.stretch < ?"
+    + " e JOIN resay_journal_changed c ON e.time >= CAST(c.bucket AS DOUBLE PRECISION)"
+    f" * {BUCKET_S} AND e.time < CAST(c.bucket + 1 AS DOUBLE PRECISION) * {BUCKET_S}"
+    " WHERE c.bucket >= ? AND c.bucket < ?"
 )
-# With more stretches than this without rollups, the database is faster at summing up.
-_MOST_OPEN = 50
-# The number of rollups per statement, which may have at most 65,535 values.
-_KEPT_AT_ONCE = 1000
+# With more buckets than this without rollups, the database is faster at summing up.
+_MAX_CHANGED = 50
+# The number of rollups per statement, which may have at most 65,535 parameters.
+_ROLLUPS_PER_STATEMENT = 1000
 # The work of summing up an entry, in the characters by which `compute` measures work.
-_ADDING = 20
+_ENTRY_COST = 20
 # The number of newest entries to scan for a word before the index is used.
-_LOOKED_THROUGH = 5000
+_SCANNED = 5000
 _WORDS = "array_to_tsvector(string_to_array({}, ' '))"
-_INDEX = (
+_INDEX_ENTRY = (
     "INSERT INTO resay_journal_words (entry_id, time, words)"  # noqa: S608 - our own names
     f" SELECT e.id, e.time, {_WORDS.format('?')} FROM resay_journal_entries e WHERE e.id = ?"
     " ON CONFLICT DO NOTHING"
 )
 
 
-class PostgresStore:
+class PostgresDatabase:
     """Stores the journal in PostgreSQL, in tables whose names begin with `resay_journal`.
 
     Args:
@@ -164,7 +114,7 @@ class PostgresStore:
         self._driver = load_optional(
             "psycopg", package="psycopg", extra="postgres", purpose="a journal in PostgreSQL"
         )
-        self._options = _parsed(self._driver, url)
+        self._options = _parse_url(self._driver, url)
         parts = urlsplit(url)
         # Without the user and the password.
         self._name = f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
@@ -176,61 +126,70 @@ class PostgresStore:
         """Return a session for the running event loop."""
         return PostgresSession(self._driver, self._options, repr(self))
 
-    def whole(self, sql: str) -> str:
+    def integer_part(self, expression: str) -> str:
         """Return the expression for the integer part of a number."""
-        return f"CAST(floor({sql}) AS BIGINT)"
+        return f"CAST(floor({expression}) AS BIGINT)"
 
     def percentile(self, name: str, percent: int) -> str:
         """Return the expression for a percentile."""
         return f"percentile_disc({percent / 100}) WITHIN GROUP (ORDER BY {name}_s)"
 
     @property
-    def ranks(self) -> bool:
+    def needs_ranks(self) -> bool:
         """Whether percentiles need ranks."""
         return False
 
-    def search(self, terms: Sequence[str], since: float | None, until: float | None) -> Search:
+    def text_search(
+        self, terms: Sequence[str], since: float | None, until: float | None
+    ) -> TextSearch:
         """Return the search for entries with all of some terms."""
-        quoted = (f"'{term[:-1]}':*" if term.endswith("*") else f"'{term}'" for term in terms)
-        limits = [
-            f"w.time {sign} {float(moment)!r}"
-            for sign, moment in ((">=", since), ("<", until))
-            if moment is not None
-        ]
-        holds, values = "w.words @@ CAST(? AS tsquery)", (" & ".join(quoted),)
-        return Search("resay_journal_words w", holds, values, tuple(limits), ("time", "entry_id"))
+        quoted = [f"'{term[:-1]}':*" if term.endswith("*") else f"'{term}'" for term in terms]
+        time_conditions: list[str] = []
+        if since is not None:
+            time_conditions.append(f"w.time >= {float(since)!r}")
+        if until is not None:
+            time_conditions.append(f"w.time < {float(until)!r}")
+        return TextSearch(
+            tables="resay_journal_words w",
+            condition="w.words @@ CAST(? AS tsquery)",
+            parameters=(" & ".join(quoted),),
+            time_conditions=tuple(time_conditions),
+            order=("time", "entry_id"),
+        )
 
-    def newest(self, search: Search, before: SortKey | None, limit: int) -> tuple[str, Row]:
+    def newest_matches(
+        self, search: TextSearch, before: SortKey | None, limit: int
+    ) -> tuple[str, Row]:
         """Return the query for the newest matching entries.
 
         The planner cannot estimate a word's frequency, and would scan all entries by time for a
         rare one. So the query scans only the newest entries, which suffices for frequent words.
         If it finds too few, it gets all matches from the index and sorts them.
         """
-        older, values = list(search.limits), search.values
+        conditions, parameters = list(search.time_conditions), search.parameters
         if before is not None:
-            older.append("(w.time, w.entry_id) < (?, ?)")
-            values = (before.time, before.id, *values)
-        where = f" WHERE {' AND '.join(older)}" if older else ""
-        both = " AND ".join((*older, search.holds))
+            conditions.append("(w.time, w.entry_id) < (?, ?)")
+            parameters = (before.time, before.id, *parameters)
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        match_conditions = " AND ".join((*conditions, search.condition))
         newest = f"ORDER BY w.time DESC, w.entry_id DESC LIMIT {limit:d}"
         return (
             "WITH newest AS MATERIALIZED (SELECT w.time, w.entry_id FROM"  # noqa: S608 - our own names
-            f" (SELECT * FROM {search.rows}{where}"
-            f" ORDER BY w.time DESC, w.entry_id DESC LIMIT {_LOOKED_THROUGH}) w"
-            f" WHERE {search.holds} {newest}),"
+            f" (SELECT * FROM {search.tables}{where}"
+            f" ORDER BY w.time DESC, w.entry_id DESC LIMIT {_SCANNED}) w"
+            f" WHERE {search.condition} {newest}),"
             " every AS MATERIALIZED (SELECT w.time, w.entry_id FROM"
-            f" (SELECT w.time, w.entry_id FROM {search.rows} WHERE {both}"
+            f" (SELECT w.time, w.entry_id FROM {search.tables} WHERE {match_conditions}"
             f" AND (SELECT count(*) FROM newest) < {limit:d} OFFSET 0) w {newest})"
             f" SELECT * FROM newest WHERE (SELECT count(*) FROM newest) = {limit:d}"
             " UNION ALL SELECT * FROM every",
-            values * 2,
+            parameters * 2,
         )
 
     @property
-    def index(self) -> str:
+    def index_statement(self) -> str:
         """The statement that indexes an entry."""
-        return _INDEX
+        return _INDEX_ENTRY
 
 
 class PostgresSession:
@@ -242,80 +201,92 @@ class PostgresSession:
 
     async def insert(self, rows: Sequence[Row], terms: Sequence[str | None]) -> None:
         """Write all entries or none."""
-        sql, values = insert(len(rows)), tuple(chain.from_iterable(rows))
-        # Only for new entries: an existing one may have been stored with other text.
-        if words := [(row[0], found) for row, found in zip(rows, terms, strict=True) if found]:
+        sql, parameters = insert(len(rows)), tuple(chain.from_iterable(rows))
+        words: list[tuple[str, str]] = []
+        for row, row_terms in zip(rows, terms, strict=True):
+            if row_terms:
+                words.append((row[0], row_terms))
+        if words:
+            # Only for new entries: an existing one may have been stored with other text.
             sql = (
                 f"WITH written AS ({sql} RETURNING id, time)"  # noqa: S608 - our own names
                 " INSERT INTO resay_journal_words (entry_id, time, words)"
-                f" SELECT written.id, written.time, {_WORDS.format('found.words')} FROM written"
-                f" JOIN (VALUES {', '.join(['(?, ?)'] * len(words))}) AS found (id, words)"
-                " ON found.id = written.id ON CONFLICT DO NOTHING"
+                f" SELECT written.id, written.time, {_WORDS.format('added.words')} FROM written"
+                f" JOIN (VALUES {', '.join(['(?, ?)'] * len(words))}) AS added (id, words)"
+                " ON added.id = written.id ON CONFLICT DO NOTHING"
             )
-            values += tuple(chain.from_iterable(words))
+            parameters += tuple(chain.from_iterable(words))
         # One statement, because an event loop that is shutting down cannot start the asynchronous
         # generators behind the driver's transactions and `executemany`.
-        await self._change(sql, values)
+        await self.change(sql, parameters)
 
-    async def change(self, sql: str, row: Row) -> int:
+    async def change(self, sql: str, parameters: Row) -> int:
         """Run one statement that writes or deletes."""
-        return await self._change(sql, row)
 
-    async def read(self, sql: str, row: Row) -> list[Row]:
+        async def work(connection: AsyncConnection[Row]) -> int:
+            return (await connection.execute(_encoded(sql), parameters)).rowcount
+
+        return await self._writing.do(work)
+
+    async def read(self, sql: str, parameters: Row) -> list[Row]:
         """Run a query."""
 
         async def work(connection: AsyncConnection[Row]) -> list[Row]:
-            cursor = await connection.execute(_given(sql), row)
+            cursor = await connection.execute(_encoded(sql), parameters)
             return await cursor.fetchall()
 
         return await self._reading.do(work, reads=True)
 
-    async def roll_up(self, now: float) -> bool:
+    async def build_rollups(self, now: float) -> bool:
         """Build some of the missing rollups, if the role is allowed to."""
 
         async def work(connection: AsyncConnection[Row]) -> bool:
-            end = int((now - LATE_S) // WIDTH_S)
-            read = 0
-            for (stretch,) in await _rows(connection, _MAY_ROLL_UP, (end,)):
-                if read >= MOST_ROWS:
+            end = int((now - LATE_S) // BUCKET_S)
+            rows_read = 0
+            for (bucket,) in await _rows(connection, _BUILDABLE, (end,)):
+                if rows_read >= MAX_ROWS:
                     return True
                 # On a failure, `_Connection` closes the connection, which rolls back.
                 await connection.execute(b"BEGIN")
-                ((free,),) = await _rows(connection, _TAKE, (_FIRST_LOCK + stretch,))
+                ((locked,),) = await _rows(connection, _TRY_LOCK, (BUCKET_LOCKS + bucket,))
                 # Another process may have been faster.
-                if free and (await connection.execute(_given(SETTLED), (stretch,))).rowcount:
-                    read += await _kept(connection, stretch)
+                if locked and (await connection.execute(_encoded(MARK_BUILT), (bucket,))).rowcount:
+                    rows_read += await _build_rollups_of(connection, bucket)
                 await connection.execute(b"COMMIT")
             return False
 
         return await self._writing.do(work)
 
-    async def summed_up(
+    async def summary_from_rollups(
         self, since: float, until: float, step_s: float, by: str | None
     ) -> list[Row] | None:
-        """Return the rows of slices made of whole stretches; None for other slices."""
-        if not fits(since, until, step_s):
+        """Return the rows of slices made of whole buckets; None for other slices."""
+        if not consists_of_buckets(since, until, step_s):
             return None
-        span = int(since) // WIDTH_S, int(until) // WIDTH_S
+        span = int(since) // BUCKET_S, int(until) // BUCKET_S
 
         async def work(connection: AsyncConnection[Row]) -> tuple[list[Row], list[Row]] | None:
             # A consistent snapshot of rollups and entries.
             await connection.execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            ((may,),) = await _rows(connection, _MAY_READ, ())
-            found = None
-            if may and (await _rows(connection, _OPEN, span))[0][0] <= _MOST_OPEN:
-                kept = await _rows(connection, KEPT, (*span, by or ""))
-                found = kept, await _rows(connection, _UNKEPT, span)
+            rollups_and_entries = None
+            ((may_read,),) = await _rows(connection, _MAY_READ_ROLLUPS, ())
+            if may_read:
+                ((changed,),) = await _rows(connection, _COUNT_CHANGED, span)
+                if changed <= _MAX_CHANGED:
+                    rollups = await _rows(connection, ROLLUPS, (*span, by or ""))
+                    entries = await _rows(connection, _ENTRIES_WITHOUT_ROLLUPS, span)
+                    rollups_and_entries = rollups, entries
             await connection.execute(b"COMMIT")
-            return found
+            return rollups_and_entries
 
-        found = await self._reading.do(work, reads=True)
-        if found is None:
+        rollups_and_entries = await self._reading.do(work, reads=True)
+        if rollups_and_entries is None:
             return None
-        add = partial(slices_of, *found, since, step_s, by)
-        return await compute(add, chars=_ADDING * sum(map(len, found)))
+        rollups, entries = rollups_and_entries
+        sum_up = partial(summary_rows, rollups, entries, since, step_s, by)
+        return await compute(sum_up, chars=_ENTRY_COST * (len(rollups) + len(entries)))
 
-    async def forget(self) -> bool:
+    async def purge(self) -> bool:
         """Do nothing: the server cleans up by itself (VACUUM)."""
         return False
 
@@ -324,32 +295,26 @@ class PostgresSession:
         await self._reading.aclose()
         await self._writing.aclose()
 
-    async def _change(self, sql: str, row: Row) -> int:
-        async def work(connection: AsyncConnection[Row]) -> int:
-            return (await connection.execute(_given(sql), row)).rowcount
 
-        return await self._writing.do(work)
-
-
-async def _rows(connection: AsyncConnection[Row], sql: str, row: Row) -> list[Row]:
+async def _rows(connection: AsyncConnection[Row], sql: str, parameters: Row) -> list[Row]:
     # Binary: as text, latencies would be twice as long and take longer to parse than to query.
-    return await (await connection.execute(_given(sql), row, binary=True)).fetchall()
+    return await (await connection.execute(_encoded(sql), parameters, binary=True)).fetchall()
 
 
-async def _kept(connection: AsyncConnection[Row], stretch: int) -> int:
-    """Write the rollups of a stretch, and return its number of entries."""
-    await connection.execute(_given(_STRAYED), (stretch,))
-    span = (float(stretch * WIDTH_S), float((stretch + 1) * WIDTH_S))
-    entries = await _rows(connection, ENTRIES, span)
+async def _build_rollups_of(connection: AsyncConnection[Row], bucket: int) -> int:
+    """Write the rollups of a bucket, and return its number of entries."""
+    await connection.execute(_encoded(_DELETE_ROLLUPS), (bucket,))
+    entries = await _rows(connection, ENTRIES, bucket_times(bucket, bucket + 1))
     rollups: list[Row] = []
     if entries:
-        make = partial(rollups_of, stretch, entries)
-        rollups = await compute(lambda: list(make()), chars=_ADDING * len(entries))
-    into, _, marks = KEEP.partition(" VALUES ")
-    for start in range(0, len(rollups), _KEPT_AT_ONCE):
-        some = rollups[start : start + _KEPT_AT_ONCE]
-        sql = f"{into} VALUES {', '.join([marks] * len(some))}"
-        await connection.execute(_given(sql), tuple(chain.from_iterable(some)))
+        rollups = await compute(
+            lambda: list(rollups_of(bucket, entries)), chars=_ENTRY_COST * len(entries)
+        )
+    into, _, placeholders = INSERT_ROLLUP.partition(" VALUES ")
+    for start in range(0, len(rollups), _ROLLUPS_PER_STATEMENT):
+        batch = rollups[start : start + _ROLLUPS_PER_STATEMENT]
+        sql = f"{into} VALUES {', '.join([placeholders] * len(batch))}"
+        await connection.execute(_encoded(sql), tuple(chain.from_iterable(batch)))
     return len(entries)
 
 
@@ -358,7 +323,7 @@ class _Connection:
         self._driver = driver
         self._options = options
         self._name = name
-        self._turn = anyio.Lock()
+        self._lock = anyio.Lock()
         self._connection: AsyncConnection[Row] | None = None
 
     async def do(
@@ -374,21 +339,21 @@ class _Connection:
         Raises:
             JournalError: The server cannot be used, or refuses the work.
         """
-        async with self._turn:
+        async with self._lock:
             try:
-                with anyio.fail_after(_PATIENCE_S):
+                with anyio.fail_after(_TIMEOUT_S):
                     return await self._try(work, reads=reads)
             except (self._driver.DataError, self._driver.IntegrityError) as error:
                 problem: JournalError = RefusedError(
-                    f"{self._journal} rejected the operation ({_kind(error)})"
+                    f"{self._journal} rejected the operation ({_error_name(error)})"
                 )
             except (self._driver.Error, OSError) as error:
-                problem = JournalError(f"cannot use {self._journal} ({_kind(error)})")
+                problem = JournalError(f"cannot use {self._journal} ({_error_name(error)})")
         # Raised outside the handler, because the driver's messages repeat the values.
         raise problem
 
     async def aclose(self) -> None:
-        async with self._turn:
+        async with self._lock:
             connection, self._connection = self._connection, None
             if connection is not None:
                 await connection.close()
@@ -435,47 +400,47 @@ async def _migrate(connection: AsyncConnection[Row]) -> None:
         return
     # On a failure, the caller closes the connection, which rolls back.
     await connection.execute(b"BEGIN")
-    await connection.execute(_LOCK)
+    await connection.execute(_LOCK_MIGRATIONS)
     # Another process may have been faster.
-    version = await _version(connection)
-    for number, statements in enumerate(MIGRATIONS[version:], version + 1):
-        for statement in (*statements, *_OWN.get(number, ())):
-            await connection.execute(_given(statement))
-    await connection.execute(_given(FORGET_VERSION))
-    await connection.execute(_given(SET_VERSION), (LATEST,))
+    current = await _version(connection)
+    for version, statements in enumerate(MIGRATIONS[current:], current + 1):
+        for statement in (*statements, *POSTGRES_MIGRATIONS.get(version, ())):
+            await connection.execute(_encoded(statement))
+    await connection.execute(_encoded(DELETE_VERSION))
+    await connection.execute(_encoded(SET_VERSION), (LATEST,))
     await connection.execute(b"COMMIT")
 
 
 async def _version(connection: AsyncConnection[Row]) -> int:
     # Not CREATE TABLE IF NOT EXISTS, which needs rights that few roles should have.
-    found = await (await connection.execute(_given(_EXISTS), (VERSIONS_TABLE,))).fetchone()
-    if found is None:
+    cursor = await connection.execute(_encoded(_EXISTS), (VERSIONS_TABLE,))
+    if await cursor.fetchone() is None:
         return 0
-    row = await (await connection.execute(_given(READ_VERSION))).fetchone()
+    row = await (await connection.execute(_encoded(READ_VERSION))).fetchone()
     version = row[0] if row else 0
     if version > LATEST:
-        raise newer(version)
+        raise newer_version(version)
     return version
 
 
-def _given(sql: str) -> bytes:
+def _encoded(sql: str) -> bytes:
     return sql.replace("?", "%s").encode()
 
 
-def _kind(error: Exception) -> str:
+def _error_name(error: Exception) -> str:
     state = getattr(error, "sqlstate", None)
     return f"{type(error).__name__}, {state}" if state else type(error).__name__
 
 
-def _parsed(driver: Any, url: str) -> dict[str, Any]:
+def _parse_url(driver: Any, url: str) -> dict[str, Any]:
     try:
-        given: dict[str, Any] = driver.conninfo.conninfo_to_dict(url)
+        options: dict[str, Any] = driver.conninfo.conninfo_to_dict(url)
     except driver.Error:
         pass
     else:
         defaults = {"connect_timeout": _CONNECT_S, "application_name": "resay"}
         # The server itself rejects characters that a database in another encoding cannot store.
-        return defaults | given | {"client_encoding": "UTF8"}
+        return defaults | options | {"client_encoding": "UTF8"}
     # Raised outside the handler, whose exception may repeat a password.
     raise ConfigurationError(
         "PostgreSQL's client cannot read the journal's url; write"

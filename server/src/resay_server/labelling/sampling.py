@@ -1,4 +1,4 @@
-"""Draws journal entries to label.
+"""Samples journal entries to label.
 
 What a sample says about all entries depends on how it was drawn. Entries drawn at random (simple
 random sampling without replacement) represent the others, flagged or not, and only they carry a
@@ -20,11 +20,7 @@ from dataclasses import dataclass
 
 from resay.errors import ConfigurationError
 from resay.policy import Threshold
-from resay.reporting.journal import (
-    Draw,
-    DrawnBy,
-    Entry,
-)
+from resay.reporting.journal import Entry, SampledEntry, SamplingMethod
 
 # The share of a draw by uncertainty that is spread evenly over all entries.
 _SPREAD = 0.2
@@ -35,7 +31,7 @@ _STEP_S = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SamplingCandidate:
     """An entry that can be drawn.
 
     Attributes:
@@ -47,7 +43,7 @@ class Candidate:
     distance: float
 
     @classmethod
-    def of(cls, entry: Entry, threshold: Threshold) -> Candidate | None:
+    def of(cls, entry: Entry, threshold: Threshold) -> SamplingCandidate | None:
         """Return an entry as a candidate; None without a decision that could be right or wrong."""
         if entry.score is None or entry.decision not in ("consistent", "flagged"):
             return None
@@ -66,15 +62,15 @@ class Candidate:
         return cls(id=entry.id, distance=abs(excess))
 
 
-def draw_entries(
-    candidates: Sequence[Candidate],
+def sample_entries(
+    candidates: Sequence[SamplingCandidate],
     count: int,
-    by: DrawnBy,
+    by: SamplingMethod,
     *,
-    drawn: Iterable[Draw] = (),
+    sampled: Iterable[SampledEntry] = (),
     now: float,
     seed: int | None = None,
-) -> list[Draw]:
+) -> list[SampledEntry]:
     """Draw entries to label.
 
     Args:
@@ -82,21 +78,21 @@ def draw_entries(
         count: How many entries to draw that were not drawn before; fewer if not enough are left.
         by: `random`: all with the same probability; `uncertainty`: preferably those near the
             thresholds, though every entry has a chance.
-        drawn: The earlier draws. Entries drawn at random are left out; one drawn by uncertainty
-            may be drawn again, and a further draw by uncertainty adds to its weight.
+        sampled: The entries of earlier draws. Those drawn at random are left out; one drawn by
+            uncertainty may be drawn again, and a further draw by uncertainty adds to its weight.
         now: The current time, in seconds since the epoch.
         seed: The same seed gives the same draw; None for a different draw each time.
 
     Returns:
-        The draws to store with `Journal.draw`, in the order in which to label them.
+        The sampled entries, in the order in which to label them, for `Journal.add_sampled`.
 
     Raises:
         ConfigurationError: There is nothing to draw from.
     """
-    earlier_methods = {draw.entry_id: draw.method for draw in drawn}
+    earlier_methods = {entry.entry_id: entry.method for entry in sampled}
     # Entries that may be drawn, and those of them that a draw has to add.
-    drawable: list[Candidate] = []
-    new: list[Candidate] = []
+    drawable: list[SamplingCandidate] = []
+    new: list[SamplingCandidate] = []
     for candidate in candidates:
         earlier = earlier_methods.get(candidate.id)
         if earlier == "random":
@@ -119,13 +115,13 @@ def draw_entries(
         chosen = _by_uncertainty(drawable, new_ids, count, rng)
     rng.shuffle(chosen)
     return [
-        Draw(entry_id=entry_id, method=by, weight=weight, time=now + i * _STEP_S)
+        SampledEntry(entry_id=entry_id, method=by, weight=weight, time=now + i * _STEP_S)
         for i, (entry_id, weight) in enumerate(chosen)
     ]
 
 
 def _by_uncertainty(
-    candidates: Sequence[Candidate], new: set[str], count: int, rng: random.Random
+    candidates: Sequence[SamplingCandidate], new: set[str], count: int, rng: random.Random
 ) -> list[tuple[str, float]]:
     """Return ids and weights; exactly `count` of the ids are new."""
     closeness = [math.exp(-candidate.distance / _NEAR) for candidate in candidates]
