@@ -4,12 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resay.core.reasoning import (
-    ReasoningReader,
-    notice_after,
-    split_reasoning,
-    without_reasoning,
-)
+from resay.core.reasoning import notice_after, split_reasoning, without_reasoning
+from resay.core.reasoning_reader import ReasoningReader
 
 ANSWER = "The bridge opened in 1932."
 DRAFT = "Opened in 1950? No, that was the other one.\n\nSo it is 1932."

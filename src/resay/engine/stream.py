@@ -21,7 +21,8 @@ from resay.core.code import code_in
 from resay.core.growing_passage import FinalText, GrowingPassage
 from resay.core.passage import Passage
 from resay.core.query import Query
-from resay.core.reasoning import ReasoningReader, SplitText, notice_after, split_reasoning
+from resay.core.reasoning import SplitText, notice_after, split_reasoning
+from resay.core.reasoning_reader import ReasoningReader
 from resay.core.verdict import SentenceVerdict, Unscored, Verdict
 from resay.engine.actions import Answer, Regenerated, act
 from resay.engine.chain import Chain
