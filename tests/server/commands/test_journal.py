@@ -47,7 +47,7 @@ def listed(file: Path, *words: str) -> list[str]:
 def test_list(file: Path) -> None:
     assert listed(file) == ["e-2", "e-1", "e-0"]
     assert listed(file, "--tenant", "acme") == ["e-2", "e-0"]
-    assert listed(file, "--policy", "mild") == ["e-1"]
+    assert listed(file, "--policy-name", "mild") == ["e-1"]
     assert listed(file, "--request", "req/1") == ["e-1"]
     assert listed(file, "--decision", "consistent") == []
     assert listed(file, "--words", SENTENCE.upper()) == ["e-2", "e-1", "e-0"]
@@ -80,6 +80,7 @@ def test_the_journal_of_a_policy(file: Path, tmp_path: Path) -> None:
     assert len(json.loads(said("list", "-p", policy, "--json"))["entries"]) == 3
     policy.write_text("chain: [{method: ngram}]\n")
     assert "no `journal:`" in said("list", "-p", policy, code=2)
+    assert "no such file" in said("list", "--policy", "mild", code=2)
 
 
 def test_show(file: Path) -> None:

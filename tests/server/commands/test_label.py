@@ -113,6 +113,7 @@ def test_nobody_sees_what_others_say(file: Path) -> None:
 def test_by_uncertainty_and_without_a_draw(file: Path) -> None:
     assert "these are the newest entries" in said(file, "--rater", "a", stdin="r\n")
     assert "1 of 1" in said(file, "--rater", "a", "--request", "req-3", stdin="q\n")
+    assert "nothing is left" in said(file, "--rater", "a", "--policy-name", "other")
     told = said(file, "--draw", "2", "--by", "uncertainty", "--since", "1h")
     assert "2 of 6 entries drawn by uncertainty" in told
     assert "needs entries drawn at random as well" in told

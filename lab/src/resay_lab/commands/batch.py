@@ -74,7 +74,7 @@ def batch(
     max_calls: Annotated[
         int | None, typer.Option(min=1, help="Stop before sending more requests than this.")
     ] = None,
-    max_cost: Annotated[
+    max_cost_usd: Annotated[
         float | None, typer.Option(min=0, help="Stop before spending more dollars than this.")
     ] = None,
     dry_run: Annotated[
@@ -137,7 +137,7 @@ def batch(
             limit=limit,
             where=where,
             max_calls=max_calls,
-            max_cost_usd=max_cost,
+            max_cost_usd=max_cost_usd,
             on_progress=on_progress,
             **connection,
         )

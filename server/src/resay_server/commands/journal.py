@@ -54,10 +54,10 @@ JournalOption = Annotated[
         show_default="the policy's, or resay-journal.db",
     ),
 ]
-PolicyFileOption = Annotated[
+PolicyOption = Annotated[
     Path | None,
     typer.Option(
-        "--policy-file", "-p", help="A policy file that names the journal.", show_default=False
+        "--policy", "-p", help="A policy file that names the journal.", show_default=False
     ),
 ]
 SinceOption = Annotated[
@@ -69,7 +69,9 @@ SinceOption = Annotated[
 UntilOption = Annotated[
     str | None, typer.Option(help="Only entries before this time, in the same formats as --since.")
 ]
-PolicyOption = Annotated[str | None, typer.Option(help="Only entries of this policy.")]
+PolicyNameOption = Annotated[
+    str | None, typer.Option(help="Only entries of the policy recorded under this name.")
+]
 ModelOption = Annotated[str | None, typer.Option(help="Only entries of this model.")]
 TenantOption = Annotated[str | None, typer.Option(help="Only entries of this tenant.")]
 WordsOption = Annotated[
@@ -160,7 +162,7 @@ def journal_config(journal: str | None, policy: Path | None) -> JournalConfig:
     if config.file is not None and not Path(config.file).expanduser().exists():
         raise ConfigurationError(
             f"no journal at {config.file!r}; name the journal, or pass a policy that has one with"
-            " --policy-file"
+            " --policy"
         )
     return config
 
@@ -193,11 +195,11 @@ def with_journal(config: JournalConfig, work: Callable[[Journal], Awaitable[T]])
 @app.command("list")
 def list_entries(
     journal: JournalOption = None,
-    policy_file: PolicyFileOption = None,
+    policy: PolicyOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
     decision: DecisionOption = None,
-    policy: PolicyOption = None,
+    policy_name: PolicyNameOption = None,
     model: ModelOption = None,
     tenant: TenantOption = None,
     request: RequestOption = None,
@@ -212,7 +214,7 @@ def list_entries(
         since,
         until,
         decision,
-        policy=policy,
+        policy=policy_name,
         model=model,
         tenant=tenant,
         request_id=request,
@@ -222,7 +224,7 @@ def list_entries(
     async def work(opened: Journal) -> list[Entry]:
         return await selection.entries(opened, limit)
 
-    entries = with_journal(journal_config(journal, policy_file), work)
+    entries = with_journal(journal_config(journal, policy), work)
     if as_json:
         return print_json({"entries": [entry_dict(entry) for entry in entries]})
     if not entries:
@@ -264,7 +266,7 @@ def list_entries(
 def show(
     entry: Annotated[str, typer.Argument(help="The id of an entry or a request.")],
     journal: JournalOption = None,
-    policy_file: PolicyFileOption = None,
+    policy: PolicyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show everything recorded for one entry."""
@@ -273,7 +275,7 @@ def show(
         recorded = await opened.find(entry)
         return recorded, [] if recorded is None else await opened.feedback(recorded.id)
 
-    recorded, feedback = with_journal(journal_config(journal, policy_file), work)
+    recorded, feedback = with_journal(journal_config(journal, policy), work)
     if recorded is None:
         raise ConfigurationError(f"the journal has no entry or request {entry!r}")
     if as_json:
@@ -343,11 +345,11 @@ def export(
         typer.Argument(help="FILE.jsonl, FILE.csv or FILE.parquet, or - for JSON Lines on stdout."),
     ],
     journal: JournalOption = None,
-    policy_file: PolicyFileOption = None,
+    policy: PolicyOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
     decision: DecisionOption = None,
-    policy: PolicyOption = None,
+    policy_name: PolicyNameOption = None,
     model: ModelOption = None,
     tenant: TenantOption = None,
     request: RequestOption = None,
@@ -358,7 +360,7 @@ def export(
         since,
         until,
         decision,
-        policy=policy,
+        policy=policy_name,
         model=model,
         tenant=tenant,
         request_id=request,
@@ -375,7 +377,7 @@ def export(
             feedback.setdefault(rating.entry_id, []).append(rating)
         return [(entry, feedback.get(entry.id, [])) for entry in await selection.entries(opened)]
 
-    entries = with_journal(journal_config(journal, policy_file), work)
+    entries = with_journal(journal_config(journal, policy), work)
     if str(out) == "-":
         typer.echo(exported("jsonl", entries), nl=False)
     else:
@@ -386,7 +388,7 @@ def export(
 @app.command()
 def stats(
     journal: JournalOption = None,
-    policy_file: PolicyFileOption = None,
+    policy: PolicyOption = None,
     since: SinceOption = "7d",
     until: UntilOption = None,
     by: Annotated[_By, typer.Option(help="The field to group by.")] = _By.model,
@@ -405,7 +407,7 @@ def stats(
         slices = await opened.summary(start, end, end - start, part)
         return slices, await opened.feedback(), await aread_agreements(opened)
 
-    slices, feedback, agreement = with_journal(journal_config(journal, policy_file), work)
+    slices, feedback, agreement = with_journal(journal_config(journal, policy), work)
     given = Counter(rating.rating for rating in feedback)
     ratings = {name: given[name] for name in _RATINGS}
     if as_json:
@@ -447,7 +449,7 @@ _RATINGS: tuple[Literal["right", "wrong", "unsure"], ...] = ("right", "wrong", "
 @app.command()
 def prune(
     journal: JournalOption = None,
-    policy_file: PolicyFileOption = None,
+    policy: PolicyOption = None,
     retention_days: Annotated[
         float | None,
         typer.Option(help="Delete entries older than this many days. Overrides the policy."),
@@ -458,7 +460,7 @@ def prune(
     ] = None,
 ) -> None:
     """Delete entries beyond the retention limits, with their feedback."""
-    config = journal_config(journal, policy_file)
+    config = journal_config(journal, policy)
     given = {"retention_days": retention_days, "max_entries": max_entries}
     update = {name: value for name, value in given.items() if value is not None}
     config = _config(**{**config.model_dump(), **update})
@@ -477,7 +479,7 @@ def prune(
 @app.command()
 def forget(
     journal: JournalOption = None,
-    policy_file: PolicyFileOption = None,
+    policy: PolicyOption = None,
     tenant: Annotated[str | None, typer.Option(help="Delete all entries of this tenant.")] = None,
     request: Annotated[str | None, typer.Option(help="Delete all entries of this request.")] = None,
 ) -> None:
@@ -488,7 +490,7 @@ def forget(
     async def work(opened: Journal) -> int:
         return await opened.forget(tenant=tenant, request_id=request)
 
-    deleted = with_journal(journal_config(journal, policy_file), work)
+    deleted = with_journal(journal_config(journal, policy), work)
     typer.echo(f"{_count(deleted)} deleted")
 
 

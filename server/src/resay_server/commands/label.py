@@ -27,7 +27,7 @@ from resay.reporting.journal.feedback import check_claim
 from resay.reporting.render.texts import clean
 from resay_server.commands.journal import (
     ModelOption,
-    PolicyFileOption,
+    PolicyNameOption,
     PolicyOption,
     RequestOption,
     Selection,
@@ -89,7 +89,7 @@ def label(
             show_default="the policy's, or resay-journal.db",
         ),
     ] = None,
-    policy_file: PolicyFileOption = None,
+    policy: PolicyOption = None,
     draw: Annotated[
         int | None, typer.Option(min=1, help="First draw this many entries to label.")
     ] = None,
@@ -106,7 +106,7 @@ def label(
     ] = None,
     since: SinceOption = None,
     until: UntilOption = None,
-    policy: PolicyOption = None,
+    policy_name: PolicyNameOption = None,
     model: ModelOption = None,
     tenant: TenantOption = None,
     request: RequestOption = None,
@@ -137,10 +137,10 @@ def label(
         raise ConfigurationError("--agreement draws and labels nothing; pass it alone")
     if draw and request:
         raise ConfigurationError("--request labels one request, and --draw draws; pass only one")
-    config = journal_config(journal, policy_file)
-    names = {"policy": policy, "model": model, "tenant": tenant, "request_id": request}
+    config = journal_config(journal, policy)
+    names = {"policy": policy_name, "model": model, "tenant": tenant, "request_id": request}
     selection = select(since, until, None, **names)
-    threshold = Policy.of(policy_file).threshold
+    threshold = Policy.of(policy).threshold
     labelling = _Labelling(_user() if rater is None else rater, selection)
 
     async def work(opened: Journal) -> None:
