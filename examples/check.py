@@ -17,4 +17,4 @@ verdict = guard.check(
 
 print(verdict.decision, "-", verdict.reason)
 for sentence in verdict.sentences:
-    print(f"{sentence.score:.2f}  {sentence.text}  ({sentence.why})")
+    print(f"{sentence.score:.2f}  {sentence.text}  ({sentence.reason})")

@@ -27,7 +27,7 @@ export interface SentenceVerdict {
   score: number | null;
   flagged: boolean;
   by: string | null;
-  why: string | null;
+  reason: string | null;
   contradicted_by: Contradiction | null;
   citations: string[];
   scores: Record<string, number>;
@@ -44,7 +44,7 @@ export interface ClaimVerdict {
   score: number | null;
   flagged: boolean;
   by: string | null;
-  why: string | null;
+  reason: string | null;
   contradicted_by: Contradiction | null;
   scores: Record<string, number>;
   sentence: number;

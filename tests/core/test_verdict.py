@@ -77,6 +77,34 @@ def test_a_verdict_of_an_older_version_is_read() -> None:
     assert Verdict.from_dict(data).unscored == ()
 
 
+def test_the_keys_of_an_earlier_version_are_read() -> None:
+    attempt = Attempt("passage 0.90 > 0.50", error="nothing was found")
+    verdict = Verdict(
+        "flagged",
+        0.9,
+        "passage 0.90 > 0.50",
+        sentences=(SentenceVerdict("It is.", 0, 6, reason="no sample says it"),),
+        claims=(ClaimVerdict("It is.", 0, 6, reason="no sample says it"),),
+        steps=(
+            StepRecord("nli", 1, error="it failed", reason="2 of 3 say otherwise"),
+            StepRecord("prompt", 0, skip_reason="when: long", verdict_reason="2 models disagree"),
+        ),
+        regeneration=Regeneration("repair", (attempt,)),
+    )
+    former = verdict.to_dict()
+    for unit in (*former["sentences"], *former["claims"]):
+        unit["why"] = unit.pop("reason")
+    for step in former["steps"]:
+        step["why"] = step.pop("reason")
+        step["note"] = step.pop("error")
+        step["skipped"] = step.pop("skip_reason")
+        step["remark"] = step.pop("verdict_reason")
+    for record in former["regeneration"]["attempts"]:
+        record["why"] = record.pop("reason")
+        record["note"] = record.pop("error")
+    assert Verdict.from_dict(former) == verdict
+
+
 def test_without_content_no_word_is_left() -> None:
     said = Contradiction("sample", 0, "secret two")
     sentence = SentenceVerdict("secret one", 0, 10, 0.9, True, "prompt", "secret three", said)
@@ -214,13 +242,13 @@ def test_what_a_step_did_for_each_sentence_is_told_as_one() -> None:
     first = StepRecord("prompt", 1, 0.2, Usage(1, 2, 3), 0.5, {"E": 1, "F": 2}, 1, "late")
     second = StepRecord("prompt", 2, 0.6, Usage(2, 2, 2), 0.3, {"E": 1}, 2, "later")
     assert StepRecord.joined([nothing]) == nothing
-    left_out = replace(nothing, skipped="short")
+    left_out = replace(nothing, skip_reason="short")
     assert StepRecord.joined([left_out, first, second]) == StepRecord(
         "prompt", 4, pytest.approx(0.4), Usage(3, 4, 5), 0.5, {"E": 2, "F": 2}, 3, "late"
     )
-    again = replace(nothing, skipped="shorter")
-    assert StepRecord.joined([left_out, again]).skipped == "short"
-    assert StepRecord.joined([left_out, nothing]).skipped is None
+    again = replace(nothing, skip_reason="shorter")
+    assert StepRecord.joined([left_out, again]).skip_reason == "short"
+    assert StepRecord.joined([left_out, nothing]).skip_reason is None
 
 
 def test_what_was_not_scored_is_told_once_beside_the_sentences() -> None:
@@ -284,7 +312,7 @@ def test_in_doubt_are_the_flagged_parts_or_all_of_a_flagged_claim() -> None:
 
 
 def test_a_notebook_shows_words_and_no_markup() -> None:
-    sentence = SentenceVerdict("<script>x</script>", 0, 18, 0.9, True, why="it & that")
+    sentence = SentenceVerdict("<script>x</script>", 0, 18, 0.9, True, reason="it & that")
     shown = Verdict("flagged", 0.9, "1 of 1 > 0.50", (sentence,))._repr_html_()
     assert "&lt;script&gt;x&lt;/script&gt;" in shown
     assert "it &amp; that" in shown

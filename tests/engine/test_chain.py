@@ -276,7 +276,7 @@ def test_each_word_is_scored_or_told_and_what_is_only_told_is_not_consistent(tex
     passage = Passage.of(text)
     verdict = anyio.run(partial(run, {"method": "ngram"}, passage=passage))
     scored = [s for s in verdict.sentences if s.score is not None]
-    labels = [s for s in verdict.sentences if s.why == "claims nothing (label)"]
+    labels = [s for s in verdict.sentences if s.reason == "claims nothing (label)"]
     spans = [(s.start, s.end) for s in (*scored, *labels, *verdict.unscored)]
     left = [i for i, c in enumerate(text) if c.isalpha() and not any(a <= i < b for a, b in spans)]
     assert not left
@@ -304,7 +304,7 @@ async def test_only_code_is_skipped_and_listed() -> None:
 async def test_what_claims_nothing_has_no_score_and_says_why() -> None:
     text = "Great question! The bridge opened in 1932. I hope this helps!"
     verdict = await run({"method": "ngram"}, passage=Passage.of(text))
-    assert [(s.score is None, s.why) for s in verdict.sentences[::2]] == [
+    assert [(s.score is None, s.reason) for s in verdict.sentences[::2]] == [
         (True, "claims nothing (filler)")
     ] * 2
     (claim,) = [s.score for s in verdict.sentences if s.score is not None]
@@ -349,7 +349,7 @@ async def test_what_was_found_before_the_deadline_stands() -> None:
     verdict = await chain.run(PASSAGE, evidence, -math.inf)
     assert verdict.inconclusive
     assert verdict.reason.startswith("the check did not finish within 120 s")
-    assert verdict.steps[-1].note == "it did not finish in time"
+    assert verdict.steps[-1].error == "it did not finish in time"
 
 
 async def test_a_judge_who_never_answers_leaves_nothing_to_tell() -> None:
@@ -361,7 +361,7 @@ async def test_a_judge_who_never_answers_leaves_nothing_to_tell() -> None:
     chain = Chain(Policy.of({"chain": [{"method": "ngram"}, {"method": "zero_shot"}]}))
     evidence = Evidence(Samples(SAMPLES), judge_provider=Silent())
     verdict = await chain.run(PASSAGE, evidence, anyio.current_time() + 0.2)
-    assert [step.note for step in verdict.steps] == [None, "it did not finish in time"]
+    assert [step.error for step in verdict.steps] == [None, "it did not finish in time"]
     assert all(sentence.score is not None for sentence in verdict.sentences)
 
 
@@ -480,7 +480,7 @@ async def test_a_passage_score_without_a_threshold_for_it_decides_nothing() -> N
 async def test_a_broken_first_step_leaves_its_sentences_to_the_next() -> None:
     verdict = await run({"method": "odd", "mood": "broken"}, {"method": "ngram"})
     assert verdict.decision == "flagged"
-    assert verdict.steps[0].note == "it failed (ZeroDivisionError)"
+    assert verdict.steps[0].error == "it failed (ZeroDivisionError)"
 
 
 @pytest.mark.usefixtures("odd")
@@ -516,7 +516,7 @@ async def test_steps_that_do_not_depend_on_each_other_run_together() -> None:
     )
     with anyio.fail_after(20):
         verdict = await run(each, once, asked=Rendezvous())
-    assert [step.note for step in verdict.steps] == [None, None]
+    assert [step.error for step in verdict.steps] == [None, None]
     # What they found is written in the chain's order, whoever was first.
     assert [s.score for s in verdict.sentences] == [0.0, 1.0]
 

@@ -122,7 +122,7 @@ def test_only_a_flagged_name_is_contradicted() -> None:
     used = "import requests\nr = requests.getJSON(url)"
     verdict = check(answer, samples(GET, used, used))
     (name,) = (claim for claim in verdict.claims if claim.text.endswith("requests.getJSON."))
-    assert (name.why or "").endswith("1 something else in its place: requests.get")
+    assert (name.reason or "").endswith("1 something else in its place: requests.get")
     assert (name.flagged, name.contradicted_by) == (False, None)
 
 
@@ -132,7 +132,7 @@ def test_samples_without_code_and_copies_say_nothing() -> None:
     for verdict in (check(answer, words), check(answer, [python(GET)] * 3)):
         assert not verdict.flagged_names
     only = check(answer, [*samples(GET), *words[1:]])
-    assert {claim.why for claim in only.claims if claim.unit == "code"} == {
+    assert {claim.reason for claim in only.claims if claim.unit == "code"} == {
         "fewer than 2 samples have such code to compare it with"
     }
 

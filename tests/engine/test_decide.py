@@ -39,9 +39,9 @@ class Told:
         says: dict[str, float | None] = Field(default={})
         passage: float | None = None
         columns: dict[str, tuple[float | None, ...]] = Field(default={})
-        why: bool = False
+        reasons: bool = False
         lost: tuple[str, ...] = ()
-        note: str | None = None
+        error: str | None = None
         whole: bool = False
         otherwise: dict[str, str] = Field(default={})
         denied: tuple[str, ...] | None = None
@@ -69,9 +69,9 @@ class Told:
                 tuple(told.columns.get(text, (None,) * len(SAMPLES))[n] for text in texts)
                 for n in range(len(SAMPLES) if told.columns else 0)
             ),
-            why=tuple(f"why {text}" for text in texts) if told.why else (),
+            reasons=tuple(f"why {text}" for text in texts) if told.reasons else (),
             lost=tuple(i for i, text in enumerate(texts) if text in told.lost),
-            inconclusive=told.note,
+            error=told.error,
             denied=() if told.denied is None else tuple(text in told.denied for text in texts),
         )
 
@@ -160,12 +160,12 @@ async def test_without_a_number_there_are_two_bands_and_without_a_decision_none(
     assert [s.band for s in verdict.sentences] == ["supported", "contradicted"]
     verdict = await decided(step(0.5, 0.51), threshold={"passage": 0.5, "sentence": None})
     assert [s.band for s in verdict.sentences] == [None, None]
-    verdict = await decided(step(0.1, 0.9), step(note="it failed"))
+    verdict = await decided(step(0.1, 0.9), step(error="it failed"))
     assert [(s.band, s.flagged) for s in verdict.sentences] == [(None, False)] * 2
 
 
 async def test_the_score_of_a_step_that_failed_in_the_end_does_not_flag_the_passage() -> None:
-    failed = step(note="it failed")
+    failed = step(error="it failed")
     verdict = await decided(step(1.0, 1.0), failed)
     assert (verdict.decision, verdict.reason) == ("inconclusive", "told: it failed")
     assert verdict.flagged_sentences == ()
@@ -173,7 +173,7 @@ async def test_the_score_of_a_step_that_failed_in_the_end_does_not_flag_the_pass
 
 
 async def test_what_was_settled_flags_alone_what_a_failed_step_left_open() -> None:
-    steps = step(1.0, 0.6, settle={"above": 0.9}), step(note="it failed")
+    steps = step(1.0, 0.6, settle={"above": 0.9}), step(error="it failed")
     only = {"passage": 0.5, "sentence": None}
     verdict = await decided(*steps, threshold=only)
     # The sentence that was lost counts as supported: 0.5 is not over 0.5.
@@ -198,10 +198,12 @@ async def test_a_sentence_is_as_bad_as_its_worst_claim(
     claims = "Opened: 1932", "Lamps: 1"
     says = dict(zip(claims, (first, second), strict=True))
     sentence = "\n".join(claims)
-    verdict = await decided({"method": "told", "says": says, "why": True}, sentences=(sentence,))
+    verdict = await decided(
+        {"method": "told", "says": says, "reasons": True}, sentences=(sentence,)
+    )
     assert [claim.score for claim in verdict.claims] == [first, second]
     (whole,) = verdict.sentences
-    assert (whole.score, whole.why) == (says[claims[worst]], f"why {claims[worst]}")
+    assert (whole.score, whole.reason) == (says[claims[worst]], f"why {claims[worst]}")
     assert whole.flagged is (0.9 in {first, second})
 
 
@@ -316,17 +318,19 @@ async def test_what_nobody_says_is_told_from_what_somebody_denies() -> None:
 
 async def test_a_correction_gives_its_reason_behind_that_of_what_it_corrects() -> None:
     raised = "raised from 0.20 by what comes before it"
-    for why, reason in ((False, raised), (True, f"why {B}; {raised}")):
-        verdict = await decided(step(0.4, 0.2, why=why), {"method": "snowballing", "theta": 0})
+    for reasons, reason in ((False, raised), (True, f"why {B}; {raised}")):
+        verdict = await decided(
+            step(0.4, 0.2, reasons=reasons), {"method": "snowballing", "theta": 0}
+        )
         first, second = verdict.sentences
-        assert (second.by, second.why) == ("snowballing", reason)
+        assert (second.by, second.reason) == ("snowballing", reason)
         assert second.scores == {"told": 0.2, "snowballing": pytest.approx(0.4)}
         assert (first.by, first.scores) == ("told", {"told": 0.4, "snowballing": 0.4})
 
 
 async def test_a_step_that_says_nothing_of_a_sentence_leaves_it_to_the_one_before() -> None:
-    verdict = await decided(step(0.1, 0.2, why=True), step(0.3, None))
-    assert [(s.score, s.why) for s in verdict.sentences] == [(0.3, None), (0.2, f"why {B}")]
+    verdict = await decided(step(0.1, 0.2, reasons=True), step(0.3, None))
+    assert [(s.score, s.reason) for s in verdict.sentences] == [(0.3, None), (0.2, f"why {B}")]
     assert (verdict.score, verdict.mean_score) == (0.3, pytest.approx(0.25))
     verdict = await decided(step(0.1, 0.2), step(None, 0.3))
     assert (verdict.score, verdict.mean_score) == (0.3, pytest.approx(0.2))
@@ -638,8 +642,8 @@ async def test_where_every_step_is_left_out_the_first_says_why() -> None:
     first, second = ({"min_chars": chars} for chars in (1000, 2000))
     verdict = await decided(step(0.1, when=first), step(0.9, when=second))
     assert verdict.skipped
-    assert verdict.reason == verdict.steps[0].skipped
-    assert verdict.reason != verdict.steps[1].skipped
+    assert verdict.reason == verdict.steps[0].skip_reason
+    assert verdict.reason != verdict.steps[1].skip_reason
     # One that looks decides.
     assert (await decided(step(0.1, 0.1), step(0.9, when=second))).decision == "consistent"
 

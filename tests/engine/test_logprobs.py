@@ -130,7 +130,7 @@ async def test_check_takes_tokens(form: str) -> None:
     given: Any = TOKENS if form == "values" else listed
     verdict = await guard(pool="maximum").acheck(RESPONSE, logprobs=given)
     assert [s.flagged for s in verdict.sentences] == [False, True]
-    assert verdict.sentences[1].why == "its least probable token is '31', with probability 0.018"
+    assert verdict.sentences[1].reason == "its least probable token is '31', with probability 0.018"
     assert verdict.usage.calls == 0
 
 

@@ -108,7 +108,7 @@ async def test_an_address_that_a_function_gives_is_no_invention() -> None:
     known = await asked(said, here("texts"), question=question)
     made_up = await asked(said.replace("silo", "solo"), here("texts"), question=question)
     assert (known.decision, made_up.decision) == ("consistent", "flagged")
-    assert made_up.claims[0].why == "its link is in no reference"
+    assert made_up.claims[0].reason == "its link is in no reference"
 
 
 async def test_a_function_gets_a_copy_of_the_request() -> None:
@@ -129,7 +129,7 @@ async def test_a_function_that_fails_is_noted_and_costs_no_answer(name: str, err
     note = f"'{here(name)}' of `references.from` failed: {error}"
     assert answer.text == BRIDGE
     assert answer.verdict.reason.endswith(f"; {note}")
-    assert (answer.verdict.steps[0].method, answer.verdict.steps[0].note) == ("references", note)
+    assert (answer.verdict.steps[0].method, answer.verdict.steps[0].error) == ("references", note)
     assert BRIDGE not in answer.verdict.reason
     # Nothing was found, so that samples are looked at.
     assert len(model.queries) > 1

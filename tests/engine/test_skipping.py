@@ -95,10 +95,10 @@ async def test_a_step_can_be_left_out() -> None:
     samples = ["The bridge opened in 1932.", "It opened then.", "In 1932 it opened."]
     verdict = await guard.acheck(SHORT, samples=samples, model="openai/simulated")
     ngram, prompt = verdict.steps
-    assert ngram.skipped is None
-    assert prompt.skipped is not None
-    assert prompt.skipped.startswith("prompt: ")
-    assert "min_sentences" in prompt.skipped
+    assert ngram.skip_reason is None
+    assert prompt.skip_reason is not None
+    assert prompt.skip_reason.startswith("prompt: ")
+    assert "min_sentences" in prompt.skip_reason
     assert prompt.usage.calls == 0
     assert verdict.sentences[0].by == "ngram"
     assert not verdict.skipped

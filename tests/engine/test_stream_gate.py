@@ -155,7 +155,9 @@ async def test_what_claims_nothing_is_shown_without_being_judged() -> None:
     stream = guard.astream("When?")
     parts = await read(stream)
     assert "".join(part.text for part in parts) == filler + FIRST + SECOND + hope
-    assert [s.why for s in stream.answer.verdict.sentences[::3]] == ["claims nothing (filler)"] * 2
+    assert [s.reason for s in stream.answer.verdict.sentences[::3]] == [
+        "claims nothing (filler)"
+    ] * 2
     assert stream.answer.verdict.decision == "consistent"
 
 

@@ -120,11 +120,11 @@ def test_a_citation_of_a_file_is_checked(upstream: Upstream) -> None:
     assert (right.decision, searched(upstream, both)[0].decision) == ("consistent",) * 2
     wrong, _ = searched(upstream, response(BRIDGE, cites("silo", end), results=FOUND))
     assert wrong.flagged
-    assert wrong.claims[0].why == (
+    assert wrong.claims[0].reason == (
         "it cites silo.md, which does not support it; reference 1 supports it"
     )
     invented, _ = searched(upstream, response(BRIDGE, cites("other", end), results=FOUND))
-    assert invented.claims[0].why == "it cites other.md, which does not exist"
+    assert invented.claims[0].reason == "it cites other.md, which does not exist"
 
 
 def test_a_citation_belongs_to_the_sentence_before_it(upstream: Upstream) -> None:
@@ -133,7 +133,7 @@ def test_a_citation_belongs_to_the_sentence_before_it(upstream: Upstream) -> Non
     verdict, _ = searched(upstream, found, question="When did they open?")
     first, second = verdict.claims
     assert not first.flagged
-    assert second.why == "it cites garmo.md, which does not support it; reference 2 supports it"
+    assert second.reason == "it cites garmo.md, which does not support it; reference 2 supports it"
 
 
 def test_a_stream_is_held_against_what_was_found_too(upstream: Upstream) -> None:
@@ -155,7 +155,7 @@ def test_a_stream_is_held_against_what_was_found_too(upstream: Upstream) -> None
         )
         (verdict,) = [found for event in stream if (found := verdict_of(event)) is not None]
     assert verdict.flagged
-    assert "cites silo.md" in (verdict.claims[0].why or "")
+    assert "cites silo.md" in (verdict.claims[0].reason or "")
 
 
 # Anthropic's documents
@@ -196,10 +196,11 @@ def test_a_citation_of_a_document_is_checked_by_what_it_quotes(upstream: Upstrea
     assert cited(upstream, (BRIDGE, [quotes("Garmo", BRIDGE)])).decision == "consistent"
     wrong = cited(upstream, (BRIDGE, [quotes("Silo", TUNNEL)]))
     assert (
-        wrong.claims[0].why == "it cites Silo, which does not support it; reference 1 supports it"
+        wrong.claims[0].reason
+        == "it cites Silo, which does not support it; reference 1 supports it"
     )
     invented = cited(upstream, (BRIDGE, [quotes("Garmo", "It was opened by the queen.")]))
-    assert invented.claims[0].why == "it cites words of Garmo, which does not exist"
+    assert invented.claims[0].reason == "it cites words of Garmo, which does not exist"
 
 
 def test_a_block_has_its_own_citations(upstream: Upstream) -> None:

@@ -76,7 +76,7 @@ async def test_the_proxy_scores_sentences(model_folder: Path, measure: str) -> N
     assert [s.score is not None for s in verdict.sentences] == [True] * len(verdict.sentences)
     assert len(verdict.sentences) == 2
     if measure == "entropy":
-        assert "the whole vocabulary" in (verdict.sentences[0].why or "")
+        assert "the whole vocabulary" in (verdict.sentences[0].reason or "")
 
 
 ENCODERS = {kind: TextEncoder(make_tokenizer(kind), None, 7) for kind in ("words", "bytes")}

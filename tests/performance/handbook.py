@@ -344,7 +344,7 @@ def _failed(question: Question, claim: Claim, outcome: str, answer: Answer) -> R
         "text": answer.text,
         "decision": answer.verdict.decision,
         "attempts": [
-            {"queries": a.queries, "documents": a.documents, "note": a.note, "found": a.decision}
+            {"queries": a.queries, "documents": a.documents, "error": a.error, "found": a.decision}
             for a in (regeneration.attempts if regeneration else ())
         ],
     }

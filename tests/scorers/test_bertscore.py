@@ -125,4 +125,4 @@ def test_published_layers_and_baselines_belong_together() -> None:
 
 async def test_samples_that_are_all_short_decide_nothing_and_say_so(tiny: Tiny) -> None:
     scores = await score(tiny(make_roberta), [RESPONSE[1], RESPONSE[1]])
-    assert scores.inconclusive == "2 of 2 samples have no sentence of more than three words"
+    assert scores.error == "2 of 2 samples have no sentence of more than three words"

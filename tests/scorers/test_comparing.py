@@ -73,12 +73,12 @@ async def test_a_score_is_the_mean_of_the_entries_there_are() -> None:
     assert (scores.failures, scores.undetermined) == (("E", "F"), 3)
     assert scores.columns == ((0.2, None), (0.5, 0.9))
     # Half is neither for nor against.
-    assert scores.why == (
+    assert scores.reasons == (
         "supported by 1 of 2 texts compared",
         "not supported by 1 of 1 texts compared",
     )
     more = await scored(Told(Column((0.6, None))))
-    assert more.why == ("not supported by 1 of 1 texts compared", None)
+    assert more.reasons == ("not supported by 1 of 1 texts compared", None)
 
 
 async def test_a_mean_of_unbounded_entries_is_clipped_once() -> None:
@@ -105,7 +105,7 @@ async def test_of_documents_the_one_that_supports_best_counts() -> None:
     scores = await scored(told)
     assert (scores.raw, scores.sentences) == ((-0.5, 0.2), (0.0, 0.2))
     assert scores.passage == 0.4
-    assert scores.why == ("supported by 1 of 2 texts compared",) * 2
+    assert scores.reasons == ("supported by 1 of 2 texts compared",) * 2
     told = OfDocuments(Column((None, 0.2), silent=(False, True)), Column((0.4, 0.8)))
     assert (await scored(told)).sentences == (0.4, 0.8)
 
@@ -124,7 +124,7 @@ async def test_only_what_is_open_is_compared_with_further_samples() -> None:
     assert scores.sentences == (0.0, pytest.approx(0.4))
     assert scores.columns[3:] == ((None, 1.0), (None, 0.0))
     assert scores.silent == ((), (3,))
-    assert scores.inconclusive is None
+    assert scores.error is None
     settled = Told(*[Column((0.0, 1.0))] * 5)
     await scored(settled, rule())
     assert len(settled.asked) == 3

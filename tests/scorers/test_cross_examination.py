@@ -53,7 +53,7 @@ async def test_the_examinee_sees_neither_claim_nor_history() -> None:
     judge = Listening("1. When did it open?", "1. In 1932.", "No.", "Correct.")
     scores = await CrossExamination().score(PASSAGE, Evidence(judge_provider=judge))
     assert scores.passage == 0.0
-    assert scores.why_passage == (
+    assert scores.passage_reason == (
         "after 1 set of questions the examiner called the response correct"
     )
     opening, examinee, more, conclusion = judge.asked
@@ -76,7 +76,7 @@ async def test_without_a_question_there_is_no_conclusion(nothing: str) -> None:
     judge = Listening(nothing, nothing, "Correct.", "Correct.")
     scores = await CrossExamination().score(PASSAGE, Evidence(judge_provider=judge))
     assert scores.passage is None
-    assert scores.inconclusive == "the examiner asked no question that was answered"
+    assert scores.error == "the examiner asked no question that was answered"
     assert len(judge.asked) == 2
 
 
@@ -89,7 +89,7 @@ async def test_an_examiner_without_a_question_is_asked_once_more() -> None:
 async def test_an_examinee_that_answers_nothing_proves_nothing() -> None:
     judge = Listening("1. When did it open?", " ", "Correct.")
     scores = await CrossExamination().score(PASSAGE, Evidence(judge_provider=judge))
-    assert (scores.passage, scores.inconclusive is None) == (None, False)
+    assert (scores.passage, scores.error is None) == (None, False)
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 5])
@@ -102,8 +102,9 @@ async def test_the_turns_are_bounded(turns: int) -> None:
     # Nobody asks whether there is more after the last set: 3 calls for one, 3 for each further.
     assert judge.usage.calls == 3 * turns
     sets = "1 set" if turns == 1 else f"{turns} sets"
-    assert scores.why_passage == f"after {sets} of questions the examiner called the response" + (
-        " incorrect"
+    assert (
+        scores.passage_reason
+        == f"after {sets} of questions the examiner called the response" + (" incorrect")
     )
 
 
@@ -115,7 +116,7 @@ async def test_an_examiner_without_a_conclusion_is_asked_once_more() -> None:
     judge = Metered(ScriptedProvider([*script[:4], "I really cannot."]))
     scores = await CrossExamination().score(PASSAGE, Evidence(judge_provider=judge))
     assert (scores.passage, scores.undetermined) == (None, 1)
-    assert scores.inconclusive == "the examiner's conclusion was neither correct nor incorrect"
+    assert scores.error == "the examiner's conclusion was neither correct nor incorrect"
 
 
 async def test_an_unclear_wish_for_more_ends_the_questions() -> None:
@@ -135,4 +136,4 @@ async def test_a_failed_call_is_inconclusive(answered: int) -> None:
     judge = ScriptedProvider(["1. When?", "1. 1932.", "No"][:answered])
     scores = await CrossExamination().score(PASSAGE, Evidence(judge_provider=judge))
     assert (scores.passage, scores.failures) == (None, ("ProviderError",))
-    assert scores.inconclusive == "a call of the examination failed"
+    assert scores.error == "a call of the examination failed"

@@ -89,8 +89,8 @@ async def test_the_verdict_says_which_model_contradicts_what() -> None:
     )
     wrong, unknown = verdict.sentences
     assert (wrong.flagged, wrong.by, wrong.score) == (True, "cross_model", 1.0)
-    assert wrong.why is not None
-    assert wrong.why.endswith("another model, other/wise, contradicts it")
+    assert wrong.reason is not None
+    assert wrong.reason.endswith("another model, other/wise, contradicts it")
     said = wrong.contradicted_by
     assert said is not None
     assert (said.source, said.model, said.kind) == ("second_opinion", SECOND, "date")
@@ -235,8 +235,8 @@ async def test_confident_answers_are_drawn_by_the_request() -> None:
     provider = Two("1: wrong\n2: wrong")
     verdict = await asked(provider, {"model": SECOND, "share": 0.0})
     assert (verdict.decision, provider.asked) == ("consistent", [])
-    assert verdict.steps[-1].skipped is not None
-    assert "not in the share of 0" in verdict.steps[-1].skipped
+    assert verdict.steps[-1].skip_reason is not None
+    assert "not in the share of 0" in verdict.steps[-1].skip_reason
 
 
 async def test_a_sample_that_declines_to_answer_contradicts_nothing() -> None:

@@ -134,7 +134,7 @@ async def test_confidence_is_shared_with_the_distractors() -> None:
     verdict = await checked(model)
     nvc = 0.9 / (0.9 + 0.6 + 0.5)
     assert verdict.claims[0].score == pytest.approx(1 - (nvc + 0.5) / 2)
-    assert verdict.claims[0].why == (
+    assert verdict.claims[0].reason == (
         "sure of it 0.90, normalised by 2 alternatives 0.45; 0.50 support in samples"
     )
     # Three distractors of which one comes twice, three confidences, and entailment: of three
@@ -228,14 +228,14 @@ async def test_without_probabilities_by_votes() -> None:
 async def test_alternatives_that_take_too_many_calls_are_left_out() -> None:
     model = Model(SURE, ["1923", "1940"], logprobs=False)
     verdict = await checked(model, consistency=False, distractors=2, max_calls=12)
-    assert "normalised by 1 alternative " in (verdict.claims[0].why or "")
+    assert "normalised by 1 alternative " in (verdict.claims[0].reason or "")
     # One alternative, since two would take 17 calls, five votes on each text, their comparison.
     assert len(model.asked) == 1 + 5 + 5 + 2
     # By default, after 4 of 12 calls, there are 8 left, and each alternative takes 5.
     years = ["1901", "1902", "1903", "1904", "1905"]
     model = Model({**SURE, **dict.fromkeys(years, 0.5)}, years, logprobs=False)
     verdict = await checked(model, consistency=False, distractors=5, votes=4)
-    assert "normalised by 1 alternative " in (verdict.claims[0].why or "")
+    assert "normalised by 1 alternative " in (verdict.claims[0].reason or "")
     with pytest.raises(ConfigurationError, match=r"`max_calls` is 6, but .* may take 7 calls"):
         await checked(model, distractors=2, max_calls=6)
 
@@ -279,14 +279,14 @@ async def test_a_classifier_says_what_contradicts(tiny: Callable[..., Path]) -> 
 async def test_an_alternative_is_the_first_line_without_its_label(said: str) -> None:
     model = Model(SURE, YEARS, distractor=said)
     verdict = await checked(model, distractors=1)
-    assert "normalised by 1 alternative 0.60;" in (verdict.claims[0].why or "")
+    assert "normalised by 1 alternative 0.60;" in (verdict.claims[0].reason or "")
     assert render_confidence(TOPIC, "The bridge opened in 1923.") in model.asked
 
 
 @pytest.mark.parametrize("said", ["", "Distractor:", "The bridge opened in 1932"])
 async def test_nothing_and_the_claim_itself_are_no_alternatives(said: str) -> None:
     verdict = await checked(Model(SURE, YEARS, distractor=said), consistency=False)
-    assert verdict.claims[0].why == "sure of it 0.90, normalised by 0 alternatives 0.90"
+    assert verdict.claims[0].reason == "sure of it 0.90, normalised by 0 alternatives 0.90"
 
 
 @pytest.mark.parametrize(

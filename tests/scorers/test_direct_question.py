@@ -31,11 +31,11 @@ async def score(*answers: str | None, query: Query | None = None, restate: bool 
 async def test_yes_is_known_and_no_is_not() -> None:
     scores = await score("Yes.", "No, I do not think so.")
     assert scores.sentences == (0.0, 1.0)
-    assert scores.why == (
+    assert scores.reasons == (
         "the judge, asked directly, affirmed it",
         "the judge, asked directly, denied it",
     )
-    assert (scores.failures, scores.undetermined, scores.inconclusive) == ((), 0, None)
+    assert (scores.failures, scores.undetermined, scores.error) == ((), 0, None)
 
 
 async def test_the_question_is_the_context() -> None:
@@ -46,20 +46,20 @@ async def test_the_question_is_the_context() -> None:
 async def test_anything_else_is_no_denial_and_is_reported() -> None:
     scores = await score("Yes", "It depends.")
     assert (scores.sentences, scores.undetermined, scores.lost) == ((0.0, None), 1, (1,))
-    assert scores.why[1] == "the judge could not say whether it is so"
-    assert scores.inconclusive is None
+    assert scores.reasons[1] == "the judge could not say whether it is so"
+    assert scores.error is None
 
 
 @pytest.mark.parametrize("refusal", ["I cannot verify that.", "", "As an AI, I do not know."])
 async def test_a_judge_that_will_not_say_decides_nothing(refusal: str) -> None:
     scores = await score(refusal, refusal)
-    assert scores.inconclusive == "2 of 2 judge answers were neither yes nor no"
+    assert scores.error == "2 of 2 judge answers were neither yes nor no"
 
 
 async def test_a_failed_call_leaves_its_sentence_without_a_score() -> None:
     scores = await score("No", None)
     assert (scores.sentences, scores.failures) == ((1.0, None), ("ProviderError",))
-    assert (await score(None, None)).inconclusive == "2 of 2 questions failed (ProviderError x2)"
+    assert (await score(None, None)).error == "2 of 2 questions failed (ProviderError x2)"
 
 
 async def test_an_unreadable_answer_is_asked_for_once_more() -> None:

@@ -61,7 +61,7 @@ async def test_the_weighted_sum_is_clipped() -> None:
 
 async def test_each_part_is_named_in_the_explanation() -> None:
     scores = await score({"scorer": PROMPT}, {"scorer": DIRECT})
-    assert scores.why == (
+    assert scores.reasons == (
         "prompt 0.00, direct_question 1.00",
         "prompt 1.00, direct_question 1.00",
     )
@@ -85,14 +85,14 @@ async def test_a_missing_score_leaves_its_weight_to_the_others() -> None:
     # The first sentence has only the prompt's 0, the second both.
     assert scores.sentences == pytest.approx((0.0, 1.0))
     assert scores.failures == ("ProviderError",)
-    assert scores.inconclusive is None
+    assert scores.error is None
 
 
 async def test_a_part_that_failed_makes_it_inconclusive_and_says_which() -> None:
     parts = [{"scorer": PROMPT}, {"scorer": DIRECT}]
     scores = await score(*parts, judge=answers(direct=(None, None)))
     assert scores.sentences == pytest.approx((0.0, 1.0))
-    assert scores.inconclusive == ("direct_question: 2 of 2 questions failed (ProviderError x2)")
+    assert scores.error == ("direct_question: 2 of 2 questions failed (ProviderError x2)")
 
 
 async def test_a_sentence_that_every_part_lost_is_lost() -> None:

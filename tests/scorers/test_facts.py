@@ -64,7 +64,7 @@ async def test_a_wrong_fact_weighs_more_than_other_words() -> None:
 
 async def test_why_says_which_fact_and_what_is_said_instead() -> None:
     scores = await score(["The Tollen bridge opened in 1923."], SAMPLES)
-    assert scores.why == ("'1923' is in 0 of 3 texts compared; most of them say '1932'",)
+    assert scores.reasons == ("'1923' is in 0 of 3 texts compared; most of them say '1932'",)
 
 
 async def test_a_sample_that_disagrees_has_the_higher_entry() -> None:
@@ -344,7 +344,7 @@ def test_a_sentence_is_scored_by_itself(
         for i, sentence in enumerate(sentences):
             alone = await score([sentence], samples, question)
             assert alone.sentences == (whole.sentences[i],)
-            assert alone.why == (whole.why[i],)
+            assert alone.reasons == (whole.reasons[i],)
 
     anyio.run(both)
 
@@ -516,11 +516,11 @@ def test_what_samples_say_otherwise_is_told() -> None:
     (opposite,) = check(
         "Sales fell in 2023.", ["Sales rose in 2023."] * 4, "How were sales?"
     ).sentences
-    assert opposite.why == "4 of 4 texts compared say otherwise, such as 'Sales rose in 2023.'"
+    assert opposite.reason == "4 of 4 texts compared say otherwise, such as 'Sales rose in 2023.'"
     (name,) = check(
         "It was led by Ann Hart.", ["It was led by Ann Hunt."] * 4, "Who led it?"
     ).sentences
-    assert name.why == "'Hart' is in 0 of 4 texts compared; most of them say 'Hunt'"
+    assert name.reason == "'Hart' is in 0 of 4 texts compared; most of them say 'Hunt'"
 
 
 def test_what_few_samples_add_is_not_doubted_for_the_others_silence() -> None:
@@ -633,7 +633,7 @@ REASONS = [
 @pytest.mark.parametrize(("sentence", "samples", "reason"), REASONS)
 async def test_reasons_are_true(sentence: str, samples: list[str], reason: str) -> None:
     scores = await score([sentence], samples)
-    assert scores.why == (reason,)
+    assert scores.reasons == (reason,)
 
 
 LINK = "See https://example.org/docs/a-b for it."
@@ -785,7 +785,7 @@ def test_a_number_at_the_start_is_no_answer() -> None:
 def test_what_one_text_says_instead_is_told_in_the_singular() -> None:
     samples = ["The bridge is 14 m long.", "The bridge is long.", "The bridge is quite long."]
     verdict = check("The bridge is 12 m long.", samples, QUESTION)
-    assert "1 of them says '14 m'" in (verdict.sentences[0].why or "")
+    assert "1 of them says '14 m'" in (verdict.sentences[0].reason or "")
 
 
 @pytest.mark.parametrize(
@@ -821,7 +821,7 @@ def test_a_mark_with_an_abbreviation_is_no_sentence_of_its_own(answer: str, mark
 )
 async def test_a_text_that_says_only_the_year_does_not_say_the_month(answer: str, why: str) -> None:
     samples = ["It opened in 1932.", "The bridge opened in March 1932.", "Opened 1932.", "In 1932."]
-    (reason,) = (await score([answer], samples)).why
+    (reason,) = (await score([answer], samples)).reasons
     assert reason is not None
     assert reason.startswith(why)
     assert "a part of it in 3" in reason
@@ -898,7 +898,7 @@ def test_quotations_that_samples_word_otherwise_are_named() -> None:
     samples = [SAID.replace("We shall build the bridge again", "No stone will be left")] * 3
     verdict = check(SAID, [*samples, f"So: {samples[0]}"], "What did he say?")
     (claim,) = verdict.claims
-    assert claim.why == "'We shall build the bridge again.' is in 0 of 4 texts compared"
+    assert claim.reason == "'We shall build the bridge again.' is in 0 of 4 texts compared"
 
 
 @given(st.text(alphabet="ab \"'«»„“”‘’「」《》`\n.", max_size=60))

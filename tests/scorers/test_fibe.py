@@ -175,12 +175,12 @@ async def test_scores_are_one_minus_the_mean_of_the_points() -> None:
         None,
         pytest.approx(1 - (100 + 5 + 100 + 100) / 400),
     )
-    assert scores.why == (
+    assert scores.reasons == (
         "2 of 4 exam answers agree with it; one says: It opened in 1920.",
         "there is nothing to blank in it",
         "3 of 4 exam answers agree with it; one says: It has eight lanes.",
     )
-    assert (scores.failures, scores.undetermined, scores.inconclusive) == ((), 0, None)
+    assert (scores.failures, scores.undetermined, scores.error) == ((), 0, None)
     assert scores.columns == ()
 
 
@@ -194,7 +194,7 @@ async def test_only_answers_that_differ_are_graded() -> None:
     assert judge.calls == {"create": 1, "answer": 2, "score": 1}
     asked = judge.queries["score"][0].messages[0]["content"]
     assert "answers:\n[Amy] It opened in 1931.\n\n" in asked
-    assert scores.why[2] == "2 of 2 exam answers agree with it"
+    assert scores.reasons[2] == "2 of 2 exam answers agree with it"
 
 
 async def test_an_answer_that_is_the_sentence_but_for_space_and_case_costs_nothing() -> None:
@@ -241,9 +241,9 @@ async def test_with_nothing_to_blank_the_exam_is_not_held() -> None:
     scores = await examine(judge, Passage.from_sentences(["It is old."]))
     assert scores == Scores(
         sentences=(None,),
-        why=("there is nothing to blank in it",),
+        reasons=("there is nothing to blank in it",),
         lost=(),
-        inconclusive="there is nothing to blank in 1 of 1 sentences",
+        error="there is nothing to blank in 1 of 1 sentences",
     )
     assert judge.calls == {"create": 1, "answer": 0, "score": 0}
 
@@ -285,9 +285,9 @@ async def test_a_sentence_whose_blanks_cannot_be_read_is_undetermined() -> None:
     judge = Judge([without_last] * 2, ["[s0] It opened in 1932."])
     scores = await examine(judge, answers=1)
     assert scores.sentences == (0.0, None, None)
-    assert scores.why[2] == "what to blank in it could not be read"
+    assert scores.reasons[2] == "what to blank in it could not be read"
     assert scores.undetermined == 1
-    assert scores.inconclusive is None
+    assert scores.error is None
     assert "[s2] It has six lanes." in judge.queries["answer"][0].messages[0]["content"]
 
 
@@ -296,7 +296,7 @@ async def test_a_judge_that_lists_nothing_decides_nothing() -> None:
     scores = await examine(judge)
     assert scores.sentences == (None,) * 3
     assert scores.undetermined == 3
-    assert scores.inconclusive == "the blanks of 3 of 3 sentences could not be read"
+    assert scores.error == "the blanks of 3 of 3 sentences could not be read"
     assert judge.calls == {"create": 2, "answer": 0, "score": 0}
 
 
@@ -322,7 +322,7 @@ async def test_without_a_list_there_is_no_exam() -> None:
     scores = await examine(Judge([None]))
     assert scores == Scores(
         failures=("ProviderTimeoutError",),
-        inconclusive="the exam could not be made (ProviderTimeoutError x1)",
+        error="the exam could not be made (ProviderTimeoutError x1)",
     )
 
 
@@ -331,8 +331,8 @@ async def test_with_all_answers_lost_nothing_is_decided() -> None:
     scores = await examine(judge, answers=3)
     assert scores.sentences == (None,) * 3
     assert scores.failures == ("ProviderTimeoutError",) * 3
-    assert scores.inconclusive == ("6 of 6 exam answers have no points (ProviderTimeoutError x3)")
-    assert scores.why[0] == "none of its exam answers has points"
+    assert scores.error == ("6 of 6 exam answers have no points (ProviderTimeoutError x3)")
+    assert scores.reasons[0] == "none of its exam answers has points"
     assert judge.calls == {"create": 1, "answer": 3, "score": 0}
 
 
@@ -343,16 +343,16 @@ async def test_lost_answers_are_left_out_of_the_mean() -> None:
     )
     scores = await examine(judge, answers=3)
     assert scores.sentences == (0.25, None, 0.0)
-    assert scores.why[0] == "2 of 2 exam answers agree with it"
+    assert scores.reasons[0] == "2 of 2 exam answers agree with it"
     assert scores.failures == ("ProviderTimeoutError",)
-    assert scores.inconclusive is None
+    assert scores.error is None
 
 
 async def test_with_most_answers_lost_nothing_is_decided() -> None:
     judge = Judge(answers=[answer(1932, "six"), None, None])
     scores = await examine(judge, answers=3)
     assert scores.sentences == (0.0, None, 0.0)
-    assert scores.inconclusive == ("4 of 6 exam answers have no points (ProviderTimeoutError x2)")
+    assert scores.error == ("4 of 6 exam answers have no points (ProviderTimeoutError x2)")
 
 
 async def test_a_sentence_left_out_of_an_answer_is_asked_for_once_more() -> None:
@@ -371,7 +371,7 @@ async def test_a_student_without_an_answer_has_no_points() -> None:
     )
     scores = await examine(judge, answers=2)
     assert scores.sentences == (0.0, None, 0.0)
-    assert scores.why[0] == "1 of 1 exam answers agree with it"
+    assert scores.reasons[0] == "1 of 1 exam answers agree with it"
     assert scores.undetermined == 1
 
 
@@ -395,7 +395,7 @@ async def test_points_that_are_missing_for_good_are_left_out() -> None:
     scores = await examine(judge, answers=2)
     assert scores.sentences == (pytest.approx(0.7), None, 0.0)
     assert scores.undetermined == 1
-    assert scores.inconclusive is None
+    assert scores.error is None
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ async def test_answers_that_agree_are_no_sample_of_those_without_points(
     scores = await examine(judge, answers=2)
     assert scores.sentences == (None, None, 0.0)
     assert (scores.failures, scores.undetermined) == (failures, undetermined)
-    assert scores.inconclusive is None
+    assert scores.error is None
 
 
 async def test_answers_vary_and_the_rest_is_asked_as_configured() -> None:

@@ -291,7 +291,7 @@ async def test_one_reference_that_supports_a_claim_is_enough(use: Callable[..., 
     references = ["it fell in 1950", "it opened in 1932", "nobody knows"]
     found = await scored(of(SERVED), ["opened in 1932", "opened in 1950"], references)
     assert found.sentences == (pytest.approx(0.1), pytest.approx(0.8))
-    assert found.why == (
+    assert found.reasons == (
         "best supported by reference 2: 0.90",
         "best supported by reference 1: 0.20",
     )
@@ -439,7 +439,7 @@ async def test_spans_are_the_words_without_support_and_stand_in_their_claim(
     assert [answer[s.start : s.end] for s in found.spans[0]] == ["1871"]
     assert [answer[s.start : s.end] for s in found.spans[1]] == ["Anna", "there."]
     assert found.sentences == (0.7, 0.7)
-    assert found.why == (
+    assert found.reasons == (
         'no reference supports "1871" (0.70)',
         'no reference supports "Anna" (0.70), "there." (0.70)',
     )
@@ -455,7 +455,7 @@ async def test_a_token_is_supported_where_one_group_of_references_supports_it(
     )
     assert len({prompt for prompt, _ in judge.read}) > 1
     assert found.sentences == (0.1, 0.7)
-    assert found.why[0] == "the references support each of its words"
+    assert found.reasons[0] == "the references support each of its words"
 
 
 async def test_a_long_answer_is_divided_and_its_spans_stay_where_they_are(

@@ -54,7 +54,7 @@ async def test_sentences_without_a_score_count_nowhere() -> None:
     evidence = Evidence(scores=(1.0, None, 0.0, 0.501))
     scores = await Leaning(Leaning.Config(lean=0.2)).score(passage, evidence)
     assert scores.sentences == pytest.approx((0.90006667, None, 0.10006667, 0.50086667))
-    assert scores.why == (
+    assert scores.reasons == (
         "lowered from 1.00 by what is around it",
         None,
         "raised from 0.00 by what is around it",

@@ -61,7 +61,7 @@ async def test_average_probability() -> None:
     # Over all tokens of the passage, not over its sentences.
     assert scores.raw_passage == pytest.approx(fmean(v for row in SURPRISES for v in row))
     assert scores.passage_score == pytest.approx(1 - math.exp(-(scores.raw_passage or 0)))
-    assert (scores.lost, scores.inconclusive) == ((), None)
+    assert (scores.lost, scores.error) == ((), None)
 
 
 async def test_maximum_probability() -> None:
@@ -105,7 +105,7 @@ async def test_a_known_distribution_is_taken_whole() -> None:
     logprobs = tokens_with(*({"entropy": value} for row in rows for value in row))
     scores = await score(logprobs, measure="entropy")
     assert scores.raw == pytest.approx([fmean(map(math.exp, row)) for row in rows])
-    assert scores.why[1] == (
+    assert scores.reasons[1] == (
         "'lamps.' was as open as a choice between 4.1 equally probable tokens"
         " (entropy over the whole vocabulary)"
     )
@@ -139,7 +139,7 @@ def test_whatever_a_provider_says_scores_are_scores(values: list[float | None], 
     scores = anyio.run(lambda: score(logprobs, pool=pool))
     assert all(math.isfinite(value) for value in scores.raw)
     rows = [values[:3], values[3:]]
-    if scores.inconclusive:
+    if scores.error:
         assert not any(v is not None for v in values)
     else:
         nothing = [i for i, row in enumerate(rows) if all(v is None for v in row)]
@@ -160,12 +160,12 @@ async def test_both_maps_keep_the_order() -> None:
 
 async def test_the_least_probable_token_is_named() -> None:
     for pool in ("average", "maximum"):
-        assert (await score(surprising(), pool=pool)).why == (
+        assert (await score(surprising(), pool=pool)).reasons == (
             "its least probable token is '1932.', with probability 0.5",
             "its least probable token is '31', with probability 0.082",
         )
     entropies = await score(open_to(PLACES), measure="entropy", top=3)
-    assert entropies.why[0] == (
+    assert entropies.reasons[0] == (
         "'1932.' was as open as a choice between 3.0 equally probable tokens"
         " (entropy over the 3 most probable tokens)"
     )
@@ -179,22 +179,20 @@ async def test_only_the_sentences_not_yet_settled_are_scored() -> None:
 
 async def test_without_tokens_it_says_so() -> None:
     scores = await score(())
-    assert scores.inconclusive == (
-        "the provider returned no token log-probabilities for the response"
-    )
+    assert scores.error == ("the provider returned no token log-probabilities for the response")
 
 
 async def test_tokens_of_another_text_are_refused() -> None:
     scores = await score(surprising(), Passage.of("Something else was said."))
-    assert scores.inconclusive == "the tokens given do not make up the text of the response"
+    assert scores.error == "the tokens given do not make up the text of the response"
     assert scores.sentences == ()
 
 
 @pytest.mark.parametrize("top", [(), (TopLogprob("x", -0.1),)])
 async def test_an_entropy_needs_alternatives(top: tuple[TopLogprob, ...]) -> None:
     scores = await score(tokens_with(*[{"top": top}] * 7), measure="entropy")
-    assert scores.inconclusive is not None
-    assert "without their most probable alternatives" in scores.inconclusive
+    assert scores.error is not None
+    assert "without their most probable alternatives" in scores.error
 
 
 async def test_a_sentence_without_values_is_lost() -> None:
@@ -259,7 +257,7 @@ async def test_a_small_entropy_has_a_small_score() -> None:
 
 async def test_without_any_probability_it_says_so() -> None:
     scores = await score(tokens_with(*[{"logprob": None}] * 7))
-    assert scores.inconclusive == "no token of the response's sentences has a log-probability"
+    assert scores.error == "no token of the response's sentences has a log-probability"
 
 
 async def test_it_needs_no_settings_and_wants_nothing_then() -> None:

@@ -201,7 +201,7 @@ async def test_why_names_the_question_and_what_is_answered(models: Models) -> No
     config = models.config()
     questions = await questions_of(config, RESPONSE)
     found = await score(config, RESPONSE, SAMPLES)
-    for place, why in enumerate(found.why):
+    for place, why in enumerate(found.reasons):
         assert why is not None
         named = [q for q in questions if q.sentence == place and f"asked {q.text!r}" in why]
         assert any(repr(option) in why for q in named for option in q.options), why
@@ -212,7 +212,7 @@ async def test_why_names_the_question_and_what_is_answered(models: Models) -> No
 async def test_samples_that_say_the_same_leave_no_doubt(models: Models) -> None:
     found = await score(models.config(scoring="bayes", answerable=0.0), RESPONSE, [RESPONSE] * 9)
     assert found.sentences == pytest.approx((4**-9 / (1 + 4**-9),) * 3)
-    assert all("the response and 9 of 9" in why for why in found.why if why)
+    assert all("the response and 9 of 9" in why for why in found.reasons if why)
 
 
 @pytest.mark.anyio
@@ -220,11 +220,11 @@ async def test_nothing_to_say_without_a_well_formed_question(tiny: Tiny, models:
     prose = str(tiny(make_writer, chain="prose"))
     found = await score(models.config(question=prose), RESPONSE, SAMPLES)
     assert found.sentences == (None, None, None)
-    assert set(found.why) == {"no well-formed question could be written about it"}
+    assert set(found.reasons) == {"no well-formed question could be written about it"}
     # Nor where the response itself answers none of them.
     found = await score(models.config(scoring="bayes", answerable=1.0), RESPONSE, SAMPLES)
     assert found.sentences == (None, None, None)
-    assert set(found.why) == {"the response itself answers no question about it"}
+    assert set(found.reasons) == {"the response itself answers no question about it"}
 
 
 @pytest.mark.anyio
@@ -232,7 +232,7 @@ async def test_nothing_to_say_without_samples(models: Models) -> None:
     found = await score(models.config(), RESPONSE, [])
     assert found.sentences == (None, None, None)
     assert found.columns == ()
-    assert found.why == (None, None, None)
+    assert found.reasons == (None, None, None)
 
 
 @pytest.mark.anyio
@@ -377,7 +377,7 @@ def test_concurrent_checks_do_not_mix(models: Models) -> None:
     together = asyncio.run(both())
     for response, found in zip((RESPONSE, other), together, strict=True):
         alone = asyncio.run(check(response))
-        assert found.why == alone.why
+        assert found.reasons == alone.reasons
         assert found.sentences == pytest.approx(alone.sentences, abs=1e-5)
 
 

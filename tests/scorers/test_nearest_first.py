@@ -260,7 +260,7 @@ async def test_failed_calls_are_left_out_and_settle_nothing() -> None:
     lost, asked = await run([[None] * 20], rule([(0.5,)]))
     assert len(asked.pairs) == 20
     assert lost.scores == [None]
-    assert lost.why(0) is None
+    assert lost.reason(0) is None
 
 
 async def test_failed_calls_do_not_make_a_score_seem_certain() -> None:
@@ -276,7 +276,7 @@ async def test_fewer_samples_than_the_least_are_all_asked_about() -> None:
     plan, asked = await run([[1.0, 0.0]], rule([(0.5,)], least=5))
     assert len(asked.pairs) == 2
     assert plan.scores == [0.5]
-    assert plan.why(0) == "not supported by 1 of 2 texts compared"
+    assert plan.reason(0) == "not supported by 1 of 2 texts compared"
 
 
 @pytest.mark.parametrize("table", [[], [[]], [[], []]])
@@ -348,7 +348,9 @@ async def test_a_sentence_of_which_nothing_is_known_yet_keeps_the_passage_open()
 
 async def test_a_line_says_how_many_were_estimated() -> None:
     plan, _ = await run([[1.0] * 20], rule([(0.5,)]), shared=[[0.1] * 20])
-    assert plan.why(0) == ("not supported by 3 of 3 texts compared; 17 less similar ones estimated")
+    assert plan.reason(0) == (
+        "not supported by 3 of 3 texts compared; 17 less similar ones estimated"
+    )
 
 
 # --- through the scorer
@@ -377,9 +379,11 @@ async def test_the_scorer_asks_about_the_nearest_and_estimates_the_rest() -> Non
     scores = await score(judge("Yes", None), rule([(0.5,)]), estimate={"intercept": -9})
     assert scores.columns == ((None,),) * 17 + ((0.0,),) * 3
     assert not scores.failures
-    assert scores.inconclusive is None
+    assert scores.error is None
     assert (scores.sentences[0] or 0) < 0.01
-    assert scores.why[0] == ("supported by 3 of 3 texts compared; 17 less similar ones estimated")
+    assert scores.reasons[0] == (
+        "supported by 3 of 3 texts compared; 17 less similar ones estimated"
+    )
 
 
 async def test_without_a_rule_the_scorer_is_the_published_one() -> None:
@@ -430,14 +434,14 @@ async def test_calls_that_fail_are_reported_and_most_of_them_decide_nothing() ->
     assert scores.sentences[0] is not None
     lost = await score(judge(None, None), rule([(0.5,)]))
     assert lost.sentences == (None,)
-    assert lost.inconclusive == "20 of 20 comparisons failed (ProviderError x20)"
+    assert lost.error == "20 of 20 comparisons failed (ProviderError x20)"
 
 
 async def test_what_cannot_be_read_is_no_evidence() -> None:
     scores = await score(judge("Well", "Hm"), None, restate=False)
     assert scores.sentences == (None,)
     assert scores.undetermined == 20
-    assert scores.inconclusive == "20 of 20 judge answers could not be read"
+    assert scores.error == "20 of 20 judge answers could not be read"
 
 
 class Slow:
@@ -467,7 +471,9 @@ async def test_when_time_is_up_what_was_not_answered_is_estimated() -> None:
         await slow.waiting.wait()
         tasks.cancel_scope.cancel()
     (left,) = evidence.partial_scores
-    assert left.why == ("not supported by 2 of 2 texts compared; 18 less similar ones estimated",)
+    assert left.reasons == (
+        "not supported by 2 of 2 texts compared; 18 less similar ones estimated",
+    )
     assert not left.failures
 
 

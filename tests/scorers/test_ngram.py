@@ -92,9 +92,9 @@ async def test_what_no_sample_repeats_scores_one_and_what_all_repeat_zero() -> N
 
 async def test_why_names_the_rarest_word() -> None:
     scores = await score(RESPONSE, SAMPLES)
-    assert scores.why[1] == "'harold' appears nowhere in 2 texts compared"
+    assert scores.reasons[1] == "'harold' appears nowhere in 2 texts compared"
     scores = await score(RESPONSE, SAMPLES, **PUBLISHED)
-    assert scores.why[1] == "'harold' appears nowhere else in the response and 2 texts compared"
+    assert scores.reasons[1] == "'harold' appears nowhere else in the response and 2 texts compared"
 
 
 async def test_only_the_sentences_asked_for_are_scored() -> None:
@@ -127,9 +127,9 @@ async def test_an_average_lies_between_certainty_and_a_token_that_stands_once() 
 
 async def test_why_counts_how_often_the_rarest_word_stands_elsewhere() -> None:
     said, samples = ["Its painter was Harold."], ["Its painter was Harold.", "It was."]
-    (why,) = (await score(said, samples, **PUBLISHED)).why
+    (why,) = (await score(said, samples, **PUBLISHED)).reasons
     assert why == "'its' appears only once elsewhere in the response and 2 texts compared"
-    (why,) = (await score(said, samples)).why
+    (why,) = (await score(said, samples)).reasons
     assert why == "'its' appears only once in 2 texts compared"
 
 
@@ -137,7 +137,7 @@ async def test_why_does_not_call_a_word_rare_that_every_text_has() -> None:
     said, samples = ["The bridge opened."], ["The bridge opened.", "The bridge is opened."]
     scores = await score(said, samples)
     assert scores.sentences == (0.0,)
-    assert scores.why == (
+    assert scores.reasons == (
         "'the' appears 2 times in 2 texts compared, and nothing appears less often",
     )
 

@@ -90,4 +90,4 @@ def test_reasons_quote_the_text_as_it_is_written() -> None:
         samples=["It opened on 2023‑06‑18."] * 3,
         question="When did it open?",
     )
-    assert "2024‑05‑17" in str(verdict.claims[0].why)
+    assert "2024‑05‑17" in str(verdict.claims[0].reason)

@@ -178,7 +178,7 @@ async def test_the_verdict_and_its_price(
     assert verdict.usage.prompt_tokens == simulated.prompt_tokens
     assert verdict.usage.completion_tokens == simulated.completion_tokens
     assert sum(step.undetermined for step in verdict.steps) == 0
-    assert not any(step.failures or step.note for step in verdict.steps)
+    assert not any(step.failures or step.error for step in verdict.steps)
     assert verdict.samples == SAMPLES * case.samples
 
 
@@ -385,8 +385,8 @@ async def test_what_is_not_asked_for_again_stays_undetermined(
     step = verdict.steps[0]
     assert verdict.decision == "inconclusive"
     assert (step.undetermined, step.usage.calls, step.failures) == (undetermined, calls, {})
-    assert step.note is not None
-    assert step.note in verdict.reason
+    assert step.error is not None
+    assert step.error in verdict.reason
 
 
 @pytest.mark.parametrize("case", FAILING.values(), ids=FAILING)

@@ -97,11 +97,11 @@ async def test_one_call_for_each_claim_or_the_response() -> None:
     verdict = await checked(model := Model(a=0.6, b=0.2))
     assert (len(model.asked), verdict.usage.calls) == (2, 2)
     assert model.asked[0].params["top_logprobs"] == 5
-    assert verdict.claims[0].why == "the judge finds it true with 0.75"
+    assert verdict.claims[0].reason == "the judge finds it true with 0.75"
     verdict = await checked(model := Model(a=0.2, b=0.6), of="response")
     assert (len(model.asked), verdict.score) == (1, pytest.approx(0.75))
     assert [claim.score for claim in verdict.claims] == [None, None]
-    assert verdict.steps[0].why == "the judge finds it true with 0.25"
+    assert verdict.steps[0].reason == "the judge finds it true with 0.25"
 
 
 async def test_without_probabilities_by_votes() -> None:

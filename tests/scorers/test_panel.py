@@ -50,8 +50,8 @@ async def test_judges_vote_and_the_reason_names_who_disagrees() -> None:
     jury = Jury({"x/one": "1: A\n2: B", "y/two": "1. (A) Correct\n2: A", "z/three": "1: A\n2: C"})
     verdict = await checked(jury)
     assert [claim.score for claim in verdict.claims] == [0.0, 0.5]
-    assert verdict.claims[0].why == "correct: x/one, y/two, z/three"
-    assert verdict.claims[1].why == "correct: y/two; not sure: z/three; incorrect: x/one"
+    assert verdict.claims[0].reason == "correct: x/one, y/two, z/three"
+    assert verdict.claims[1].reason == "correct: y/two; not sure: z/three; incorrect: x/one"
     assert verdict.reason == (
         "passage 0.25 <= 0.50, every sentence <= 0.50; the judges disagree about 1 of 2 claims"
         " (correct: y/two; incorrect: x/one)"
@@ -166,7 +166,7 @@ async def test_the_response_s_own_model_may_be_one_of_them() -> None:
     assert policy.named_models == (("the judge of method 'panel'", "x/one"),)
     jury = Jury({"m": "1: A\n2: A", "x/one": "1: B\n2: A"})
     verdict = await Guard(policy, provider=jury, model="m").acheck(" ".join(CLAIMS), question="?")
-    assert verdict.claims[0].why == "correct: the response's model; incorrect: x/one"
+    assert verdict.claims[0].reason == "correct: the response's model; incorrect: x/one"
     for others in (JUDGES, [{"model": name} for name in JUDGES]):
         policy = Policy.of({"chain": [{"method": "panel", "judges": others}]})
         assert not policy.chain[0].asks_response_model

@@ -121,7 +121,7 @@ async def test_the_score_is_the_mean_entropy_of_the_questions() -> None:
     )
     assert model.asked["quiz"] == 2
     assert model.asked["answer"] == 9
-    assert verdict.claims[0].why == (
+    assert verdict.claims[0].reason == (
         "entropy 0.80; asked 'When did the bridge open?': 1932 (x3), 1923 (x1); 'What opened in"
         " that year?': The bridge (x2), A tunnel (x1), The harbour (x1)"
     )
@@ -218,15 +218,15 @@ async def test_answers_that_cannot_be_compared_are_inconclusive() -> None:
 async def test_an_empty_answer_counts_for_nothing() -> None:
     answers = {**ANSWERS, "When did the bridge open?": ["1932", "", "**"]}
     verdict = await checked(Model(answers))
-    assert verdict.claims[0].why is not None
-    assert "asked 'When did the bridge open?': 1932 (x2);" in verdict.claims[0].why
+    assert verdict.claims[0].reason is not None
+    assert "asked 'When did the bridge open?': 1932 (x2);" in verdict.claims[0].reason
 
 
 async def test_an_answer_has_up_to_300_characters() -> None:
     answers = {**ANSWERS, "When did the bridge open?": ["1932", "1932", "x" * 301]}
     verdict = await checked(Model(answers))
-    assert verdict.claims[0].why is not None
-    assert f"1932 (x3), {'x' * 300} (x1);" in verdict.claims[0].why
+    assert verdict.claims[0].reason is not None
+    assert f"1932 (x3), {'x' * 300} (x1);" in verdict.claims[0].reason
 
 
 def test_a_policy_says_who_asks_and_who_answers() -> None:
@@ -245,7 +245,7 @@ def test_a_claim_is_asked_about_after_what_is_before_it() -> None:
 
 async def test_without_a_model_to_ask_it_says_so() -> None:
     scores = await Probe().score(Passage.of(RESPONSE), Evidence())
-    assert scores.inconclusive == "the model that wrote the response cannot be asked"
+    assert scores.error == "the model that wrote the response cannot be asked"
 
 
 async def test_a_classifier_puts_answers_into_meanings(tiny: Callable[..., Path]) -> None:

@@ -119,7 +119,7 @@ async def test_an_open_claim_has_the_score_of_the_answers() -> None:
     assert claim.score == pytest.approx(2 / 3)
     assert claim.scores == {"prompt": claim.score, "probe": pytest.approx(2 / 3)}
     assert (claim.flagged, verdict.decision) == (True, "flagged")
-    assert claim.why == (
+    assert claim.reason == (
         "3 of 3 samples do not mention it; asked 'In which year did the bridge open?', where it"
         " says '1923', the model said In 1932 (x2), 1923 (x1)"
     )
@@ -188,11 +188,11 @@ async def test_who_does_not_know_says_as_little_as_a_silent_sample() -> None:
     claim = opened(await checked(Model("I don't know.", "1923", "Unknown")))
     assert claim.score == pytest.approx((0.6 + 0.0 + 0.6) / 3)
     assert claim.scores["probe"] == 0.0
-    assert claim.why is not None
-    assert claim.why.endswith("the model said 1923 (x1), nothing (x2)")
+    assert claim.reason is not None
+    assert claim.reason.endswith("the model said 1923 (x1), nothing (x2)")
     nothing = opened(verdict := await checked(Model(*["I do not know"] * 3)))
     assert (nothing.score, nothing.band, "probe" in nothing.scores) == (None, None, False)
-    assert (nothing.why or "").endswith("the model said nothing (x3)")
+    assert (nothing.reason or "").endswith("the model said nothing (x3)")
     assert (verdict.decision, verdict.score, verdict.flagged) == ("inconclusive", None, False)
     assert verdict.reason == (
         "1 of 2 sentences could not be scored: most samples do not mention 1 of them, and the model"
@@ -223,7 +223,7 @@ async def test_a_claim_that_nobody_could_ask_about_is_not_flagged_and_says_so(
     model = Model(quiz=quiz)
     claim = opened(verdict := await checked(model, policy(limits={"retries": 0})))
     assert (claim.score, claim.scores, claim.flagged) == (None, {}, False)
-    assert f"3 of 3 samples do not mention it; not asked about: {note}" in (claim.why or "")
+    assert f"3 of 3 samples do not mention it; not asked about: {note}" in (claim.reason or "")
     assert (verdict.decision, "probe" in model.asked) == ("inconclusive", False)
     assert f"most samples do not mention 1 of them, and {note}" in verdict.reason
     assert verdict.steps[0].failures == ({"ProviderTimeoutError": 1} if quiz == [None] else {})
@@ -235,7 +235,7 @@ async def test_two_claims_with_one_question_are_not_asked_about() -> None:
     guard = Guard(policy(), provider=model, model="m")
     verdict = await guard.acheck(text, question="And the bridge?", samples=SAMPLES)
     assert "probe" not in model.asked
-    assert "a question about it has several right answers" in (verdict.claims[1].why or "")
+    assert "a question about it has several right answers" in (verdict.claims[1].reason or "")
     # One of many members: only the samples can say whether it belongs to them.
     assert [claim.score for claim in verdict.claims] == [0.0, 0.6, 0.6]
 
@@ -285,7 +285,7 @@ async def test_as_many_claims_are_asked_about_as_calls_are_left_for() -> None:
     ):
         verdict = await checked(Model(*["1932"] * 3), policy(limits={"calls": calls}))
         claim = opened(verdict)
-        assert note in (claim.why or "")
+        assert note in (claim.reason or "")
         assert (claim.score, verdict.decision) == (score, decision)
         assert verdict.usage.calls <= calls
 
@@ -300,7 +300,7 @@ async def test_a_claim_is_not_flagged_where_there_is_no_time_to_ask() -> None:
     verdict = await checked(Slow(), policy(limits={"deadline_s": 1.0}))
     claim = opened(verdict)
     assert (claim.score, verdict.decision) == (None, "inconclusive")
-    assert (claim.why or "").endswith("where it says '1923': no answer came")
+    assert (claim.reason or "").endswith("where it says '1923': no answer came")
     assert verdict.claims[0].band == "supported"
 
 
@@ -311,7 +311,7 @@ async def test_where_the_model_is_not_known_nobody_is_asked() -> None:
         verdict = await guard.acheck("The reef is red. It has 31 huts.", samples=["Red."] * 3)
     assert len(provider.requests) == 3
     assert verdict.claims[1].band == "unsupported"
-    assert "the model that wrote the response cannot be asked" in (verdict.claims[1].why or "")
+    assert "the model that wrote the response cannot be asked" in (verdict.claims[1].reason or "")
 
 
 async def test_a_judge_compares_what_differs_in_words() -> None:
@@ -328,8 +328,8 @@ async def test_a_judge_compares_what_differs_in_words() -> None:
         guard = Guard(settings, provider=model, model="m")
         verdict = await guard.acheck(text, question="And the bridge?", samples=SAMPLES)
         assert verdict.claims[1].score == (None if score is None else pytest.approx(score))
-        assert "the model said" in (verdict.claims[1].why or "")
-        assert "scarlet (x2)" in (verdict.claims[1].why or "") or told.startswith("1: same")
+        assert "the model said" in (verdict.claims[1].reason or "")
+        assert "scarlet (x2)" in (verdict.claims[1].reason or "") or told.startswith("1: same")
         (compared,) = model.asked["same"]
         assert compared.model == (judge or "m")
         assert "1. What colour is its roof? | crimson | scarlet" in compared.question
@@ -358,7 +358,7 @@ async def test_answers_that_came_before_the_deadline_count_without_the_others() 
     verdict = await checked(Slow("1932", "1932"), policy(limits={"deadline_s": 1.0}))
     claim = opened(verdict)
     assert (claim.score, verdict.decision) == (1.0, "flagged")
-    assert (claim.why or "").endswith("the model said 1932 (x2)")
+    assert (claim.reason or "").endswith("the model said 1932 (x2)")
 
 
 async def test_a_stream_is_asked_about_sentence_by_sentence() -> None:
@@ -764,7 +764,7 @@ async def test_names_of_lists_are_not_asked_about() -> None:
     verdict = await guard.acheck(answer, question="Which bridges?", samples=SAMPLES)
     items = [claim for claim in verdict.claims if claim.unit == "item"]
     assert {claim.band for claim in items} == {"unsupported"}
-    assert all("has several right answers" in (claim.why or "") for claim in items)
+    assert all("has several right answers" in (claim.reason or "") for claim in items)
     assert set(model.asked) == {"judge"}
 
 
@@ -828,7 +828,7 @@ async def test_a_claim_in_doubt_is_asked_about_too_and_stays_in_doubt_without_an
     ):
         claim = opened(verdict := await checked(Model(*[says] * 3), policy(**limits)))
         assert (claim.band, verdict.decision) == (band, decision)
-        assert "asked 'In which year did the bridge open?'" in (claim.why or "")
+        assert "asked 'In which year did the bridge open?'" in (claim.reason or "")
     # Nobody asks about what is not in doubt.
     limits["threshold"]["doubtful"] = 0.65
     model = Model()

@@ -48,8 +48,8 @@ async def test_yes_is_zero_no_is_one_and_anything_else_a_half() -> None:
     assert scores.sentences == (0.5, 0.75)
     assert scores.columns == ((0.0, 0.5), (1.0, 1.0))
     assert scores.undetermined == 1
-    assert scores.inconclusive is None
-    assert scores.why == (
+    assert scores.error is None
+    assert scores.reasons == (
         "not supported by 1 of 2 texts compared",
         "not supported by 1 of 2 texts compared",
     )
@@ -59,7 +59,7 @@ async def test_a_failed_call_is_left_out_of_the_mean() -> None:
     scores = await judged([["Yes", "Yes"], [None, "No"]])
     assert scores.sentences == (0.0, 1.0)
     assert scores.failures == ("ProviderError",)
-    assert scores.inconclusive is None
+    assert scores.error is None
 
 
 async def test_a_sentence_without_any_answer_has_no_score() -> None:
@@ -70,12 +70,12 @@ async def test_a_sentence_without_any_answer_has_no_score() -> None:
 
 async def test_with_most_answers_lost_the_scores_decide_nothing() -> None:
     scores = await judged([["Yes", None], [None, None]])
-    assert scores.inconclusive == "3 of 4 comparisons failed (ProviderError x3)"
+    assert scores.error == "3 of 4 comparisons failed (ProviderError x3)"
 
 
 async def test_a_judge_that_never_says_yes_or_no_decides_nothing() -> None:
     scores = await judged([["Well", "Hm"], ["I cannot say", "Yes"]])
-    assert scores.inconclusive == "3 of 4 judge answers could not be read"
+    assert scores.error == "3 of 4 judge answers could not be read"
 
 
 class Recorder:
@@ -230,7 +230,7 @@ async def test_per_sample_with_an_unreadable_answer_is_undetermined() -> None:
     scores = await scorer.score(Passage.from_sentences(SENTENCES), evidence)
     assert scores.sentences == (None, None)
     assert scores.undetermined == 4
-    assert scores.inconclusive == "4 of 4 judge answers could not be read"
+    assert scores.error == "4 of 4 judge answers could not be read"
 
 
 async def test_per_sample_with_a_failed_call_loses_the_column() -> None:
@@ -239,7 +239,7 @@ async def test_per_sample_with_a_failed_call_loses_the_column() -> None:
     scores = await scorer.score(Passage.from_sentences(SENTENCES), evidence)
     assert scores.sentences == (None, None)
     assert scores.failures == ("ProviderTimeoutError",) * 2
-    assert scores.inconclusive is not None
+    assert scores.error is not None
 
 
 async def test_whatever_a_judge_raises_costs_that_answer_only() -> None:
@@ -304,9 +304,9 @@ async def test_who_cannot_be_read_is_asked_once_more(
 
 async def test_nearest_first_bears_the_loss_of_less_than_half() -> None:
     few = await judged([["Yes", "Yes"], ["No", None]], order="nearest", restate=False)
-    assert (few.failures, few.inconclusive) == (("ProviderError",), None)
+    assert (few.failures, few.error) == (("ProviderError",), None)
     most = await judged([["Yes", None], [None, None]], order="nearest", restate=False)
-    assert most.inconclusive == "3 of 4 comparisons failed (ProviderError x3)"
+    assert most.error == "3 of 4 comparisons failed (ProviderError x3)"
 
 
 def test_nearest_first_wants_all_samples_and_a_task_none() -> None:

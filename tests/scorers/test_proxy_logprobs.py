@@ -58,7 +58,7 @@ async def test_what_the_proxy_would_not_say_scores_higher(
     verdict = await checked.acheck(RESPONSE, question=QUESTION)
     known, made_up = (sentence.score or 0.0 for sentence in verdict.sentences)
     assert known + 0.1 < made_up
-    assert "Warsaw" not in (verdict.sentences[1].why or "")
+    assert "Warsaw" not in (verdict.sentences[1].reason or "")
     # It is one request, and none that a provider of language models would bill.
     assert (simulated.calls, verdict.usage.calls) == (1, 0)
 
@@ -99,7 +99,7 @@ async def test_a_model_here_gives_the_whole_distribution() -> None:
     scorer = built(Reader(), measure="entropy", context="none")
     scores = await scorer.score(Passage.of(RESPONSE), Evidence())
     assert scores.raw_passage == pytest.approx(math.exp(0.5))
-    assert "the whole vocabulary" in (scores.why[0] or "")
+    assert "the whole vocabulary" in (scores.reasons[0] or "")
 
 
 async def test_only_the_sentences_not_yet_settled_are_scored() -> None:
@@ -142,7 +142,7 @@ async def test_tokens_that_are_not_the_texts_decide_nothing() -> None:
             return [TokenLogprob("Something else.", -1.0)]
 
     scores = await built(Other(), context="none").score(Passage.of(RESPONSE), Evidence())
-    assert scores.inconclusive == "the tokens given do not make up the text of the response"
+    assert scores.error == "the tokens given do not make up the text of the response"
 
 
 def test_the_key_is_never_shown() -> None:

@@ -86,7 +86,7 @@ async def test_one_call_says_which_documents_are_for_and_against_each_claim() ->
         (Grounds(0, supports=False),),
         (),
     )
-    assert found.why == (
+    assert found.reasons == (
         "reference 1 supports it",
         "reference 1 contradicts it",
         "no reference mentions it",
@@ -127,7 +127,7 @@ BOTH = "The Garmo bridge, opened in 1932, is 212 m long"
 async def test_documents_support_a_claim_together() -> None:
     row = said(1, (1, 3)) | {"quotes": ["opened in 1932", "212 m long"]}
     found = await scored([f"{BOTH}."], Judge([row]), THREE)
-    assert (found.sentences, found.why) == ((0.0,), ("references 1 and 3 support it",))
+    assert (found.sentences, found.reasons) == ((0.0,), ("references 1 and 3 support it",))
     assert found.columns == ((0.0,), (None,), (0.0,))
     assert found.grounds == ((Grounds(0, True, 17, 31), Grounds(2, True, 20, 30)),)
 
@@ -178,7 +178,7 @@ async def test_each_cited_document_says_a_part_of_the_claim(
     supported = found.sentences[0] is not None and found.sentences[0] < 0.5
     assert supported is (why is None)
     if why is not None:
-        assert found.why == (why,)
+        assert found.reasons == (why,)
 
 
 @pytest.mark.parametrize("unmentioned", [1.0, None])
@@ -187,7 +187,7 @@ async def test_words_that_no_document_says_are_shown_flagged(unmentioned: float 
     claim = "The Garmo bridge, opened in 1932, is 640 m long."
     found = await scored([claim], Judge([row]), THREE, unmentioned=unmentioned)
     assert found.sentences == (unmentioned,)
-    assert found.why == ("reference 1 supports it except for 'is 640 m long'",)
+    assert found.reasons == ("reference 1 supports it except for 'is 640 m long'",)
     start = claim.index("is 640")
     assert found.spans == ((UnsupportedSpan(start, len(claim) - 1, 1.0),),)
 
@@ -198,11 +198,13 @@ async def test_words_that_only_another_document_speaks_of_are_contradicted() -> 
     sources = references(BRIDGE, "The Garmo bridge is 212 m long.")
     found = await scored([claim], Judge([row]), sources)
     assert (found.sentences, found.denied) == ((1.0,), (True,))
-    assert found.why == ("reference 1 supports it except for '640 m'; reference 2 contradicts it",)
+    assert found.reasons == (
+        "reference 1 supports it except for '640 m'; reference 2 contradicts it",
+    )
     # A document that says these words supports them, whatever another says.
     row = said(1, (1,), (2,)) | {"unsupported_words": "opened in 1932"}
     found = await scored([OPENED], Judge([row]), sources)
-    assert (found.sentences, found.why) == (
+    assert (found.sentences, found.reasons) == (
         (0.0,),
         ("reference 1 supports it; reference 2 contradicts it",),
     )
@@ -229,7 +231,7 @@ async def test_a_newer_edition_overrules_the_document_that_says_these_words(
 async def test_one_that_supports_is_enough_and_a_conflict_is_said() -> None:
     found = await scored([OPENED], Judge([said(1, (1,), (2,))]))
     assert found.sentences == (0.0,)
-    assert found.why == ("reference 1 supports it; reference 2 contradicts it",)
+    assert found.reasons == ("reference 1 supports it; reference 2 contradicts it",)
     assert [g.supports for g in found.grounds[0]] == [True, False]
 
 
@@ -363,7 +365,7 @@ async def test_a_citation_of_another_document_is_wrong() -> None:
     judge = Judge([said(1, (1,)), said(2, (1,))])
     found = await scored(claims, judge, references(BRIDGE, TUNNEL, labels="12"))
     assert found.sentences == (1.0, 0.0)
-    assert found.why[0] == "it cites [2], which does not support it; reference 1 supports it"
+    assert found.reasons[0] == "it cites [2], which does not support it; reference 1 supports it"
     assert "1932 [2]" not in judge.asked[0][0]["content"]
 
 
@@ -371,7 +373,7 @@ async def test_a_citation_of_no_document_is_wrong() -> None:
     claims = ["The Garmo bridge opened in 1932 [1, 7]."]
     found = await scored(claims, Judge([said(1, (1,))]), references(BRIDGE, TUNNEL, labels="12"))
     assert found.sentences == (1.0,)
-    assert found.why == ("it cites [7], which does not exist",)
+    assert found.reasons == ("it cites [7], which does not exist",)
 
 
 async def test_brackets_that_cite_nothing_are_left_alone() -> None:
@@ -643,7 +645,7 @@ async def test_by_words_every_document_that_says_so_may_be_cited() -> None:
     found = await scored([f"{OPENED} [2]", f"{OPENED} [3]"], None, both)
     assert found.sentences == (0.0, 1.0)
     assert found.grounds[0] == (Grounds(0, supports=True), Grounds(1, supports=True))
-    assert (found.why[1] or "").startswith("it cites [3], which does not support it")
+    assert (found.reasons[1] or "").startswith("it cites [3], which does not support it")
 
 
 GARMO = (
@@ -670,7 +672,7 @@ def test_by_words_what_a_document_says_otherwise_is_quoted(
     assert found.flagged
     start = GARMO.index(said)
     assert found.grounds == (Grounds(1, False, start, start + len(said) - 1),)
-    assert found.why == "reference 2 contradicts it"
+    assert found.reason == "reference 2 contradicts it"
     assert found.contradicted_by is not None
     known = found.contradicted_by
     assert (known.source, known.index, known.text, known.kind) == ("reference", 1, said, kind)
@@ -685,7 +687,7 @@ def test_by_words_what_no_document_mentions_is_not_said_otherwise(claim: str) ->
     (found,) = verdict.claims
     assert found.flagged
     assert found.grounds == ()
-    assert found.why == "no reference has its facts"
+    assert found.reason == "no reference has its facts"
 
 
 def test_by_words_the_document_on_the_subject_contradicts_not_the_one_that_has_the_value() -> None:

@@ -230,7 +230,7 @@ def test_what_is_not_scores_costs_only_the_scores(own: str, scorer: str, kind: s
     chain = [{"method": f"{own}:{scorer}"}, {"method": "ngram"}]
     samples = [f"It has {n}." for n in "345"]
     verdict = Guard({"chain": chain}).check("It has 6 lanes.", samples=samples)
-    assert verdict.steps[0].note == f"it returned a {kind}, not Scores"
+    assert verdict.steps[0].error == f"it returned a {kind}, not Scores"
     assert verdict.flagged
     alone = Guard({"chain": chain[:1]}).check("It has 6 lanes.")
     assert alone.inconclusive
@@ -240,7 +240,7 @@ def test_what_is_not_scores_costs_only_the_scores(own: str, scorer: str, kind: s
 def test_a_part_may_be_ones_own_scorer(own: str) -> None:
     parts = [{"scorer": {"method": f"{own}:Coin", "side": "tails"}}]
     verdict = Guard(policy_of("ensemble", parts=parts)).check("It has 6 lanes.")
-    assert verdict.sentences[0].why == "my-coin 0.90"
+    assert verdict.sentences[0].reason == "my-coin 0.90"
     for name in ("Composite", "Corrects"):
         with pytest.raises(PolicyError, match="it cannot be a part"):
             policy_of("ensemble", parts=[{"scorer": {"method": f"{own}:{name}"}}])

@@ -405,7 +405,7 @@ async def test_a_judge_fills_the_matrix() -> None:
     assert kinds == [0, 0, 1, 2, 0]
     verdict = await judged(model := Model(), "entropy")
     assert verdict.score == pytest.approx(p_entropy(kinds) / log(5))
-    assert verdict.steps[0].why == "3 meanings in 5 answers, entropy 0.95"
+    assert verdict.steps[0].reason == "3 meanings in 5 answers, entropy 0.95"
     # One call for each text that the others are held against.
     assert (len(model.asked), verdict.steps[0].usage.calls) == (5, 5)
     published = await judged(model := Model(), "entropy", form="published")
@@ -453,7 +453,7 @@ async def test_the_matrix_is_found_once_whatever_a_chain_asks_of_it() -> None:
     verdict = await judged(model := Model(), *whole, "entailment")
     assert (len(model.asked), verdict.usage.calls) == (5, 5)
     assert verdict.claims[0].score == pytest.approx(0.5)
-    assert verdict.claims[0].why == "support 0.50 in 4 texts compared"
+    assert verdict.claims[0].reason == "support 0.50 in 4 texts compared"
 
 
 async def test_the_heat_of_the_kernel_is_a_setting() -> None:
@@ -483,7 +483,7 @@ async def test_what_cannot_be_found_is_inconclusive_and_says_why() -> None:
     # A sample whose call failed is left out, and half of them decide nothing.
     one = await judged(Model(fails_on={OTHERS[2]}), "entropy")
     assert one.score == pytest.approx(p_entropy([0, 0, 1, 0]) / log(4))
-    assert (one.steps[0].why, one.steps[0].failures) == (
+    assert (one.steps[0].reason, one.steps[0].failures) == (
         "2 meanings in 4 answers, entropy 0.56",
         {"ProviderTimeoutError": 1},
     )
@@ -494,7 +494,7 @@ async def test_what_cannot_be_found_is_inconclusive_and_says_why() -> None:
         "semantic: comparisons with 4 of 5 answers failed (ProviderTimeoutError x1)"
     )
     nothing = await Semantic().score(Passage.of(SHORT), Evidence())
-    assert nothing.inconclusive == "there are no samples to compare with"
+    assert nothing.error == "there are no samples to compare with"
 
 
 def tokens(text: str, logprob: float) -> tuple[TokenLogprob, ...]:

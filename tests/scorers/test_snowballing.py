@@ -78,7 +78,7 @@ async def test_sentences_without_a_score_count_nowhere() -> None:
     evidence = Evidence(scores=(0.5, None, 0.5))
     scores = await Snowballing().score(passage, evidence)
     assert scores.sentences == (0.5, None, pytest.approx(0.5 + 0.4 / 2))
-    assert scores.why == (None, None, "raised from 0.50 by what comes before it")
+    assert scores.reasons == (None, None, "raised from 0.50 by what comes before it")
 
 
 async def test_in_a_chain_it_corrects_settled_sentences_too() -> None:
@@ -94,8 +94,8 @@ async def test_in_a_chain_it_corrects_settled_sentences_too() -> None:
     first, second, third = verdict.sentences
     assert (first.score, first.by) == (1.0, "ngram")
     assert (second.score, second.by) == (pytest.approx(0.9 / 3), "snowballing")
-    assert second.why is not None
-    assert second.why.endswith("raised from 0.00 by what comes before it")
+    assert second.reason is not None
+    assert second.reason.endswith("raised from 0.00 by what comes before it")
     # What is at 1 cannot be raised, and stays its own method's.
     assert (third.score, third.by) == (1.0, "ngram")
     assert verdict.steps[1].sentences == 3

@@ -56,7 +56,7 @@ async def score(
 async def test_the_score_is_the_share_of_answers_that_are_not_yes(task: str) -> None:
     scores = await score(task, "Yes", "No", "No.", "no", "Yes")
     assert (scores.passage, scores.sentences) == (pytest.approx(3 / 5), ())
-    assert scores.why_passage == "not supported by the context in 3 of 5 answers"
+    assert scores.passage_reason == "not supported by the context in 3 of 5 answers"
 
 
 def test_a_definition_spells_out_its_term() -> None:
@@ -90,21 +90,21 @@ async def test_a_term_that_cannot_be_found_must_be_named() -> None:
 
 async def test_undetermined_counts_as_hallucination_and_is_reported() -> None:
     scores = await score("paraphrase", "Yes", "Yes", "Perhaps", "Hm", votes=4)
-    assert (scores.passage, scores.undetermined, scores.inconclusive) == (0.5, 2, None)
+    assert (scores.passage, scores.undetermined, scores.error) == (0.5, 2, None)
 
 
 async def test_a_judge_that_never_answers_readably_decides_nothing() -> None:
     scores = await score("paraphrase", "Perhaps", "Hm", votes=2)
-    assert scores.inconclusive == "none of 2 judge answers was a yes or a no"
+    assert scores.error == "none of 2 judge answers was a yes or a no"
 
 
 async def test_failed_votes_are_left_out_unless_they_are_most() -> None:
     scores = await score("paraphrase", "Yes", "No", "No", None, votes=4)
     assert scores.passage == pytest.approx(2 / 3)
     scores = await score("paraphrase", "Yes", None, None, None, votes=4)
-    assert scores.inconclusive == "3 of 4 votes failed"
+    assert scores.error == "3 of 4 votes failed"
     scores = await score("paraphrase", "Yes", "Yes", None, None, None, votes=5)
-    assert scores.inconclusive == "3 of 5 votes failed"
+    assert scores.error == "3 of 5 votes failed"
 
 
 async def test_one_request_where_the_provider_takes_n() -> None:

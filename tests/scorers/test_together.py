@@ -94,7 +94,7 @@ async def test_the_words_that_are_wrong_are_flagged_and_quoted() -> None:
     assert (said.source, said.index, said.text) == ("sample", 0, "The bridge opened in 1932.")
     assert said.said is not None
     assert said.text[slice(*said.said)] == "1932"
-    assert claim.why == "contradicted by 3 of 3 texts compared"
+    assert claim.reason == "contradicted by 3 of 3 texts compared"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ async def test_what_nobody_speaks_of_is_unsupported_and_not_contradicted() -> No
     verdict = await checked(Judge(silent))
     assert [s.band for s in verdict.sentences] == ["unsupported", "unsupported"]
     assert [s.contradicted_by for s in verdict.sentences] == [None, None]
-    assert verdict.sentences[0].why == "not mentioned by any of 3 texts compared"
+    assert verdict.sentences[0].reason == "not mentioned by any of 3 texts compared"
 
 
 async def test_an_unreadable_answer_is_asked_for_again_and_then_inconclusive() -> None:
@@ -429,7 +429,7 @@ async def test_support_in_other_words_and_other_languages_is_believed(
     guard = Guard({"chain": [{"method": "prompt"}]}, provider=Judge(understands), model="m")
     verdict = await guard.acheck(answer, samples=samples)
     assert (verdict.decision, verdict.score) == ("consistent", 0.0)
-    assert verdict.claims[0].why == "supported by 3 of 3 texts compared"
+    assert verdict.claims[0].reason == "supported by 3 of 3 texts compared"
 
 
 async def test_what_contradicts_a_claim_may_be_a_reference() -> None:

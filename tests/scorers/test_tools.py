@@ -78,7 +78,7 @@ def scores(verdict: Verdict) -> dict[str, float | None]:
 
 
 def made_up(verdict: Verdict) -> list[str]:
-    return [s.text for s in verdict.sentences if s.why and NOT_GIVEN in s.why]
+    return [s.text for s in verdict.sentences if s.reason and NOT_GIVEN in s.reason]
 
 
 RIGHT = calling(call("refund", order="ORD-4711", amount=25))

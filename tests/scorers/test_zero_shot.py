@@ -35,7 +35,7 @@ async def test_what_the_answer_states_counts(answer: str, score: float | None) -
     judge = ReplayProvider({render(PASSAGE.text): [answer]})
     scores = await QUIET.score(PASSAGE, Evidence(judge_provider=judge))
     assert (scores.passage, scores.sentences) == (score, ())
-    assert (scores.inconclusive is None) is (score is not None)
+    assert (scores.error is None) is (score is not None)
     assert scores.undetermined == (score is None)
 
 
@@ -52,7 +52,7 @@ async def test_a_failed_call_is_inconclusive() -> None:
     judge = ReplayProvider({render(PASSAGE.text): [None]})
     scores = await ZeroShot().score(PASSAGE, Evidence(judge_provider=judge))
     assert (scores.passage, scores.failures) == (None, ("ProviderError",))
-    assert scores.inconclusive == "the judge did not answer"
+    assert scores.error == "the judge did not answer"
 
 
 async def test_in_a_chain_it_decides_about_the_passage() -> None:
@@ -60,9 +60,9 @@ async def test_in_a_chain_it_decides_about_the_passage() -> None:
     judge = ScriptedProvider(["non-factual"])
     verdict = await chain.run(PASSAGE, Evidence(judge_provider=judge), 1e12)
     assert (verdict.decision, verdict.reason) == ("flagged", "passage 1.00 > 0.50")
-    assert verdict.steps[0].why == "the judge called the response non-factual"
+    assert verdict.steps[0].reason == "the judge called the response non-factual"
     assert [s.score for s in verdict.sentences] == [None, None]
-    assert verdict.to_dict(content=False)["steps"][0]["why"] is None
+    assert verdict.to_dict(content=False)["steps"][0]["reason"] is None
     judge = ScriptedProvider(["factual"])
     verdict = await chain.run(PASSAGE, Evidence(judge_provider=judge), 1e12)
     assert (verdict.decision, verdict.reason) == ("consistent", "passage 0.00 <= 0.50")

@@ -24,16 +24,16 @@ NOW = 1_700_000_000.0
 SECRETS = tuple(
     f"zq{word}zq"
     for word in (
-        *("question", "sentence", "why", "sample", "stepwhy", "search", "draft", "before"),
+        *("question", "sentence", "reason", "sample", "stepreason", "search", "draft", "before"),
         *("after", "document", "title", "extra"),
     )
 )
 (
     QUESTION,
     SENTENCE,
-    WHY,
+    REASON,
     SAMPLE,
-    STEP_WHY,
+    STEP_REASON,
     SEARCH,
     DRAFT,
     BEFORE,
@@ -47,14 +47,14 @@ SECRETS = tuple(
 def found(decision: Any = "flagged", regeneration: Regeneration | None = None) -> Verdict:
     """Return a verdict with words in every possible place."""
     said = Contradiction("sample", 0, SAMPLE)
-    sentence = SentenceVerdict(SENTENCE, 0, 12, 0.75, decision == "flagged", "ngram", WHY, said)
+    sentence = SentenceVerdict(SENTENCE, 0, 12, 0.75, decision == "flagged", "ngram", REASON, said)
     return Verdict(
         decision,
         0.75,
         "passage 0.75 > 0.50 with 5 samples",
         (sentence,),
         5,
-        (StepRecord("ngram", 1, why=STEP_WHY),),
+        (StepRecord("ngram", 1, reason=STEP_REASON),),
         Usage(5, 50, 25, 0.25),
         0.5,
         regeneration=regeneration,

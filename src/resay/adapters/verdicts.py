@@ -84,7 +84,7 @@ def _size_of(verdict: Verdict) -> int:
     """Return about how many characters a verdict has in JSON."""
     chars = 0
     for unit in (*verdict.sentences, *verdict.claims):
-        chars += _UNIT_CHARS + len(unit.text) + len(unit.why or "")
+        chars += _UNIT_CHARS + len(unit.text) + len(unit.reason or "")
         if unit.contradicted_by is not None:
             chars += _UNIT_CHARS // 2 + len(unit.contradicted_by.text)
         # There is no need to count a verdict to its end that is far too long.
@@ -107,7 +107,7 @@ def _summary_of(verdict: Verdict) -> Verdict:
         shortened = replace(
             sentence,
             text=sentence.text[:_MAX_SUMMARY_CHARS],
-            why=sentence.why and sentence.why[:_MAX_SUMMARY_CHARS],
+            reason=sentence.reason and sentence.reason[:_MAX_SUMMARY_CHARS],
             contradicted_by=None,
             citations=sentence.citations[:_MAX_SUMMARY_SENTENCES],
         )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from resay._internal.notify import collecting, last
 from resay.core.documents import Document
+from resay.core.former_keys import with_current_keys
 from resay.core.references import Reference
 from resay.core.usage import Usage
 from resay.errors import ConfigurationError, ResayError
@@ -112,25 +113,25 @@ class Attempt:
     """An attempt at a better answer.
 
     Attributes:
-        why: The problem to repair, in one line without content: the reason of a verdict.
+        reason: The reason of the verdict that it tries to improve, in one line without content.
         queries: The search queries. Contain words of the answer.
         documents: The ids of the documents found, best first.
         score_before: The passage score of the answer to repair, measured with the documents as soon
             as there are any; None if it has none.
         score_after: The passage score of the new answer; None if it has none.
         decision: The decision on the new answer; None if there is no new answer.
-        note: What failed or was left out, in one line without content, or None.
+        error: What failed or was left out, in one line without content, or None.
         usage: The cost of the attempt: writing and checking.
         elapsed_s: Wall-clock seconds.
     """
 
-    why: str
+    reason: str
     queries: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
     score_before: float | None = None
     score_after: float | None = None
     decision: Decision | None = None
-    note: str | None = None
+    error: str | None = None
     usage: Usage = field(default_factory=Usage)
     elapsed_s: float = 0.0
 
@@ -229,8 +230,9 @@ class Scores:
         parts: Further scores that contributed to those of the sentences, by name, for the verdict's
             `scores`; each as long as `sentences`.
         spans: For word-level methods, the unsupported spans of each sentence.
-        why: Per sentence, a one-line explanation, or None. Contains words of the passage.
-        why_passage: The same for the passage.
+        reasons: Per sentence, the reason for its score in one line, or None. Contains words of the
+            passage.
+        passage_reason: The same for the passage.
         failures: Kinds of failed calls, such as `ProviderTimeoutError`, one entry per call.
         lost: The indexes of sentences without a score because calls failed or answers could not be
             parsed; None for all without a score if there are failures. Excludes sentences about
@@ -238,12 +240,12 @@ class Scores:
         unanswered: Per sentence, why it has no score until a question about it is answered, without
             content, or None; empty if nothing is asked.
         undetermined: Number of judge answers that could not be parsed.
-        inconclusive: Why these scores support no decision; None if they do.
+        error: Why these scores support no decision, without content; None if they do.
         grounds: Per sentence, the references that mention it; empty if the method has none.
         contradictions: Per sentence, the contradicting statement, if the method knows it; or empty.
         denied: Per sentence, whether a text that it was compared with says something else, as
             opposed to nothing; empty if the method does not tell these apart.
-        remark: A phrase without content for the verdict's reason, or None.
+        verdict_reason: A phrase without content for the verdict's reason, or None.
     """
 
     sentences: tuple[float | None, ...] = ()
@@ -256,17 +258,17 @@ class Scores:
         default_factory=dict[str, tuple[float | None, ...]]
     )
     spans: tuple[tuple[UnsupportedSpan, ...], ...] = ()
-    why: tuple[str | None, ...] = ()
-    why_passage: str | None = None
+    reasons: tuple[str | None, ...] = ()
+    passage_reason: str | None = None
     failures: tuple[str, ...] = ()
     lost: tuple[int, ...] | None = None
     unanswered: tuple[str | None, ...] = ()
     undetermined: int = 0
-    inconclusive: str | None = None
+    error: str | None = None
     grounds: tuple[tuple[Grounds, ...], ...] = ()
     contradictions: tuple[Contradiction | None, ...] = ()
     denied: tuple[bool, ...] = ()
-    remark: str | None = None
+    verdict_reason: str | None = None
 
     def __post_init__(self) -> None:
         for score in (*self.sentences, self.passage):
@@ -449,7 +451,7 @@ class SentenceVerdict:
         score: In [0, 1], 1 = surely hallucinated; None if no scorer had an opinion.
         flagged: Whether the score is above `threshold.sentence`.
         by: The method that gave the score.
-        why: That method's explanation, in one line.
+        reason: That method's reason for the score, in one line.
         contradicted_by: For a flagged sentence, the nearest statement that says something else;
             None if there is none, or if the method found that nobody speaks of it.
         citations: The ids of the supporting documents; only for sentences written from documents.
@@ -468,7 +470,7 @@ class SentenceVerdict:
     score: float | None = None
     flagged: bool = False
     by: str | None = None
-    why: str | None = None
+    reason: str | None = None
     contradicted_by: Contradiction | None = None
     citations: tuple[str, ...] = ()
     scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
@@ -506,7 +508,7 @@ class ClaimVerdict:
         score: In [0, 1], 1 = surely hallucinated; None if no scorer had an opinion.
         flagged: Whether the score is above `threshold.sentence`.
         by: The method that gave the score.
-        why: That method's explanation, in one line.
+        reason: That method's reason for the score, in one line.
         contradicted_by: As for a sentence.
         scores: The score of each method, as for a sentence.
         sentence: The index of its sentence among the verdict's sentences.
@@ -524,7 +526,7 @@ class ClaimVerdict:
     score: float | None = None
     flagged: bool = False
     by: str | None = None
-    why: str | None = None
+    reason: str | None = None
     contradicted_by: Contradiction | None = None
     scores: dict[str, float] = field(default_factory=dict[str, float], hash=False)
     sentence: int = 0
@@ -595,10 +597,11 @@ class StepRecord:
         elapsed_s: Wall-clock seconds, including the wait for samples.
         failures: Kinds of failed calls, with their counts.
         undetermined: Number of judge answers that could not be parsed.
-        note: Why the step's scores were not used, or None.
-        why: A one-line explanation of a passage score, or None. Contains words of the response.
-        skipped: Why the step was skipped, by its `when` or because it had nothing to do; or None.
-        remark: A phrase without content for the verdict's reason, or None.
+        error: Why the step's scores were not used, or None.
+        reason: The reason for a passage score in one line, or None. Contains words of the response.
+        skip_reason: Why the step was skipped, by its `when` or because it had nothing to do; or
+            None.
+        verdict_reason: A phrase without content for the verdict's reason, or None.
     """
 
     method: str
@@ -608,10 +611,10 @@ class StepRecord:
     elapsed_s: float = 0.0
     failures: dict[str, int] = field(default_factory=dict[str, int])
     undetermined: int = 0
-    note: str | None = None
-    why: str | None = None
-    skipped: str | None = None
-    remark: str | None = None
+    error: str | None = None
+    reason: str | None = None
+    skip_reason: str | None = None
+    verdict_reason: str | None = None
 
     @classmethod
     def joined(cls, records: Sequence[StepRecord]) -> StepRecord:
@@ -623,7 +626,7 @@ class StepRecord:
         failures: Counter[str] = Counter()
         for record in records:
             failures.update(record.failures)
-        skipped = [record.skipped for record in records]
+        skip_reasons = [record.skip_reason for record in records]
         return cls(
             method=records[0].method,
             sentences=sum(record.sentences for record in records),
@@ -632,8 +635,8 @@ class StepRecord:
             elapsed_s=max(record.elapsed_s for record in records),
             failures=dict(failures),
             undetermined=sum(record.undetermined for record in records),
-            note=next((record.note for record in records if record.note), None),
-            skipped=skipped[0] if all(skipped) else None,
+            error=next((record.error for record in records if record.error), None),
+            skip_reason=skip_reasons[0] if all(skip_reasons) else None,
         )
 
 
@@ -814,7 +817,7 @@ class Verdict:
             self,
             sentences=tuple(map(_without_text, self.sentences)),
             claims=tuple(map(_without_text, self.claims)),
-            steps=tuple(replace(step, why=None) for step in self.steps),
+            steps=tuple(replace(step, reason=None) for step in self.steps),
             regeneration=self.regeneration and self.regeneration.without_content(),
             unscored=tuple(replace(stretch, text="") for stretch in self.unscored),
         )
@@ -829,7 +832,7 @@ class Verdict:
         from pydantic import ValidationError
 
         try:
-            return _adapter().validate_python(data)
+            return _adapter().validate_python(with_current_keys(data))
         except ValidationError as error:
             places = [".".join(map(str, e["loc"])) for e in error.errors(include_input=False)]
         # Raised outside the handler, because its exception contains text of the response.
@@ -933,7 +936,7 @@ def _fields_of(kind: type) -> tuple[str, ...]:
 
 
 def _without_text(unit: _T) -> _T:
-    return replace(unit, text="", why=None, contradicted_by=None)
+    return replace(unit, text="", reason=None, contradicted_by=None)
 
 
 _COLOURS = {"flagged": "#a31d17", "consistent": "#14693c", "inconclusive": "#8a5a00"}
@@ -950,9 +953,9 @@ def notebook_html(verdict: Verdict) -> str:
         rows.append(
             f"<tr><td>{_score(sentence.score)}</td><td>{'!' if sentence.flagged else ''}</td>"
             f'<td style="text-align:left" dir="auto">{_text(sentence, claims.get(i, ()))}</td>'
-            f'<td style="text-align:left">{escape(sentence.why or "")}</td></tr>'
+            f'<td style="text-align:left">{escape(sentence.reason or "")}</td></tr>'
         )
-    heads = "<tr><th>score</th><th></th><th>sentence</th><th>why</th></tr>"
+    heads = "<tr><th>score</th><th></th><th>sentence</th><th>reason</th></tr>"
     table = f"<table>{heads}{''.join(rows)}</table>"
     return f"<div><p>{head}</p>{table if rows else ''}</div>"
 

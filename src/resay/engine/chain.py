@@ -466,7 +466,7 @@ class Chain:
             await self._run_steps(steps, state, evidence)
             await self._ask_for_contradictions(state, evidence)
         names = [name for name, _ in state.names if isinstance(name, NameClaim)]
-        if names and not any(result.why for _, result in state.names):
+        if names and not any(result.reason for _, result in state.names):
             state.names = await self.compare_names(names, evidence, deadline)
         return await self.conclude(state, evidence, deadline, budget)
 
@@ -552,8 +552,10 @@ class Chain:
             partial_scores=run.unfinished,
         )
         passage = run.state.passage_for(run.indices)
-        run.skipped = await step.gated(evidence.query, passage) or step.skip_reason(passage, view)
-        run.completed = Scores() if run.skipped else await step.run(passage, view)
+        run.skip_reason = await step.gated(evidence.query, passage) or step.skip_reason(
+            passage, view
+        )
+        run.completed = Scores() if run.skip_reason else await step.run(passage, view)
 
     def _stopping(self, run: _Run) -> Stopping | None:
         sampling, samples = self._policy.sampling, run.evidence.samples
@@ -649,7 +651,7 @@ class _Run:
         self.meter = Metered(evidence.judge_provider) if evidence.judge_provider else None
         self.probe_meter = Metered(evidence.prober.provider) if evidence.prober else None
         self.unfinished: list[Scores] = []
-        self.skipped: str | None = None
+        self.skip_reason: str | None = None
         self.completed: Scores | None = None
         self._started = time.perf_counter()
 
@@ -660,8 +662,8 @@ class _Run:
             return self.completed
         left = self.unfinished[-1] if self.unfinished else Scores()
         # A judge that gives no readable answer would give none in more time either.
-        unreadable = left.inconclusive if left.undetermined else None
-        return replace(left, inconclusive=unreadable or TIMED_OUT)
+        unreadable = left.error if left.undetermined else None
+        return replace(left, error=unreadable or TIMED_OUT)
 
     @property
     def usage(self) -> Usage:
@@ -676,7 +678,7 @@ class _Run:
         return {
             "resay.score": self.scores.passage_score,
             "resay.sentences": len(self.indices),
-            "resay.skipped": self.skipped is not None,
+            "resay.skipped": self.skip_reason is not None,
             "resay.samples": len(self.evidence.samples),
             "resay.calls": usage.calls,
             "resay.cost_usd": usage.cost_usd,
@@ -693,10 +695,10 @@ class _Run:
             elapsed_s=time.perf_counter() - self._started,
             failures=dict(Counter(scores.failures)),
             undetermined=scores.undetermined,
-            note=scores.inconclusive,
-            why=scores.why_passage,
-            skipped=self.skipped,
-            remark=scores.remark,
+            error=scores.error,
+            reason=scores.passage_reason,
+            skip_reason=self.skip_reason,
+            verdict_reason=scores.verdict_reason,
         )
 
 

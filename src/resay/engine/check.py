@@ -123,7 +123,7 @@ class Check:
         self._policy = policy
         self._chain = chain
         self._calls = calls
-        self._notes: list[StepRecord] = []
+        self._reference_errors: list[StepRecord] = []
         self._samplers: list[AnswersOnly] = []
         self._query = query
         self._cache = cache
@@ -311,8 +311,8 @@ class Check:
             except Exception as error:
                 reason = type(error).__name__
             if reason is not None:
-                note = f"{function.path!r} of `references.from` failed: {reason}"
-                self._notes.append(StepRecord("references", 0, note=note))
+                failure = f"{function.path!r} of `references.from` failed: {reason}"
+                self._reference_errors.append(StepRecord("references", 0, error=failure))
         return found
 
     def _with_sources(self, evidence: Evidence, more: Sequence[Reference]) -> Evidence:
@@ -661,14 +661,14 @@ class Check:
         """Return a verdict with the usage and elapsed time so far."""
         elapsed_s = anyio.current_time() - self._started
         via = self._via if self._evidence.samples.was_requested else None
-        # The verdict on a regenerated answer has these notes already.
-        new = [record for record in self._notes if record not in verdict.steps]
-        notes = [record.note for record in new if record.note]
+        # The verdict on a regenerated answer has these errors already.
+        new = [record for record in self._reference_errors if record not in verdict.steps]
+        errors = [record.error for record in new if record.error]
         unusable = self._unusable if verdict.inconclusive else None
         if unusable is not None:
             report_unusable(unusable)
-            notes.append(without_cause(unusable))
-        reason = "; ".join([verdict.reason, *notes])
+            errors.append(without_cause(unusable))
+        reason = "; ".join([verdict.reason, *errors])
         steps = (*new, *verdict.steps)
         return replace(
             verdict, reason=reason, steps=steps, usage=self.usage, elapsed_s=elapsed_s, via=via

@@ -220,7 +220,7 @@ def _result(name: CodeName, index: _Index, own: _ResponseNames) -> ClaimResult:
     stop_if_abandoned()
     uses = [use for use in index.uses if _is_comparable(name, use)]
     if len(uses) < _MIN_SAMPLES:
-        return ClaimResult(why="fewer than 2 samples have such code to compare it with")
+        return ClaimResult(reason="fewer than 2 samples have such code to compare it with")
     columns: list[float | None] = [None] * (max(use.sample for use in index.uses) + 1)
     replacements: list[tuple[int, str]] = []
     usual = _common_member(name, uses, own)

@@ -174,7 +174,7 @@ class Decider:
         second = self._policy.second_opinion
         if second is not None and self._structured:
             return [f"no second opinion: {second.model} is not asked about objects and calls"]
-        return [step.remark for step in state.steps if step.remark]
+        return [step.verdict_reason for step in state.steps if step.verdict_reason]
 
     def unscored(self, state: RunState) -> tuple[Unscored, ...]:
         """Return the spans of a passage that were not scored."""
@@ -184,7 +184,7 @@ class Decider:
         silent = state.sentences(
             i
             for i, result in enumerate(state.results)
-            if result.score is None and (result.why is None or result.unanswered)
+            if result.score is None and (result.reason is None or result.unanswered)
         )
         kind = "field" if self._structured else "sentence"
         return unscored_in(state.passage, () if state.whole else silent, kind)
@@ -196,7 +196,7 @@ class Decider:
         sentences: tuple[SentenceVerdict, ...],
         exhausted: str | None,
     ) -> tuple[Decision, str]:
-        skipped = [step.skipped for step in state.steps if step.skipped]
+        skipped = [step.skip_reason for step in state.steps if step.skip_reason]
         if state.results and skipped and len(skipped) == len(state.steps):
             return "skipped", skipped[0]
         nothing = _nothing_to_score(state)
@@ -219,7 +219,7 @@ class Decider:
         left = [i for i, e in enumerate(state.results) if i not in state.kept and not e.is_grounded]
         problem = self._samples_problem(evidence) if self._compares and left else None
         # If samples are missing because time ran out, report the deadline.
-        if problem and any(step.note == TIMED_OUT for step in state.steps):
+        if problem and any(step.error == TIMED_OUT for step in state.steps):
             return self._timeout_reason(evidence)
         return problem
 
@@ -373,7 +373,7 @@ class Decider:
                 score=claim.score,
                 flagged=claim.flagged,
                 by=claim.by,
-                why=claim.why,
+                reason=claim.reason,
                 contradicted_by=claim.contradicted_by,
                 scores=claim.scores,
                 band=claim.band,
@@ -457,11 +457,11 @@ class Decider:
         return f" after {there} of {most} samples" if there < most else f" with {there} samples"
 
     def _why_undecided(self, decisive: StepRecord | None, evidence: Evidence) -> str | None:
-        if decisive is None or decisive.note is None:
+        if decisive is None or decisive.error is None:
             return None
-        if decisive.note == TIMED_OUT:
+        if decisive.error == TIMED_OUT:
             return self._timeout_reason(evidence)
-        return f"{decisive.method}: {decisive.note}"
+        return f"{decisive.method}: {decisive.error}"
 
     def _why_unanswered(self, state: RunState) -> str:
         """Return why questions about claims that samples do not mention have no answer."""
@@ -477,7 +477,7 @@ class Decider:
         asked = [record for step, record in state.done if step.is_second]
         if state.undecided or not asked:
             return None
-        return self._why_undecided(asked[-1], evidence) or asked[-1].remark
+        return self._why_undecided(asked[-1], evidence) or asked[-1].verdict_reason
 
     def _timeout_reason(self, evidence: Evidence) -> str:
         return (
@@ -577,7 +577,7 @@ def _claim_verdict(
         score=result.score,
         flagged=band in FLAGGED,
         by=result.by,
-        why=result.why,
+        reason=result.reason,
         contradicted_by=contradicted_by,
         scores=result.scores,
         sentence=claim.sentence,

@@ -30,7 +30,7 @@ class ClaimResult:
     Attributes:
         score: In [0, 1]; None until a method returns a score.
         by: The method that gave the score.
-        why: One line of explanation.
+        reason: One line of explanation.
         step: The step whose comparisons the score is based on.
         columns: The score against each sample.
         contradiction: The contradiction that a method found.
@@ -44,7 +44,7 @@ class ClaimResult:
 
     score: float | None = None
     by: str | None = None
-    why: str | None = None
+    reason: str | None = None
     step: Step | None = None
     columns: tuple[float | None, ...] = ()
     contradiction: Contradiction | None = None
@@ -141,7 +141,7 @@ class RunState:
             start + i for start, b in zip(starts, states, strict=False) for i in b.undecided
         )
         decisive = [b.decisive for b in states if b.decisive is not None]
-        in_doubt = [record for record in decisive if record.note is not None]
+        in_doubt = [record for record in decisive if record.error is not None]
         state.decisive = next(iter(in_doubt or decisive), None)
         state.score = mean_score(state.scores)
         records: dict[int, list[tuple[Step, StepRecord]]] = {}
@@ -177,17 +177,17 @@ class RunState:
         """Store a step's record. A correction does not hide an earlier failure."""
         self.done.append((step, done))
         if step.is_second:
-            lost = range(len(indices)) if done.note is not None else scores.undecided
-            self.unconfirmed = frozenset(() if done.skipped else (indices[i] for i in lost))
+            lost = range(len(indices)) if done.error is not None else scores.undecided
+            self.unconfirmed = frozenset(() if done.skip_reason else (indices[i] for i in lost))
             return
-        if done.skipped or (step.corrects and done.note is None):
+        if done.skip_reason or (step.corrects and done.error is None):
             return
         self.decisive = done
-        lost = range(len(indices)) if done.note is not None else scores.undecided
+        lost = range(len(indices)) if done.error is not None else scores.undecided
         # A sentence may have kept an earlier step's score; only a step without usable scores puts
         # that in doubt.
         self.undecided = frozenset(
-            indices[i] for i in lost if done.note or self.results[indices[i]].score is None
+            indices[i] for i in lost if done.error or self.results[indices[i]].score is None
         )
 
     def lowest_score(self, undecided: Collection[int]) -> float:
@@ -224,9 +224,11 @@ class RunState:
 def _initial(claim: Claim, kept: Mapping[int, SentenceVerdict]) -> ClaimResult:
     known = kept.get(claim.sentence)
     if known is not None:
-        return ClaimResult(known.score, known.by, known.why, scores=dict(known.scores))
+        return ClaimResult(known.score, known.by, known.reason, scores=dict(known.scores))
     return (
-        ClaimResult() if claim.is_checkable else ClaimResult(why=f"claims nothing ({claim.kind})")
+        ClaimResult()
+        if claim.is_checkable
+        else ClaimResult(reason=f"claims nothing ({claim.kind})")
     )
 
 
@@ -237,13 +239,13 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> Cla
         unanswered = scores.unanswered[place] if scores.unanswered else None
         if unanswered is None or before.score is not None:
             return replace(before, grounds=grounds)
-        return replace(before, grounds=grounds, why=scores.why[place], unanswered=unanswered)
+        return replace(before, grounds=grounds, reason=scores.reasons[place], unanswered=unanswered)
     parts = {name: row[place] for name, row in scores.parts.items()}
     said = {**before.scores, step.name: score}
     said.update((name, part) for name, part in parts.items() if part is not None)
     if step.corrects and score == before.score:
         return replace(before, scores=said)
-    why = scores.why[place] if scores.why else None
+    why = scores.reasons[place] if scores.reasons else None
     if not step.corrects:
         columns = tuple(column[place] for column in scores.columns)
         spans = scores.spans[place] if scores.spans else ()
@@ -259,8 +261,8 @@ def _updated(before: ClaimResult, step: Step, scores: Scores, place: int) -> Cla
             unsupported=spans,
             denied=scores.denied[place] if scores.denied else None,
         )
-    reasons = "; ".join(reason for reason in (before.why, why) if reason)
-    after = replace(before, score=score, by=step.name, why=reasons or None, scores=said)
+    reasons = "; ".join(reason for reason in (before.reason, why) if reason)
+    after = replace(before, score=score, by=step.name, reason=reasons or None, scores=said)
     if not step.is_second or (before.score is not None and score < before.score):
         return after
     # The claim is now flagged because of the second model, not because of the samples.

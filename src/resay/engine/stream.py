@@ -539,7 +539,7 @@ class StreamGate:
         silent = [
             index
             for index, (sentence, undecided) in zip(settled.sentences, views, strict=True)
-            if sentence.score is None and (sentence.why is None or undecided)
+            if sentence.score is None and (sentence.reason is None or undecided)
         ]
         unscored = unscored_in(settled.passage, silent, start=settled.start)
         if not self._reader.has_reasoning:

@@ -142,12 +142,11 @@ class Bertscore(SampleScorer):
         """
         scores = await super().score(passage, evidence)
         entries = [entry for column in scores.columns for entry in column]
-        if scores.inconclusive is None and entries and all(entry is None for entry in entries):
+        if scores.error is None and entries and all(entry is None for entry in entries):
             samples = len(scores.columns)
             return replace(
                 scores,
-                inconclusive=f"{samples} of {samples} samples have no sentence of more than three"
-                " words",
+                error=f"{samples} of {samples} samples have no sentence of more than three words",
             )
         return scores
 

@@ -126,10 +126,10 @@ class CrossExamination:
             parsed = await examination.conclude()
         except ProviderError as error:
             return Scores(
-                failures=(type(error).__name__,), inconclusive="a call of the examination failed"
+                failures=(type(error).__name__,), error="a call of the examination failed"
             )
         except _NoExamError as error:
-            return Scores(undetermined=1, inconclusive=str(error))
+            return Scores(undetermined=1, error=str(error))
         sets = "1 set" if turns == 1 else f"{turns} sets"
         called = f"after {sets} of questions the examiner called the response"
         return scores_of(

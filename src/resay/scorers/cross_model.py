@@ -317,8 +317,8 @@ class CrossModel:
             return _Opinions((None,) * count, failures, problem=f"gave no sample ({why})")
         if not compared:
             return _Opinions((None,) * count, failures, problem="declined to answer")
-        if found.inconclusive:
-            problem = f"gave samples that could not be compared: {found.inconclusive}"
+        if found.error:
+            problem = f"gave samples that could not be compared: {found.error}"
             return _Opinions((None,) * count, failures, found.undetermined, problem)
         lost = set(found.undecided)
         opinions = tuple(None if i in lost else _Opinion(_cross(found, i)) for i in range(count))
@@ -354,12 +354,12 @@ class CrossModel:
                 )
         return Scores(
             sentences=tuple(scores),
-            why=tuple(why),
+            reasons=tuple(why),
             contradictions=tuple(instead),
             failures=found.failures,
             lost=tuple(lost),
             undetermined=found.undetermined,
-            remark=self._remark(found),
+            verdict_reason=self._remark(found),
         )
 
     def _remark(self, found: _Opinions) -> str:

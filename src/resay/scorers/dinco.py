@@ -245,7 +245,7 @@ class Dinco:
         if self.config.consistency:
             samples = [sample.text for sample in await evidence.samples.all()]
             if not samples:
-                return Scores(inconclusive="there are no samples to compare with")
+                return Scores(error="there are no samples to compare with")
         pairs = [p for i, claim in enumerate(claims) for p in _pairs(claim, asked[i], samples)]
         entailed = await self._entailing.find(pairs, evidence)
         found = [
@@ -259,12 +259,12 @@ class Dinco:
         )
         return Scores(
             sentences=scores,
-            why=tuple(why for _, why in found),
+            reasons=tuple(why for _, why in found),
             failures=failures,
             lost=tuple(i for i, score in enumerate(scores) if score is None),
             undetermined=sum(one.confidence.undetermined for one in asked)
             + entailed.undetermined(pairs),
-            inconclusive=why_unscored(scores, failures, "no confidence available for {lost}")
+            error=why_unscored(scores, failures, "no confidence available for {lost}")
             or why_unknown(pairs, entailed),
         )
 

@@ -126,11 +126,11 @@ def _scores(parsed_answers: list[ParsedAnswer[float]]) -> Scores:
     undetermined = sum(parsed.undetermined for parsed in parsed_answers)
     return Scores(
         sentences=tuple(_score(parsed) for parsed in parsed_answers),
-        why=tuple(_why(parsed) for parsed in parsed_answers),
+        reasons=tuple(_why(parsed) for parsed in parsed_answers),
         failures=failures,
         lost=tuple(i for i, parsed in enumerate(parsed_answers) if _score(parsed) is None),
         undetermined=undetermined,
-        inconclusive=_why_inconclusive(parsed_answers, failures, undetermined),
+        error=_why_inconclusive(parsed_answers, failures, undetermined),
     )
 
 

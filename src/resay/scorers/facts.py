@@ -164,7 +164,7 @@ class Facts:
         return Scores(
             sentences=tuple(scores),
             columns=tuple(zip(*rows, strict=True)),
-            why=tuple(why),
+            reasons=tuple(why),
             contradictions=tuple(contradictions),
         )
 
@@ -181,8 +181,8 @@ def _most_doubtful(facts: Sequence[Fact]) -> Fact | None:
 
 def _why(comparison: FactComparison, worst: Fact) -> str:
     """Explain the most doubtful fact: in how many samples it is, and what they say instead."""
-    if worst.why is not None:
-        return worst.why
+    if worst.reason is not None:
+        return worst.reason
     why = comparison.explain(worst)
     if worst.partly:
         why = f"{why}, and a part of it in {worst.partly}"

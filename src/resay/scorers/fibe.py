@@ -531,7 +531,7 @@ class _Graded:
         return 1.0 - fmean(self.known) / 100.0 if self.known else None
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         if not self.known:
             return "none of its exam answers has points"
         agree = sum(points >= _AGREES for points in self.known)
@@ -592,7 +592,7 @@ class Fibe:
         created = await self._create(judge, sentences, question)
         if not created.answered:
             problem = f"the exam could not be made ({tally(created.failures)})"
-            return Scores(failures=created.failures, inconclusive=problem)
+            return Scores(failures=created.failures, error=problem)
         exam = build_exam(sentences, created.slots)
         if not exam.examined:
             return _scores(self.config.answers, created, exam, (), {})
@@ -678,11 +678,13 @@ def _scores(
     places = range(len(created.slots))
     return Scores(
         sentences=tuple(graded[i].score if i in graded else None for i in places),
-        why=tuple(graded[i].why if i in graded else _why_not(created.slots[i]) for i in places),
+        reasons=tuple(
+            graded[i].reason if i in graded else _why_not(created.slots[i]) for i in places
+        ),
         failures=failures,
         lost=tuple(i for i in places if _is_lost(created.slots[i], graded.get(i))),
         undetermined=sum(parsed.undetermined for parsed in parsed_answers),
-        inconclusive=_why_inconclusive(count, created, graded, failures),
+        error=_why_inconclusive(count, created, graded, failures),
     )
 
 

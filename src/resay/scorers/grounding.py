@@ -284,7 +284,7 @@ class _ByClaim:
         least = [min(of_claim.values()) for of_claim in best]
         return Scores(
             tuple(min(max(1.0 - support, 0.0), 1.0) for support, _ in least),
-            why=tuple(
+            reasons=tuple(
                 f"best supported by reference {-reference}: {support:.2f}"
                 for support, reference in least
             ),
@@ -376,7 +376,7 @@ class _ByToken:
         return Scores(
             tuple(score for score, _ in found),
             spans=tuple(spans for _, spans in found),
-            why=tuple(_why(spans, passage.text) for _, spans in found),
+            reasons=tuple(_why(spans, passage.text) for _, spans in found),
         )
 
     async def _tokens(self, passage: Passage, evidence: Evidence) -> list[_Token]:

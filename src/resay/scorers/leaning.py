@@ -65,7 +65,7 @@ class Leaning:
             One corrected score per sentence; None if there is none to correct.
         """
         scores = self.corrected(evidence.scores)
-        return Scores(sentences=tuple(scores), why=tuple(map(_why, evidence.scores, scores)))
+        return Scores(sentences=tuple(scores), reasons=tuple(map(_why, evidence.scores, scores)))
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:
         """Return the corrected scores; None if there is none to correct."""

@@ -368,14 +368,14 @@ def score_tokens(
     """
     alignment = align(tokens, passage)
     if alignment is None:
-        return Scores(inconclusive="the tokens given do not make up the text of the response")
+        return Scores(error="the tokens given do not make up the text of the response")
     rows: list[list[_Value]] = [[] for _ in passage.sentences]
     for i, (token, owner) in enumerate(zip(tokens, alignment.owners, strict=True)):
         value = _value(token, settings)
         if owner is not None and value is not None:
             rows[owner].append(_Value(i, value))
     if not any(rows):
-        return Scores(inconclusive=_nothing_known(settings))
+        return Scores(error=_nothing_known(settings))
     raw = [_pooled(row, settings) for row in rows]
     known = [value for value in raw if value is not None]
     averages = settings.pool == "average"
@@ -385,7 +385,7 @@ def score_tokens(
         passage=_score(raw_passage, settings) if averages else None,
         raw=tuple(value or 0.0 for value in raw),
         raw_passage=raw_passage,
-        why=tuple(_why(row, tokens, alignment, settings) for row in rows),
+        reasons=tuple(_why(row, tokens, alignment, settings) for row in rows),
         lost=tuple(i for i, value in enumerate(raw) if value is None),
     )
 
@@ -466,9 +466,7 @@ class Logprobs:
             without tokens, or if they are not those of the response.
         """
         if not evidence.logprobs:
-            return Scores(
-                inconclusive="the provider returned no token log-probabilities for the response"
-            )
+            return Scores(error="the provider returned no token log-probabilities for the response")
         return await compute(partial(score_tokens, passage, evidence.logprobs, self.config))
 
 

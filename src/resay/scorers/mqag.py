@@ -596,7 +596,7 @@ def _scores(
             tuple(mean_score([m.alone[n] for m in found]) for found in of_each)
             for n in range(samples)
         ),
-        why=tuple(_why(found, i in asked, samples) for i, found in enumerate(of_each)),
+        reasons=tuple(_why(found, i in asked, samples) for i, found in enumerate(of_each)),
     )
 
 

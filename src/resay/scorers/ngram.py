@@ -229,7 +229,7 @@ class Ngram:
             passage=passage_score,
             raw=tuple(raw),
             raw_passage=raw_passage,
-            why=tuple(_why(f, samples, alone=alone) for f in found),
+            reasons=tuple(_why(f, samples, alone=alone) for f in found),
         )
 
     def _best(self, passage: Passage, models: Sequence[_Model], runs: CachedTokenizer) -> Scores:
@@ -247,7 +247,7 @@ class Ngram:
             passage=fmean(known),
             raw=raw,
             raw_passage=fmean(raw),
-            why=tuple(found[k].why[i] for i, k in enumerate(best)),
+            reasons=tuple(found[k].reasons[i] for i, k in enumerate(best)),
         )
 
     def _place(self, raw: float, total: int, samples: int) -> float:

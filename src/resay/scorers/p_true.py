@@ -162,14 +162,14 @@ class PTrue:
         return Scores(
             sentences=() if self._asks_about_response else tuple(scores),
             passage=scores[0] if self._asks_about_response else None,
-            why=() if self._asks_about_response else tuple(reasons),
-            why_passage=reasons[0] if self._asks_about_response else None,
+            reasons=() if self._asks_about_response else tuple(reasons),
+            passage_reason=reasons[0] if self._asks_about_response else None,
             failures=failures,
             lost=tuple(i for i, s in enumerate(scores) if s is None)
             if not self._asks_about_response
             else None,
             undetermined=sum(parsed.undetermined for parsed in found),
-            inconclusive=_why_inconclusive(found, failures),
+            error=_why_inconclusive(found, failures),
         )
 
 

@@ -200,14 +200,12 @@ class Panel:
         return Scores(
             sentences=tuple(scores),
             columns=tuple(columns),
-            why=tuple(_why(row, names) for row in rows),
+            reasons=tuple(_why(row, names) for row in rows),
             failures=failures,
             lost=tuple(i for i, score in enumerate(scores) if score is None),
             undetermined=sum(parsed.undetermined for parsed in parsed_answers),
-            inconclusive=why_unscored(
-                scores, failures, "too few judges said anything readable of {lost}"
-            ),
-            remark=_disagreement(rows, names),
+            error=why_unscored(scores, failures, "too few judges said anything readable of {lost}"),
+            verdict_reason=_disagreement(rows, names),
         )
 
     async def _ask(

@@ -231,7 +231,7 @@ class Probe:
         """
         model = evidence.prober
         if model is None:
-            return Scores(inconclusive="the model that wrote the response cannot be asked")
+            return Scores(error="the model that wrote the response cannot be asked")
         writer = judge_for(self.config.writer, evidence)
         asked = evidence.quoted_question
         claims = [" ".join(s.standalone.split()) for s in passage.sentences]
@@ -268,11 +268,11 @@ class Probe:
         return Scores(
             sentences=tuple(scores),
             raw=tuple(raw) if len(raw) == len(results) else (),
-            why=tuple(None if r is None else r.why for r in results),
+            reasons=tuple(None if r is None else r.reason for r in results),
             failures=failures,
             lost=tuple(i for i, score in enumerate(scores) if score is None),
             undetermined=sum(claim.unread for claim in found) + entailed.undetermined(pairs),
-            inconclusive=why_unscored(
+            error=why_unscored(
                 scores, failures, "could not obtain a question or an answer for {lost}"
             )
             or why_unknown(pairs, entailed),
@@ -356,7 +356,7 @@ class _Claim:
 class _Result:
     score: float
     entropy: float
-    why: str
+    reason: str
 
 
 def _known(entailed: Entailed, one: str, other: str) -> Entailment:

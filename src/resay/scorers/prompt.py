@@ -290,7 +290,7 @@ class Prompt(SampleScorer):
     ) -> Scores:
         """Ask about claims that only silence puts in doubt, and score them by the answers."""
         config = self.config
-        if not config.probe or self.any_of or scores.inconclusive:
+        if not config.probe or self.any_of or scores.error:
             return scores
         results: dict[int, ProbeResult] = {}
         askable: list[int] = []
@@ -298,9 +298,9 @@ class Prompt(SampleScorer):
             if not self._is_open(claim, scores, evidence):
                 continue
             if evidence.prober is None:
-                results[claim] = ProbeResult(note=NOBODY_TO_ASK)
+                results[claim] = ProbeResult(error=NOBODY_TO_ASK)
             elif is_one_of_many(passage.sentences[claim]):
-                results[claim] = ProbeResult(note=ONE_OF_MANY)
+                results[claim] = ProbeResult(error=ONE_OF_MANY)
             else:
                 askable.append(claim)
         failures: Sequence[str] = ()
@@ -342,7 +342,7 @@ class Prompt(SampleScorer):
         # The other claims keep their scores if there is no time left.
         with anyio.CancelScope(deadline=anyio.current_effective_deadline() - MARGIN_S):
             return await evidence.gathering.ask(self, claims, ask_about), failures
-        return [ProbeResult(note=NO_TIME) for _ in claims], failures
+        return [ProbeResult(error=NO_TIME) for _ in claims], failures
 
     def _is_open(self, claim: int, scores: Scores, evidence: Evidence) -> bool:
         """Return whether a claim is in doubt only because most samples do not mention it."""
@@ -568,8 +568,8 @@ def _estimated_scores(
     return Scores(
         sentences=scores,
         columns=tuple(plan.columns),
-        why=tuple(plan.why(sentence) for sentence in range(len(scores))),
+        reasons=tuple(plan.reason(sentence) for sentence in range(len(scores))),
         failures=failures,
         undetermined=undetermined,
-        inconclusive=why_inconclusive([answered], failures, undetermined),
+        error=why_inconclusive([answered], failures, undetermined),
     )

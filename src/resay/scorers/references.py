@@ -161,7 +161,7 @@ class References:
         if not asked:
             return Scores(
                 sentences=(None,) * len(passage.sentences),
-                why=("it only names sources",) * len(passage.sentences),
+                reasons=("it only names sources",) * len(passage.sentences),
                 lost=(),
             )
         claims = [_without_citations(passage.sentences[i]) for i in asked]
@@ -224,7 +224,7 @@ class References:
         return Scores(
             sentences=tuple(scores),
             columns=_columns(grounds, len(references)),
-            why=tuple(why),
+            reasons=tuple(why),
             grounds=tuple(grounds),
             denied=_denied(grounds),
             failures=tuple(failure for parsed in answers for failure in parsed.failures),
@@ -356,7 +356,7 @@ class References:
         return Scores(
             sentences=tuple(scores),
             columns=tuple(columns),
-            why=tuple(why),
+            reasons=tuple(why),
             grounds=tuple(grounds),
             denied=_denied(grounds),
             spans=tuple(

@@ -398,7 +398,7 @@ class Semantic:
         """
         await evidence.samples.all()
         if not len(evidence.samples):
-            return Scores(inconclusive="there are no samples to compare with")
+            return Scores(error="there are no samples to compare with")
         if self.config.measure in _OF_CLAIMS:
             return await self._of_claims(passage, evidence)
         return await self._of_texts(passage, evidence)
@@ -408,7 +408,7 @@ class Semantic:
         weights = self._weights(evidence)
         if config.weighted and weights is None:
             return Scores(
-                inconclusive="the response or a sample came without the probabilities of its"
+                error="the response or a sample came without the probabilities of its"
                 " tokens, which `weighted` needs"
             )
         asked = evidence.query.question if evidence.query and config.question else ""
@@ -420,7 +420,7 @@ class Semantic:
             return Scores(
                 failures=entailed.failures,
                 undetermined=entailed.undetermined(pairs),
-                inconclusive=unknown,
+                error=unknown,
             )
         kept = complete(texts, pairs, entailed)
         if 2 * len(kept) <= len(texts):
@@ -428,7 +428,7 @@ class Semantic:
             return Scores(
                 failures=entailed.failures,
                 undetermined=entailed.undetermined(pairs),
-                inconclusive=f"comparisons with {lost} of {len(texts)} answers failed"
+                error=f"comparisons with {lost} of {len(texts)} answers failed"
                 f" ({tally(entailed.failures)})",
             )
         weights = weights and [weights[i] for i in kept]
@@ -439,7 +439,7 @@ class Semantic:
         return Scores(
             passage=min(max(found.score, 0.0), 1.0),
             raw_passage=found.value,
-            why_passage=found.why,
+            passage_reason=found.reason,
             failures=entailed.failures,
             undetermined=entailed.undetermined(pairs),
         )
@@ -586,7 +586,7 @@ class Semantic:
 class _Measured:
     value: float
     score: float
-    why: str
+    reason: str
 
 
 def _of_units(
@@ -599,14 +599,14 @@ def _of_units(
     return Scores(
         sentences=tuple(None if s is None else min(max(s, 0.0), 1.0) for s in scores),
         passage=passage,
-        why=tuple(
+        reasons=tuple(
             None if s is None else f"support {1 - s:.2f} in {samples} texts compared"
             for s in scores
         ),
         failures=entailed.failures,
         lost=tuple(i for i, s in enumerate(scores) if s is None),
         undetermined=entailed.undetermined(pairs),
-        inconclusive=why_unknown(pairs, entailed),
+        error=why_unknown(pairs, entailed),
     )
 
 

@@ -77,7 +77,7 @@ class Snowballing:
         scores = self.corrected(evidence.scores)
         return Scores(
             sentences=tuple(scores),
-            why=tuple(map(_why, evidence.scores, scores)),
+            reasons=tuple(map(_why, evidence.scores, scores)),
         )
 
     def corrected(self, scores: Sequence[float | None]) -> list[float | None]:

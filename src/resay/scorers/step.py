@@ -433,12 +433,12 @@ class Step:
             scores = await self.scorer.score(passage, evidence)
         # A method that fails, third-party ones included, must not cost the user the answer.
         except Exception as error:
-            return Scores(inconclusive=f"it failed ({_describe(error)})")
+            return Scores(error=f"it failed ({_describe(error)})")
         if not isinstance(cast("object", scores), Scores):
             # Only the type: the value might quote the response.
-            return Scores(inconclusive=f"it returned a {type(scores).__name__}, not Scores")
+            return Scores(error=f"it returned a {type(scores).__name__}, not Scores")
         if scores.sentences and len(scores.sentences) != len(passage.sentences):
-            return Scores(inconclusive="it returned the wrong number of scores")
+            return Scores(error="it returned the wrong number of scores")
         return scores
 
     async def prepare(self) -> None:

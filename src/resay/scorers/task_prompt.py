@@ -143,10 +143,10 @@ async def vote(
     against = sum(parsed.slots[0] is not True for parsed in answered)
     return Scores(
         passage=against / len(answered) if answered else None,
-        why_passage=f"not supported by the context in {against} of {len(answered)} answers",
+        passage_reason=f"not supported by the context in {against} of {len(answered)} answers",
         failures=tuple(failure for parsed in parsed_answers for failure in parsed.failures),
         undetermined=undetermined,
-        inconclusive=_why_inconclusive(votes, len(answered), undetermined),
+        error=_why_inconclusive(votes, len(answered), undetermined),
     )
 
 

@@ -98,12 +98,12 @@ class Arguments(Fields):
         lines = [sentence.text for sentence in passage.sentences]
         find = partial(_made_up, lines, known)
         made_up = await compute(find, chars=_READING * sum(map(len, [*lines, *known])))
-        why = scores.why or (None,) * len(passage.sentences)
+        why = scores.reasons or (None,) * len(passage.sentences)
         noted = (
             "; ".join(filter(None, (reason, NOT_GIVEN if i in made_up else None))) or None
             for i, reason in enumerate(why)
         )
-        return replace(scores, why=tuple(noted))
+        return replace(scores, reasons=tuple(noted))
 
 
 def _texts_known(evidence: Evidence) -> Iterator[str]:

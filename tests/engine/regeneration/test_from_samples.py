@@ -233,7 +233,7 @@ async def test_whatever_fails_the_first_answer_is_given(
     assert (answer.text, answer.flagged) == (DRAFT, True)
     told = answer.verdict.regeneration
     assert told is not None
-    assert note in (told.attempts[0].note or "")
+    assert note in (told.attempts[0].error or "")
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ async def test_what_cannot_stand_in_place_of_a_sentence_is_refused(written: str)
     assert (answer.text, answer.regenerated) == (DRAFT, False)
     told = answer.verdict.regeneration
     assert told is not None
-    assert told.attempts[0].note == (
+    assert told.attempts[0].error == (
         "1 of 1 sentences could not be rewritten; nothing could be written"
     )
 
@@ -308,7 +308,7 @@ async def test_a_chain_of_verification_asks_without_the_answer_in_sight() -> Non
     assert (unasked.text, len(model.prompts)) == (DRAFT, 1)
     told = unasked.verdict.regeneration
     assert told is not None
-    assert told.attempts[0].note == "1 of 1 have no evidence; nothing could be written"
+    assert told.attempts[0].error == "1 of 1 have no evidence; nothing could be written"
 
 
 async def test_questions_are_asked_with_both_ends_of_the_conversation() -> None:

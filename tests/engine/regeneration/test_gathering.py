@@ -39,7 +39,7 @@ async def test_what_several_searches_find_comes_first() -> None:
     found = await DocumentSearch(Regenerate(), as_retriever(shelves)).search(["x", "y"])
 
     assert [d.id for d in found.documents] == ["b", "a", "c"]
-    assert found.note is None
+    assert found.error is None
 
 
 async def test_searches_run_at_the_same_time() -> None:
@@ -75,7 +75,7 @@ async def test_a_search_that_fails_costs_only_itself() -> None:
     found = await DocumentSearch(Regenerate(), as_retriever(shelves)).search(["x", "y"])
 
     assert [d.id for d in found.documents] == ["a"]
-    assert found.note == "1 of 2 searches failed: ValueError x1"
+    assert found.error == "1 of 2 searches failed: ValueError x1"
 
 
 async def test_only_so_much_is_read_as_is_allowed() -> None:

@@ -66,14 +66,14 @@ async def test_the_record_says_what_was_done() -> None:
     assert (edit.before, edit.after, edit.sources) == (MADE_UP, DESIGNED, ("bridges.md#1",))
     assert DRAFT[edit.start : edit.end] == MADE_UP
     (attempt,) = record.attempts
-    assert attempt.why == record.reason
+    assert attempt.reason == record.reason
     assert [query for query, _ in shelf.searches] == list(attempt.queries)
     # What may be invented is not what is searched for first.
     assert ["Vogel" in query for query in attempt.queries] == [False, True]
     assert all("Kessel" in query for query in attempt.queries)
     assert attempt.documents == ("bridges.md#1", "rivers.md#4")
     assert attempt.score_before == 1.0
-    assert (attempt.score_after, attempt.decision, attempt.note) == (0.0, "consistent", None)
+    assert (attempt.score_after, attempt.decision, attempt.error) == (0.0, "consistent", None)
     # The draft's sentence is judged, another one is written, and that is judged.
     assert (attempt.usage.calls, attempt.usage.prompt_tokens) == (3, 30)
     assert attempt.usage.cost_usd == pytest.approx(0.003)
@@ -130,7 +130,7 @@ async def test_an_answer_may_say_what_the_documents_do_not_tell() -> None:
 
     assert (answer.text, answer.action) == (f"{DESIGNED} {honest}", "regenerate")
     assert [s.score for s in answer.verdict.sentences] == [0.0, None]
-    assert answer.verdict.sentences[1].why == "says what the documents do not tell"
+    assert answer.verdict.sentences[1].reason == "says what the documents do not tell"
 
 
 async def test_a_rewritten_answer_that_passes_is_given() -> None:
@@ -184,7 +184,7 @@ async def test_what_the_documents_support_is_no_longer_flagged() -> None:
     record = answer.verdict.regeneration
     assert record is not None
     assert record.adopted is None
-    assert record.attempts[0].note == "the documents support what was flagged"
+    assert record.attempts[0].error == "the documents support what was flagged"
 
 
 async def test_a_sentence_the_documents_say_nothing_about_is_removed() -> None:
@@ -229,7 +229,7 @@ async def test_a_search_that_gives_nothing_is_reported(shelf: Shelf, note: str) 
     assert (answer.text, answer.action, answer.flagged) == (DRAFT, "annotate", True)
     record = answer.verdict.regeneration
     assert record is not None
-    assert [attempt.note for attempt in record.attempts] == [note]
+    assert [attempt.error for attempt in record.attempts] == [note]
     assert "secret" not in str(answer.to_dict())
 
 
@@ -244,7 +244,7 @@ async def test_a_slow_search_is_given_up() -> None:
     record = answer.verdict.regeneration
     assert answer.text == DRAFT
     assert record is not None
-    assert record.attempts[0].note == "2 of 2 searches failed: TimeoutError x2"
+    assert record.attempts[0].error == "2 of 2 searches failed: TimeoutError x2"
 
 
 async def test_the_deadline_ends_it_with_the_best_there_is() -> None:
@@ -259,7 +259,7 @@ async def test_the_deadline_ends_it_with_the_best_there_is() -> None:
     record = answer.verdict.regeneration
     assert (answer.text, answer.action) == (DRAFT, "annotate")
     assert record is not None
-    assert record.attempts[0].note == "there was no time left"
+    assert record.attempts[0].error == "there was no time left"
 
 
 async def test_otherwise_blocks_what_could_not_be_mended() -> None:
@@ -359,7 +359,7 @@ async def test_what_cannot_stand_in_place_of_a_sentence_is_refused(more: str) ->
     told = answer.verdict.regeneration
     assert told is not None
     note = "1 of 1 sentences could not be rewritten: no usable sentence came back"
-    assert told.attempts[0].note == note
+    assert told.attempts[0].error == note
 
 
 async def test_a_model_that_changes_nothing_is_not_asked_again() -> None:
@@ -370,7 +370,7 @@ async def test_a_model_that_changes_nothing_is_not_asked_again() -> None:
     assert (answer.text, answer.action) == (DRAFT, "annotate")
     assert len(model.prompts) == 1
     assert record is not None
-    assert [attempt.note for attempt in record.attempts] == ["the model changed nothing"]
+    assert [attempt.error for attempt in record.attempts] == ["the model changed nothing"]
 
 
 async def test_the_same_fact_is_not_said_twice() -> None:
@@ -408,7 +408,7 @@ async def test_a_writer_that_fails_costs_no_answer() -> None:
     record = answer.verdict.regeneration
     assert (answer.text, answer.action) == (DRAFT, "annotate")
     assert record is not None
-    assert record.attempts[0].note == "1 of 1 sentences could not be rewritten: ProviderError x1"
+    assert record.attempts[0].error == "1 of 1 sentences could not be rewritten: ProviderError x1"
 
 
 async def test_a_rewriting_that_fails_costs_no_answer() -> None:
@@ -418,7 +418,7 @@ async def test_a_rewriting_that_fails_costs_no_answer() -> None:
     record = answer.verdict.regeneration
     assert answer.text == DRAFT
     assert record is not None
-    assert record.attempts[0].note == "it failed with ProviderError"
+    assert record.attempts[0].error == "it failed with ProviderError"
 
 
 async def test_a_judge_that_fails_over_documents_costs_no_answer() -> None:
@@ -427,8 +427,8 @@ async def test_a_judge_that_fails_over_documents_costs_no_answer() -> None:
     record = answer.verdict.regeneration
     assert (answer.text, answer.action) == (DRAFT, "annotate")
     assert record is not None
-    assert record.attempts[0].note is not None
-    assert record.attempts[0].note.startswith("the draft could not be compared with documents")
+    assert record.attempts[0].error is not None
+    assert record.attempts[0].error.startswith("the draft could not be compared with documents")
 
 
 async def test_the_limits_of_a_check_hold_for_it_too() -> None:
@@ -488,14 +488,14 @@ async def test_otherwise_decides_where_there_is_no_abstention_or_too_much_would_
     record = answer.verdict.regeneration
     assert answer.blocked
     assert record is not None
-    assert record.attempts[0].note == "nothing was left of the answer"
+    assert record.attempts[0].error == "nothing was left of the answer"
 
     most = Model(repairs=lambda _: "REMOVE")
     answer = await guard_of(most, action={"max_removed": 0.1}).aask(QUESTION)
     record = answer.verdict.regeneration
     assert (answer.text, answer.action) == (DRAFT, "annotate")
     assert record is not None
-    assert record.attempts[0].note == "36% of the answer would be removed, more than 10%"
+    assert record.attempts[0].error == "36% of the answer would be removed, more than 10%"
 
 
 async def test_marks_name_the_sources_in_the_text() -> None:
@@ -630,7 +630,7 @@ async def test_what_only_an_older_edition_says_is_flagged() -> None:
     answer = await guard.aask(QUESTION)
 
     assert (answer.text, answer.flagged) == (MADE_UP, True)
-    assert answer.verdict.sentences[0].why == (
+    assert answer.verdict.sentences[0].reason == (
         "reference 1 contradicts it and is newer; reference 2 supports it"
     )
 

@@ -326,7 +326,7 @@ async def test_the_arguments_of_calls_are_compared_where_the_policy_says_so(
     verdict = verdict_of(answer)
     (flagged,) = verdict.flagged_sentences
     assert flagged.text == f"refund.amount: {amount}"
-    assert "appears in neither the conversation nor a tool's result" in (flagged.why or "")
+    assert "appears in neither the conversation nor a tool's result" in (flagged.reason or "")
     assert all(body["tools"] == REFUNDS for body in samples(provider))
     assert len(samples(provider)) > 0
 

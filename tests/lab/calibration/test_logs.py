@@ -11,7 +11,7 @@ TARGET = Target("passage", "fpr", 0.2)
 POLICY = {"chain": [{"method": "ngram"}]}
 
 
-def verdict(score, decision="consistent", methods=("ngram",), note=None):
+def verdict(score, decision="consistent", methods=("ngram",), error=None):
     text = "It has 31 lamps."
     return Verdict(
         decision,
@@ -19,7 +19,7 @@ def verdict(score, decision="consistent", methods=("ngram",), note=None):
         "logged",
         (SentenceVerdict(text, 0, len(text), score, by="ngram"),),
         samples=5,
-        steps=tuple(StepRecord(m, 1, score, note=note) for m in methods),
+        steps=tuple(StepRecord(m, 1, score, error=error) for m in methods),
         mean_score=score,
     )
 
@@ -69,7 +69,7 @@ def test_it_tells_how_many_matched(files):
 def test_inconclusive_and_incomplete_checks_are_left_out_and_counted(files):
     logged = entries()
     logged[0].update(verdict(0.9, "inconclusive").to_dict())
-    logged[2].update(verdict(0.9, note="it did not finish in time").to_dict())
+    logged[2].update(verdict(0.9, error="it did not finish in time").to_dict())
     found = run(files(logged, ROWS))
     assert found.counts.inconclusive == 2
     assert found.counts.correct == 13

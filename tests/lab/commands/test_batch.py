@@ -238,7 +238,7 @@ def test_a_row_without_a_decision_is_not_ranked_by_its_score(folder: Path) -> No
     without, with_one = lines_of(folder / "out.jsonl")
     # It was compared with nothing.
     assert (without["score"], without["claims"][0]["score"]) == (None, None)
-    assert without["claims"][0]["why"] is None
+    assert without["claims"][0]["reason"] is None
     # It was compared with fewer samples than a decision needs.
     assert (with_one["score"], with_one["claims"][0]["score"] is None) == (None, False)
     resay_here("report", "out.jsonl", "--html", "page.html", cwd=folder)

@@ -72,7 +72,7 @@ def said(text: str) -> Verdict:
             SentenceVerdict(text, 10, 19, None, by=text),
         ),
         5,
-        (StepRecord(text, 2, 0.5, failures={text: 1}, note=text, why=text, skipped=text),),
+        (StepRecord(text, 2, 0.5, failures={text: 1}, error=text, reason=text, skip_reason=text),),
         regeneration=Regeneration(
             "repair",
             (attempt,),

@@ -88,7 +88,7 @@ VERDICT = Verdict(
     5,
     (
         StepRecord("nli", 2, 0.4, Usage(), 0.2, {"ProviderTimeoutError": 2}, 3, "too few"),
-        StepRecord("prompt", 0, skipped="when: long"),
+        StepRecord("prompt", 0, skip_reason="when: long"),
     ),
     Usage(6, 1000, 200, 0.0123),
     1.26,
@@ -199,11 +199,11 @@ def test_the_head_says_what_was_decided_and_why() -> None:
 
 
 def test_the_head_says_why_a_method_scored_the_passage() -> None:
-    step = StepRecord("zero_shot", 2, 1.0, why="the judge called it non-factual")
+    step = StepRecord("zero_shot", 2, 1.0, reason="the judge called it non-factual")
     head = shown(replace(VERDICT, steps=(step,))).one("header")
-    assert head.one("p", "why").text == "zero_shot: the judge called it non-factual"
+    assert head.one("p", "score-reason").text == "zero_shot: the judge called it non-factual"
     told = replace(step, method="nli")
-    assert not shown(replace(VERDICT, steps=(told,))).one("header").all("p", "why")
+    assert not shown(replace(VERDICT, steps=(told,))).one("header").all("p", "score-reason")
 
 
 def test_each_sentence_is_coloured_and_says_its_score_in_digits() -> None:
@@ -298,7 +298,7 @@ def test_a_flagged_sentence_stands_beside_what_contradicts_it() -> None:
     assert [e.text for e in item.all("dt")] == ["The answer says", "Reference 3 says"]
     assert [e.text for e in item.all("dd")] == ["It has six lanes.", "It has nine lanes."]
     assert "by prompt" in item.text
-    assert item.one("p", "why").text == MADE_UP.why
+    assert item.one("p", "score-reason").text == MADE_UP.reason
 
 
 HALF_WRONG = "It opened in 1932, has <b>40</b> lamps and spans 503 m."
@@ -350,9 +350,9 @@ def test_steps_are_a_table() -> None:
 def test_sentences_are_a_table() -> None:
     first, _ = shown().all("table")
     assert rows(first) == [
-        ["Characters", "Score", "Method", "Sentence", "Why", "Sources"],
+        ["Characters", "Score", "Method", "Sentence", "Reason", "Sources"],
         ["10–28", "score 0.10", "nli", "It opened in 1932.", "", "[1]"],
-        ["29–46", "score 0.83! flagged", "prompt", "It has six lanes.", MADE_UP.why, ""],
+        ["29–46", "score 0.83! flagged", "prompt", "It has six lanes.", MADE_UP.reason, ""],
     ]
 
 

@@ -184,7 +184,7 @@ def test_what_is_flagged_is_red_whatever_its_threshold(flagged: bool, colour: st
 
 
 def test_it_shows_why_a_method_scored_the_passage() -> None:
-    step = StepRecord("zero_shot", 2, 1.0, why="the judge called [red]it[/red] non-factual")
+    step = StepRecord("zero_shot", 2, 1.0, reason="the judge called [red]it[/red] non-factual")
     unscored = replace(KEPT, score=None, by=None)
     verdict = replace(VERDICT, sentences=(unscored,), steps=(step,))
     assert shown(verdict).splitlines()[:3] == [
@@ -205,7 +205,7 @@ def test_a_flagged_name_stands_below_its_code() -> None:
             score=score,
             flagged=score > 0.5,
             by="code_names",
-            why="0 of 3 samples use it",
+            reason="0 of 3 samples use it",
             sentence=-1,
         )
         for text, start, score in (("The code imports code.", 63, 1.0), ("It imports a.", 64, 0.2))

@@ -46,8 +46,8 @@ async def score(judge: ScriptedProvider, *, query: Query | None = None, **settin
 async def test_a_question_that_leads_back_is_consistent() -> None:
     judge = Listening(QUESTION, "The Sydney Harbour Bridge.")
     scores = await score(judge, variant="question")
-    assert (scores.passage, scores.sentences, scores.inconclusive) == (0.0, (), None)
-    assert scores.why_passage == f"from what it says the judge found {ENTITY} again"
+    assert (scores.passage, scores.sentences, scores.error) == (0.0, (), None)
+    assert scores.passage_reason == f"from what it says the judge found {ENTITY} again"
     assert judge.asked == [
         render_construct("question", ENTITY, PASSAGE.text),
         render_search("question", QUESTION),
@@ -57,7 +57,7 @@ async def test_a_question_that_leads_back_is_consistent() -> None:
 async def test_a_question_that_leads_elsewhere_is_flagged() -> None:
     scores = await score(Listening(QUESTION, "The Golden Gate Bridge."), variant="question")
     assert scores.passage == 1.0
-    assert scores.why_passage == (
+    assert scores.passage_reason == (
         f"from what it says the judge found no {ENTITY}: The Golden Gate Bridge."
     )
 
@@ -107,7 +107,7 @@ async def test_a_list_that_names_the_entity_loses_the_name() -> None:
 async def test_a_question_of_nothing_but_the_name_is_refused() -> None:
     scores = await score(Listening("What is the Sydney Harbour Bridge?"), variant="question")
     assert (scores.passage, scores.undetermined) == (None, 1)
-    assert scores.inconclusive == "the judge named the entity and said nothing else about it"
+    assert scores.error == "the judge named the entity and said nothing else about it"
 
 
 async def test_exact_matching_takes_nothing_out_and_compares_strings() -> None:
@@ -164,7 +164,7 @@ async def test_an_unreadable_entity_is_asked_for_once_more(unclear: str) -> None
     assert (await score(judge, entity=None)).passage == 0.0
     assert judge.asked[1] == "Answer with the name of one entity and nothing else."
     scores = await score(Listening(unclear, unclear), entity=None)
-    assert scores.inconclusive == "the judge did not say what the response is about"
+    assert scores.error == "the judge did not say what the response is about"
     assert scores.undetermined == 1
 
 
@@ -196,16 +196,16 @@ async def test_lists_are_read_without_what_stands_around_them() -> None:
 async def test_what_cannot_be_searched_by_is_inconclusive(variant: str, problem: str) -> None:
     scores = await score(Listening("I cannot.", "I cannot."), variant=variant)
     assert (scores.passage, scores.undetermined) == (None, 1)
-    assert scores.inconclusive == f"the judge {problem}"
+    assert scores.error == f"the judge {problem}"
     scores = await score(Listening("I cannot."), variant=variant, restate=False)
-    assert scores.inconclusive == f"the judge {problem}"
+    assert scores.error == f"the judge {problem}"
 
 
 @pytest.mark.parametrize("answered", [0, 1])
 async def test_a_failed_call_is_inconclusive(answered: int) -> None:
     scores = await score(Listening(*[LIST][:answered]))
     assert (scores.passage, scores.failures) == (None, ("ProviderError",))
-    assert scores.inconclusive is not None
+    assert scores.error is not None
 
 
 REFUSALS = [
@@ -223,7 +223,7 @@ async def test_who_refuses_the_search_has_found_nothing_out(refusal: str) -> Non
     assert judge.asked[2].startswith("Answer with the name of one entity")
     scores = await score(Listening(LIST, refusal, refusal))
     assert (scores.passage, scores.undetermined) == (None, 1)
-    assert scores.inconclusive == "the judge did not say what it found"
+    assert scores.error == "the judge did not say what it found"
 
 
 @pytest.mark.parametrize(

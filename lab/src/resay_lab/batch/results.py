@@ -133,7 +133,7 @@ def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 def _verdict_fields(pa: Any, prefix: str) -> dict[str, Any]:
     text, number, whole = pa.string(), pa.float64(), pa.int64()
     span = {"text": text, "start": whole, "end": whole}
-    claim = {**span, "score": number, "flagged": pa.bool_(), "by": text, "why": text}
+    claim = {**span, "score": number, "flagged": pa.bool_(), "by": text, "reason": text}
     counts = ("calls", "prompt_tokens", "completion_tokens", "cancelled")
     usage = {**dict.fromkeys(counts, whole), "cost_usd": number}
     kinds = {

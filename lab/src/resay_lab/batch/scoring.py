@@ -192,7 +192,7 @@ def _claim(part: ClaimVerdict | SentenceVerdict) -> dict[str, Any]:
         "score": part.score,
         "flagged": part.flagged,
         "by": part.by,
-        "why": part.why,
+        "reason": part.reason,
     }
 
 

@@ -359,7 +359,7 @@ def _row(
 
 
 def _is_silent(scores: Scores) -> bool:
-    return scores.passage_score is None or scores.inconclusive is not None
+    return scores.passage_score is None or scores.error is not None
 
 
 def _marked(entry: Entry, output: Output) -> Labels:

@@ -499,7 +499,7 @@ def _flags(scores: Scores) -> bool:
 
 
 def _is_undetermined(scores: Scores) -> bool:
-    return scores.inconclusive is not None or scores.passage_score is None
+    return scores.error is not None or scores.passage_score is None
 
 
 def _flags_of(
@@ -633,7 +633,7 @@ def _notes_on(finding: _Finding) -> Iterator[str]:
     yield from failures_of(finding.entry.name, finding.results)
     undetermined = [r.scores for r in finding.results if _is_undetermined(r.scores)]
     if undetermined:
-        reasons = tally(scores.inconclusive or "no score" for scores in undetermined)
+        reasons = tally(scores.error or "no score" for scores in undetermined)
         yield (
             f"{finding.entry.name}: {len(undetermined)} of {len(finding.results)} passages are"
             f" undetermined ({reasons})."

@@ -281,7 +281,7 @@ def _flags(scores: Scores) -> bool:
 
 def _is_undetermined(scores: Scores) -> bool:
     # A failed call says nothing; an unparseable answer counts, as published.
-    return scores.undetermined > 0 and scores.inconclusive is not None
+    return scores.undetermined > 0 and scores.error is not None
 
 
 def _notes(outputs: Sequence[Output], entries: Sequence[Entry]) -> Iterator[str]:

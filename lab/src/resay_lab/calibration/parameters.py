@@ -87,7 +87,7 @@ async def fit_chain(
     usable: list[Scored] = []
     reasons: set[str] = set()
     for response in scored:
-        problems = [scores.inconclusive for scores in response.scores if scores.inconclusive]
+        problems = [scores.error for scores in response.scores if scores.error]
         if problems:
             reasons.update(problems)
         else:

@@ -269,7 +269,7 @@ def outcome_of(row: LabelledRow, verdict: Verdict) -> Outcome | None:
     wrong = row.labels_of(verdict.sentences)
     failed = any(step.failures for step in verdict.steps)
     lost = failed and any(sentence.score is None for sentence in verdict.sentences)
-    broken = any(step.note is not None for step in verdict.steps)
+    broken = any(step.error is not None for step in verdict.steps)
     if verdict.inconclusive or verdict.mean_score is None or lost or broken:
         return None
     return Outcome(

@@ -258,16 +258,16 @@ class _SampleRepair(Repair):
     async def _try(self, number: int) -> bool:
         targets = self._targets()
         if not targets:
-            self._notes.append("what is in doubt was shown already")
+            self._errors.append("what is in doubt was shown already")
             return False
         written, hedged = await self._write_replacements(targets, number)
         if not written:
-            self._notes.append("nothing could be written")
+            self._errors.append("nothing could be written")
             return False
         candidate = await self._candidate(number, written)
         why = self._unfit(candidate)
         if why:
-            self._notes.append(why)
+            self._errors.append(why)
             return False
         candidate = await self._checked(candidate, hedged)
         if self._is_better(candidate):
@@ -309,7 +309,7 @@ class _SampleRepair(Repair):
             evidence = await self._sample_evidence(targets)
         known = [target for target in targets if evidence.get(target.place)]
         if len(known) < len(targets):
-            self._notes.append(f"{len(targets) - len(known)} of {len(targets)} have no evidence")
+            self._errors.append(f"{len(targets) - len(known)} of {len(targets)} have no evidence")
         if not known:
             return {}, {}
         listed = [evidence[target.place] for target in known]
@@ -349,7 +349,7 @@ class _SampleRepair(Repair):
         """Return the answers to questions about the facts in doubt."""
         evidence, action = self._check.used_evidence, self._action
         if evidence.prober is None:
-            self._notes.append("the model that wrote the response cannot be asked")
+            self._errors.append("the model that wrote the response cannot be asked")
             return {}
         asked = dict(
             enumerate((target.place, doubt) for target in targets for doubt in target.doubts)
@@ -463,7 +463,7 @@ class _SampleRepair(Repair):
             if written and (not written.text or _bars(written.text) == _bars(target.text)):
                 found[target.place] = written
         if len(found) < count:
-            self._notes.append(f"{count - len(found)} of {count} sentences could not be rewritten")
+            self._errors.append(f"{count - len(found)} of {count} sentences could not be rewritten")
         return found
 
     async def _candidate(self, number: int, written: Mapping[int, Replacement]) -> Candidate:
@@ -503,7 +503,7 @@ class _SampleRepair(Repair):
         best, passage = self._best.verdict, candidate.passage
         if candidate.is_abstention:
             said = tuple(
-                SentenceVerdict(s.text, s.start, s.end, why="says what is not known")
+                SentenceVerdict(s.text, s.start, s.end, reason="says what is not known")
                 for s in passage.sentences
             )
             self._record(decision="skipped")
@@ -536,7 +536,7 @@ def _parts_to_keep(target: _Target) -> list[str]:
 
 def _evidence_lines(named: str, probed: ProbeResult) -> list[str]:
     """Return a prompt's lines with a question and its answers; none without answers."""
-    if probed.question is None or probed.note:
+    if probed.question is None or probed.error:
         return []
     said = [f"{_one_line(text)} (x{count})" for text, count in probed.clusters]
     said += [f"I don't know (x{probed.unknown})"] if probed.unknown else []

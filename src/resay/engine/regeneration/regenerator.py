@@ -305,8 +305,8 @@ class Writer:
                 tasks.start_soon(repair, key, start, end)
         left = len(places) - len(written)
         why = tally(failures) or "no usable sentence came back"
-        note = f"{left} of {len(places)} sentences could not be rewritten: {why}" if left else None
-        return written, note
+        error = f"{left} of {len(places)} sentences could not be rewritten: {why}" if left else None
+        return written, error
 
     async def _sentence(
         self,
@@ -428,7 +428,7 @@ class Repair:
         self._draft = self._best = draft
         self._shown = shown
         self._attempts: list[Attempt] = []
-        self._notes: list[str] = []
+        self._errors: list[str] = []
         self._documents: dict[str, Document] = {}
 
     async def run(self) -> Regenerated:
@@ -453,7 +453,7 @@ class Repair:
         started, spent = anyio.current_time(), self._check.usage
         before = self._best.verdict
         self._attempts.append(Attempt(before.reason, score_before=before.score))
-        self._notes.clear()
+        self._errors.clear()
         goes_on = over = False
         try:
             goes_on = await self._try(number)
@@ -463,12 +463,12 @@ class Repair:
             # Only our own messages are sure not to contain words of the answer.
             is_own = isinstance(error, (ConfigurationError, ScorerError))
             why = f": {error}" if is_own else ""
-            self._notes.append(f"it failed with {type(error).__name__}{why}")
+            self._errors.append(f"it failed with {type(error).__name__}{why}")
             over = True
         finally:
-            notes = self._notes if over else [*self._notes, "there was no time left"]
+            errors = self._errors if over else [*self._errors, "there was no time left"]
             self._record(
-                note="; ".join(notes) or None,
+                error="; ".join(errors) or None,
                 usage=self._check.usage.since(spent),
                 elapsed_s=anyio.current_time() - started,
             )
@@ -547,7 +547,7 @@ class _DocumentRepair(Repair):
     async def _try(self, number: int) -> bool:
         doubtful = self._doubtful()
         if not doubtful:
-            self._notes.append("what is in doubt was shown already")
+            self._errors.append("what is in doubt was shown already")
             return False
         documents = await self._search(doubtful)
         if not documents:
@@ -609,8 +609,8 @@ class _DocumentRepair(Repair):
             found = await self._document_search.search(queries, subjects)
         # A question that names nothing, such as "How do I get a refund?", is about the documents.
         self._is_about_it = not topic.is_named or _names_any(found, subjects)
-        if found.note:
-            self._notes.append(found.note)
+        if found.error:
+            self._errors.append(found.error)
         self._documents |= {document.id: document for document in found.documents}
         self._record(queries=queries, documents=tuple(d.id for d in found.documents))
         return found.documents
@@ -631,11 +631,11 @@ class _DocumentRepair(Repair):
         verdict = await self._rechecker.measure(self._check, passage, kept, documents)
         self._record(score_before=verdict.score)
         if verdict.inconclusive:
-            self._notes.append(f"the draft could not be compared with documents: {verdict.reason}")
+            self._errors.append(f"the draft could not be compared with documents: {verdict.reason}")
             return False
         self._best = replace(self._best, verdict=verdict)
         if not verdict.flagged:
-            self._notes.append("the documents support what was flagged")
+            self._errors.append("the documents support what was flagged")
         return verdict.flagged
 
     async def _write(self, number: int, documents: Sequence[Document]) -> Candidate | None:
@@ -645,7 +645,7 @@ class _DocumentRepair(Repair):
             candidate = await self._repaired(number, documents)
         why = candidate and self._unfit(candidate)
         if why:
-            self._notes.append(why)
+            self._errors.append(why)
             return None
         return candidate
 
@@ -673,14 +673,14 @@ class _DocumentRepair(Repair):
         spans = [self._best.passage.sentences[i] for i in self._doubtful()]
         targets = sorted({i for s in spans for i in now.origin(s.start, s.end)})
         flagged = self._best.verdict.flagged_claims
-        self._written, note = await self._writer.repairs(
+        self._written, error = await self._writer.repairs(
             self._best.passage,
             {i: now.places[i] for i in targets},
             [part for claim in flagged for part in claim.flagged_parts],
             documents,
         )
-        if note:
-            self._notes.append(note)
+        if error:
+            self._errors.append(error)
         if not self._written:
             return None
         return await self._with_repairs(number, self._written, documents)
@@ -789,7 +789,7 @@ def _names_any(found: SearchResult, names: Sequence[str]) -> bool:
 
 def _abstention_verdict(sentence: Sentence) -> SentenceVerdict:
     why = "says what the documents do not tell"
-    return SentenceVerdict(sentence.text, sentence.start, sentence.end, why=why)
+    return SentenceVerdict(sentence.text, sentence.start, sentence.end, reason=why)
 
 
 def _named(

@@ -154,12 +154,12 @@ class SearchResult:
 
     Attributes:
         documents: The documents, best first, without instructions to a model.
-        note: One line about failures, without content, or None.
+        error: One line about failures, without content, or None.
         failures: The number of failed queries.
     """
 
     documents: tuple[Document, ...]
-    note: str | None = None
+    error: str | None = None
     failures: int = 0
 
 
@@ -201,8 +201,8 @@ class DocumentSearch:
         latest = [self._known.get(query, ()) for query in queries]
         earlier = [found for query, found in self._known.items() if query not in queries]
         documents = self._fitting([*fused(latest), *fused(earlier)], [f[0].id for f in latest if f])
-        note = self._note(len(queries), bool(documents))
-        return SearchResult(documents, note, len(self._failures))
+        error = self._error(len(queries), bool(documents))
+        return SearchResult(documents, error, len(self._failures))
 
     async def _search(self, query: str, names: Sequence[str]) -> None:
         wanted = min(self._action.k * _FURTHER, _MAX_FOUND) if names else self._action.k
@@ -240,7 +240,7 @@ class DocumentSearch:
         found = sorted(kept.values(), key=lambda document: order[document.id])
         return newest_first(found, self._action.edition)
 
-    def _note(self, asked: int, found: bool) -> str | None:
+    def _error(self, asked: int, found: bool) -> str | None:
         if self._failures:
             return f"{len(self._failures)} of {asked} searches failed: {tally(self._failures)}"
         return None if found else "nothing was found"

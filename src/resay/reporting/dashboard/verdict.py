@@ -148,7 +148,7 @@ def _claim(verdict: Verdict, i: int, claim: ClaimVerdict) -> Html:
     summary = tag(
         "div",
         tag("p", chip(claim.score, flagged=claim.flagged), " ", _in_place(verdict, claim)),
-        tag("p", claim.why, class_="why", dir="auto") if claim.why else None,
+        tag("p", claim.reason, class_="score-reason", dir="auto") if claim.reason else None,
         tag("p", hidden("The verdict on this claim is "), joined(buttons), class_="rate"),
     )
     sides = tag("dl", _side("For", supports), _side("Against", opposes))

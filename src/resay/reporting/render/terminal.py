@@ -64,8 +64,8 @@ def _attempt(number: int, attempt: Attempt, by: str) -> Iterator[Text]:
         yield Text(f"  searched: {clean(query)}", "dim")
     if attempt.documents:
         yield Text(f"  found: {clean(', '.join(attempt.documents))}", "dim")
-    if attempt.note:
-        yield Text(f"  {attempt.note}", "yellow")
+    if attempt.error:
+        yield Text(f"  {attempt.error}", "yellow")
 
 
 def _edit(edit: Edit) -> Iterator[Text]:
@@ -156,8 +156,8 @@ def _headline(verdict: Verdict) -> Text:
 def _passage_reasons(verdict: Verdict) -> Iterator[Text]:
     """Yield the methods' reasons for the passage score that no sentence shows."""
     for step in verdict.steps:
-        if step.why and not any(sentence.by == step.method for sentence in verdict.sentences):
-            yield Text(f"{step.method}: {clean(step.why)}", "dim")
+        if step.reason and not any(sentence.by == step.method for sentence in verdict.sentences):
+            yield Text(f"{step.method}: {clean(step.reason)}", "dim")
 
 
 def _rows(verdict: Verdict, response: str) -> Iterator[_Row]:
@@ -197,13 +197,13 @@ def _scored(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict]) -> Iterat
     yield Text(score, style), mark, _with_lines(sentence, claims, style)
     if not sentence.flagged:
         is_lost = sentence.score is None and bool(claims) and not claims_nothing
-        if is_lost and sentence.why:
-            yield _below(Text(clean(sentence.why), "dim"))
+        if is_lost and sentence.reason:
+            yield _below(Text(clean(sentence.reason), "dim"))
         return
     for doubt in doubts(sentence, claims):
         yield _below(Text(f"in doubt: {clean(doubt)}", "red"))
-    if sentence.why:
-        yield _below(Text(f"{sentence.by}: {clean(sentence.why)}", "dim"))
+    if sentence.reason:
+        yield _below(Text(f"{sentence.by}: {clean(sentence.reason)}", "dim"))
     if sentence.contradicted_by:
         contradiction = sentence.contradicted_by
         quote = f"{clean(contradiction.speaker)} says: {clean(contradiction.text)}"
@@ -224,8 +224,8 @@ def _with_lines(sentence: SentenceVerdict, claims: Sequence[ClaimVerdict], style
 def _flagged_name(name: ClaimVerdict) -> Iterator[_Row]:
     style = _style(name.score, flagged=True)
     yield Text(f"{name.score:.2f}", style), Text("!", "bold red"), Text(clean(name.text), style)
-    if name.why:
-        yield _below(Text(f"{name.by}: {clean(name.why)}", "dim"))
+    if name.reason:
+        yield _below(Text(f"{name.by}: {clean(name.reason)}", "dim"))
 
 
 def _below(text: Text) -> _Row:

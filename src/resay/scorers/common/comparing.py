@@ -175,10 +175,10 @@ class _Comparison:
             raw=raw,
             columns=tuple(column.scores for column in columns),
             silent=silent,
-            why=tuple(_why(row, any_of=self.scorer.any_of) for row in rows),
+            reasons=tuple(_why(row, any_of=self.scorer.any_of) for row in rows),
             failures=failures,
             undetermined=undetermined,
-            inconclusive=why_inconclusive(rows, failures, undetermined),
+            error=why_inconclusive(rows, failures, undetermined),
             denied=_denied(columns, len(sentences)),
         )
 

@@ -162,17 +162,17 @@ class Composite(ABC):
             for index, score in enumerate(sentences)
             if score is None and any(part.has_lost(index) for part in parts)
         ]
-        reasons = [f"{p.name}: {p.scores.inconclusive}" for p in parts if p.scores.inconclusive]
+        errors = [f"{part.name}: {part.scores.error}" for part in parts if part.scores.error]
         return Scores(
             sentences=sentences,
             passage=whole,
-            why=tuple(_why(parts, index) for index in range(len(sentences))),
-            why_passage=_why(parts, None),
+            reasons=tuple(_why(parts, index) for index in range(len(sentences))),
+            passage_reason=_why(parts, None),
             failures=tuple(failure for part in parts for failure in part.scores.failures),
             lost=tuple(lost),
             unanswered=_unanswered(parts, sentences),
             undetermined=sum(part.scores.undetermined for part in parts),
-            inconclusive=", ".join(reasons) or None,
+            error=", ".join(errors) or None,
             denied=_denied(parts, len(sentences)),
         )
 

@@ -132,7 +132,7 @@ class Fact:
         quantity: The quantity, if it is one.
         decides: Whether the sentence is wrong if this is, whatever else it says.
         instead: What samples say in its place, and how many do.
-        why: The reason to give if it is doubted, if there is a better one than how many say it.
+        reason: What to say if it is doubted, if there is a better one than how many say it.
         partly: How many samples say only a part of it.
         name: The name that the word belongs to, if it belongs to one.
         against: The position in the index of a sentence that says the opposite, if one does.
@@ -146,7 +146,7 @@ class Fact:
     quantity: Quantity | None = None
     decides: bool = False
     instead: tuple[str, int] | None = None
-    why: str | None = None
+    reason: str | None = None
     partly: int = 0
     name: str = ""
     against: int | None = None
@@ -420,7 +420,7 @@ class FactComparison:
         self._excuse(support, [sample for sample, words in enumerate(theirs) if not words])
         weight = _ANSWER_WEIGHT * (1 - fmean(support))
         why = f"{sum(said)} of {index.count} texts compared have a word of it, or a synonym"
-        return Fact(self._shown, weight, "relation", support, said, why=why)
+        return Fact(self._shown, weight, "relation", support, said, reason=why)
 
     def _has_a_synonym(self, sample: int) -> bool:
         """Whether a short sample has a word of the same meaning, or the opposite and a "not"."""
@@ -778,7 +778,9 @@ class FactComparison:
             denying = (k for k, value in enumerate(support) if not value)
             places = (self._index.topical[k] for k in denying)
             against = next((place for place in places if place is not None), None)
-            return Fact(self._shown, _STANCE_WEIGHT, "relation", support, why=why, against=against)
+            return Fact(
+                self._shown, _STANCE_WEIGHT, "relation", support, reason=why, against=against
+            )
         return None
 
     def _answers(self, k: int, *, negative: bool, limited: bool) -> float:
@@ -836,7 +838,9 @@ class FactComparison:
         why = f"{oppose} of {index.count} texts compared say otherwise"
         if against is not None:
             why = f"{why}, such as {index.sentences[against].written.strip()!r}"
-        return Fact(self._shown, 0.0, "relation", support, decides=True, why=why, against=against)
+        return Fact(
+            self._shown, 0.0, "relation", support, decides=True, reason=why, against=against
+        )
 
     @property
     def _shown(self) -> str:

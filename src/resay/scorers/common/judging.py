@@ -229,11 +229,11 @@ def scores_of(
         return Scores(
             failures=parsed.failures,
             undetermined=parsed.undetermined,
-            inconclusive=unreadable if parsed.answered else unanswered,
+            error=unreadable if parsed.answered else unanswered,
         )
     return Scores(
         passage=float(verdict),
-        why_passage=wrong if verdict else right,
+        passage_reason=wrong if verdict else right,
         failures=parsed.failures,
     )
 

@@ -372,7 +372,7 @@ class NearestFirst:
             tuple(sentence.entries.get(n) for sentence in self._sentences) for n in range(samples)
         ]
 
-    def why(self, i: int) -> str | None:
+    def reason(self, i: int) -> str | None:
         """Return a one-line explanation of a sentence's score."""
         sentence = self._sentences[i]
         known = sentence.known

@@ -42,7 +42,7 @@ def with_probe_results(
     if not results:
         return scores
     count = len(scores.sentences)
-    sentences, why = list(scores.sentences), list(scores.why)
+    sentences, reasons = list(scores.sentences), list(scores.reasons)
     contradictions = list(scores.contradictions or (None,) * count)
     denied = list(scores.denied or (False,) * count)
     spans = list(scores.spans or ((),) * count)
@@ -52,7 +52,7 @@ def with_probe_results(
         silent = scores.silent[claim]
         entries = [column[claim] for column in scores.columns]
         compared = sum(entry is not None for entry in entries)
-        why[claim] = f"{len(silent)} of {compared} samples do not mention it; {result.why}"
+        reasons[claim] = f"{len(silent)} of {compared} samples do not mention it; {result.reason}"
         shares[claim] = result.score
         if result.score is None:
             if result.unanswered and over(sentences[claim], threshold):
@@ -82,7 +82,7 @@ def with_probe_results(
     return replace(
         scores,
         sentences=tuple(sentences),
-        why=tuple(why),
+        reasons=tuple(reasons),
         parts={"probe": tuple(shares)},
         contradictions=tuple(contradictions),
         denied=tuple(denied),

@@ -129,7 +129,7 @@ class ProbeResult:
 
     Attributes:
         question: The question; None if the claim was not asked about.
-        note: Why it was not, or why there are no answers.
+        error: Why it was not, or why there are no answers.
         clusters: Answers of equal meaning, as the first of each and its count, largest first.
         agree: Number of answers that agree with the claim.
         against: Number of answers that disagree.
@@ -139,7 +139,7 @@ class ProbeResult:
     """
 
     question: Question | None = None
-    note: str | None = None
+    error: str | None = None
     clusters: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     agree: int = 0
     against: int = 0
@@ -156,20 +156,20 @@ class ProbeResult:
     @property
     def unanswered(self) -> str | None:
         """Why a question that could be asked has no answer, without content; None if it has."""
-        if self.score is not None or self.note in _UNASKABLE:
+        if self.score is not None or self.error in _UNASKABLE:
             return None
-        if self.note:
-            return self.note
+        if self.error:
+            return self.error
         return "it is unclear what its answers say" if self.clusters else "the model gave no answer"
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """A one-line explanation."""
         if self.question is None:
-            return f"not asked about: {self.note}"
+            return f"not asked about: {self.error}"
         asked = f"asked {self.question.text!r}, where it says {self.question.value!r}"
-        if self.note:
-            return f"{asked}: {self.note}"
+        if self.error:
+            return f"{asked}: {self.error}"
         answers = [f"{text} (x{count})" for text, count in self.clusters]
         silent = self.unknown - self.uncompared
         if silent:
@@ -222,7 +222,7 @@ class Prober:
         Returns:
             The result for each of them.
         """
-        results = ProbeResults({i: ProbeResult(note=NO_TIME) for i in claims})
+        results = ProbeResults({i: ProbeResult(error=NO_TIME) for i in claims})
         drawn: dict[int, list[str | None]] = {}
         relations: dict[tuple[str, str], Relation] = {}
         deadline = anyio.current_effective_deadline() - MARGIN_S
@@ -245,7 +245,7 @@ class Prober:
         answering = await self._calls_for_answers()
         if not self._can_afford(1 + answering):
             for i in claims:
-                results.by_claim[i].note = _NOT_ENOUGH_CALLS
+                results.by_claim[i].error = _NOT_ENOUGH_CALLS
             return {}
         parsed = await ask(
             self.judge,
@@ -266,7 +266,7 @@ class Prober:
                 written = _NONE
             question = written and usable(claim, written)
             if question is None:
-                results.by_claim[i].note = _why_no_question(parsed, written)
+                results.by_claim[i].error = _why_no_question(parsed, written)
                 continue
             results.by_claim[i].question = question
             questions[i] = question
@@ -304,7 +304,7 @@ class Prober:
             for place, group in enumerate(groups, 1):
                 affordable = self._can_afford(place * each)
                 for i in group:
-                    results.by_claim[i].note = _NO_ANSWER if affordable else _NOT_ENOUGH_CALLS
+                    results.by_claim[i].error = _NO_ANSWER if affordable else _NOT_ENOUGH_CALLS
                 if not affordable:
                     continue
                 if each == 1:
@@ -374,7 +374,7 @@ class Prober:
         question = result.question
         if question is None:
             return
-        result.note = None
+        result.error = None
         clusters: list[tuple[str, int]] = []
         contrary: Counter[str] = Counter()
         for answer in answers:

@@ -157,15 +157,13 @@ class ReverseValidation:
             description = await search.description(entity, passage.text)
             answer = await search.answer(description)
         except ProviderError as error:
-            return Scores(
-                failures=(type(error).__name__,), inconclusive="a call of the search failed"
-            )
+            return Scores(failures=(type(error).__name__,), error="a call of the search failed")
         except _UnreadableAnswerError as error:
             return Scores(
-                failures=error.failures, undetermined=1, inconclusive=f"the judge {error.problem}"
+                failures=error.failures, undetermined=1, error=f"the judge {error.problem}"
             )
         is_wrong, reason = self._compare(answer, entity)
-        return Scores(passage=float(is_wrong), why_passage=reason)
+        return Scores(passage=float(is_wrong), passage_reason=reason)
 
     def _compare(self, answer: str, entity: Entity) -> tuple[bool, str]:
         """Return whether the search failed, and why."""

@@ -323,10 +323,10 @@ def _attempt(index: int, attempt: Attempt, adopted: bool, heading: str, *, searc
         definition("Found", _bullets(attempt.documents) or "nothing"),
     ]
     rows = [
-        definition("Why", attempt.why),
+        definition("Reason", attempt.reason),
         *(searched if searches else ()),
         definition("Score", *change, *found),
-        definition("Note", attempt.note) if attempt.note else None,
+        definition("Error", attempt.error) if attempt.error else None,
         definition("Cost", f"{cost(attempt.usage)}, {seconds(attempt.elapsed_s)}"),
     ]
     return tag("li", tag(heading, title), tag("dl", *rows, class_="rows"))
@@ -380,7 +380,7 @@ def sentence_table(verdict: Verdict, key: str) -> Html:
         key: The prefix of the ids of the verdict's elements.
     """
     shown = has_text(verdict)
-    words = ("Sentence", "Why") if shown else ()
+    words = ("Sentence", "Reason") if shown else ()
     columns = ("Characters", "Score", "Method", *words, "Sources")
     rows = [_sentence_row(verdict, i, key, shown) for i in range(len(verdict.sentences))]
     table = tag("table", tag("thead", _heads(columns)), tag("tbody", *rows))
@@ -420,10 +420,12 @@ def _card(sentence: SentenceVerdict | ClaimVerdict, in_doubt: Sequence[str], nam
         other = tag("span", said.text, dir="auto")
         speaker = said.model or said.speaker.capitalize()
         sides.append(definition(f"{speaker} says", other))
-    why = tag("p", sentence.why, class_="why", dir="auto") if sentence.why else None
+    reason = (
+        tag("p", sentence.reason, class_="score-reason", dir="auto") if sentence.reason else None
+    )
     by = tag("span", f"by {_methods(sentence)}", class_="by") if sentence.by else None
     head = tag("p", chip(sentence.score, flagged=True), " ", meter(sentence.score), " ", by)
-    return tag("li", head, tag("dl", *sides, class_="pair"), why, id=name, class_="card")
+    return tag("li", head, tag("dl", *sides, class_="pair"), reason, id=name, class_="card")
 
 
 def _sentence_row(verdict: Verdict, i: int, key: str, shown: bool) -> Html:
@@ -431,7 +433,9 @@ def _sentence_row(verdict: Verdict, i: int, key: str, shown: bool) -> Html:
     # If its text was stored, a flagged sentence has a card with that id.
     name = None if shown and sentence.flagged else f"{key}-s{i + 1}"
     of_words = (
-        [tag("td", sentence.text, dir="auto"), tag("td", sentence.why, dir="auto")] if shown else []
+        [tag("td", sentence.text, dir="auto"), tag("td", sentence.reason, dir="auto")]
+        if shown
+        else []
     )
     return tag(
         "tr",
@@ -454,7 +458,7 @@ def _names(citations: Sequence[str]) -> str:
     return ", ".join(citations)
 
 
-_COLUMNS = ("Step", "Sentences", "Score", "Cost", "Time", "Failed calls", "Unreadable", "Notes")
+_COLUMNS = ("Step", "Sentences", "Score", "Cost", "Time", "Failed calls", "Unreadable", "Reason")
 
 
 def step_table(steps: Sequence[StepRecord]) -> Html:
@@ -469,8 +473,8 @@ def step_table(steps: Sequence[StepRecord]) -> Html:
 
 def _step_row(step: StepRecord) -> Html:
     failures = ", ".join(f"{kind} x{count}" for kind, count in step.failures.items())
-    skipped = f"skipped: {step.skipped}" if step.skipped else None
-    notes = [note for note in (skipped, step.note, step.why) if note]
+    skipped = f"skipped: {step.skip_reason}" if step.skip_reason else None
+    reasons = [reason for reason in (skipped, step.error, step.reason) if reason]
     return tag(
         "tr",
         tag("th", step.method, scope="row"),
@@ -480,7 +484,7 @@ def _step_row(step: StepRecord) -> Html:
         tag("td", seconds(step.elapsed_s), class_="number"),
         tag("td", failures or "none"),
         tag("td", str(step.undetermined), class_="number"),
-        tag("td", *(tag("p", note, dir="auto") for note in notes), class_="long"),
+        tag("td", *(tag("p", reason, dir="auto") for reason in reasons), class_="long"),
     )
 
 
@@ -528,8 +532,10 @@ def verdict_section(
 def _passage_reasons(verdict: Verdict) -> Iterator[Html]:
     """Yield the methods' reasons for the passage score that no sentence shows."""
     for step in verdict.steps:
-        if step.why and not any(sentence.by == step.method for sentence in verdict.sentences):
-            yield tag("p", f"{step.method}: ", tag("span", step.why, dir="auto"), class_="why")
+        if step.reason and not any(sentence.by == step.method for sentence in verdict.sentences):
+            yield tag(
+                "p", f"{step.method}: ", tag("span", step.reason, dir="auto"), class_="score-reason"
+            )
 
 
 def _facts(reported: Reported) -> Html:
