@@ -13,8 +13,8 @@ import pytest
 
 from resay import Passage
 from resay.core.references import Reference
-from resay.scorers import evidence, facts, references
-from resay.scorers.common import fact_comparison
+from resay.scorers import facts, references, samples
+from resay.scorers.common import fact_comparison, opposition
 from resay.scorers.common.sample_index import Indexing
 from resay.scorers.evidence import Evidence
 from resay.scorers.facts import Facts
@@ -59,10 +59,11 @@ def on_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     async def compute(work: Callable[[], Any], *, chars: float) -> Any:
         return work()
 
-    for module in (facts, fact_comparison, references, evidence):
+    for module in (facts, references, samples):
         monkeypatch.setattr(module, "compute", compute)
     # So many numbers are compared with each other; with fewer, a short text has more.
-    monkeypatch.setattr(fact_comparison, "_MOST_PLACES", 16)
+    monkeypatch.setattr(fact_comparison, "_MAX_POSITIONS", 16)
+    monkeypatch.setattr(opposition, "_MAX_QUANTITIES_OF_TEXT", 16)
 
 
 @pytest.mark.parametrize("form", BETWEEN)

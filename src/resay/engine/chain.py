@@ -47,7 +47,7 @@ from resay.providers.limits import Budget
 from resay.providers.prices import Metered
 from resay.retrieval.function import reference_functions
 from resay.scorers import Need, Scorer, Step
-from resay.scorers.common.fact_comparison import parts_by_facts
+from resay.scorers.common.fact_parts import parts_by_facts
 from resay.scorers.common.judging import JudgedConfig, ask, judge_for
 from resay.scorers.cross_model import CrossModel
 from resay.scorers.evidence import Evidence

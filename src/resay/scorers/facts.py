@@ -59,15 +59,13 @@ from resay._internal.event_loops import compute
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction, Scores
 from resay.scorers.base import Need, SampleConfig, ScorerTraits, Unit
+from resay.scorers.common.fact import Fact, pooled_score, scores_by_text
 from resay.scorers.common.fact_comparison import (
     ELSEWHERE,
-    Fact,
     FactComparison,
     compare_sentences,
     comparison_cost,
     index_texts,
-    pooled_score,
-    scores_by_text,
 )
 from resay.scorers.common.sample_index import SampleIndex
 from resay.scorers.evidence import Evidence
@@ -147,14 +145,14 @@ class Facts:
                 continue
             facts = comparison.facts()
             doubts = [1 - fmean(fact.support) for fact in facts]
-            score = pooled_score(facts, doubts, comparison.undoubted)
+            score = pooled_score(facts, doubts, comparison.statement.undoubted)
             scores.append((1 - disagreement) * score + disagreement * index.disagreement)
-            rows.append(scores_by_text(facts, index.count, comparison.undoubted))
+            rows.append(scores_by_text(facts, index.count, comparison.statement.undoubted))
             worst = _most_doubtful(facts)
             why.append(None if worst is None else _why(comparison, worst))
             contradiction = None
-            if worst is not None and worst.against is not None:
-                sentence = index.sentences[worst.against]
+            if worst is not None and worst.opposing_sentence is not None:
+                sentence = index.sentences[worst.opposing_sentence]
                 contradiction = Contradiction(
                     source="sample",
                     index=samples[sentence.sample].index,
@@ -184,11 +182,11 @@ def _why(comparison: FactComparison, worst: Fact) -> str:
     if worst.reason is not None:
         return worst.reason
     why = comparison.explain(worst)
-    if worst.partly:
-        why = f"{why}, and a part of it in {worst.partly}"
-    instead = worst.instead
+    if worst.mentioned_in_part:
+        why = f"{why}, and a part of it in {worst.mentioned_in_part}"
+    instead = worst.rival
     if worst.quantity and fmean(worst.support) < ELSEWHERE:
-        instead = comparison.instead(worst.quantity)
+        instead = comparison.rival_of(worst.quantity)
     if instead is None:
         return why
     words, times = instead

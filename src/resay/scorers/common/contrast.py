@@ -20,16 +20,16 @@ from typing import Final
 
 from resay.core.quantities import negations
 from resay.core.segmentation.sentences import is_abbreviation
+from resay.core.segmentation.spans import Span
 from resay.lang.language import all_words, load
-from resay.scorers.common.lists import Span
 from resay.scorers.common.words import (
     WORD,
-    Stems,
     asks_yes_or_no,
     ignored_words,
     share,
     stance,
     stems_of,
+    word_stems,
     words_of,
 )
 
@@ -182,8 +182,7 @@ class Wording:
         self._language: str = language
         self._found = list(words_of(text).finditer(text))
         self._words = [match.group().lower() for match in self._found]
-        known = Stems()
-        self._stems = [known[word] for word in self._words]
+        self._stems = [word_stems(word) for word in self._words]
         answers = len(self._found) > 1 and stance(text) is not None
         self.negated = bool(negations(text[self._found[1].start() :] if answers else text))
         self.sides: dict[int, set[int]] = {}

@@ -22,13 +22,9 @@ from resay.core.passage import Sentence
 from resay.core.quantities import Quantity
 from resay.scorers.common.contrast import Wording, parts_of, swapped
 from resay.scorers.common.document_subjects import Stretch
-from resay.scorers.common.fact_comparison import (
-    ELSEWHERE,
-    Fact,
-    FactComparison,
-    pooled_score,
-    scores_by_text,
-)
+from resay.scorers.common.fact import Fact, pooled_score, scores_by_text
+from resay.scorers.common.fact_comparison import ELSEWHERE, FactComparison
+from resay.scorers.common.fact_parts import fact_parts
 from resay.scorers.common.sample_index import IndexedSentence, SampleIndex, plain_stems
 from resay.scorers.common.words import ignored_words, stems_of
 
@@ -91,7 +87,7 @@ class DocumentComparison:
             is_one: Whether documents are about the same.
         """
         facts = comparison.facts()
-        scores = scores_by_text(facts, self._index.count, comparison.undoubted)
+        scores = scores_by_text(facts, self._index.count, comparison.statement.undoubted)
         by_document = {document: scores[self._positions[document]] for document in about}
         nearest = sorted(by_document, key=lambda document: (by_document[document], document))
         alone = [
@@ -104,7 +100,7 @@ class DocumentComparison:
         if alone:
             score = by_document[alone[0]]
             return WordComparison(score, by_document, tuple(sorted(alone)), (alone[0],))
-        together = self._together(stretches, comparison.undoubted)
+        together = self._together(stretches, comparison.statement.undoubted)
         if together is not None and is_one(together[2]):
             score, supports, decides = together
             return WordComparison(score, by_document, supports, decides)
@@ -136,7 +132,7 @@ class DocumentComparison:
         def said_of_it(support: Sequence[float]) -> float:
             return max((support[position] for position in own), default=0.0)
 
-        parts = comparison.parts(said_of_it)
+        parts = fact_parts(comparison, said_of_it)
         return tuple((part.start, part.end) for part in parts if part.flagged)
 
     def _says_values(self, document: int, facts: Sequence[Fact]) -> bool:

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from resay.core.segmentation.spans import Span
 from resay.scorers.common.words import ignored_words, words_of
-
-Span = tuple[int, int]
 
 _SEPARATOR: Final = re.compile(
     r"(?:[*_]{0,3}[,;]\s+|\s)(?:and|or|as\swell\sas|und|oder|sowie|et|ou|ainsi\sque|y|e|o|u|en|&)\s"

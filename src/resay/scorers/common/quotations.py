@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from resay.core.segmentation.spans import Span
 from resay.scorers.common.words import ignored_words, words_of
-
-Span = tuple[int, int]
 
 # Marks of all languages have these forms in normalised texts.
 _QUOTED = re.compile(

@@ -29,6 +29,7 @@ from resay.core.quantities import (
     quantities,
 )
 from resay.core.segmentation.sentences import is_abbreviation
+from resay.core.segmentation.spans import Span
 from resay.core.tokens import InvertedIndex
 from resay.lang.detection import detect_from_words
 from resay.lang.language import load
@@ -37,7 +38,7 @@ from resay.scorers.common.contrast import (
     parts_of,
     swapped,
 )
-from resay.scorers.common.lists import Segments, Span
+from resay.scorers.common.lists import Segments
 from resay.scorers.common.sentence_items import (
     QUANTITY_WEIGHT,
     NamesAndWords,
@@ -45,13 +46,13 @@ from resay.scorers.common.sentence_items import (
 )
 from resay.scorers.common.words import (
     WORD,
-    Stems,
     asks_for_order,
     asks_yes_or_no,
     ignored_words,
     share,
     stance,
     stems_of,
+    word_stems,
     words_of,
 )
 from resay.scorers.samples import Sample
@@ -342,6 +343,10 @@ class SampleIndex:
             total += weight
         return quadratic_mean(squares, total)
 
+    def sharing(self, words: Collection[str]) -> dict[int, float]:
+        """Return how many of some stems each sentence has, by its position in `sentences`."""
+        return self.shared.search(words)[0]
+
     def wording(self, place: int) -> Wording:
         """Return the wording of a sentence, parsed on first use because few are needed."""
         if place not in self.wordings:
@@ -492,7 +497,6 @@ class Indexing:
         spans: list[range] = []
         places: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
         kinds: dict[tuple[object, ...], Quantity] = {}
-        stems = Stems()
         stances: list[str | None] = []
         originals: list[str] = []
         links: list[frozenset[str]] = []
@@ -504,7 +508,7 @@ class Indexing:
             links.append(frozenset(links_of(normalized(sample.text))))
             stances.append(stance(text))
             mine, whole, first = set[str](), set[str](), len(sentences)
-            for sentence in _sentences_of(text, sample.text, original, place, stems, whole):
+            for sentence in _sentences_of(text, sample.text, original, place, whole):
                 mine |= sentence.words
                 for quantity in sentence.quantities:
                     meaning = quantity.meaning
@@ -608,7 +612,6 @@ def _sentences_of(
     written: str,
     original: NormalizedText,
     sample: int,
-    stems: Stems,
     whole: set[str],
 ) -> Iterator[IndexedSentence]:
     """Split a sample into sentences, with a fast pattern."""
@@ -628,7 +631,7 @@ def _sentences_of(
     for i in kept:
         whole.update(words[i])
         negated = may_negate(words[i]) and bool(negations(sentences[i]))
-        found = frozenset([stem for word in words[i] for stem in stems[word]])
+        found = frozenset([stem for word in words[i] for stem in word_stems(word)])
         start, end = original.span(cuts[i], cuts[i + 1])
         yield IndexedSentence(
             sample=sample,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-from resay.scorers.common.words import Stems, ignored_words, words_of
+from resay.scorers.common.words import ignored_words, word_stems, words_of
 
 QUANTITY_WEIGHT: Final = 6.0
 """The weight of a quantity, which can hardly be paraphrased."""
@@ -67,7 +67,6 @@ class NamesAndWords:
         names: dict[str, tuple[str, tuple[str, ...]]] = {}
         words: dict[str, str] = {}
         written = list(words_of(text).finditer(text))
-        stems = Stems()
         name: list[str] = []
         last, span, covered = -1, 0, 0
         for i, match in enumerate(written):
@@ -81,7 +80,7 @@ class NamesAndWords:
             is_name = word[0].isupper() and _is_name(text, written, i, nouns=nouns)
             # Hosts and files are called so, whatever the sentence says of them.
             is_name = is_name or _HOST_OR_FILE.search(word) is not None
-            parts = stems[word.lower()]
+            parts = word_stems(word.lower())
             for part in parts:
                 if part in known:
                     continue

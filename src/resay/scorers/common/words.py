@@ -38,7 +38,6 @@ def ignored_words() -> frozenset[str]:
     return all_words("comparison", "ignored")
 
 
-@lru_cache(16_384)
 def _stem(word: str) -> str:
     """Reduce a lower-case word of any language to the part that its forms share."""
     if len(word) <= 3:
@@ -53,23 +52,19 @@ def _stem(word: str) -> str:
     return word[:_STEM_CHARS] if word.isalpha() else word
 
 
-class Stems(dict[str, tuple[str, ...]]):
-    """The stems of lower-case words, computed on first access.
+@lru_cache(16_384)
+def word_stems(word: str) -> tuple[str, ...]:
+    """Return the stems of a lower-case word.
 
     Common words have none; scripts without spaces yield pairs of characters.
     """
-
-    def __missing__(self, word: str) -> tuple[str, ...]:
-        ignored = ignored_words()
-        if word in ignored:
-            stems: tuple[str, ...] = ()
-        elif not word.isascii() and _IS_UNSPACED.match(word):
-            pairs = (word[i : i + 2] for i in range(max(len(word) - 1, 1)))
-            stems = tuple(pair for pair in pairs if pair not in ignored)
-        else:
-            stems = (_stem(word),)
-        self[word] = stems
-        return stems
+    ignored = ignored_words()
+    if word in ignored:
+        return ()
+    if not word.isascii() and _IS_UNSPACED.match(word):
+        pairs = [word[i : i + 2] for i in range(max(len(word) - 1, 1))]
+        return tuple(pair for pair in pairs if pair not in ignored)
+    return (_stem(word),)
 
 
 def words_of(text: str) -> re.Pattern[str]:
@@ -79,8 +74,8 @@ def words_of(text: str) -> re.Pattern[str]:
 
 def stems_of(text: str) -> list[str]:
     """Return the stems of a text's words, in order."""
-    stems = Stems()
-    return [s for word in words_of(text).findall(text.lower()) for s in stems[word]]
+    words = words_of(text).findall(text.lower())
+    return [stem for word in words for stem in word_stems(word)]
 
 
 # "No. 3" is a number, but "No. 1932 was the year" answers.

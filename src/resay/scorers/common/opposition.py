@@ -1,0 +1,350 @@
+"""Finds texts that say the opposite of a sentence in the same words.
+
+A text says the opposite by the opposites and roles that `resay.scorers.common.contrast` knows, by
+two values or parts in each other's place, by another order where the question asks for one, or by
+the other answer to a yes-or-no question. A list in another order says the same
+(`resay.scorers.common.lists`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from resay.core.quantities import Quantity, negations
+from resay.core.segmentation.spans import Span
+from resay.scorers.common.contrast import Wording, parts_of
+from resay.scorers.common.fact import Fact
+from resay.scorers.common.lists import Segments, shared_lists
+from resay.scorers.common.sample_index import (
+    ClauseQuantities,
+    SampleIndex,
+    plain_stems,
+    quantities_by_clause,
+)
+from resay.scorers.common.statement import Statement
+from resay.scorers.common.words import out_of_order, restricts, share, stance, stems_of
+
+# A yes or no is the whole answer.
+_STANCE_WEIGHT = 12.0
+# Support from an answer to a yes-or-no question that says neither, and more than was asked.
+_EVASIVE = 0.25
+# Two sentences are about the same matter if they share this much of their words.
+_SAME_SUBJECT = 0.5
+# Each quantity is compared with each of a text; longer lists are not compared.
+_MAX_QUANTITIES = 24
+_MAX_QUANTITIES_OF_TEXT = 256
+
+SharedLists = tuple[Sequence[Span], Sequence[Span]]
+"""The lists that two sentences share in another order: their spans in each."""
+
+
+class Opposition:
+    """Compares what a sentence says as a whole with texts.
+
+    Args:
+        statement: The sentence.
+        index: The index of the texts.
+        with_answers: Whether these are answers to the same question, or documents.
+    """
+
+    def __init__(self, statement: Statement, index: SampleIndex, *, with_answers: bool) -> None:
+        self._statement = statement
+        self._index = index
+        self._with_answers = with_answers
+
+    def stance_fact(self) -> Fact | None:
+        """Return the sentence's answer to a yes-or-no question as a fact, if it is one."""
+        statement, question = self._statement, self._index.question
+        # "No" in a table cell does not answer a question.
+        is_cell = statement.standalone not in ("", statement.text)
+        own_stance = None if is_cell else stance(statement.text)
+        if own_stance is None:
+            is_answer = share(question.topic, statement.stems) >= _SAME_SUBJECT
+            if not question.is_polar or not is_answer:
+                return None
+        clauses = [statement.text[start:end] for start, end in parts_of(statement.text)]
+        answer = max(clauses, key=lambda clause: share(question.topic, stems_of(clause)))
+        is_negative = own_stance == "no" or (
+            own_stance is None
+            and Wording(answer, self._index.language).answers_no(question.wording)
+        )
+        is_limited = restricts(statement.text)
+        support = [
+            self._stance_support(sample, is_negative=is_negative, is_limited=is_limited)
+            for sample in range(self._index.count)
+        ]
+        opposing_count = support.count(0.0)
+        if opposing_count:
+            reason = f"{opposing_count} of {len(support)} texts compared answer the other way"
+        else:
+            evasive_count = sum(value < 1 for value in support)
+            reason = f"{evasive_count} of {len(support)} texts compared do not answer the same way"
+        opposing_sentences = [
+            self._index.topical[sample]
+            for sample, value in enumerate(support)
+            if not value and self._index.topical[sample] is not None
+        ]
+        return Fact(
+            text=statement.written,
+            weight=_STANCE_WEIGHT,
+            kind="relation",
+            support=support,
+            reason=reason,
+            opposing_sentence=next(iter(opposing_sentences), None),
+        )
+
+    def _stance_support(self, sample: int, *, is_negative: bool, is_limited: bool) -> float:
+        """Return how far a sample gives the same yes or no as the sentence."""
+        index = self._index
+        sample_stance, position = index.stances[sample], index.topical[sample]
+        if position is None:
+            return float((sample_stance == "no") == is_negative)
+        sentence, wording = index.sentences[position], index.wording(position)
+        denies = sample_stance == "no"
+        if sample_stance is None:
+            denies = wording.answers_no(index.question.wording)
+        if denies != is_negative:
+            return 0.0
+        if not self._with_answers:
+            return 1.0
+        if sample_stance is None and not is_negative:
+            stated = index.question.topic | self._statement.stems | index.question.words
+            says_more = bool(sentence.words - stated) or bool(sentence.quantities)
+            if restricts(sentence.text) != is_limited or (says_more and not is_limited):
+                return _EVASIVE
+        return _EVASIVE if is_limited and not restricts(sentence.text) else 1.0
+
+    def contradiction_fact(self) -> Fact | None:
+        """Return the sentence as a fact that decides, if texts say the opposite."""
+        index = self._index
+        # By text, whether it says the opposite; None if it says nothing on the matter.
+        opposes: list[bool | None] = [None] * index.count
+        opposing_sentence: int | None = None
+        for position, is_opposite in self._compared_sentences():
+            sample = index.sentences[position].sample
+            opposes[sample] = opposes[sample] or is_opposite
+            if is_opposite and opposing_sentence is None:
+                opposing_sentence = position
+        for sample in range(index.count):
+            is_opposite = self._swaps_values_or_parts(sample)
+            if is_opposite is not None:
+                opposes[sample] = opposes[sample] or is_opposite
+        if True not in opposes:
+            return None
+        agreeing, opposing = opposes.count(False), opposes.count(True)
+        # A silent sample follows the others, with one more that agrees.
+        support_of_silent = (agreeing + 1) / (agreeing + opposing + 1)
+        if not self._with_answers and not agreeing:
+            # A document about something else does not speak for it.
+            support_of_silent = 0.0
+        support = [
+            support_of_silent if is_opposite is None else float(not is_opposite)
+            for is_opposite in opposes
+        ]
+        reason = f"{opposing} of {index.count} texts compared say otherwise"
+        if opposing_sentence is not None:
+            quoted = index.sentences[opposing_sentence].written.strip()
+            reason = f"{reason}, such as {quoted!r}"
+        return Fact(
+            text=self._statement.written,
+            weight=0.0,
+            kind="relation",
+            support=support,
+            decides=True,
+            reason=reason,
+            opposing_sentence=opposing_sentence,
+        )
+
+    def _swaps_values_or_parts(self, sample: int) -> bool | None:
+        """Return whether a sample has values, parts or items of the sentence the other way round.
+
+        None if it has none of them.
+        """
+        index = self._index
+        own_lists, sample_lists = self._lists_shared_with(sample)
+        clauses = self._clauses_with(own_lists) if own_lists else self._clauses
+        swaps = self._swaps_values(clauses, index.bound(sample, sample_lists))
+        if not swaps and index.question.is_for_order:
+            swaps = out_of_order(self._statement.text, index.texts[sample])
+        if swaps:
+            return True
+        parts = [part.stems for part in self._own_wording(own_lists).parts]
+        wordings = {
+            position: self._wording_of(position, lists) for position, lists in sample_lists.items()
+        }
+        return True if index.mixes(sample, parts, wordings) else swaps
+
+    def _compared_sentences(self) -> Iterator[tuple[int, bool]]:
+        """Yield the positions of comparable sentences, and whether each says the opposite."""
+        index = self._index
+        for position in self._comparable:
+            question = index.question.wording if index.sentences[position].alone else None
+            own_lists, other_lists = self._shared_lists.get(position, ((), ()))
+            other = self._wording_of(position, other_lists)
+            is_opposite = self._own_wording(own_lists).contradicts(other, question)
+            if is_opposite is not None:
+                yield position, is_opposite
+
+    @cached_property
+    def _comparable(self) -> list[int]:
+        """The positions of the sentences that are compared, in order."""
+        index, stems = self._index, self._statement.stems
+        positions = set(index.alone)
+        for position, shared in index.sharing(stems).items():
+            shorter = min(len(stems), len(index.sentences[position].words))
+            if shared >= 2 and shared >= shorter / 4:
+                positions.add(position)
+        return sorted(positions)
+
+    @cached_property
+    def _shared_lists(self) -> Mapping[int, SharedLists]:
+        """By position of a sentence, the lists it shares in another order."""
+        index = self._index
+        if index.question.is_for_order:
+            return {}
+        segments = Segments.of(self._statement.text)
+        shared: dict[int, SharedLists] = {}
+        for position in self._comparable:
+            own_lists, other_lists = shared_lists(segments, index.segments(position))
+            if own_lists or other_lists:
+                shared[position] = own_lists, other_lists
+        return shared
+
+    def _lists_shared_with(self, sample: int) -> tuple[list[Span], dict[int, Sequence[Span]]]:
+        """Return the lists shared with any sentence of a sample, and its own by position."""
+        own_lists: list[Span] = []
+        sample_lists: dict[int, Sequence[Span]] = {}
+        for position in self._index.places[sample] if self._shared_lists else ():
+            if position in self._shared_lists:
+                spans, sample_lists[position] = self._shared_lists[position]
+                own_lists += spans
+        return own_lists, sample_lists
+
+    def _own_wording(self, lists: Sequence[Span]) -> Wording:
+        statement = self._statement
+        if not lists:
+            return statement.wording
+        return Wording(statement.text, statement.language, lists)
+
+    def _wording_of(self, position: int, lists: Sequence[Span]) -> Wording:
+        index = self._index
+        if not lists:
+            return index.wording(position)
+        return Wording(index.sentences[position].text, index.language, lists)
+
+    @cached_property
+    def _clauses(self) -> list[ClauseQuantities]:
+        """Its quantities with the words of their clauses."""
+        return self._clauses_with(())
+
+    def _clauses_with(self, lists: Sequence[Span]) -> list[ClauseQuantities]:
+        statement = self._statement
+        clauses = quantities_by_clause(statement.text, statement.all_quantities, lists=lists)
+        if len(clauses) == 1 and statement.standalone:
+            words = plain_stems(statement.standalone)
+            return [ClauseQuantities(words, clauses[0].quantities)]
+        return clauses
+
+    def _swaps_values(
+        self, clauses: Sequence[ClauseQuantities], others: Sequence[ClauseQuantities]
+    ) -> bool | None:
+        """Return whether a text has a quantity elsewhere, and another in its place.
+
+        Another quantity is in its place if the words around that one share more with the words
+        here: all that the words around the same quantity share, and others.
+
+        Args:
+            clauses: The quantities of the sentence with the words of their clauses.
+            others: The same of the text.
+
+        Returns:
+            False if it has them in their place, None if it has none of them.
+        """
+        if len(self._statement.all_quantities) > _MAX_QUANTITIES:
+            return None
+        if sum(len(other.quantities) for other in others) > _MAX_QUANTITIES_OF_TEXT:
+            return None
+        swaps: bool | None = None
+        for clause in clauses:
+            for quantity in clause.quantities:
+                is_swapped = _is_swapped(quantity, clause.words, others)
+                if is_swapped:
+                    return True
+                if is_swapped is False:
+                    swaps = False
+        return swaps
+
+    def exchanges_values(self, texts: Sequence[int]) -> bool:
+        """Return whether a text has a value of the sentence elsewhere, and one another there.
+
+        Args:
+            texts: The positions of the texts.
+        """
+        clauses = [clause for text in texts for clause in self._index.bound(text)]
+        return self._swaps_values(self._clauses, clauses) is True
+
+    def denials(self, support: Sequence[Sequence[float]], threshold: float) -> dict[int, str]:
+        """Return, by position of a text, its sentence that says otherwise on the same matter.
+
+        A sentence says otherwise if it has another value, or if it has most words of the sentence
+        and only one of them is negated. Of several, the one with most of its words counts.
+
+        Args:
+            support: For each of the sentence's quantities the support of each text.
+            threshold: The support from which a text is taken to have the quantity.
+        """
+        index, statement = self._index, self._statement
+        # If it says no more than the question, its matter is the question's topic.
+        matter = statement.own_stems or index.question.topic
+        is_negated = bool(negations(statement.text))
+        shared_words: dict[int, float] = {}
+        denials: dict[int, str] = {}
+        for position, shared in index.sharing(statement.stems | index.question.topic).items():
+            sentence = index.sentences[position]
+            if shared <= shared_words.get(sentence.sample, 0.0):
+                continue
+            if share(matter, sentence.words) < _SAME_SUBJECT:
+                continue
+            has_other_value = any(
+                by_text[sentence.sample] < threshold and _differs(quantity, sentence.quantities)
+                for quantity, by_text in zip(statement.quantities, support, strict=True)
+            )
+            common, union = statement.stems & sentence.words, statement.stems | sentence.words
+            negates = sentence.negated != is_negated and len(common) >= _SAME_SUBJECT * len(union)
+            if has_other_value or negates:
+                shared_words[sentence.sample] = shared
+                denials[sentence.sample] = sentence.written.strip()
+        return denials
+
+
+def _is_swapped(
+    quantity: Quantity, words: frozenset[str], others: Sequence[ClauseQuantities]
+) -> bool | None:
+    """Return whether a text has a quantity elsewhere; None if it does not have it, or both ways.
+
+    Args:
+        quantity: The quantity.
+        words: The words of its clause.
+        others: The quantities of the text with the words of their clauses.
+    """
+    # The words that its clause shares with clauses that have the same quantity, or another.
+    same: list[frozenset[str]] = []
+    different: list[frozenset[str]] = []
+    for other in others:
+        if any(map(quantity.agrees, other.quantities)):
+            same.append(words & other.words)
+        elif _differs(quantity, other.quantities):
+            different.append(words & other.words)
+    if not same:
+        return None
+    if any(all(shared < rival for shared in same) for rival in different):
+        return True
+    is_in_place = all(any(rival < shared for shared in same) for rival in different)
+    return False if is_in_place else None
+
+
+def _differs(quantity: Quantity, others: Sequence[Quantity]) -> bool:
+    """Return whether others are of the same kind, but none can be the same."""
+    comparable = [other for other in others if quantity.comparable(other)]
+    return bool(comparable) and not any(quantity.agrees(other) for other in comparable)
