@@ -72,10 +72,12 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "scorers/test_mqag_questions.py",
     ),
     "resay.scorers.ngram": ("scorers/test_ngram.py",),
-    "resay.scorers.nli": (
-        *("scorers/test_known_models.py", "scorers/test_nearest.py"),
-        "scorers/test_entailing.py",
+    "resay.scorers.nli": ("scorers/test_known_models.py", "scorers/test_nli.py"),
+    "resay.scorers.common.nearest_sentences": (
+        *("scorers/test_known_models.py", "scorers/test_nearest_sentences.py"),
     ),
+    "resay.scorers.common.entailing": ("scorers/test_entailing.py", "scorers/test_known_models.py"),
+    "resay.scorers.entailments": ("scorers/test_entailing.py", "scorers/test_semantic.py"),
     "resay.scorers.common.composite": (
         *("scorers/test_ensemble.py", "scorers/test_combination.py"),
         "scorers/test_registry.py",
@@ -85,6 +87,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     "resay.scorers.panel": ("scorers/test_panel.py",),
     "resay.scorers.probe": ("scorers/test_probe.py", "scorers/test_known_models.py"),
     "resay.scorers.semantic": ("scorers/test_semantic.py", "scorers/test_known_models.py"),
+    "resay.scorers.common.semantic_measures": ("scorers/test_semantic.py",),
+    "resay.scorers.common.eigen": ("scorers/test_semantic.py",),
     "resay.scorers.prompt": (
         *("scorers/test_prompt.py", "scorers/test_nearest_first.py"),
         *("scorers/test_together.py", "scorers/test_probing.py"),
@@ -130,9 +134,9 @@ HANDMADE: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "resay.scorers.bertscore": (("_SHORTEST", "4", "3"), ("_SHORTEST", "4", "5")),
     "resay.scorers.nli": (
         (
-            "Nli._contradicted",
-            "max((_relative(e, c) for e, c in parts.values()))",
-            "next((_relative(e, c) for e, c in parts.values()))",
+            "_contradicted",
+            "max((_relative(entails, contradicts) for entails, contradicts in parts.values()))",
+            "next((_relative(entails, contradicts) for entails, contradicts in parts.values()))",
         ),
     ),
 }
@@ -217,10 +221,10 @@ EQUIVALENT: Mapping[str, str] = {
     "f'{after:.2f}'  ->  after is None or f'{before:.2f}' == f'{after:.2f}'": (
         "What has no score has no corrected one."
     ),
-    "resay.scorers.semantic:entropy: shares.get(meaning, 0.0) + weight  ->  "
+    "resay.scorers.common.semantic_measures:entropy: shares.get(meaning, 0.0) + weight  ->  "
     "shares.get(meaning, 0.0) - weight": "Shares of a negative total are the same.",
-    "resay.scorers.semantic:_ZERO: 1e-12  ->  1.5e-12": "As good a tolerance.",
-    "resay.scorers.semantic:eigen: fsum((a[i][j] ** 2 for i in range(n) for j in range(i))) < "
+    "resay.scorers.common.eigen:_ZERO: 1e-12  ->  1.5e-12": "As good a tolerance.",
+    "resay.scorers.common.eigen:eigen: fsum((a[i][j] ** 2 for i in range(n) for j in range(i))) < "
     "_ZERO ** 2  ->  False": "A longer way to the same.",
     "resay.scorers.p_true:PTrue.score: s is None  ->  True": (
         "What has a score is not lost, whoever says so."
@@ -242,7 +246,7 @@ EQUIVALENT: Mapping[str, str] = {
     "resay.scorers.prompt:_estimated_scores: 0.0  ->  0.5": (
         "Only whether there is an entry is counted."
     ),
-    "resay.scorers.semantic:_SWEEPS: 60  ->  61": "The sweeps end long before.",
+    "resay.scorers.common.eigen:_MAX_SWEEPS: 60  ->  61": "The sweeps end long before.",
     "resay.core.verdict:Verdict.from_dict: False  ->  True": "Only the places of errors are read.",
 }
 

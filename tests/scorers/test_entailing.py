@@ -8,9 +8,9 @@ import pytest
 
 from resay import Policy, Query
 from resay.providers.base import Completion, Completions
+from resay.scorers.common.entailing import Entailing, render_pair
 from resay.scorers.entailments import Entailed, Entailment, Pair
 from resay.scorers.evidence import Evidence
-from resay.scorers.nli import Entailing, render_pair, why_unknown
 from resay.scorers.semantic import Semantic
 
 pytestmark = pytest.mark.anyio
@@ -116,4 +116,4 @@ def test_with_more_than_half_of_them_lost_comparisons_decide_nothing(
 ) -> None:
     pairs = [("A.", f"B {i}.") for i in range(4)]
     known = {pair: None if i < unread else NEUTRAL for i, pair in enumerate(pairs[failed:])}
-    assert why_unknown(pairs, Entailed(known, ("E",) * failed)) == why
+    assert Entailed(known, ("E",) * failed).why_unknown(pairs) == why

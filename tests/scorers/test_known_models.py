@@ -17,9 +17,10 @@ from resay.core.verdict import Scores
 from resay.errors import ConfigurationError
 from resay.scorers import bertscore, nli, similarity
 from resay.scorers.bertscore import Bertscore
+from resay.scorers.common.entailing import Entailing
 from resay.scorers.dinco import Dinco
 from resay.scorers.evidence import Evidence
-from resay.scorers.nli import Entailing, Nli
+from resay.scorers.nli import Nli
 from resay.scorers.probe import Probe
 from resay.scorers.samples import Samples
 from resay.scorers.semantic import Semantic

@@ -14,8 +14,9 @@ import pytest
 from resay import Guard, Passage
 from resay.core.verdict import Scores
 from resay.models import ModelConfig
+from resay.scorers.common.nearest_sentences import NearestSentences
 from resay.scorers.evidence import Evidence
-from resay.scorers.nli import Nearest, Nli
+from resay.scorers.nli import Nli
 from resay.scorers.samples import Samples
 from support.known_models import make_denier
 from support.later import LazyImport
@@ -105,7 +106,7 @@ async def test_the_nearest_sentences_alone(tiny: Tiny) -> None:
     found = await score(folder, premise="sentences", nearest=2)
     texts = [[s.text for s in Passage.of(sample).sentences] for sample in SAMPLES]
     expected = [
-        fmean(contradicted(" ".join(Nearest(others).to(r, 2)), r) for others in texts)
+        fmean(contradicted(" ".join(NearestSentences(others).to(r, 2)), r) for others in texts)
         for r in RESPONSE
     ]
     assert found.sentences == pytest.approx(expected, abs=1e-5)

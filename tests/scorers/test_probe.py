@@ -17,7 +17,13 @@ from resay import Guard, Passage, Policy, ProviderTimeoutError, Query
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
 from resay.scorers.evidence import Evidence
-from resay.scorers.probe import Probe, Question, parse_questions, render_answer, render_questions
+from resay.scorers.probe import (
+    ClaimQuestion,
+    Probe,
+    parse_questions,
+    render_answer,
+    render_questions,
+)
 from support.known_models import make_denier
 
 pytestmark = pytest.mark.anyio
@@ -155,13 +161,13 @@ async def test_questions_are_drawn_as_often_as_wanted() -> None:
 
 def test_questions_are_read_line_by_line() -> None:
     assert parse_questions("1. Who? -- Ann\n\n2) Where is it?  --  In Rome.", 3) == [
-        Question("Who?", "Ann"),
-        Question("Where is it?", "In Rome"),
+        ClaimQuestion("Who?", "Ann"),
+        ClaimQuestion("Where is it?", "In Rome"),
         None,
     ]
     assert parse_questions("I cannot.", 1) == [None]
     long = f"Who? -- {'x' * 292}"
-    assert parse_questions(f"{long}y\n{long}", 1) == [Question("Who?", "x" * 292)]
+    assert parse_questions(f"{long}y\n{long}", 1) == [ClaimQuestion("Who?", "x" * 292)]
     # In time that grows with the length, not with its square.
     assert parse_questions("a" + " " * 500_000 + "b", 1) == [None]
 

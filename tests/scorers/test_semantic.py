@@ -29,10 +29,11 @@ from resay import (
 from resay.core.logprobs import TokenLogprob
 from resay.core.verdict import Verdict
 from resay.providers.base import Completion, Completions
-from resay.scorers import semantic
+from resay.scorers.common import semantic_measures as measures
+from resay.scorers.common.eigen import eigen
+from resay.scorers.common.entailing import render_pair
 from resay.scorers.entailments import Entailment
 from resay.scorers.evidence import Evidence
-from resay.scorers.nli import render_pair
 from resay.scorers.semantic import Semantic
 from support.later import LazyImport
 from support.tiny_models import make_deberta, sentences
@@ -154,40 +155,40 @@ def entailments(p: Probabilities) -> list[list[Entailment]]:
 
 @given(matrices(), st.sampled_from(["both", "lax", "either"]), st.integers(0, 1000))
 def test_meanings_and_their_entropy(p: Probabilities, rule: Any, seed: int) -> None:
-    found = semantic.meanings(entailments(p), rule)
+    found = measures.meanings(entailments(p), rule)
     assert found == p_meanings(p, rule)
     weights = np.random.default_rng(seed).uniform(0.01, 1, len(p)).tolist()
-    assert semantic.entropy(found) == pytest.approx(p_entropy(found), abs=1e-9)
-    assert semantic.entropy(found, weights) == pytest.approx(p_entropy(found, weights), abs=1e-9)
+    assert measures.entropy(found) == pytest.approx(p_entropy(found), abs=1e-9)
+    assert measures.entropy(found, weights) == pytest.approx(p_entropy(found, weights), abs=1e-9)
 
 
 @given(matrices(), st.sampled_from(["entailment", "contradiction"]))
 def test_spectral_measures(p: Probabilities, affinity: Any) -> None:
-    w, plain = semantic.affinities(entailments(p), affinity), p_affinities(p, affinity)
+    w, plain = measures.affinities(entailments(p), affinity), p_affinities(p, affinity)
     assert w == pytest.approx(plain)
     n = len(p)
-    assert semantic.eigenvalues(w) == pytest.approx(p_eigenvalues(plain), abs=1e-9)
-    assert semantic.degree(w) == pytest.approx(p_degree(plain), abs=1e-9)
+    assert measures.eigenvalues(w) == pytest.approx(p_eigenvalues(plain), abs=1e-9)
+    assert measures.degree(w) == pytest.approx(p_degree(plain), abs=1e-9)
     values = np.linalg.eigvalsh(p_laplacian(plain))
     # Rounding decides on which side of the cutoff an eigenvalue is that equals it.
     if np.abs(values - 0.9).min() > 1e-9:
-        assert semantic.eccentricity(w) == pytest.approx(p_eccentricity(plain), abs=1e-9)
-    assert semantic.eccentricity(w) <= np.sqrt(n - 1) + 1e-9
-    assert semantic.kernel_entropy(entailments(p)) == pytest.approx(p_kernel(p), abs=1e-9)
+        assert measures.eccentricity(w) == pytest.approx(p_eccentricity(plain), abs=1e-9)
+    assert measures.eccentricity(w) <= np.sqrt(n - 1) + 1e-9
+    assert measures.kernel_entropy(entailments(p)) == pytest.approx(p_kernel(p), abs=1e-9)
 
 
 @given(matrices(), st.integers(0, 1000))
 def test_density(p: Probabilities, seed: int) -> None:
     weights = np.random.default_rng(seed).uniform(0.01, 1, len(p) - 1)
     row = entailments(p)[0][1:]
-    assert semantic.density(row) == pytest.approx(p_density(p[0, 1:]))
-    assert semantic.density(row, weights.tolist()) == pytest.approx(p_density(p[0, 1:], weights))
+    assert measures.density(row) == pytest.approx(p_density(p[0, 1:]))
+    assert measures.density(row, weights.tolist()) == pytest.approx(p_density(p[0, 1:], weights))
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.floats(0, 1), st.integers(0, 1000))
 def test_closeness(claims: int, texts: int, filled: float, seed: int) -> None:
     edges = np.random.default_rng(seed).uniform(size=(claims, texts)) < filled
-    assert semantic.closeness(edges.tolist()) == pytest.approx(p_closeness(edges))
+    assert measures.closeness(edges.tolist()) == pytest.approx(p_closeness(edges))
 
 
 def test_closeness_reads_each_edge_once() -> None:
@@ -199,7 +200,7 @@ def test_closeness_reads_each_edge_once() -> None:
             return super().__getitem__(at)
 
     edges = [Row((i + j) % 3 > 0 for j in range(5)) for i in range(40)]
-    assert semantic.closeness(edges) == pytest.approx(p_closeness(np.array(edges, bool)))
+    assert measures.closeness(edges) == pytest.approx(p_closeness(np.array(edges, bool)))
     assert Row.reads == 200
 
 
@@ -207,22 +208,22 @@ def test_tiny_worked_examples() -> None:
     yes, no = Entailment(1, 0, 0), Entailment(0, 0, 1)
     same, other = [[yes] * 3] * 3, [[yes if i == j else no for j in range(3)] for i in range(3)]
     split = [[yes, yes, no], [yes, yes, no], [no, no, yes]]
-    assert semantic.meanings(split) == [0, 0, 1]
-    assert semantic.entropy([0, 0, 1]) == pytest.approx(log(3) - 2 / 3 * log(2))
+    assert measures.meanings(split) == [0, 0, 1]
+    assert measures.entropy([0, 0, 1]) == pytest.approx(log(3) - 2 / 3 * log(2))
     for matrix, count in ((same, 1), (split, 2), (other, 3)):
-        assert semantic.eigenvalues(semantic.affinities(matrix)) == pytest.approx(count)
-    assert semantic.degree(semantic.affinities(split)) == pytest.approx(4 / 9)
-    assert semantic.eccentricity(semantic.affinities(other)) == pytest.approx(2**0.5)
-    assert semantic.eccentricity(semantic.affinities(same)) == pytest.approx(0)
-    assert semantic.kernel_entropy(other) == pytest.approx(log(3))
-    assert semantic.density([yes, Entailment(0, 1, 0), no]) == pytest.approx(0.5)
+        assert measures.eigenvalues(measures.affinities(matrix)) == pytest.approx(count)
+    assert measures.degree(measures.affinities(split)) == pytest.approx(4 / 9)
+    assert measures.eccentricity(measures.affinities(other)) == pytest.approx(2**0.5)
+    assert measures.eccentricity(measures.affinities(same)) == pytest.approx(0)
+    assert measures.kernel_entropy(other) == pytest.approx(log(3))
+    assert measures.density([yes, Entailment(0, 1, 0), no]) == pytest.approx(0.5)
     # One claim in both texts, one in the second alone: distances 1, 1, 2 and 1, 2, 3.
-    assert semantic.closeness([[True, True], [False, True]]) == pytest.approx([1.0, 4 / 6])
+    assert measures.closeness([[True, True], [False, True]]) == pytest.approx([1.0, 4 / 6])
 
 
 def test_the_eigenvectors_of_a_large_matrix() -> None:
     raw = np.random.default_rng(3).normal(size=(24, 24))
-    values, vectors = semantic.eigen((raw + raw.T).tolist())
+    values, vectors = eigen((raw + raw.T).tolist())
     back = np.array(vectors).T @ np.diag(values) @ np.array(vectors)
     assert back == pytest.approx(raw + raw.T, abs=1e-9)
 

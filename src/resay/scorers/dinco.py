@@ -43,6 +43,7 @@ from resay.core.verdict import Scores, mean_score
 from resay.providers.base import Completion
 from resay.providers.prices import Metered
 from resay.scorers.base import Need, ScorerTraits
+from resay.scorers.common.entailing import Entailing, EntailingConfig
 from resay.scorers.common.judge_words import TRUTH
 from resay.scorers.common.judging import (
     By,
@@ -54,11 +55,9 @@ from resay.scorers.common.judging import (
     strip_decoration,
     why_unscored,
 )
-from resay.scorers.entailments import NEUTRAL, Entailed, Entailment, Pair
+from resay.scorers.entailments import Entailed, Entailment, Pair, pairs_among
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
-from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
-from resay.scorers.semantic import complete
 
 _DISTRACTOR = """\
 You will be given a fact. Assuming the fact is accurate, your task is to generate a \
@@ -95,7 +94,7 @@ Claim: {claim}
 Yes or No:"""
 _RESTATED = "Answer with one word, Yes or No. Is the claim correct?"
 _LABEL = re.compile(r"^[\W_]*distractor[*_\s]*[:：]", re.IGNORECASE)
-_MOST_CHARS = 1000
+_MAX_CHARS = 1000
 
 
 def render_distractor(topic: str, claim: str) -> str:
@@ -133,11 +132,11 @@ def normalised(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Confidences:
     """The confidence in one claim, and in each of its distractors."""
 
-    confidence: ParsedAnswer[float]
-    distractors: Mapping[str, ParsedAnswer[float]]
+    claim: ParsedAnswer[float]
+    distractors: Mapping[str, float]
     failures: tuple[str, ...] = ()
 
 
@@ -183,11 +182,11 @@ class Dinco:
 
         @model_validator(mode="after")
         def _enough_calls(self) -> Dinco.Config:
-            least = self.distractors + self.votes
-            if self.max_calls < least:
+            needed = self.distractors + self.votes
+            if self.max_calls < needed:
                 raise ValueError(
                     f"`max_calls` is {self.max_calls}, but the alternatives and the claim may take"
-                    f" {least} calls (`distractors` + `votes`); raise it, or lower those"
+                    f" {needed} calls (`distractors` + `votes`); raise it, or lower those"
                 )
             return self
 
@@ -204,10 +203,10 @@ class Dinco:
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self._entailing = Entailing(self.config)
-        wanted: set[Need] = {"judge", "query", *self._entailing.needs}
+        needs: set[Need] = {"judge", "query", *self._entailing.needs}
         if self.config.consistency:
-            wanted.add("samples")
-        self.needs = frozenset(wanted)
+            needs.add("samples")
+        self.needs = frozenset(needs)
 
     async def prepare(self) -> None:
         """Load the classifier, if one is used.
@@ -234,46 +233,55 @@ class Dinco:
         """
         judge = judge_for(self.config.asked, evidence)
         topic = evidence.quoted_question
-        claims = [" ".join(s.standalone.split()) for s in passage.sentences]
-        most = self.config.max_calls
-        left = evidence.calls_left()
-        if left is not None and claims:
-            # All claims get their share of what the check may still spend.
-            most = min(most, max(left // len(claims), 1))
-        asked = await ask_each(claims, lambda claim: self._ask(judge, topic, claim, most))
+        claims = [" ".join(sentence.standalone.split()) for sentence in passage.sentences]
+        max_calls = self._calls_per_claim(len(claims), evidence)
+        confidences = await ask_each(
+            claims, lambda claim: self._ask(judge, topic, claim, max_calls)
+        )
         samples: list[str] = []
         if self.config.consistency:
             samples = [sample.text for sample in await evidence.samples.all()]
             if not samples:
                 return Scores(error="there are no samples to compare with")
-        pairs = [p for i, claim in enumerate(claims) for p in _pairs(claim, asked[i], samples)]
+        pairs: list[Pair] = []
+        for claim, of_claim in zip(claims, confidences, strict=True):
+            pairs += pairs_among([claim, *of_claim.distractors])
+            pairs += [(sample, claim) for sample in samples]
         entailed = await self._entailing.find(pairs, evidence)
-        found = [
-            self._scored(claim, asked[i], samples, entailed.by_pair)
-            for i, claim in enumerate(claims)
-        ]
-        scores = tuple(score for score, _ in found)
-        failures = (
-            *(kind for one in asked for kind in one.failures),
-            *entailed.failures,
-        )
+        scores: list[float | None] = []
+        reasons: list[str | None] = []
+        failures: list[str] = []
+        for claim, of_claim in zip(claims, confidences, strict=True):
+            score, explanation = self._scored(claim, of_claim, samples, entailed)
+            scores.append(score)
+            reasons.append(explanation)
+            failures += of_claim.failures
+        failures += entailed.failures
+        unread = sum(of_claim.claim.undetermined for of_claim in confidences)
         return Scores(
-            sentences=scores,
-            reasons=tuple(why for _, why in found),
-            failures=failures,
+            sentences=tuple(scores),
+            reasons=tuple(reasons),
+            failures=tuple(failures),
             lost=tuple(i for i, score in enumerate(scores) if score is None),
-            undetermined=sum(one.confidence.undetermined for one in asked)
-            + entailed.undetermined(pairs),
+            undetermined=unread + entailed.undetermined(pairs),
             error=why_unscored(scores, failures, "no confidence available for {lost}")
-            or why_unknown(pairs, entailed),
+            or entailed.why_unknown(pairs),
         )
 
-    async def _ask(self, judge: Judge, topic: str, claim: str, most: int) -> _Asked:
+    def _calls_per_claim(self, claims: int, evidence: Evidence) -> int:
+        left = evidence.calls_left()
+        if left is None or not claims:
+            return self.config.max_calls
+        # All claims get their share of what the check may still spend.
+        return min(self.config.max_calls, max(left // claims, 1))
+
+    async def _ask(self, judge: Judge, topic: str, claim: str, max_calls: int) -> _Confidences:
+        """Ask for the confidence in a claim, for distractors, and for the confidence in these."""
         config = self.config
         meter = Metered(judge.provider)
         judge = replace(judge, provider=meter)
 
-        async def sure_of(text: str) -> ParsedAnswer[float]:
+        async def confidence_in(text: str) -> ParsedAnswer[float]:
             return await ask_probability(
                 judge,
                 render_confidence(topic, text),
@@ -283,76 +291,71 @@ class Dinco:
                 votes=config.votes,
             )
 
-        mine = await sure_of(claim)
-        each = max(meter.usage.calls, 1)
-        together = await judge.provider.takes_n(judge.query)
+        of_claim = await confidence_in(claim)
+        calls_each = max(meter.usage.calls, 1)
         # Each alternative takes as many calls as the claim, and one to draw it.
-        left = most - each
-        affordable = (left - 1) // each if together else left // (each + 1)
+        left = max_calls - calls_each
+        if await judge.provider.takes_n(judge.query):
+            affordable = (left - 1) // calls_each
+        else:
+            affordable = left // (calls_each + 1)
         count = min(config.distractors, max(affordable, 0))
         drawn: tuple[ParsedAnswer[str], ...] = ()
         if count:
             drawn = await ask_together(
                 judge.varied(), render_distractor(topic, claim), _parse, None, count
             )
-        texts = {_folded(t): t for r in reversed(drawn) for t in r.slots if t is not None}
+        texts: dict[str, str] = {}
+        # Backwards, so that of several that differ only in form the first is taken.
+        for parsed in reversed(drawn):
+            (text,) = parsed.slots
+            if text is not None:
+                texts[_folded(text)] = text
         texts.pop(_folded(claim), None)
-        asked = list(texts.values())
-        others = await ask_each(asked, sure_of)
-        failures = tuple(kind for r in (*drawn, mine, *others) for kind in r.failures)
-        known = {
-            text: parsed
-            for text, parsed in zip(asked, others, strict=True)
-            if parsed.slots != (None,)
-        }
-        return _Asked(mine, known, failures)
+        of_texts = await ask_each(texts.values(), confidence_in)
+        distractors: dict[str, float] = {}
+        for text, parsed in zip(texts.values(), of_texts, strict=True):
+            (confidence,) = parsed.slots
+            if confidence is not None:
+                distractors[text] = confidence
+        failures = [kind for parsed in drawn for kind in parsed.failures]
+        failures += [kind for parsed in (of_claim, *of_texts) for kind in parsed.failures]
+        return _Confidences(of_claim, distractors, tuple(failures))
 
     def _scored(
-        self,
-        claim: str,
-        asked: _Asked,
-        samples: Sequence[str],
-        of: Mapping[Pair, Entailment | None],
+        self, claim: str, confidences: _Confidences, samples: Sequence[str], entailed: Entailed
     ) -> tuple[float | None, str | None]:
-        sure = asked.confidence.slots[0]
+        """Return the score of a claim, and the reason; None if there is none."""
+        (confidence,) = confidences.claim.slots
+        distractors = confidences.distractors
         # If failed calls left no distractor, there is nothing to normalise by.
-        if sure is None or (asked.failures and self.config.distractors and not asked.distractors):
+        no_distractors = self.config.distractors > 0 and not distractors
+        if confidence is None or (confidences.failures and no_distractors):
             return None, None
-        texts = [claim, *asked.distractors]
-        between = [(one, other) for one in texts for other in texts if one != other]
+        texts = [claim, *distractors]
         # Distractors with an unknown relation to the other texts are dropped.
-        texts = [texts[i] for i in complete(texts, between, Entailed(of))][1:]
-        if asked.distractors and not texts:
+        complete = entailed.complete(texts, pairs_among(texts))
+        texts = [texts[i] for i in complete][1:]
+        if distractors and not texts:
             return None, None
         nvc = normalised(
-            sure,
-            [asked.distractors[text].slots[0] or 0.0 for text in texts],
-            [_known(of, claim, text) for text in texts],
-            [_known(of, text, claim) for text in texts],
-            [[_known(of, one, other) for other in texts] for one in texts],
+            confidence,
+            [distractors[text] for text in texts],
+            [entailed.relation(claim, text) for text in texts],
+            [entailed.relation(text, claim) for text in texts],
+            [[entailed.relation(text, other) for other in texts] for text in texts],
         )
-        explanation = f"sure of it {sure:.2f}"
+        explanation = f"sure of it {confidence:.2f}"
         if self.config.distractors:
             count = f"{len(texts)} alternative{'' if len(texts) == 1 else 's'}"
             explanation += f", normalised by {count} {nvc:.2f}"
         if not self.config.consistency:
             return 1.0 - nvc, explanation
-        support = [one.entails for s in samples if (one := of.get((s, claim))) is not None]
-        consistency = mean_score(support)
+        relations = [entailed.by_pair.get((sample, claim)) for sample in samples]
+        consistency = mean_score([relation.entails for relation in relations if relation])
         if consistency is None:
             return None, None
         return 1.0 - (nvc + consistency) / 2, f"{explanation}; {consistency:.2f} support in samples"
-
-
-def _known(of: Mapping[Pair, Entailment | None], premise: str, hypothesis: str) -> Entailment:
-    # As in the measures of meaning, an answer that cannot be parsed is neutral.
-    return of.get((premise, hypothesis)) or NEUTRAL
-
-
-def _pairs(claim: str, asked: _Asked, samples: Sequence[str]) -> list[Pair]:
-    texts = (claim, *asked.distractors)
-    between = [(one, other) for one in texts for other in texts if one != other]
-    return [*between, *((sample, claim) for sample in samples)]
 
 
 def _folded(text: str) -> str:
@@ -363,4 +366,4 @@ def _parse(answer: Completion) -> list[str | None]:
     """Parse a distractor: the first line that says something, without its label."""
     lines = (strip_decoration(_LABEL.sub("", line)) for line in answer.text.splitlines())
     text = next(filter(None, lines), "")
-    return [" ".join(text.split())[:_MOST_CHARS] or None]
+    return [" ".join(text.split())[:_MAX_CHARS] or None]

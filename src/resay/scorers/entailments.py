@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TypeAlias
 
 import anyio
+
+from resay.core.verdict import tally
 
 Pair: TypeAlias = tuple[str, str]
 """A premise and a hypothesis."""
@@ -39,9 +42,51 @@ class Entailed:
     by_pair: Mapping[Pair, Entailment | None]
     failures: tuple[str, ...] = ()
 
+    def relation(self, premise: str, hypothesis: str) -> Entailment:
+        """Return how two texts relate; neutral if the answer could not be parsed, as published."""
+        if premise == hypothesis:
+            return SAME
+        return self.by_pair.get((premise, hypothesis)) or NEUTRAL
+
     def undetermined(self, pairs: Iterable[Pair]) -> int:
         """Return for how many pairs the answer could not be parsed."""
         return sum(pair in self.by_pair and self.by_pair[pair] is None for pair in pairs)
+
+    def complete(self, texts: Sequence[str], pairs: Iterable[Pair]) -> list[int]:
+        """Return the indexes of texts with all entries between them; the first is always included.
+
+        A failed call says nothing; as an entry of the matrix it would look like doubt.
+
+        Args:
+            texts: The texts.
+            pairs: The entries that were asked for.
+        """
+        failed = {pair for pair in pairs if pair not in self.by_pair}
+        complete = list(range(len(texts)))
+        while len(complete) > 1:
+            missing: dict[int, int] = {}
+            for i in complete:
+                entries = [((texts[i], texts[j]), (texts[j], texts[i])) for j in complete]
+                missing[i] = sum(to in failed or back in failed for to, back in entries)
+            if not any(missing.values()):
+                break
+            complete.remove(max(complete[1:], key=lambda i: missing[i]))
+        return complete
+
+    def why_unknown(self, pairs: Sequence[Pair]) -> str | None:
+        """Return why too few of the entries that were asked for are known, or None."""
+        failed = sum(pair not in self.by_pair for pair in pairs)
+        if failed * 2 > len(pairs):
+            return f"{failed} of {len(pairs)} comparisons failed ({tally(self.failures)})"
+        unread = self.undetermined(pairs)
+        if (failed + unread) * 2 > len(pairs):
+            return f"{unread} of {len(pairs)} judge answers could not be read"
+        return None
+
+
+def pairs_among(texts: Sequence[str]) -> list[Pair]:
+    """Return each text with each different one, in both directions."""
+    return [(premise, other) for premise, other in permutations(texts, 2) if premise != other]
 
 
 class Entailments:

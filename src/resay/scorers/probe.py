@@ -27,7 +27,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import log
@@ -41,6 +42,7 @@ from resay.core.verdict import Scores, mean_score
 from resay.errors import BudgetExceededError
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits
+from resay.scorers.common.entailing import Entailing, EntailingConfig
 from resay.scorers.common.judging import (
     TOKENS_OF_VERDICT,
     ParsedAnswer,
@@ -50,16 +52,10 @@ from resay.scorers.common.judging import (
     strip_decoration,
     why_unscored,
 )
-from resay.scorers.entailments import NEUTRAL, SAME, Entailed, Entailment, Pair
+from resay.scorers.common.semantic_measures import Equivalence, entropy, meanings
+from resay.scorers.entailments import Entailed, Pair, pairs_among
 from resay.scorers.evidence import Evidence
 from resay.scorers.judge import Judge
-from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
-from resay.scorers.semantic import (
-    Equivalence,
-    complete,
-    entropy,
-    meanings,
-)
 
 _QUESTIONS = """\
 {before}
@@ -80,7 +76,7 @@ Following this text:
 
 You see the sentence:"""
 _ANSWER = """\
-We are writing an answer to the question "{asked}". {before}
+We are writing an answer to the question "{user_question}". {before}
 
 {question}
 
@@ -96,7 +92,7 @@ The next sentence should be the answer to the following question:"""
 _NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 _LINE = re.compile(r"\s*(?:\d{1,3}\s*[.):]\s*)?(?P<question>\S.*?)\s+(?:--|—)\s+(?P<answer>\S.*)")
 _NOT_KNOWN = ("not available", "not provided", "unknown", "unclear")
-_MOST_CHARS = 300
+_MAX_CHARS = 300
 _BEFORE_CHARS = 4_000
 
 
@@ -107,7 +103,7 @@ def _is_unknown(answer: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ClaimQuestion:
     """A question about a claim, and the answer that the claim gives."""
 
     text: str
@@ -129,31 +125,31 @@ def render_questions(claim: str, before: str, count: int) -> str:
     )
 
 
-def render_answer(asked: str, before: str, question: str) -> str:
+def render_answer(user_question: str, before: str, question: str) -> str:
     """Return the prompt that asks the model a question.
 
     Args:
-        asked: The user's question.
+        user_question: The user's question.
         before: The text before the claim; empty for the first claim.
         question: The question.
     """
     return _ANSWER.format(
-        asked=asked,
+        user_question=user_question,
         before=_ANSWER_NEXT.format(text=before) if before else _ANSWER_FIRST,
         question=question,
     )
 
 
-def parse_questions(text: str, count: int) -> list[Question | None]:
+def parse_questions(text: str, count: int) -> list[ClaimQuestion | None]:
     """Parse at most `count` lines such as `1. In which year did it open? -- 1932`."""
-    # Longer lines are skipped: the pattern takes time quadratic in their length.
-    lines = (_LINE.fullmatch(line) for line in text.splitlines() if len(line) <= _MOST_CHARS)
-    found = [
-        Question(line["question"].strip(), line["answer"].strip().rstrip("."))
-        for line in lines
-        if line
-    ]
-    return [*found[:count], *[None] * max(count - len(found), 0)]
+    questions: list[ClaimQuestion | None] = []
+    for line in text.splitlines():
+        # Longer lines are skipped: the pattern takes time quadratic in their length.
+        match = _LINE.fullmatch(line) if len(line) <= _MAX_CHARS else None
+        if match is not None and len(questions) < count:
+            answer = match["answer"].strip().rstrip(".")
+            questions.append(ClaimQuestion(match["question"].strip(), answer))
+    return [*questions, *[None] * (count - len(questions))]
 
 
 class Probe:
@@ -202,8 +198,8 @@ class Probe:
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or self.Config()
         self._entailing = Entailing(self.config)
-        wanted: set[Need] = {"judge", "query", *self._entailing.needs}
-        self.needs = frozenset(wanted)
+        needs: set[Need] = {"judge", "query", *self._entailing.needs}
+        self.needs = frozenset(needs)
 
     async def prepare(self) -> None:
         """Load the classifier, if one is used.
@@ -233,123 +229,122 @@ class Probe:
         if model is None:
             return Scores(error="the model that wrote the response cannot be asked")
         writer = judge_for(self.config.writer, evidence)
-        asked = evidence.quoted_question
-        claims = [" ".join(s.standalone.split()) for s in passage.sentences]
-        text = " ".join(claims)
-        ends = list(accumulate((len(claim) + 1 for claim in claims), initial=0))
+        claims = [" ".join(sentence.standalone.split()) for sentence in passage.sentences]
+        contexts = _contexts(claims)
+        user_question = evidence.quoted_question
         left = evidence.calls_left()
         # Each claim takes a call or more. At least one starts, so that the budget reports why not.
-        begun = len(claims) if left is None else min(len(claims), max(left, 1))
-        unpaid = _Claim({}, 0, (BudgetExceededError.__name__,))
+        affordable = len(claims) if left is None else min(len(claims), max(left, 1))
 
-        async def ask_about(i: int) -> _Claim:
-            # The context starts at the beginning of a claim.
-            start = ends[bisect_left(ends, ends[i] - _BEFORE_CHARS)]
-            before = text[start : ends[i]].strip()
-            return await self._ask(writer, model, asked, claims[i], before)
+        async def ask_about(claim: int) -> _ClaimAnswers:
+            return await self._ask(writer, model, user_question, claims[claim], contexts[claim])
 
-        found = await ask_each(range(begun), ask_about)
-        found += [unpaid] * (len(claims) - begun)
-        pairs = [
-            (one, other)
-            for claim in found
-            for answers in claim.answers.values()
-            for one in answers
-            for other in answers
-            if one != other
-        ]
+        answers = await ask_each(range(affordable), ask_about)
+        unpaid = _ClaimAnswers({}, failures=(BudgetExceededError.__name__,))
+        answers += [unpaid] * (len(claims) - affordable)
+        pairs: list[Pair] = []
+        for of_claim in answers:
+            for texts in of_claim.by_question.values():
+                pairs += pairs_among(texts)
         entailed = Entailed({})
         if pairs:
             entailed = await self._entailing.find(pairs, evidence)
-        results = [self._entropy(claim, entailed) for claim in found]
-        scores = [None if r is None else r.score for r in results]
-        failures = (*(kind for claim in found for kind in claim.failures), *entailed.failures)
-        raw = [r.entropy for r in results if r is not None]
+        results = [self._entropy(of_claim, entailed) for of_claim in answers]
+        scores = [None if result is None else result.score for result in results]
+        entropies = [result.entropy for result in results if result is not None]
+        failures = [kind for of_claim in answers for kind in of_claim.failures]
+        failures += entailed.failures
+        unread = sum(of_claim.unread for of_claim in answers)
         return Scores(
             sentences=tuple(scores),
-            raw=tuple(raw) if len(raw) == len(results) else (),
-            reasons=tuple(None if r is None else r.reason for r in results),
-            failures=failures,
-            lost=tuple(i for i, score in enumerate(scores) if score is None),
-            undetermined=sum(claim.unread for claim in found) + entailed.undetermined(pairs),
+            raw=tuple(entropies) if len(entropies) == len(results) else (),
+            reasons=tuple(None if result is None else result.reason for result in results),
+            failures=tuple(failures),
+            lost=tuple(claim for claim, score in enumerate(scores) if score is None),
+            undetermined=unread + entailed.undetermined(pairs),
             error=why_unscored(
                 scores, failures, "could not obtain a question or an answer for {lost}"
             )
-            or why_unknown(pairs, entailed),
+            or entailed.why_unknown(pairs),
         )
 
     async def _ask(
-        self, writer: Judge, model: Judge, asked: str, claim: str, before: str
-    ) -> _Claim:
+        self, writer: Judge, model: Judge, user_question: str, claim: str, before: str
+    ) -> _ClaimAnswers:
+        """Have questions about a claim written, and ask the model each several times."""
         config = self.config
         prompt = render_questions(claim, before, config.questions)
 
-        def parse(answer: Completion) -> list[Question | None]:
+        def parse(answer: Completion) -> list[ClaimQuestion | None]:
             return parse_questions(answer.text, config.questions)
 
-        drawn = await ask_together(
+        lists = await ask_together(
             writer.varied(), prompt, parse, None, config.draws, tokens=2 * TOKENS_OF_VERDICT
         )
-        questions = dict.fromkeys(q for parsed in drawn for q in parsed.slots if q is not None)
+        failures = [kind for parsed in lists for kind in parsed.failures]
+        questions: dict[ClaimQuestion, None] = {}
+        for parsed in lists:
+            questions |= {question: None for question in parsed.slots if question is not None}
 
-        async def answer(question: Question) -> Sequence[ParsedAnswer[str]]:
-            text = render_answer(asked, before, question.text)
+        async def draw_answers(question: ClaimQuestion) -> Sequence[ParsedAnswer[str]]:
+            text = render_answer(user_question, before, question.text)
             messages = (*model.query.messages, {"role": "user", "content": text})
             return await ask_together(model, messages, _short, None, config.answers)
 
-        answers_by_question = await ask_each(questions, answer)
-        failures = [kind for parsed in drawn for kind in parsed.failures]
-        failures += [
-            kind
-            for parsed_answers in answers_by_question
-            for r in parsed_answers
-            for kind in r.failures
-        ]
-        answers = {
-            question: [question.answer, *(t for r in parsed_answers for t in r.slots if t)]
-            for question, parsed_answers in zip(questions, answers_by_question, strict=True)
-        }
-        return _Claim(
-            {question: texts for question, texts in answers.items() if len(texts) > 1},
-            sum(r.answered and not any(r.slots) for r in drawn),
-            tuple(failures),
-        )
+        drawn = await ask_each(questions, draw_answers)
+        by_question: dict[ClaimQuestion, list[str]] = {}
+        for question, answers in zip(questions, drawn, strict=True):
+            failures += [kind for parsed in answers for kind in parsed.failures]
+            texts = [text for parsed in answers for text in parsed.slots if text]
+            if texts:
+                by_question[question] = [question.answer, *texts]
+        unread = sum(parsed.answered and not any(parsed.slots) for parsed in lists)
+        return _ClaimAnswers(by_question, unread, tuple(failures))
 
-    def _entropy(self, claim: _Claim, entailed: Entailed) -> _Result | None:
+    def _entropy(self, of_claim: _ClaimAnswers, entailed: Entailed) -> _Result | None:
         scores: list[float] = []
         entropies: list[float] = []
         explanations: list[str] = []
-        for question, said_all in claim.answers.items():
-            wanted = [(one, other) for one in said_all for other in said_all if one != other]
-            answers = [said_all[i] for i in complete(said_all, wanted, entailed)]
+        for question, texts in of_claim.by_question.items():
+            complete = entailed.complete(texts, pairs_among(texts))
+            answers = [texts[i] for i in complete]
             if len(answers) < 2:
                 continue
             unknown = sum(_is_unknown(answer) for answer in answers)
-            matrix = [[_known(entailed, one, other) for other in answers] for one in answers]
-            found = meanings(matrix, self.config.equivalence)
-            value = entropy(found)
+            matrix = [[entailed.relation(text, other) for other in answers] for text in answers]
+            meaning_of_each = meanings(matrix, self.config.equivalence)
+            value = entropy(meaning_of_each)
             if unknown >= len(answers) // 2:
                 value = log(len(answers))
             entropies.append(value)
             scores.append(value / log(len(answers)))
-            example = dict(zip(reversed(found), reversed(answers), strict=True))
-            counts = ", ".join(f"{example[m]} (x{found.count(m)})" for m in sorted(example))
-            explanations.append(f"{question.text!r}: {counts}")
+            counts = Counter(meaning_of_each)
+            examples = dict(zip(reversed(meaning_of_each), reversed(answers), strict=True))
+            listed = [f"{examples[meaning]} (x{counts[meaning]})" for meaning in sorted(counts)]
+            explanations.append(f"{question.text!r}: {', '.join(listed)}")
         score, value = mean_score(scores), mean_score(entropies)
         if score is None or value is None:
             return None
         return _Result(
-            min(score, 1.0), value, f"entropy {value:.2f}; asked {'; '.join(explanations)}"
+            score=min(score, 1.0),
+            entropy=value,
+            reason=f"entropy {value:.2f}; asked {'; '.join(explanations)}",
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
-    """The answers about one claim, its own first, and the number of unparsed lists of questions."""
+class _ClaimAnswers:
+    """The answers about one claim.
 
-    answers: dict[Question, list[str]]
-    unread: int
-    failures: tuple[str, ...]
+    Attributes:
+        by_question: The answers to each question, that of the claim first.
+        unread: Number of lists of questions that could not be parsed.
+        failures: Kinds of failed calls.
+    """
+
+    by_question: Mapping[ClaimQuestion, Sequence[str]]
+    unread: int = 0
+    failures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,12 +354,17 @@ class _Result:
     reason: str
 
 
-def _known(entailed: Entailed, one: str, other: str) -> Entailment:
-    pair: Pair = (one, other)
-    # As in the measures of meaning, an answer that cannot be parsed is neutral.
-    return SAME if one == other else entailed.by_pair.get(pair) or NEUTRAL
+def _contexts(claims: Sequence[str]) -> list[str]:
+    """Return the end of the text before each claim, from the beginning of a claim on."""
+    text = " ".join(claims)
+    starts = list(accumulate((len(claim) + 1 for claim in claims), initial=0))
+    contexts: list[str] = []
+    for start in starts[:-1]:
+        first = starts[bisect_left(starts, start - _BEFORE_CHARS)]
+        contexts.append(text[first:start].strip())
+    return contexts
 
 
 def _short(answer: Completion) -> list[str]:
     line = next((line for line in answer.text.splitlines() if line.strip()), "")
-    return [strip_decoration(line).rstrip(" .*_`\"'")[:_MOST_CHARS]]
+    return [strip_decoration(line).rstrip(" .*_`\"'")[:_MAX_CHARS]]

@@ -61,223 +61,40 @@ other as a whole: use the measures of claims for them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import exp, fsum, hypot, log, sqrt
+from math import exp, log, sqrt
 from statistics import fmean
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from resay._internal.event_loops import compute, stop_if_abandoned
+from resay._internal.event_loops import compute
 from resay.core.claims import Rules
 from resay.core.logprobs import TokenLogprob
 from resay.core.passage import Passage
 from resay.core.verdict import Scores, mean_score, tally
 from resay.scorers.base import Need, ScorerTraits
-from resay.scorers.entailments import NEUTRAL, Entailed, Entailment, Pair
+from resay.scorers.common.entailing import Entailing, EntailingConfig
+from resay.scorers.common.semantic_measures import (
+    Affinity,
+    Equivalence,
+    Matrix,
+    affinities,
+    are_equivalent,
+    closeness,
+    degree,
+    density,
+    eccentricity,
+    eigenvalues,
+    entropy,
+    kernel_entropy,
+    meanings,
+)
+from resay.scorers.entailments import Entailed, Entailment, Pair
 from resay.scorers.evidence import Evidence
-from resay.scorers.nli import Entailing, EntailingConfig, why_unknown
 from resay.scorers.samples import SPLITTING
-
-Equivalence = Literal["both", "lax", "either"]
-Affinity = Literal["entailment", "contradiction"]
-Matrix = Sequence[Sequence[Entailment]]
-"""The relation of text i to text j, by i and j."""
-Grid = list[list[float]]
-
-
-def meanings(matrix: Matrix, equivalence: Equivalence = "both") -> list[int]:
-    """Return the meaning of each text, numbered from 0 (Kuhn et al., algorithm 1).
-
-    A text has the meaning of the first earlier text that began a meaning and is equivalent to it.
-
-    Args:
-        matrix: The entailments between the texts.
-        equivalence: Which texts mean the same: those that entail each other (`both`); pairs in
-            which one entails the other and neither contradicts (`lax`, Farquhar et al. for short
-            answers about long texts); or pairs in which one entails the other (`either`, uqlm).
-    """
-    found: list[int] = []
-    firsts: list[int] = []
-    for i in range(len(matrix)):
-        same = (
-            k for k, j in enumerate(firsts) if _equivalent(matrix[i][j], matrix[j][i], equivalence)
-        )
-        meaning = next(same, len(firsts))
-        if meaning == len(firsts):
-            firsts.append(i)
-        found.append(meaning)
-    return found
-
-
-def _equivalent(one: Entailment, other: Entailment, equivalence: Equivalence) -> bool:
-    labels = {label(one), label(other)}
-    if equivalence == "both":
-        return labels == {"entails"}
-    return "entails" in labels and (equivalence == "either" or "contradicts" not in labels)
-
-
-def label(entailment: Entailment) -> Literal["contradicts", "neutral", "entails"]:
-    """Return the most probable class; of equal ones, the one further from entailment."""
-    entails, neutral = entailment.entails, entailment.neutral
-    if entails > max(neutral, entailment.contradicts):
-        return "entails"
-    return "neutral" if neutral > entailment.contradicts else "contradicts"
-
-
-def entropy(found: Sequence[int], weights: Sequence[float] | None = None) -> float:
-    """Return the entropy of meanings, in nats.
-
-    Args:
-        found: The meaning of each text.
-        weights: The probability of each text; None for equal weights.
-    """
-    shares: dict[int, float] = {}
-    for meaning, weight in zip(found, weights or [1.0] * len(found), strict=True):
-        shares[meaning] = shares.get(meaning, 0.0) + weight
-    total = fsum(shares.values())
-    return max(-fsum(w / total * log(w / total) for w in shares.values() if w), 0.0)
-
-
-def affinities(matrix: Matrix, affinity: Affinity = "entailment") -> Grid:
-    """Return W of Lin et al., symmetric and with 1 on the diagonal."""
-
-    def like(i: int, j: int) -> float:
-        one = matrix[i][j]
-        return one.entails if affinity == "entailment" else 1.0 - one.contradicts
-
-    n = range(len(matrix))
-    return [[1.0 if i == j else (like(i, j) + like(j, i)) / 2 for j in n] for i in n]
-
-
-def _laplacian(w: Grid) -> Grid:
-    roots = [sqrt(fsum(row)) for row in w]
-    n = range(len(w))
-    return [[float(i == j) - w[i][j] / (roots[i] * roots[j]) for j in n] for i in n]
-
-
-def eigenvalues(w: Grid) -> float:
-    """Return the sum of eigenvalues of Lin et al., in [1, n]."""
-    values, _ = eigen(_laplacian(w))
-    return fsum(max(0.0, 1.0 - value) for value in values)
-
-
-def degree(w: Grid) -> float:
-    """Return the degree measure of Lin et al., in [0, 1 - 1/n]."""
-    n = len(w)
-    return fsum(n - fsum(row) for row in w) / n**2
-
-
-def eccentricity(w: Grid, cutoff: float = 0.9) -> float:
-    """Return the eccentricity of Lin et al., in [0, sqrt(n - 1)]."""
-    values, vectors = eigen(_laplacian(w))
-    kept = [vector for value, vector in zip(values, vectors, strict=True) if value < cutoff]
-    return sqrt(fsum((x - fmean(vector)) ** 2 for vector in kept for x in vector))
-
-
-_WEIGHTS = {"contradicts": 0.0, "neutral": 0.5, "entails": 1.0}
-
-
-def kernel_entropy(matrix: Matrix, heat: float = 0.3) -> float:
-    """Return the kernel language entropy with the heat kernel, in nats.
-
-    Args:
-        matrix: The entailments between the texts.
-        heat: t.
-    """
-    n = range(len(matrix))
-    w = [[_WEIGHTS[label(matrix[i][j])] + _WEIGHTS[label(matrix[j][i])] for j in n] for i in n]
-    laplacian = [[fsum(w[i][k] for k in n if k != i) if i == j else -w[i][j] for j in n] for i in n]
-    values, vectors = eigen(laplacian)
-    heats = [exp(-heat * value) for value in values]
-    kernel = [
-        [fsum(h * v[i] * v[j] for h, v in zip(heats, vectors, strict=True)) for j in n] for i in n
-    ]
-    scaled = [[kernel[i][j] / sqrt(kernel[i][i] * kernel[j][j]) / len(n) for j in n] for i in n]
-    return max(-fsum(x * log(x) for x in eigen(scaled)[0] if x > _ZERO), 0.0)
-
-
-def density(row: Sequence[Entailment], weights: Sequence[float] | None = None) -> float:
-    """Return the semantic density of a response, in [0, 1].
-
-    Args:
-        row: The relation of the response to each sample.
-        weights: The probability of each sample; None for equal weights.
-    """
-    weights = weights or [1.0] * len(row)
-    kernels = [1.0 - (one.contradicts + one.neutral / 2) for one in row]
-    return fsum(w * k for w, k in zip(weights, kernels, strict=True)) / fsum(weights)
-
-
-def closeness(edges: Sequence[Sequence[bool]]) -> list[float]:
-    """Return the closeness centrality of claims among claims and texts, in [0, 1].
-
-    With m texts and k claims it is (m + 2 (k - 1)) over the sum of the distances to all nodes that
-    can be reached, times their share of all nodes.
-
-    Args:
-        edges: By claim and text, whether the text entails the claim.
-    """
-    claims, texts = range(len(edges)), range(len(edges[0]) if edges else 0)
-    total = len(claims) + len(texts)
-    # The claims of each text as a bit mask: sets would be too slow.
-    entailed = [sum(1 << i for i in claims if edges[i][j]) for j in texts]
-    found: list[float] = []
-    for start in claims:
-        stop_if_abandoned()
-        distance, summed, unseen = 0, 0, entailed
-        near = seen = 1 << start
-        while near:
-            there = [text for text in unseen if text & near]
-            unseen = [text for text in unseen if not text & near]
-            near = 0
-            for text in there:
-                near |= text
-            near &= ~seen
-            seen |= near
-            summed += (distance + 1) * len(there) + (distance + 2) * near.bit_count()
-            distance += 2
-        reached = seen.bit_count() + len(texts) - len(unseen) - 1
-        best = len(texts) + 2 * (len(claims) - 1)
-        found.append(min(best / summed * reached / (total - 1), 1.0) if summed else 0.0)
-    return found
-
-
-_ZERO = 1e-12
-_SWEEPS = 60
-
-
-def eigen(matrix: Grid) -> tuple[list[float], Grid]:
-    """Return eigenvalues and unit eigenvectors of a symmetric matrix, by Jacobi rotations."""
-    n = len(matrix)
-    a = [list(row) for row in matrix]
-    vectors = [[float(i == j) for j in range(n)] for i in range(n)]
-    for _ in range(_SWEEPS):
-        stop_if_abandoned()
-        if fsum(a[i][j] ** 2 for i in range(n) for j in range(i)) < _ZERO**2:
-            break
-        for p in range(n):
-            for q in range(p + 1, n):
-                if a[p][q]:
-                    _rotate(a, vectors, p, q)
-    return [a[i][i] for i in range(n)], vectors
-
-
-def _rotate(a: Grid, vectors: Grid, p: int, q: int) -> None:
-    """Make one off-diagonal entry 0."""
-    theta = (a[q][q] - a[p][p]) / (2 * a[p][q])
-    t = (1.0 if theta >= 0 else -1.0) / (abs(theta) + hypot(theta, 1.0))
-    c = 1.0 / hypot(t, 1.0)
-    s = t * c
-    for row in a:
-        row[p], row[q] = c * row[p] - s * row[q], s * row[p] + c * row[q]
-    for rows in (a, vectors):
-        one, other = rows[p], rows[q]
-        rows[p] = [c * x - s * y for x, y in zip(one, other, strict=True)]
-        rows[q] = [s * x + c * y for x, y in zip(one, other, strict=True)]
-
 
 Measure = Literal[
     "entropy",
@@ -368,10 +185,10 @@ class Semantic:
             by_text=self.config.measure not in _OF_CLAIMS,
             by_sentence=self.config.measure == "entailment",
         )
-        wanted: set[Need] = {"samples", *self._entailing.needs}
+        needs: set[Need] = {"samples", *self._entailing.needs}
         if self.config.weighted:
-            wanted |= {"logprobs", "sample_logprobs"}
-        self.needs = frozenset(wanted)
+            needs |= {"logprobs", "sample_logprobs"}
+        self.needs = frozenset(needs)
 
     async def prepare(self) -> None:
         """Load the classifier, if one is used.
@@ -404,72 +221,72 @@ class Semantic:
         return await self._of_texts(passage, evidence)
 
     async def _of_texts(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Return the score of the whole response."""
         config = self.config
-        weights = self._weights(evidence)
+        weights = self._weights(evidence) if config.weighted else None
         if config.weighted and weights is None:
             return Scores(
                 error="the response or a sample came without the probabilities of its"
                 " tokens, which `weighted` needs"
             )
-        asked = evidence.query.question if evidence.query and config.question else ""
-        before = f"{asked}\n" if asked and config.by == "nli" else ""
-        texts = [f"{before}{t}" for t in (passage.text, *_texts(evidence))]
-        pairs, entailed = await self._found(texts, evidence)
-        unknown = why_unknown(pairs, entailed)
-        if unknown is not None:
+        texts = [passage.text, *(sample.text for sample in evidence.samples.arrived)]
+        question = evidence.query.question if evidence.query and config.question else ""
+        if question and config.by == "nli":
+            texts = [f"{question}\n{text}" for text in texts]
+        pairs, entailed = await self._entailments_among(texts, evidence)
+        complete = entailed.complete(texts, pairs)
+        lost = len(texts) - len(complete)
+        problem = entailed.why_unknown(pairs)
+        if problem is None and 2 * len(complete) <= len(texts):
+            failed = tally(entailed.failures)
+            problem = f"comparisons with {lost} of {len(texts)} answers failed ({failed})"
+        if problem is not None:
             return Scores(
                 failures=entailed.failures,
                 undetermined=entailed.undetermined(pairs),
-                error=unknown,
+                error=problem,
             )
-        kept = complete(texts, pairs, entailed)
-        if 2 * len(kept) <= len(texts):
-            lost = len(texts) - len(kept)
-            return Scores(
-                failures=entailed.failures,
-                undetermined=entailed.undetermined(pairs),
-                error=f"comparisons with {lost} of {len(texts)} answers failed"
-                f" ({tally(entailed.failures)})",
-            )
-        weights = weights and [weights[i] for i in kept]
-        texts = [texts[i] for i in kept]
-        rows = [[entailed.by_pair.get((a, b)) or NEUTRAL for b in texts] for a in texts]
+        weights = weights and [weights[i] for i in complete]
+        texts = [texts[i] for i in complete]
+        matrix = [[entailed.relation(text, other) for other in texts] for text in texts]
         # Each sweep of rotations takes time cubic in their number.
-        found = await compute(partial(self._measured, rows, weights), chars=50 * len(texts) ** 3)
+        measure = partial(self._measured, matrix, weights)
+        measured = await compute(measure, chars=50 * len(texts) ** 3)
         return Scores(
-            passage=min(max(found.score, 0.0), 1.0),
-            raw_passage=found.value,
-            passage_reason=found.reason,
+            passage=min(max(measured.score, 0.0), 1.0),
+            raw_passage=measured.value,
+            passage_reason=measured.reason,
             failures=entailed.failures,
             undetermined=entailed.undetermined(pairs),
         )
 
-    async def _found(self, texts: Sequence[str], evidence: Evidence) -> tuple[list[Pair], Entailed]:
+    async def _entailments_among(
+        self, texts: Sequence[str], evidence: Evidence
+    ) -> tuple[list[Pair], Entailed]:
         """Compute the entries that the measure needs; return their pairs, and all entries."""
         config, n = self.config, range(len(texts))
-        together = config.by == "judge" and config.form == "together"
-        if config.measure not in {"entropy", "sets"} or together:
-            places = [0] if config.measure == "density" else n
-            pairs = [(texts[i], texts[j]) for i in places for j in n if i != j]
+        is_together = config.by == "judge" and config.form == "together"
+        if config.measure not in {"entropy", "sets"} or is_together:
+            premises = [0] if config.measure == "density" else n
+            pairs = [(texts[i], texts[j]) for i in premises for j in n if i != j]
             return pairs, await self._entailing.find(pairs, evidence)
         # Until a text has a meaning, it is compared only with the first text of each meaning.
-        pairs, failures, left, found = list[Pair](), tuple[str, ...](), list(n), Entailed({})
-        while len(left) > 1:
-            first, *others = (texts[i] for i in left)
-            wanted = [pair for text in others for pair in ((first, text), (text, first))]
-            pairs += wanted
-            found = await self._entailing.find(wanted, evidence)
-            failures += found.failures
-
-            def is_other(i: int, first: str = first, found: Entailed = found) -> bool:
-                one, other = (
-                    found.by_pair.get((first, texts[i])),
-                    found.by_pair.get((texts[i], first)),
-                )
-                return not _equivalent(one or NEUTRAL, other or NEUTRAL, config.equivalence)
-
-            left = [i for i in left[1:] if is_other(i)]
-        return pairs, Entailed(found.by_pair, failures)
+        pairs, failures, entailed = list[Pair](), tuple[str, ...](), Entailed({})
+        open_texts = list(texts)
+        while len(open_texts) > 1:
+            first, *others = open_texts
+            missing: list[Pair] = []
+            for text in others:
+                missing += [(first, text), (text, first)]
+            pairs += missing
+            entailed = await self._entailing.find(missing, evidence)
+            failures += entailed.failures
+            open_texts = list[str]()
+            for text in others:
+                there, back = entailed.relation(first, text), entailed.relation(text, first)
+                if not are_equivalent(there, back, config.equivalence):
+                    open_texts.append(text)
+        return pairs, Entailed(entailed.by_pair, failures)
 
     def _measured(self, matrix: Matrix, weights: Sequence[float] | None) -> _Measured:
         config, n = self.config, len(matrix)
@@ -478,12 +295,12 @@ class Semantic:
             value = density(matrix[0][1:], weights and weights[1:])
             return _Measured(value, 1.0 - value, f"density {value:.2f} among {n - 1} samples")
         if measure in {"entropy", "sets"}:
-            found = meanings(matrix, config.equivalence)
-            count = len(set(found))
+            meaning_of_each = meanings(matrix, config.equivalence)
+            count = len(set(meaning_of_each))
             explanation = f"{count} meaning{'' if count == 1 else 's'} in {n} answers"
             if measure == "sets":
                 return _Measured(count, (count - 1) / (n - 1), explanation)
-            value = entropy(found, weights)
+            value = entropy(meaning_of_each, weights)
             return _Measured(value, value / log(n), f"{explanation}, entropy {value:.2f}")
         if measure == "kernel":
             value = kernel_entropy(matrix, config.heat)
@@ -501,84 +318,93 @@ class Semantic:
         return _Measured(value, score, f"{measure} {value:.2f} of {n} answers")
 
     def _weights(self, evidence: Evidence) -> list[float] | None:
-        if not self.config.weighted:
-            return None
-        tokens = (evidence.logprobs, *(s.logprobs for s in evidence.samples.arrived))
-        found = [_probability(of) for of in tokens]
-        known = [weight for weight in found if weight is not None]
-        return known if len(known) == len(found) else None
+        """Return the probability of the response and of each sample; None if one is unknown."""
+        weights: list[float] = []
+        for tokens in (evidence.logprobs, *(s.logprobs for s in evidence.samples.arrived)):
+            weight = _probability(tokens)
+            if weight is None:
+                return None
+            weights.append(weight)
+        return weights
 
     async def _of_claims(self, passage: Passage, evidence: Evidence) -> Scores:
+        """Return the scores of sentences or claims."""
         config, samples = self.config, evidence.samples.arrived
-        everything = config.units == "all" and config.measure != "entailment"
-        asked = evidence.query.question if evidence.query else ""
-        atomic = config.measure != "luq"
+        includes_samples = config.units == "all" and config.measure != "entailment"
+        question = evidence.query.question if evidence.query else ""
+        is_atomic = config.measure != "luq"
 
         def read() -> list[list[str]]:
-            mine = [s.standalone for s in passage.sentences] if atomic else _sentences(passage)
-            others = [_units(s.passage, asked, atomic) for s in samples] if everything else []
-            return [mine, *others]
+            if is_atomic:
+                own = [sentence.standalone for sentence in passage.sentences]
+            else:
+                own = _sentences(passage)
+            of_samples: list[list[str]] = []
+            if includes_samples:
+                of_samples = [_units(sample.passage, question, is_atomic) for sample in samples]
+            return [own, *of_samples]
 
-        chars = SPLITTING * (len(passage.text) + everything * evidence.samples.chars)
-        claims_by_text = await compute(read, chars=chars)
+        chars = SPLITTING * (len(passage.text) + includes_samples * evidence.samples.chars)
+        units_by_text = await compute(read, chars=chars)
         texts = [passage.text, *(sample.text for sample in samples)]
         if config.measure == "closeness":
-            return await self._closeness(claims_by_text, texts, evidence)
-        # For each unit, its relation to every text but its own.
-        pairs = [
-            [(text, unit) for j, text in enumerate(texts) if j != i]
-            for i, units in enumerate(claims_by_text)
-            for unit in units
-        ]
-        flat = [pair for row in pairs for pair in row]
-        entailed = await self._entailing.find(flat, evidence)
+            return await self._closeness(units_by_text, texts, evidence)
+        # Each unit is compared with every text but its own.
+        pairs_by_text: list[list[list[Pair]]] = []
+        for number, units in enumerate(units_by_text):
+            others = [text for other, text in enumerate(texts) if other != number]
+            pairs_by_text.append([[(text, unit) for text in others] for unit in units])
+        pairs = [pair for of_text in pairs_by_text for of_unit in of_text for pair in of_unit]
+        entailed = await self._entailing.find(pairs, evidence)
         trust = _support if config.measure == "entailment" else _contrasted
-        means = [mean_score([trust(entailed.by_pair.get(pair)) for pair in row]) for row in pairs]
+        means_by_text: list[list[float | None]] = []
+        for of_text in pairs_by_text:
+            means = [
+                mean_score([trust(entailed.by_pair.get(pair)) for pair in of_unit])
+                for of_unit in of_text
+            ]
+            means_by_text.append(means)
         passage_score = None
         if config.measure != "entailment":
-            # Average over the units of each text, then over the texts.
-            starts, of_texts = 0, list[float | None]()
-            for units in claims_by_text:
+            # The mean over the units of each text, then over the texts.
+            confidences: list[float | None] = []
+            for units, means in zip(units_by_text, means_by_text, strict=True):
                 # `luq` asks once about a sentence with several claims.
-                own = dict(zip(units, means[starts : starts + len(units)], strict=True))
-                of_texts.append(mean_score([*own.values()]))
-                starts += len(units)
-            confidence = mean_score(of_texts)
+                mean_by_unit = dict(zip(units, means, strict=True))
+                confidences.append(mean_score(list(mean_by_unit.values())))
+            confidence = mean_score(confidences)
             passage_score = None if confidence is None else 1.0 - confidence
-        scores = [None if mean is None else 1.0 - mean for mean in means[: len(claims_by_text[0])]]
-        return _of_units(scores, passage_score, flat, entailed, len(samples))
+        scores = [None if mean is None else 1.0 - mean for mean in means_by_text[0]]
+        return _of_units(scores, passage_score, pairs, entailed, len(samples))
 
     async def _closeness(
         self, claims_by_text: Sequence[Sequence[str]], texts: Sequence[str], evidence: Evidence
     ) -> Scores:
-        claims = [*claims_by_text[0]]
-        known = {_folded(claim) for claim in claims}
-        for claim in (claim for of_sample in claims_by_text[1:] for claim in of_sample):
-            if _folded(claim) not in known:
-                known.add(_folded(claim))
+        own, *of_samples = claims_by_text
+        claims = list(own)
+        forms = {_folded(claim) for claim in claims}
+        for claim in (claim for of_sample in of_samples for claim in of_sample):
+            if _folded(claim) not in forms:
+                forms.add(_folded(claim))
                 claims.append(claim)
         pairs = [(text, claim) for claim in claims for text in texts]
         entailed = await self._entailing.find(pairs, evidence)
-
+        by_pair = entailed.by_pair
         # A text with an unknown entry is not a node.
-        kept = [
-            text for text in texts if all((text, claim) in entailed.by_pair for claim in claims)
-        ]
+        nodes = [text for text in texts if all((text, claim) in by_pair for claim in claims)]
 
-        def measured() -> list[float]:
-            edges = [
-                [_over(entailed.by_pair.get((text, claim)), self.config.edge) for text in kept]
-                for claim in claims
-            ]
-            return closeness(edges)
+        def measure() -> list[float]:
+            edge = self.config.edge
+            return closeness(
+                [[_has_edge(by_pair[text, claim], edge) for text in nodes] for claim in claims]
+            )
 
-        found = await compute(measured, chars=10 * len(claims) ** 2 * len(texts))
-        scores = [
-            1.0 - near
-            if 2 * len(kept) > len(texts) and any(entailed.by_pair[t, claim] for t in kept)
-            else None
-            for near, claim in zip(found, claims_by_text[0], strict=False)
-        ]
+        centralities = await compute(measure, chars=10 * len(claims) ** 2 * len(texts))
+        scores: list[float | None] = []
+        for claim, centrality in zip(own, centralities, strict=False):
+            is_known = any(by_pair[text, claim] for text in nodes)
+            has_enough = 2 * len(nodes) > len(texts)
+            scores.append(1.0 - centrality if has_enough and is_known else None)
         return _of_units(scores, None, pairs, entailed, len(texts) - 1)
 
 
@@ -596,66 +422,42 @@ def _of_units(
     entailed: Entailed,
     samples: int,
 ) -> Scores:
+    reasons: list[str | None] = []
+    for score in scores:
+        support = None if score is None else f"support {1 - score:.2f}"
+        reasons.append(support and f"{support} in {samples} texts compared")
     return Scores(
-        sentences=tuple(None if s is None else min(max(s, 0.0), 1.0) for s in scores),
+        sentences=tuple(None if score is None else min(max(score, 0.0), 1.0) for score in scores),
         passage=passage,
-        reasons=tuple(
-            None if s is None else f"support {1 - s:.2f} in {samples} texts compared"
-            for s in scores
-        ),
+        reasons=tuple(reasons),
         failures=entailed.failures,
-        lost=tuple(i for i, s in enumerate(scores) if s is None),
+        lost=tuple(unit for unit, score in enumerate(scores) if score is None),
         undetermined=entailed.undetermined(pairs),
-        error=why_unknown(pairs, entailed),
+        error=entailed.why_unknown(pairs),
     )
-
-
-def complete(texts: Sequence[str], pairs: Iterable[Pair], entailed: Entailed) -> list[int]:
-    """Return the indexes of texts with all entries between them known; the first is always kept.
-
-    A failed call says nothing; as an entry of the matrix it would look like doubt.
-
-    Args:
-        texts: The texts.
-        pairs: The wanted entries.
-        entailed: The known entries.
-    """
-    failed = {pair for pair in pairs if pair not in entailed.by_pair}
-    kept = list(range(len(texts)))
-    while len(kept) > 1:
-        missing = [
-            sum((texts[i], texts[j]) in failed or (texts[j], texts[i]) in failed for j in kept)
-            for i in kept
-        ]
-        if not any(missing):
-            break
-        kept.remove(max(kept[1:], key=lambda i: missing[kept.index(i)]))
-    return kept
-
-
-def _texts(evidence: Evidence) -> list[str]:
-    return [sample.text for sample in evidence.samples.arrived]
 
 
 def _sentences(passage: Passage) -> list[str]:
     """Return for each unit of a passage the sentence that contains it."""
-    whole = Passage.of(passage.text).sentences
-    starts = [sentence.start for sentence in whole]
-    found: list[str] = []
+    sentences = Passage.of(passage.text).sentences
+    starts = [sentence.start for sentence in sentences]
+    containing: list[str] = []
     for unit in passage.sentences:
-        place = bisect_right(starts, unit.start) - 1
-        inside = place >= 0 and unit.end <= whole[place].end
-        found.append(whole[place].text if inside else unit.standalone)
-    return found
+        index = bisect_right(starts, unit.start) - 1
+        is_inside = index >= 0 and unit.end <= sentences[index].end
+        containing.append(sentences[index].text if is_inside else unit.standalone)
+    return containing
 
 
-def _units(passage: Passage, question: str, atomic: bool) -> list[str]:
+def _units(passage: Passage, question: str, is_atomic: bool) -> list[str]:
     """Return the sentences of a sample, or its claims."""
-    if not atomic:
+    if not is_atomic:
         return [sentence.text for sentence in passage.sentences]
     rules = Rules(question)
-    read = (rules.read(sentence, i) for i, sentence in enumerate(passage.sentences))
-    return [claim.standalone for claims in read for claim in claims if claim.is_checkable]
+    units: list[str] = []
+    for index, sentence in enumerate(passage.sentences):
+        units += [claim.standalone for claim in rules.read(sentence, index) if claim.is_checkable]
+    return units
 
 
 def _folded(text: str) -> str:
@@ -674,13 +476,13 @@ def _contrasted(entailment: Entailment | None) -> float | None:
     return entailment.entails / either if either else 0.5
 
 
-def _over(entailment: Entailment | None, edge: float) -> bool:
+def _has_edge(entailment: Entailment | None, edge: float) -> bool:
     return entailment is not None and entailment.entails >= edge
 
 
-_LOWEST = -100.0
+_LOWEST_LOGPROB = -100.0
 
 
 def _probability(tokens: Sequence[TokenLogprob]) -> float | None:
-    known = [token.logprob for token in tokens if token.logprob is not None]
-    return exp(max(fmean(known), _LOWEST)) if known else None
+    logprobs = [token.logprob for token in tokens if token.logprob is not None]
+    return exp(max(fmean(logprobs), _LOWEST_LOGPROB)) if logprobs else None
