@@ -15,8 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (
     *("errors", "_internal", "lang", "core", "providers", "models", "testing", "scorers"),
-    *("retrieval", "policy", "engine", "reporting", "guard", "adapters", "plugins", "cli"),
-    *("__main__", "_public"),
+    *("retrieval", "plugins", "policy", "engine", "reporting", "guard", "adapters", "commands"),
+    *("cli", "__main__", "_public"),
 )
 ROOTS = ("src", "integrations", "server/src", "lab/src")
 

@@ -42,6 +42,7 @@ from resay.providers.batching import (
     open_batches,
 )
 from resay.providers.caching import NoCacheConfig, open_cache
+from resay.providers.installed import default_provider
 from resay.providers.limits import Budget
 from resay.providers.litellm import LiteLLMProvider
 from resay.reporting.journal import Journal
@@ -90,7 +91,7 @@ class Requirements:
             self._refuse_without_model(asks=asks)
         if self._batching is not None:
             return Sources.all(self._batching, via="batch")
-        return Sources.all(LiteLLMProvider(), via="litellm")
+        return Sources.all(default_provider(query.model), via="litellm")
 
     def _refuse_without_model(self, *, asks: bool) -> None:
         if asks:

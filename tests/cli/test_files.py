@@ -9,7 +9,7 @@ import pytest
 
 from resay import ConfigurationError
 from resay.cli.ask import read_logprobs, read_texts
-from resay.plugins.commands import read_text
+from resay.commands import read_text
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:

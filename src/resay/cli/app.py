@@ -17,8 +17,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from resay._internal._version import __version__
+from resay.commands import BROKEN_PIPE, run_reporting_errors
 from resay.errors import MissingDependencyError
-from resay.plugins.commands import BROKEN_PIPE, run_reporting_errors
 
 GROUP = "resay.commands"
 

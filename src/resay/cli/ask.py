@@ -14,10 +14,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperCommand
 
-from resay.core.verdict import Verdict
-from resay.engine.stream import SyncAnswerStream
-from resay.errors import ConfigurationError, PolicyError, ProviderError
-from resay.plugins.commands import (
+from resay.commands import (
     FLAGGED,
     INCONCLUSIVE,
     ApiBaseOption,
@@ -30,6 +27,9 @@ from resay.plugins.commands import (
     print_policy,
     read_text,
 )
+from resay.core.verdict import Verdict
+from resay.engine.stream import SyncAnswerStream
+from resay.errors import ConfigurationError, PolicyError, ProviderError
 from resay.policy import Policy, policy_schema
 from resay.policy.auto import choose, min_samples
 from resay.reporting.render import print_answer, print_part, print_verdict

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Protocol, cast
 
 import typer
 
+from resay.commands import read_text, write_text
 from resay.errors import ConfigurationError, MissingDependencyError
-from resay.plugins.commands import read_text, write_text
 from resay.reporting.render.html import Reported, page
 
 app = typer.Typer(add_completion=False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from functools import partial
 
 import anyio.lowlevel
 
@@ -80,42 +81,63 @@ class ReplayProvider:
 
 
 class ScriptedProvider:
-    """Return answers in the order they are listed, regardless of the query.
+    """Answer in memory, with the texts of a list in order, or with those of a function.
 
-    For conversations whose turns follow from each other, such as a recorded transcript.
+    For tests, and for conversations whose turns follow from each other. Each request gets one
+    answer; the main call is made before samples are drawn.
 
     Args:
-        answers: The answers, in order.
+        answers: The answers in order, whatever the queries; or a function that takes the query and
+            returns the answer.
+
+    Attributes:
+        queries: The queries so far, in order.
+
+    Example:
+        >>> provider = ScriptedProvider(["It has 6 lanes.", "It has 8 lanes."])
+        >>> guard = Guard({"chain": [{"method": "facts"}]}, provider=provider)
     """
 
-    def __init__(self, answers: Iterable[str]) -> None:
-        self._answers = deque(answers)
+    def __init__(self, answers: Iterable[str] | Callable[[Query], str]) -> None:
+        self.queries: list[Query] = []
+        self._answer: Callable[[Query], str]
+        if callable(answers):
+            self._answer = answers
+        else:
+            self._answer = partial(_next_of, deque(answers))
 
     def __repr__(self) -> str:
-        return f"ScriptedProvider(left={len(self._answers)})"
+        return f"ScriptedProvider(queries={len(self.queries)})"
 
     async def takes_n(self, query: Query) -> bool:
-        """Return False: each request gets the next answer."""
+        """Return False: each request gets one answer."""
         return False
 
     async def complete(self, query: Query, *, n: int = 1) -> Completions:
-        """Return the next answer.
+        """Return the answer to a query.
 
         Raises:
             ProviderError: No answer is left.
         """
+        self.queries.append(query)
+        text = self._answer(query)
         await anyio.lowlevel.checkpoint()
-        if not self._answers:
-            raise ProviderError("the script ran out of answers; add more")
-        return Completions((Completion(self._answers.popleft()),), Usage(calls=1, cost_usd=None))
+        return Completions((Completion(text),), Usage(calls=1, cost_usd=None))
 
     def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
-        """Stream the next answer word by word.
+        """Stream the answer to a query word by word.
 
         Raises:
             ProviderError: No answer is left.
         """
         return _stream_words(self, query)
+
+
+def _next_of(answers: deque[str], query: Query) -> str:
+    del query
+    if not answers:
+        raise ProviderError("the script ran out of answers; add more")
+    return answers.popleft()
 
 
 @asynccontextmanager

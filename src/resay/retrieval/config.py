@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from resay._internal.entry_points import installed_names
 from resay._internal.importing import is_import_path, require_optional
 from resay._internal.strict import OneOf, Strict
 from resay.errors import ConfigurationError
@@ -154,14 +155,15 @@ class FunctionConfig(Strict):
     )
     name: str = Field(
         description="`package.module:name` of a retriever, or of a function that takes the query"
-        " (and optionally `k`) and returns texts or documents."
+        " (and optionally `k`) and returns texts or documents; or the name under which a"
+        " distribution installs one."
     )
 
     @field_validator("name")
     @classmethod
     def _require_import_path(cls, name: str) -> str:
-        if not is_import_path(name):
-            raise ValueError("must be package.module:name")
+        if not is_import_path(name) and name not in installed_names("resay.retrievers"):
+            raise ValueError("must be package.module:name, or the name of an installed retriever")
         return name
 
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import anyio.to_thread
 
+from resay._internal.entry_points import load_installed
 from resay._internal.importing import import_named, import_path_of, is_async, is_import_path
 from resay._internal.nesting import marked
 from resay.core.documents import Document
@@ -47,12 +48,16 @@ def import_retriever(name: str) -> AdaptedRetriever:
     """Import an object or a function, and make a retriever of it.
 
     Args:
-        name: The import path, `package.module:name`, of an argument for `as_retriever`.
+        name: The import path, `package.module:name`, of an argument for `as_retriever`; or the
+            name of an entry point in the group `resay.retrievers`, which may be a class, too.
 
     Raises:
         ConfigurationError: It cannot be imported, or cannot be used as a retriever.
     """
-    return _adapt(import_named(name), name)
+    if is_import_path(name):
+        return _adapt(import_named(name), name)
+    source = load_installed("resay.retrievers", name)
+    return _adapt(source() if isinstance(source, type) else source, name)
 
 
 def _adapt(source: object, name: str) -> AdaptedRetriever:

@@ -3,8 +3,12 @@
 `SimulatedProvider` serves OpenAI's chat completions on this machine (extra `server`). A `World`
 defines what it knows and makes up; a list of faults defines how it fails. It is its own judge. If
 shown documents to rewrite a flagged answer, it follows them.
+
+`ScriptedProvider` answers in memory, with the texts it is given: for tests of a scorer, a retriever
+or a sink.
 """
 
+from resay.providers.replay import ScriptedProvider
 from resay.testing.faults import (
     CutConnection,
     EmptyAnswer,
@@ -38,6 +42,7 @@ __all__ = [
     "Refused",
     "Reply",
     "RequestRecord",
+    "ScriptedProvider",
     "ServerError",
     "SimulatedProvider",
     "Slow",

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from resay.errors import ConfigurationError
-from resay.plugins.commands import (
+from resay.commands import (
     INCONCLUSIVE,
     NO_ANSWER,
     ApiBaseOption,
@@ -24,6 +23,7 @@ from resay.plugins.commands import (
     print_json,
     print_policy,
 )
+from resay.errors import ConfigurationError
 from resay_lab.batch import Columns, Estimate, Progress, Summary, estimate, run_batch
 
 app = typer.Typer(add_completion=False)

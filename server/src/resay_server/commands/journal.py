@@ -18,9 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from resay._internal.strict import message_of
+from resay.commands import JsonOption, print_json
 from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
-from resay.plugins.commands import JsonOption, print_json
 from resay.policy import Policy
 from resay.policy.reporting import SQLITE, JournalConfig
 from resay.reporting.journal import By, Entry, Feedback, Journal, open_journal

@@ -18,8 +18,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from resay.commands import JsonOption, print_json, read_text, write_text
 from resay.errors import ConfigurationError
-from resay.plugins.commands import JsonOption, print_json, read_text, write_text
 from resay.policy import Policy, Threshold
 from resay.reporting.journal import About, Entry, Feedback, Journal, Rating, SamplingMethod
 from resay.reporting.journal.export import FORMULAS, answer_of, csv_text, entry_cells

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from resay.commands import run_reporting_errors
 from resay.errors import ConfigurationError
-from resay.plugins.commands import run_reporting_errors
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

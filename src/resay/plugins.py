@@ -1,0 +1,92 @@
+"""What people who extend Resay import: the one place whose names stay.
+
+A distribution adds scorers, providers, retrievers, sinks and commands with entry points in the
+groups `resay.scorers`, `resay.providers`, `resay.retrievers`, `resay.sinks` and `resay.commands`.
+"""
+
+from __future__ import annotations
+
+from resay.core.claims import Claim
+from resay.core.documents import Document
+from resay.core.logprobs import TokenLogprob
+from resay.core.passage import Passage, Sentence
+from resay.core.query import Query
+from resay.core.usage import Usage
+from resay.core.verdict import Contradiction, Scores
+from resay.lang.detection import detect
+from resay.lang.language import Language
+from resay.lang.language import load as load_language
+from resay.providers.base import (
+    Chunk,
+    Completion,
+    Completions,
+    Layer,
+    Provider,
+    Sources,
+    Streams,
+    ToolCall,
+)
+from resay.retrieval.base import Retriever
+from resay.retrieval.function import as_retriever
+from resay.scorers import (
+    Column,
+    Contradicts,
+    Corrects,
+    JudgeConfig,
+    JudgedConfig,
+    Need,
+    Prepares,
+    SampleConfig,
+    SampleScorer,
+    Scorer,
+    ScorerConfig,
+    ScorerTraits,
+    Settle,
+    Skips,
+)
+from resay.scorers.evidence import Evidence
+from resay.scorers.judge import Judge
+from resay.scorers.samples import Sample, Samples
+
+__all__ = [
+    "Chunk",
+    "Claim",
+    "Column",
+    "Completion",
+    "Completions",
+    "Contradiction",
+    "Contradicts",
+    "Corrects",
+    "Document",
+    "Evidence",
+    "Judge",
+    "JudgeConfig",
+    "JudgedConfig",
+    "Language",
+    "Layer",
+    "Need",
+    "Passage",
+    "Prepares",
+    "Provider",
+    "Query",
+    "Retriever",
+    "Sample",
+    "SampleConfig",
+    "SampleScorer",
+    "Samples",
+    "Scorer",
+    "ScorerConfig",
+    "ScorerTraits",
+    "Scores",
+    "Sentence",
+    "Settle",
+    "Skips",
+    "Sources",
+    "Streams",
+    "TokenLogprob",
+    "ToolCall",
+    "Usage",
+    "as_retriever",
+    "detect",
+    "load_language",
+]

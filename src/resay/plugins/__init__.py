@@ -1,1 +1,0 @@
-"""What people who extend Resay import; it changes only with a major version."""

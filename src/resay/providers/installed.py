@@ -1,0 +1,84 @@
+"""Providers that other distributions install, chosen by the beginning of a model's name."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from functools import cache
+from typing import cast
+
+from resay._internal.entry_points import installed_names, load_installed
+from resay.core.query import Query
+from resay.providers.base import (
+    Chunk,
+    Completions,
+    Layer,
+    Provider,
+    open_stream,
+    prepare,
+    supported_params,
+)
+from resay.providers.litellm import LiteLLMProvider
+
+_GROUP = "resay.providers"
+
+
+def default_provider(model: str | None) -> Provider:
+    """Return the provider of models for which the application passes none.
+
+    It is litellm. A model whose name begins with the name of an installed provider and a slash,
+    such as `acme/large` for `acme`, is asked through that provider.
+
+    Args:
+        model: The model that writes the response, which is prepared first; None if unknown.
+    """
+    return InstalledProviders(model) if installed_names(_GROUP) else LiteLLMProvider()
+
+
+class InstalledProviders(Layer):
+    """Asks each model through the installed provider that its name begins with, or litellm.
+
+    Args:
+        model: The model that writes the response, whose provider `prepare` prepares.
+    """
+
+    def __init__(self, model: str | None) -> None:
+        super().__init__(LiteLLMProvider())
+        self._model = model
+
+    def provider_of(self, model: str | None) -> Provider:
+        """Return the provider of a model.
+
+        Raises:
+            ConfigurationError: The installed provider cannot be loaded.
+        """
+        name, slash, _ = (model or "").partition("/")
+        if slash and name in installed_names(_GROUP):
+            return _installed(name)
+        return self.inner
+
+    async def prepare(self) -> None:
+        """Let the response's provider load what it needs; litellm takes seconds."""
+        await prepare(self.provider_of(self._model))
+
+    async def takes_n(self, query: Query) -> bool:
+        """Return whether one request may ask the query's provider for several answers."""
+        return await self.provider_of(query.model).takes_n(query)
+
+    async def complete(self, query: Query, *, n: int = 1) -> Completions:
+        """Send one request to the query's provider."""
+        return await self.provider_of(query.model).complete(query, n=n)
+
+    def stream(self, query: Query) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Stream the answer of the query's provider."""
+        return open_stream(self.provider_of(query.model), query)
+
+    async def supported_params(self, query: Query) -> frozenset[str]:
+        """Return which optional parameters the query's provider takes."""
+        return await supported_params(self.provider_of(query.model), query)
+
+
+@cache
+def _installed(name: str) -> Provider:
+    made = load_installed(_GROUP, name)
+    return cast("Provider", made() if callable(made) else made)
