@@ -17,8 +17,10 @@ from itertools import groupby, islice
 
 from resay._internal.event_loops import stop_if_abandoned
 from resay.core.claims import Claim
-from resay.core.code import Code, CodeName, Language, code_in
-from resay.core.code_names import CodeReader, is_standard
+from resay.core.code.blocks import Code, code_in
+from resay.core.code.names import CodeLanguage, CodeName
+from resay.core.code.reader import CodeReader
+from resay.core.code.standard import is_standard
 from resay.core.passage import Passage
 from resay.core.verdict import Contradiction
 from resay.engine.state import ClaimResult
@@ -117,14 +119,14 @@ class _SampleNames:
     """
 
     sample: int
-    languages: set[Language] = field(default_factory=set[Language])
-    names: defaultdict[tuple[str, Language], set[str]] = field(
+    languages: set[CodeLanguage] = field(default_factory=set[CodeLanguage])
+    names: defaultdict[tuple[str, CodeLanguage], set[str]] = field(
         default_factory=lambda: defaultdict(set)
     )
-    members: set[tuple[Language, tuple[str, ...]]] = field(
-        default_factory=set[tuple[Language, tuple[str, ...]]]
+    members: set[tuple[CodeLanguage, tuple[str, ...]]] = field(
+        default_factory=set[tuple[CodeLanguage, tuple[str, ...]]]
     )
-    below: defaultdict[tuple[Language, tuple[str, ...]], dict[str, None]] = field(
+    below: defaultdict[tuple[CodeLanguage, tuple[str, ...]], dict[str, None]] = field(
         default_factory=lambda: defaultdict(dict)
     )
     attributes: set[str] = field(default_factory=set[str])
@@ -198,10 +200,10 @@ class _ResponseNames:
         below: The members used of each name, by language and name.
     """
 
-    packages: defaultdict[tuple[str, Language], set[str]] = field(
+    packages: defaultdict[tuple[str, CodeLanguage], set[str]] = field(
         default_factory=lambda: defaultdict(set)
     )
-    below: defaultdict[tuple[Language, tuple[str, ...]], set[str]] = field(
+    below: defaultdict[tuple[CodeLanguage, tuple[str, ...]], set[str]] = field(
         default_factory=lambda: defaultdict(set)
     )
 

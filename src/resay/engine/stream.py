@@ -17,7 +17,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from resay._internal.event_loops import EnteredInBackground, compute, run_sync
 from resay._internal.notify import VerdictRelay
 from resay.core.claims import Claim, is_single_sentence
-from resay.core.code import code_in
+from resay.core.code.blocks import code_in
 from resay.core.growing_passage import FinalText, GrowingPassage
 from resay.core.passage import Passage
 from resay.core.query import Query

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from resay.core.code import code_in
-from resay.core.code_names import CodeReader, is_standard
+from resay.core.code.blocks import code_in
+from resay.core.code.reader import CodeReader
+from resay.core.code.standard import is_standard
 from resay.core.passage import Passage
 
 

@@ -1,0 +1,1 @@
+"""Code in a response: its blocks, its tokens, and the external names that it uses."""
