@@ -16,8 +16,9 @@ from resay.core.query import Message
 from resay.core.references import Reference
 from resay.core.verdict import Grounds, Scores, UnsupportedSpan
 from resay.providers import Completion, Completions, ScriptedProvider
+from resay.scorers.common.document_prompt import excerpts, render
 from resay.scorers.evidence import Evidence
-from resay.scorers.references import References, excerpts, render
+from resay.scorers.references import References
 
 pytestmark = pytest.mark.anyio
 

@@ -28,37 +28,41 @@ conclusions that no document states, `by: words` also at paraphrase.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from math import log
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from resay._internal.event_loops import compute
-from resay.core.citation_marks import MarkKind, citation_marks
-from resay.core.citations import Citation
-from resay.core.editions import newness
-from resay.core.links import addresses_in, links_in, normal_link
 from resay.core.normalization import normalized
 from resay.core.passage import Passage, Sentence
 from resay.core.quantities import negations
-from resay.core.quotes import Span, find_quote, quoted_pieces
+from resay.core.quotes import find_quote, quoted_pieces
 from resay.core.quoting import quotable
 from resay.core.references import Reference
-from resay.core.tokens import tokenize
 from resay.core.verdict import Grounds, Scores, UnsupportedSpan
 from resay.lang.language import load
 from resay.providers.base import Completion
 from resay.scorers.base import Need, ScorerTraits, Unit
+from resay.scorers.common.cited_documents import (
+    check_citations,
+    source_entries,
+    without_citations,
+)
+from resay.scorers.common.document_prompt import excerpts, render
 from resay.scorers.common.document_subjects import DocumentSubjects, Stretch
 from resay.scorers.common.document_verdicts import DocumentVerdict, read_document_verdicts
 from resay.scorers.common.documents_by_words import DocumentComparison, WordComparison
 from resay.scorers.common.fact_comparison import compare_sentences, comparison_cost, index_texts
-from resay.scorers.common.fences import Fences
+from resay.scorers.common.grounded_claims import (
+    GroundedClaim,
+    are_newer,
+    contradicting,
+    supporting,
+)
 from resay.scorers.common.judging import (
     JudgedConfig,
     ParsedAnswer,
@@ -72,17 +76,15 @@ from resay.scorers.evidence import Evidence
 from resay.scorers.samples import Samples
 
 _DIGITS = re.compile(r"\d+")
-_DIGITS_AT_END = re.compile(r"(?<![\d:.])\d{1,6}$")
-_CHUNK = 1_200
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 # References up to this length are compared as a whole.
 _SHORT = 1_500
 _STEM = 4
-_K1, _B = 1.2, 0.75
 # Cost of looking for links in a character of a reference, in characters; see `compute`.
 _LINK_COST = 4
 # An object with the numbers of documents and a quote.
 _TOKENS_OF_CLAIM = 256
+_NAMES_SOURCES = "it only names sources"
 
 
 class References:
@@ -156,30 +158,54 @@ class References:
     async def _by_judge(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
-        config, sources = self.config, _naming_sources(passage)
-        asked = [i for i in range(len(passage.sentences)) if i not in sources]
+        sources = source_entries(passage)
+        asked = [index for index in range(len(passage.sentences)) if index not in sources]
         if not asked:
             return Scores(
                 sentences=(None,) * len(passage.sentences),
-                reasons=("it only names sources",) * len(passage.sentences),
+                reasons=(_NAMES_SOURCES,) * len(passage.sentences),
                 lost=(),
             )
-        claims = [_without_citations(passage.sentences[i]) for i in asked]
-        query = evidence.user_query or evidence.query
-        wanted = [*claims, query.question if query else ""]
-        chars = sum(len(reference.text) for reference in references)
-        cut = partial(excerpts, references, wanted, config.max_chars)
-        # Orders to a model are no evidence. Quotes are searched in the texts themselves.
-        shown = [(place, quotable(text)) for place, text in await compute(cut, chars=2 * chars)]
-        places = [place for place, _ in shown]
+        answers = await self._ask(
+            [without_citations(passage.sentences[index]) for index in asked], references, evidence
+        )
+        slots = [verdict for parsed in answers for verdict in parsed.slots]
+        verdicts = dict(zip(asked, slots, strict=True))
+        claims: list[GroundedClaim] = []
+        for index, claim in enumerate(passage.sentences):
+            verdict = verdicts.get(index)
+            if verdict is not None:
+                claims.append(self._judged(claim, verdict, references))
+            else:
+                claims.append(GroundedClaim(reason=_NAMES_SOURCES if index in sources else None))
+        await _check_citations(passage, claims, references, evidence)
+        columns = [_column(document, claims) for document in range(len(references))]
+        return replace(
+            _scores(claims, columns),
+            failures=tuple(failure for parsed in answers for failure in parsed.failures),
+            lost=tuple(index for index, verdict in verdicts.items() if verdict is None),
+            undetermined=sum(parsed.undetermined for parsed in answers),
+        )
 
+    async def _ask(
+        self, claims: Sequence[str], references: Sequence[Reference], evidence: Evidence
+    ) -> list[ParsedAnswer[DocumentVerdict]]:
+        """Ask a judge about claims, in as few calls as it can answer."""
+        config = self.config
+        query = evidence.user_query or evidence.query
+        relevant_to = [*claims, query.question if query else ""]
+        cut = partial(excerpts, references, relevant_to, config.max_chars)
+        cut_texts = await compute(cut, chars=2 * _total_chars(references))
+        # Orders to a model are no evidence. Quotes are searched in the texts themselves.
+        documents = [(index, quotable(text)) for index, text in cut_texts]
+        shown = [index for index, _ in documents]
         judge = judge_for(config.judge, evidence)
         conversation = evidence.conversation(config.conversation_chars)
 
         async def ask_about(group: Sequence[int]) -> ParsedAnswer[DocumentVerdict]:
             def parse(answer: Completion) -> list[DocumentVerdict | None]:
                 verdicts = read_document_verdicts(
-                    answer.text, len(group), places, was_cut=answer.was_cut
+                    answer.text, len(group), shown, was_cut=answer.was_cut
                 )
                 return [
                     verdict if verdict and _quotes_are_real(verdict, references) else None
@@ -188,284 +214,196 @@ class References:
 
             return await ask(
                 judge,
-                render([claims[i] for i in group], shown, conversation),
+                render([claims[index] for index in group], documents, conversation),
                 parse,
                 load("en").prompts.documents.again if config.restate else None,
                 tokens=_TOKENS_OF_CLAIM,
             )
 
-        answers = await ask_each(claims_by_prompt(range(len(claims))), ask_about)
-        verdicts = [verdict for parsed in answers for verdict in parsed.slots]
-        slots = dict(zip(asked, verdicts, strict=True))
-        scores: list[float | None] = []
-        why: list[str | None] = []
-        grounds: list[tuple[Grounds, ...]] = []
-        spans: list[tuple[UnsupportedSpan, ...]] = []
-        for i, claim in enumerate(passage.sentences):
-            score, reason = None, "it only names sources" if i in sources else None
-            of_claim: tuple[Grounds, ...] = ()
-            missing: tuple[UnsupportedSpan, ...] = ()
-            verdict = slots.get(i)
-            if verdict is not None:
-                wrong = verdict.spans_in(claim.text)
-                score, reason = self._judged(verdict, references, wrong, claim.text)
-                of_claim = _grounds_of(verdict, references)
-                missing = tuple(
-                    UnsupportedSpan(claim.start + start, claim.start + end, 1.0)
-                    for start, end in wrong
-                )
-            scores.append(score)
-            why.append(reason)
-            grounds.append(of_claim)
-            spans.append(missing)
-        check = partial(_check_citations, passage, references, evidence, scores, why, grounds)
-        await compute(check, chars=_LINK_COST * chars)
-        unread = tuple(i for i in asked if slots[i] is None)
-        return Scores(
-            sentences=tuple(scores),
-            columns=_columns(grounds, len(references)),
-            reasons=tuple(why),
-            grounds=tuple(grounds),
-            denied=_denied(grounds),
-            failures=tuple(failure for parsed in answers for failure in parsed.failures),
-            lost=unread,
-            undetermined=sum(parsed.undetermined for parsed in answers),
-            spans=tuple(spans),
-        )
+        return await ask_each(claims_by_prompt(range(len(claims))), ask_about)
 
     def _judged(
-        self,
-        verdict: DocumentVerdict,
-        references: Sequence[Reference],
-        wrong: Sequence[Span],
-        claim: str,
+        self, claim: Sentence, verdict: DocumentVerdict, references: Sequence[Reference]
+    ) -> GroundedClaim:
+        """Return what documents say of a claim by the verdict of a judge."""
+        wrong = verdict.spans_in(claim.text)
+        score, reason = self._decided(
+            verdict, [claim.text[start:end] for start, end in wrong], references
+        )
+        return GroundedClaim(
+            score=score,
+            reason=reason,
+            grounds=_grounds_of(verdict, references),
+            spans=tuple(
+                UnsupportedSpan(claim.start + start, claim.start + end, 1.0) for start, end in wrong
+            ),
+        )
+
+    def _decided(
+        self, verdict: DocumentVerdict, words: Sequence[str], references: Sequence[Reference]
     ) -> tuple[float | None, str]:
         """Return the score of a claim, and the reason.
 
         Args:
             verdict: The judge's verdict.
+            words: The claim's words that the judge finds wrong or unsupported.
             references: The references.
-            wrong: The spans of the claim's words that the judge finds wrong or unsupported.
-            claim: The claim.
         """
         supports, contradicts = verdict.supports, verdict.contradicts
-        words = [claim[start:end] for start, end in wrong]
         if supports and contradicts:
             # What one document says of the words in question, another may say anew.
-            own = [
-                place
-                for place in supports
-                if all(find_quote(word, references[place].text) for word in words)
+            with_words = [
+                document
+                for document in supports
+                if all(find_quote(word, references[document].text) for word in words)
             ]
-            if _is_newer(contradicts, own or supports, references):
-                newer = _contradicting(contradicts, newer=True)
-                return 1.0, f"{newer}; {_supporting(supports)}"
-            if words and not own:
-                beside = f"{_supporting(supports)} except for {words[0]!r}"
-                return 1.0, f"{beside}; {_contradicting(contradicts)}"
-            return 0.0, f"{_supporting(supports)}; {_contradicting(contradicts)}"
+            if are_newer(contradicts, with_words or supports, references):
+                newer = contradicting(contradicts, newer=True)
+                return 1.0, f"{newer}; {supporting(supports)}"
+            if words and not with_words:
+                beside = f"{supporting(supports)} except for {words[0]!r}"
+                return 1.0, f"{beside}; {contradicting(contradicts)}"
+            return 0.0, f"{supporting(supports)}; {contradicting(contradicts)}"
         if contradicts:
-            return 1.0, _contradicting(contradicts)
+            return 1.0, contradicting(contradicts)
         if supports and not words:
-            return 0.0, _supporting(supports)
+            return 0.0, supporting(supports)
         if supports:
-            return self.config.unmentioned, f"{_supporting(supports)} except for {words[0]!r}"
+            return self.config.unmentioned, f"{supporting(supports)} except for {words[0]!r}"
         return self.config.unmentioned, "no reference mentions it"
 
     async def _by_words(
         self, passage: Passage, references: Sequence[Reference], evidence: Evidence
     ) -> Scores:
+        comparisons = await self._compare_words(passage, references, evidence)
+        claims: list[GroundedClaim] = []
+        for comparison in comparisons:
+            if comparison is None:
+                claims.append(GroundedClaim(reason=_NAMES_SOURCES))
+            else:
+                claims.append(self._compared(comparison, references))
+        _score_bare_answers(passage, claims)
+        await _check_citations(passage, claims, references, evidence)
+
+        def column(document: int) -> tuple[float | None, ...]:
+            return tuple(c and c.by_document.get(document) for c in comparisons)
+
+        return _scores(claims, [column(document) for document in range(len(references))])
+
+    async def _compare_words(
+        self, passage: Passage, references: Sequence[Reference], evidence: Evidence
+    ) -> list[WordComparison | None]:
+        """Compare each claim with the documents about its subject; None for a list of sources."""
         query = evidence.user_query or evidence.query
         question = query.question if query else ""
-        chars = sum(len(reference.text) for reference in references)
-        claims = [normalized(_without_citations(claim)) for claim in passage.sentences]
+        chars = _total_chars(references)
+        texts = [without_citations(claim) for claim in passage.sentences]
+        claims = [normalized(text) for text in texts]
 
         def find_subjects() -> tuple[DocumentSubjects, list[list[int]], list[list[Stretch]]]:
             subjects = DocumentSubjects(references, question)
-            return subjects, list(map(subjects.of, claims)), list(map(subjects.stretches, claims))
+            about = [subjects.of(claim) for claim in claims]
+            return subjects, about, [subjects.stretches(claim) for claim in claims]
 
         subjects, about, stretches = await compute(find_subjects, chars=chars)
         # Indexing takes long, so only these are indexed, and only the parts relevant to a claim.
-        wanted = sorted(
-            {place for places in about for place in places}.union(
-                *(stretch.documents | stretch.related for each in stretches for stretch in each)
-            )
-        )
-        wanted_text = " ".join([*map(_without_citations, passage.sentences), question])
+        relevant: set[int] = set()
+        for of_claim, stretches_of_claim in zip(about, stretches, strict=True):
+            relevant.update(of_claim)
+            for stretch in stretches_of_claim:
+                relevant |= stretch.documents | stretch.related
+        documents = sorted(relevant)
         shorten = partial(
-            _relevant_sentences, wanted_text, [references[place].text for place in wanted]
+            _relevant_sentences,
+            " ".join([*texts, question]),
+            [references[document].text for document in documents],
         )
         pool = Samples(await compute(shorten, chars=chars))
         index = await index_texts(replace(evidence, samples=pool))
 
         def compare() -> list[WordComparison | None]:
-            documents = DocumentComparison(index, wanted)
+            indexed = DocumentComparison(index, documents)
             compared: list[WordComparison | None] = []
-            comparisons = compare_sentences(passage, index, with_answers=False)
-            for i, comparison in enumerate(comparisons):
+            of_sentences = compare_sentences(passage, index, with_answers=False)
+            for i, comparison in enumerate(of_sentences):
                 if comparison is None or not index.count:
                     compared.append(None)
                     continue
-                texts = [
+                stretch_texts = [
                     (claims[i][stretch.start : stretch.end], stretch) for stretch in stretches[i]
                 ]
-                is_one = partial(subjects.are_of_one, claims[i])
-                result = documents.compare(comparison, about[i], texts, is_one)
-                others = [place for place in about[i] if place not in result.supports]
+                are_of_one = partial(subjects.are_of_one, claims[i])
+                result = indexed.compare(comparison, about[i], stretch_texts, are_of_one)
+                others = [document for document in about[i] if document not in result.supports]
                 # A supported claim may be out of date.
-                if not result.supports or _is_newer(others, result.decides, references):
-                    denials = documents.denials(comparison, others)
-                    result = replace(result, denials=denials)
+                if not result.supports or are_newer(others, result.decides, references):
+                    result = replace(result, denials=indexed.denials(comparison, others))
                 compared.append(result)
             return compared
 
-        compared = await compute(compare, chars=comparison_cost(passage, index))
-        scores: list[float | None] = []
-        why: list[str | None] = []
-        grounds: list[tuple[Grounds, ...]] = []
-        for result in compared:
-            if result is None:
-                scores.append(None)
-                why.append("it only names sources")
-                grounds.append(())
-                continue
-            against = result.denials
-            denying = tuple(
-                Grounds(place, False, *_place_of(text, references[place].text))
-                for place, text in against.items()
-            )
-            supporting = tuple(Grounds(place, supports=True) for place in result.supports)
-            grounds.append((*supporting, *denying))
-            if not supporting:
-                scores.append(None if self.config.unmentioned is None else result.score)
-                why.append(_contradicting([*against]) if against else "no reference has its facts")
-            elif _is_newer([*against], result.decides, references):
-                scores.append(1.0)
-                newer = _contradicting([*against], newer=True)
-                why.append(f"{newer}; {_supporting(result.decides)}")
-            else:
-                scores.append(result.score)
-                why.append(_supporting(result.decides))
-        _score_bare_answers(passage, scores, why, grounds)
-        check = partial(_check_citations, passage, references, evidence, scores, why, grounds)
-        await compute(check, chars=_LINK_COST * chars)
-        columns = (
-            tuple(result and result.by_document.get(k) for result in compared)
-            for k in range(len(references))
+        return await compute(compare, chars=comparison_cost(passage, index))
+
+    def _compared(
+        self, comparison: WordComparison, references: Sequence[Reference]
+    ) -> GroundedClaim:
+        """Return what documents say of a claim by a comparison of words."""
+        against = list(comparison.denials)
+        claim = GroundedClaim(
+            score=comparison.score,
+            spans=tuple(UnsupportedSpan(start, end, 1.0) for start, end in comparison.unsupported),
         )
-        return Scores(
-            sentences=tuple(scores),
-            columns=tuple(columns),
-            reasons=tuple(why),
-            grounds=tuple(grounds),
-            denied=_denied(grounds),
-            spans=tuple(
-                tuple(UnsupportedSpan(start, end, 1.0) for start, end in result.unsupported)
-                if result
-                else ()
-                for result in compared
-            ),
-        )
+        grounds = [Grounds(document, supports=True) for document in comparison.supports]
+        for document, text in comparison.denials.items():
+            start, end = find_quote(text, references[document].text) or (None, None)
+            grounds.append(Grounds(document, supports=False, start=start, end=end))
+        claim.grounds = tuple(grounds)
+        if not comparison.supports:
+            if self.config.unmentioned is None:
+                claim.score = None
+            claim.reason = contradicting(against) if against else "no reference has its facts"
+        elif are_newer(against, comparison.decides, references):
+            newer = contradicting(against, newer=True)
+            claim.flag(f"{newer}; {supporting(comparison.decides)}")
+        else:
+            claim.reason = supporting(comparison.decides)
+        return claim
 
 
-def _denied(grounds: Sequence[Sequence[Grounds]]) -> tuple[bool, ...]:
-    """Return for each claim whether a document says something else."""
-    return tuple(any(not ground.supports for ground in of_claim) for of_claim in grounds)
+async def _check_citations(
+    passage: Passage,
+    claims: Sequence[GroundedClaim],
+    references: Sequence[Reference],
+    evidence: Evidence,
+) -> None:
+    check = partial(check_citations, passage, claims, references, evidence)
+    await compute(check, chars=_LINK_COST * _total_chars(references))
 
 
-def render(
-    claims: Sequence[str], documents: Sequence[tuple[int, str]], conversation: str = ""
-) -> str:
-    """Return the prompt about the claims of an answer and documents.
+def _total_chars(references: Iterable[Reference]) -> int:
+    return sum(len(reference.text) for reference in references)
 
-    Args:
-        claims: The claims, to be numbered from 1.
-        documents: The index of each document, which the prompt shows plus 1, with its excerpt.
-        conversation: The conversation the answer belongs to; empty if unknown.
-    """
-    wording = load("en").prompts.documents
-    listed = "\n".join(f"{i}. {' '.join(claim.split())}" for i, claim in enumerate(claims, 1))
-    fences = Fences.around(conversation, listed, *(text for _, text in documents))
-    shown = "\n".join(
-        fences.enclose("document", text.strip(), number=place + 1) for place, text in documents
+
+def _scores(claims: Sequence[GroundedClaim], columns: Sequence[tuple[float | None, ...]]) -> Scores:
+    return Scores(
+        sentences=tuple(claim.score for claim in claims),
+        columns=tuple(columns),
+        reasons=tuple(claim.reason for claim in claims),
+        grounds=tuple(claim.grounds for claim in claims),
+        denied=tuple(claim.is_denied for claim in claims),
+        spans=tuple(claim.spans for claim in claims),
     )
-    parts = [
-        wording.task,
-        *([fences.enclose("conversation", conversation)] if conversation else []),
-        fences.enclose("documents", shown),
-        fences.enclose("claims", listed),
-        (wording.about if conversation else "") + wording.rules,
-    ]
-    return "\n\n".join(parts)
 
 
-def excerpts(
-    references: Sequence[Reference], wanted: Sequence[str], max_chars: int
-) -> list[tuple[int, str]]:
-    """Return the text of references to show a judge: all, or the passages relevant to the claims.
-
-    Args:
-        references: The references.
-        wanted: The claims, and the question.
-        max_chars: Maximum number of characters in total.
-
-    Returns:
-        The index of each reference with an excerpt, in order, and the excerpt.
-    """
-    if sum(len(reference.text) for reference in references) <= max_chars:
-        return [(i, reference.text) for i, reference in enumerate(references)]
-    chunks = [
-        (i, chunk) for i, reference in enumerate(references) for chunk in _chunks(reference.text)
-    ]
-    ranked = _ranked([chunk for _, chunk in chunks], wanted)
-    chosen: set[int] = set()
-    left = max_chars
-    for place in ranked:
-        if len(chunks[place][1]) <= left:
-            chosen.add(place)
-            left -= len(chunks[place][1])
-    shown: dict[int, list[str]] = {}
-    for place in sorted(chosen):
-        reference, chunk = chunks[place]
-        shown.setdefault(reference, []).append(chunk.strip())
-    return [(i, "\n[...]\n".join(parts)) for i, parts in shown.items()]
-
-
-def _chunks(text: str) -> Iterator[str]:
-    """Yield a text in chunks of limited length, cut at paragraphs, lines, sentences or spaces."""
-    position = 0
-    while position < len(text):
-        end = min(position + _CHUNK, len(text))
-        if end < len(text):
-            for mark in ("\n\n", "\n", ". ", " "):
-                cut = text.rfind(mark, position + _CHUNK // 2, end)
-                if cut > 0:
-                    end = cut + len(mark)
-                    break
-        yield text[position:end]
-        position = end
-
-
-def _ranked(texts: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return the indexes of texts by their BM25 score for the wanted texts, highest first."""
-    counts = [Counter(tokenize(text)) for text in texts]
-    lengths = [sum(count.values()) for count in counts]
-    mean = sum(lengths) / max(len(lengths), 1) or 1.0
-    holders = Counter(word for count in counts for word in count)
-    total = len(texts)
-    words = {word for text in wanted for word in tokenize(text) if word in holders}
-    weights = {w: log(1 + (total - holders[w] + 0.5) / (holders[w] + 0.5)) for w in words}
-
-    def score(place: int) -> float:
-        count, norm = counts[place], _K1 * (1 - _B + _B * lengths[place] / mean)
-        return sum(
-            weight * count[word] * (_K1 + 1) / (count[word] + norm)
-            for word, weight in weights.items()
-            if word in count
-        )
-
-    scores = [score(place) for place in range(total)]
-    return sorted(range(total), key=lambda place: (-scores[place], place))
+def _column(document: int, claims: Sequence[GroundedClaim]) -> tuple[float | None, ...]:
+    """Return for each claim 0 if a document supports it, and 1 if it contradicts it."""
+    entries: list[float | None] = []
+    for claim in claims:
+        entry: float | None = None
+        for ground in claim.grounds:
+            if ground.reference == document:
+                entry = 0.0 if ground.supports else 1.0
+        entries.append(entry)
+    return tuple(entries)
 
 
 def _quotes_are_real(verdict: DocumentVerdict, references: Sequence[Reference]) -> bool:
@@ -483,248 +421,55 @@ def _quotes_are_real(verdict: DocumentVerdict, references: Sequence[Reference]) 
 
 def _grounds_of(verdict: DocumentVerdict, references: Sequence[Reference]) -> tuple[Grounds, ...]:
     """Return which references a verdict names for and against a claim, and where they say so."""
-    quotes = [
-        piece for quote in verdict.quotes for piece in (quote, *quoted_pieces(quote)) if piece
-    ]
+    quotes: list[str] = []
+    for quote in verdict.quotes:
+        quotes += [piece for piece in (quote, *quoted_pieces(quote)) if piece]
     grounds: list[Grounds] = []
-    for supports, places in ((True, verdict.supports), (False, verdict.contradicts)):
-        for place in places:
-            found = (find_quote(quote, references[place].text) for quote in quotes)
-            span = next((span for span in found if span is not None), (None, None))
-            grounds.append(Grounds(place, supports, *span))
+    for supports, documents in ((True, verdict.supports), (False, verdict.contradicts)):
+        for document in documents:
+            spans = (find_quote(quote, references[document].text) for quote in quotes)
+            start, end = next((span for span in spans if span is not None), (None, None))
+            grounds.append(Grounds(document, supports=supports, start=start, end=end))
     return tuple(grounds)
 
 
-def _place_of(quote: str, text: str) -> tuple[int | None, int | None]:
-    """Return the start and end of a quote in a text; None if it is missing."""
-    return find_quote(quote, text) or (None, None)
+def _relevant_sentences(text: str, documents: Sequence[str]) -> list[str]:
+    """Return the sentences of documents that share the beginning of a word, or a number.
 
+    Args:
+        text: The claims, and the question.
+        documents: The documents. One without spaces between words is returned as a whole.
+    """
+    text = normalized(text).casefold()
+    stems = {word[:_STEM] for word in text.split() if len(word) >= _STEM}
+    numbers = frozenset(_DIGITS.findall(text))
 
-def _supporting(places: Sequence[int]) -> str:
-    return f"{_named(places)} {'supports' if len(places) == 1 else 'support'} it"
-
-
-def _contradicting(places: Sequence[int], *, newer: bool = False) -> str:
-    several = len(places) != 1
-    text = f"{_named(places)} {'contradict' if several else 'contradicts'} it"
-    return f"{text} and {'are' if several else 'is'} newer" if newer else text
-
-
-def _named(places: Sequence[int]) -> str:
-    numbers = [str(place + 1) for place in places]
-    if len(numbers) == 1:
-        return f"reference {numbers[0]}"
-    return f"references {', '.join(numbers[:-1])} and {numbers[-1]}"
-
-
-def _is_newer(
-    places: Sequence[int], others: Sequence[int], references: Sequence[Reference]
-) -> bool:
-    """Return whether some references have an edition newer than those of others."""
-    editions = [references[place].edition for place in places]
-    known = [newness(edition) for edition in editions if edition]
-    older = [newness(edition) for place in others if (edition := references[place].edition)]
-    return bool(known and older) and max(known) > max(older)
-
-
-def _columns(
-    grounds: Sequence[Sequence[Grounds]], count: int
-) -> tuple[tuple[float | None, ...], ...]:
-    rows = [{g.reference: 0.0 if g.supports else 1.0 for g in places} for places in grounds]
-    return tuple(tuple(row.get(k) for row in rows) for k in range(count))
-
-
-def _relevant_sentences(wanted: str, texts: Sequence[str]) -> list[str]:
-    """Return the sentences of each text that share the beginning of a word, or a number."""
-    # If spaces do not separate words, return the whole text.
-    wanted = normalized(wanted).casefold()
-    words = {word[:_STEM] for word in wanted.split() if len(word) >= _STEM}
-    numbers = frozenset(_DIGITS.findall(wanted))
-
-    def bears(sentence: str) -> bool:
+    def is_relevant(sentence: str) -> bool:
         comparable = normalized(sentence).casefold()
         if numbers and not numbers.isdisjoint(_DIGITS.findall(comparable)):
             return True
-        return not words.isdisjoint(word[:_STEM] for word in comparable.split())
+        return not stems.isdisjoint(word[:_STEM] for word in comparable.split())
 
-    return [
-        text
-        if len(text) <= _SHORT or not words or text.count(" ") * 20 < len(text)
-        else " ".join(filter(bears, _SENTENCE_END.split(text)))
-        for text in texts
-    ]
-
-
-def _naming_sources(passage: Passage) -> frozenset[int]:
-    """Return the indexes of the sentences that are entries of a list of sources."""
-    marks = [mark for mark in citation_marks(passage.text) if mark.kind == "source"]
-    return frozenset(
-        i
-        for i, sentence in enumerate(passage.sentences)
-        if any(mark.start < sentence.end and sentence.start < mark.end for mark in marks)
-    )
+    shortened: list[str] = []
+    for document in documents:
+        has_no_spaces = document.count(" ") * 20 < len(document)
+        if len(document) <= _SHORT or not stems or has_no_spaces:
+            shortened.append(document)
+        else:
+            shortened.append(" ".join(filter(is_relevant, _SENTENCE_END.split(document))))
+    return shortened
 
 
-def _without_citations(claim: Sentence) -> str:
-    """Return a claim without its citation marks, which are no part of what it says."""
-    pieces: list[str] = []
-    end = 0
-    for mark in citation_marks(claim.standalone):
-        pieces.append(claim.standalone[end : mark.start])
-        end = mark.end
-    bare = "".join([*pieces, claim.standalone[end:]]).strip()
-    return bare if any(map(str.isalnum, bare)) else claim.standalone
-
-
-def _score_bare_answers(
-    passage: Passage,
-    scores: list[float | None],
-    why: list[str | None],
-    grounds: list[tuple[Grounds, ...]],
-) -> None:
+def _score_bare_answers(passage: Passage, claims: Sequence[GroundedClaim]) -> None:
     """Give a bare "Yes." or "No.", which has no words to compare, the score of the next sentence.
 
     A yes followed by a negated reason, or a no by one that is not, is left as it is.
     """
-    for i, (claim, reason) in enumerate(pairwise(passage.sentences)):
-        answer = stance(claim.text)
-        if answer is None or len(claim.text.split()) > 1:
+    for index, (sentence, following) in enumerate(pairwise(passage.sentences)):
+        answer = stance(sentence.text)
+        if answer is None or len(sentence.text.split()) > 1:
             continue
-        if bool(negations(reason.text)) == (answer == "no"):
-            scores[i], why[i], grounds[i] = scores[i + 1], why[i + 1], grounds[i + 1]
-
-
-def _check_citations(
-    passage: Passage,
-    references: Sequence[Reference],
-    evidence: Evidence,
-    scores: list[float | None],
-    why: list[str | None],
-    grounds: Sequence[Sequence[Grounds]],
-) -> None:
-    """Check the citations and links of claims against the references; wrong ones score 1."""
-    _check_attached(passage, references, evidence, scores, why, grounds)
-    query = evidence.query
-    known = set(addresses_in(query.conversation(1_000_000))) if query else set[str]()
-    for reference in references:
-        known |= addresses_in(reference.text)
-        if reference.url:
-            known.add(normal_link(reference.url))
-    for i, claim in enumerate(passage.sentences):
-        for link in links_in(claim.text):
-            if normal_link(link) not in known:
-                scores[i], why[i] = 1.0, "its link is in no reference"
-        cited = [
-            (name, _cited_places(name, mark.kind, references))
-            for mark in citation_marks(claim.text)
-            for name in mark.names
-        ]
-        # A name that no document could have is the answer's own, such as that of a book.
-        if not cited or any(places is None for _, places in cited):
-            continue
-        missing = [name for name, places in cited if not places]
-        supporting = {g.reference for g in grounds[i] if g.supports}
-        # Of a claim from several documents each of them says a part.
-        wrong = [name for name, places in cited if places and not supporting & places]
-        if missing:
-            scores[i], why[i] = 1.0, f"it cites [{missing[0]}], which does not exist"
-        elif supporting and wrong:
-            others = _supporting(sorted(supporting))
-            scores[i] = 1.0
-            why[i] = f"it cites [{wrong[0]}], which does not support it; {others}"
-
-
-def _cited_places(
-    name: str, kind: MarkKind, references: Sequence[Reference]
-) -> frozenset[int] | None:
-    """Return the indexes of the references that a citation names; None if it cannot be resolved.
-
-    A number or label is resolved where the references have labels, and a title where one has it as
-    its title, its id or the end of its address.
-    """
-    named = name.casefold()
-    if kind == "title":
-        places = frozenset(
-            i for i, reference in enumerate(references) if named in _titles_of(reference)
-        )
-        return places or None
-    labels: dict[str, int] = {}
-    for i, reference in enumerate(references):
-        if reference.label:
-            labels[reference.label.casefold()] = i
-    if not labels or kind not in ("label", "number"):
-        return None
-    number = _DIGITS_AT_END.search(named)
-    for written in (named, number[0] if number else ""):
-        if written in labels:
-            return frozenset({labels[written]})
-    # Labels that are no numbers have nothing to do with a number in the answer.
-    return frozenset() if named.isdigit() else None
-
-
-def _titles_of(reference: Reference) -> set[str]:
-    names = [reference.title, reference.id, reference.url and reference.url.rsplit("/", 1)[-1]]
-    return {" ".join(name.casefold().split()) for name in names if name}
-
-
-def _check_attached(
-    passage: Passage,
-    references: Sequence[Reference],
-    evidence: Evidence,
-    scores: list[float | None],
-    why: list[str | None],
-    grounds: Sequence[Sequence[Grounds]],
-) -> None:
-    """Check the citations that a provider attached to an answer against the references."""
-    of_claim: dict[int, list[tuple[str, frozenset[int]]]] = {}
-    for citation in evidence.citations:
-        cited = _cited_by(citation, references)
-        if cited is not None:
-            for i in _cited_claims(passage, citation):
-                of_claim.setdefault(i, []).append(cited)
-    for i, citations in of_claim.items():
-        missing = [name for name, places in citations if not places]
-        supporting = {g.reference for g in grounds[i] if g.supports}
-        if missing:
-            scores[i], why[i] = 1.0, f"it cites {missing[0]}, which does not exist"
-        elif supporting and not any(supporting & places for _, places in citations):
-            others = _supporting(sorted(supporting))
-            name = citations[0][0]
-            scores[i], why[i] = 1.0, f"it cites {name}, which does not support it; {others}"
-
-
-def _cited_by(
-    citation: Citation, references: Sequence[Reference]
-) -> tuple[str, frozenset[int]] | None:
-    """Return the name of a cited document and the matching references; None if undecidable.
-
-    It is if no reference has an id, title or address to compare with the citation's, or if its
-    quote is from a document that cannot be read, such as a scan.
-    """
-    quote = citation.quote
-    if quote:
-        texts = enumerate(reference.text for reference in references)
-        places = frozenset(i for i, text in texts if _place_of(quote, text)[0] is not None)
-        if places:
-            return citation.title or "a document", places
-    for key in ("id", "url", "title"):
-        named: str | None = getattr(citation, key)
-        known: list[str | None] = [getattr(reference, key) for reference in references]
-        if named and any(known):
-            places = frozenset(i for i, own in enumerate(known) if own == named)
-            name = citation.title or named
-            if not quote:
-                return name, places
-            if places:
-                return f"words of {name}", frozenset()
-    return None
-
-
-def _cited_claims(passage: Passage, citation: Citation) -> list[int]:
-    """Return the claims a citation belongs to: those it spans, or the sentence before it."""
-    start, end = citation.start, citation.end
-    spanned = [i for i, s in enumerate(passage.sentences) if s.start < end and start < s.end]
-    if spanned and start < end:
-        return spanned
-    last = max((s.end for s in passage.sentences if s.start < max(start, 1)), default=None)
-    return [i for i, s in enumerate(passage.sentences) if s.end == last]
+        if bool(negations(following.text)) == (answer == "no"):
+            bare, explained = claims[index], claims[index + 1]
+            bare.score, bare.reason = explained.score, explained.reason
+            bare.grounds = explained.grounds

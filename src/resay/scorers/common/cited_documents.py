@@ -1,0 +1,189 @@
+"""Checks the citations and links of claims against the documents of a request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from resay.core.citation_marks import MarkKind, citation_marks
+from resay.core.citations import Citation
+from resay.core.links import addresses_in, links_in, normal_link
+from resay.core.passage import Passage, Sentence
+from resay.core.quotes import find_quote
+from resay.core.references import Reference
+from resay.scorers.common.grounded_claims import GroundedClaim, supporting
+from resay.scorers.evidence import Evidence
+
+_DIGITS_AT_END = re.compile(r"(?<![\d:.])\d{1,6}$")
+# Of a conversation that is searched for links.
+_MAX_CHARS = 1_000_000
+
+
+def source_entries(passage: Passage) -> frozenset[int]:
+    """Return the indexes of the sentences that are entries of a list of sources."""
+    marks = [mark for mark in citation_marks(passage.text) if mark.kind == "source"]
+    entries: list[int] = []
+    for index, sentence in enumerate(passage.sentences):
+        if any(mark.start < sentence.end and sentence.start < mark.end for mark in marks):
+            entries.append(index)
+    return frozenset(entries)
+
+
+def without_citations(claim: Sentence) -> str:
+    """Return a claim without its citation marks, which are no part of what it says."""
+    pieces: list[str] = []
+    end = 0
+    for mark in citation_marks(claim.standalone):
+        pieces.append(claim.standalone[end : mark.start])
+        end = mark.end
+    bare = "".join([*pieces, claim.standalone[end:]]).strip()
+    return bare if any(map(str.isalnum, bare)) else claim.standalone
+
+
+def check_citations(
+    passage: Passage,
+    claims: Sequence[GroundedClaim],
+    references: Sequence[Reference],
+    evidence: Evidence,
+) -> None:
+    """Flag claims with wrong citations or links.
+
+    Args:
+        passage: The answer, with its claims as `sentences`.
+        claims: What documents say of each claim.
+        references: The documents.
+        evidence: The conversation, and the citations that the provider attached to the answer.
+    """
+    _check_attached(passage, claims, references, evidence)
+    known_links = _links_to_documents(references, evidence)
+    for sentence, claim in zip(passage.sentences, claims, strict=True):
+        for link in links_in(sentence.text):
+            if normal_link(link) not in known_links:
+                claim.flag("its link is in no reference")
+        _check_marks(sentence, claim, references)
+
+
+def _links_to_documents(references: Sequence[Reference], evidence: Evidence) -> set[str]:
+    """Return the links that an answer may contain."""
+    query = evidence.query
+    links = set(addresses_in(query.conversation(_MAX_CHARS))) if query else set[str]()
+    for reference in references:
+        links |= addresses_in(reference.text)
+        if reference.url:
+            links.add(normal_link(reference.url))
+    return links
+
+
+def _check_marks(sentence: Sentence, claim: GroundedClaim, references: Sequence[Reference]) -> None:
+    """Check the citation marks in the text of a claim."""
+    cited: list[tuple[str, frozenset[int]]] = []
+    for mark in citation_marks(sentence.text):
+        for name in mark.names:
+            documents = _documents_named(name, mark.kind, references)
+            # A name that no document could have is the answer's own, such as that of a book.
+            if documents is None:
+                return
+            cited.append((name, documents))
+    missing = [name for name, documents in cited if not documents]
+    if missing:
+        claim.flag(f"it cites [{missing[0]}], which does not exist")
+        return
+    # Of a claim from several documents each of them says a part.
+    wrong = [name for name, documents in cited if not claim.supporting & documents]
+    if claim.supporting and wrong:
+        others = supporting(sorted(claim.supporting))
+        claim.flag(f"it cites [{wrong[0]}], which does not support it; {others}")
+
+
+def _documents_named(
+    name: str, kind: MarkKind, references: Sequence[Reference]
+) -> frozenset[int] | None:
+    """Return the indexes of the references that a citation names; None if it cannot be resolved.
+
+    A number or label is resolved where the references have labels, and a title where one has it as
+    its title, its id or the end of its address.
+    """
+    folded = name.casefold()
+    if kind == "title":
+        titled = [i for i, reference in enumerate(references) if folded in _titles_of(reference)]
+        return frozenset(titled) or None
+    labels: dict[str, int] = {}
+    for index, reference in enumerate(references):
+        if reference.label:
+            labels[reference.label.casefold()] = index
+    if not labels or kind not in ("label", "number"):
+        return None
+    number = _DIGITS_AT_END.search(folded)
+    for label in (folded, number[0] if number else ""):
+        if label in labels:
+            return frozenset({labels[label]})
+    # Labels that are no numbers have nothing to do with a number in the answer.
+    return frozenset() if folded.isdigit() else None
+
+
+def _titles_of(reference: Reference) -> set[str]:
+    names = [reference.title, reference.id, reference.url and reference.url.rsplit("/", 1)[-1]]
+    return {" ".join(name.casefold().split()) for name in names if name}
+
+
+def _check_attached(
+    passage: Passage,
+    claims: Sequence[GroundedClaim],
+    references: Sequence[Reference],
+    evidence: Evidence,
+) -> None:
+    """Check the citations that a provider attached to an answer."""
+    cited_by_claim: dict[int, list[tuple[str, frozenset[int]]]] = {}
+    for citation in evidence.citations:
+        cited = _cited_document(citation, references)
+        if cited is not None:
+            for index in _cited_claims(passage, citation):
+                cited_by_claim.setdefault(index, []).append(cited)
+    for index, cited_documents in cited_by_claim.items():
+        claim = claims[index]
+        missing = [name for name, documents in cited_documents if not documents]
+        if missing:
+            claim.flag(f"it cites {missing[0]}, which does not exist")
+            continue
+        is_supported = any(claim.supporting & documents for _, documents in cited_documents)
+        if claim.supporting and not is_supported:
+            name, _ = cited_documents[0]
+            others = supporting(sorted(claim.supporting))
+            claim.flag(f"it cites {name}, which does not support it; {others}")
+
+
+def _cited_document(
+    citation: Citation, references: Sequence[Reference]
+) -> tuple[str, frozenset[int]] | None:
+    """Return the name of a cited document and the matching references; None if undecidable.
+
+    It is if no reference has an id, title or address to compare with the citation's, or if its
+    quote is from a document that cannot be read, such as a scan.
+    """
+    quote = citation.quote
+    if quote:
+        quoted = [i for i, reference in enumerate(references) if find_quote(quote, reference.text)]
+        if quoted:
+            return citation.title or "a document", frozenset(quoted)
+    for key in ("id", "url", "title"):
+        named: str | None = getattr(citation, key)
+        of_references: list[str | None] = [getattr(reference, key) for reference in references]
+        if not named or not any(of_references):
+            continue
+        documents = frozenset(i for i, value in enumerate(of_references) if value == named)
+        name = citation.title or named
+        if not quote:
+            return name, documents
+        if documents:
+            return f"words of {name}", frozenset()
+    return None
+
+
+def _cited_claims(passage: Passage, citation: Citation) -> list[int]:
+    """Return the claims a citation belongs to: those it spans, or the sentence before it."""
+    start, end = citation.start, citation.end
+    spanned = [i for i, s in enumerate(passage.sentences) if s.start < end and start < s.end]
+    if spanned and start < end:
+        return spanned
+    last = max((s.end for s in passage.sentences if s.start < max(start, 1)), default=None)
+    return [i for i, s in enumerate(passage.sentences) if s.end == last]
