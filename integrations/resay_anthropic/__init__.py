@@ -16,7 +16,7 @@ verdict_of(message).decision  # consistent, flagged, inconclusive or skipped
 
 from __future__ import annotations
 
-from resay._internal.importing import require_optional
+from resay.adapters import require_optional
 from resay.adapters.verdicts import VERDICT_KEY
 
 require_optional("anthropic", package="anthropic", extra="anthropic", purpose="resay_anthropic")

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import anyio
 
+from resay.adapters.apis import Body, Request
 from resay.adapters.relay import Relay
 from resay.adapters.upstream import Upstream
-from resay.providers.apis import Body, Request
 
 T = TypeVar("T")
 _CLOSING_S = 5.0

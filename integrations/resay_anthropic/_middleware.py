@@ -17,17 +17,16 @@ from anthropic import (
     Middleware,
 )
 
-from resay._internal.nesting import inside_guard, marked
+from resay import Guard
+from resay.adapters import OnVerdict, inside_guard, marked
+from resay.adapters.apis import MESSAGES, Body, Request
 from resay.adapters.http import check, is_event_stream, package_of, stream
 from resay.adapters.own_field import OWN_FIELD
 from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
 from resay.adapters.relay import Relay
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, cancel_once, run_in_place
 from resay.adapters.upstream import StreamedError, Upstream
-from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError, ResayError
-from resay.guard import Guard
-from resay.providers.apis import MESSAGES, Body, Request
 from resay_anthropic._calls import Call, Calls
 from resay_anthropic._errors import sdk_error
 from resay_anthropic._requests import auxiliary_request, body_to_check

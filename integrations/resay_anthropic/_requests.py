@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from anthropic import APIRequest
 
-from resay.providers.apis import MESSAGES, Body
+from resay.adapters.apis import MESSAGES, Body
 
 _PATH = f"/v1{MESSAGES.path}"
 # Headers of the main request alone. The second marks that the SDK's caller wants the raw

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any, TypeVar
 
+from resay import HallucinationBlocked, Verdict
 from resay.adapters import verdicts
+from resay.adapters.apis import Body, Event, Request
 from resay.adapters.http import Change, body_in, with_body
 from resay.adapters.verdicts import VERDICT_KEY
-from resay.core.verdict import HallucinationBlocked, Verdict
 from resay.errors import ResayError
-from resay.providers.apis import Body, Event, Request
 from resay_anthropic._errors import sdk_error
 
 R = TypeVar("R")

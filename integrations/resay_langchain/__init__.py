@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from resay._internal.importing import require_optional
+from resay.adapters import require_optional
 from resay.adapters.verdicts import VERDICT_KEY, verdict_of
 
 require_optional(

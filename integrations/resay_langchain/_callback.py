@@ -17,13 +17,11 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, convert_to_openai_messages
 from langchain_core.outputs import ChatGeneration, LLMResult
 
-from resay._internal.event_loops import run_sync
+from resay import Guard, Policy, Verdict
+from resay.adapters import run_sync
 from resay.adapters.policies import PolicyLike, guard_of
 from resay.adapters.verdicts import VERDICT_KEY
-from resay.core.verdict import Verdict
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.policy import Policy
 from resay_langchain._outcome import completion_of
 from resay_langchain._runs import JUDGE, SAMPLE, VERDICT_EVENT
 

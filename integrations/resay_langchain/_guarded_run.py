@@ -10,9 +10,9 @@ from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackMa
 from langchain_core.runnables import RunnableConfig, patch_config
 from langchain_core.runnables.utils import AddableDict
 
+from resay import Guard
 from resay.adapters.threads import CallStyle
 from resay.adapters.verdicts import VERDICT_KEY
-from resay.guard import Guard
 from resay_langchain._policies import withholding
 from resay_langchain._runs import Watch
 

@@ -30,15 +30,12 @@ from langchain_core.runnables.configurable import RunnableConfigurableAlternativ
 from langchain_core.runnables.router import RouterRunnable
 from pydantic import model_validator
 
+from resay import Guard, HallucinationBlocked, Query, Sources
+from resay.adapters import Regenerate
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import litellm_provider
 from resay.adapters.verdicts import verdict_data
-from resay.core.query import Query
-from resay.core.verdict import HallucinationBlocked
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.policy import Regenerate
-from resay.providers.base import Sources
 from resay_langchain._inside import (
     Wrapper,
     for_sampling,

@@ -27,6 +27,8 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.runnables.router import RouterRunnable
 from pydantic import ConfigDict
 
+from resay import Guard, Query
+from resay.adapters import Sampling
 from resay.adapters.models import (
     FRESH_ANSWER,
     ONE_PLAIN_ANSWER,
@@ -36,10 +38,7 @@ from resay.adapters.models import (
 )
 from resay.adapters.policies import refuse_without_writer
 from resay.adapters.upstream import UnmappedError
-from resay.core.query import Query
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.policy import Sampling
 from resay_langchain._litellm.requests import connection_of
 
 if TYPE_CHECKING:

@@ -27,15 +27,12 @@ from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.types import Command
 from typing_extensions import NotRequired
 
-from resay._internal.nesting import inside_guard
+from resay import Guard, HallucinationBlocked, Policy, Verdict
+from resay.adapters import Block, OnVerdict, Regenerate, act, inside_guard
 from resay.adapters.policies import PolicyLike
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data
-from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
-from resay.engine.actions import act
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.policy import Block, Policy, Regenerate
 from resay_langchain._insertion import with_guard_inserted
 from resay_langchain._inside import check_runnable
 from resay_langchain._outcome import in_place_of

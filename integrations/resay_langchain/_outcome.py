@@ -9,12 +9,11 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
+from resay import Answer, TokenLogprob, Usage
+from resay.adapters import last_reported, read_logprobs
+from resay.adapters.apis import named
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data
-from resay.core.logprobs import TokenLogprob, read_logprobs
-from resay.core.usage import Usage, last_reported
-from resay.engine.actions import Answer
-from resay.providers.apis.values import named
-from resay.providers.base import Chunk, Completion, ToolCall
+from resay.plugins import Chunk, Completion, ToolCall
 
 # Metadata about the origin of an answer. All other keys may hold its text, as `logprobs` does.
 _ORIGIN = ("created_at", "id", "model", "model_name", "model_provider", "system_fingerprint")

@@ -12,15 +12,10 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import PrivateAttr
 
-from resay._internal.nesting import marked
+from resay import Document, Guard, Policy, Retriever
+from resay.adapters import Block, OnVerdict, Regenerate, id_of, marked
 from resay.adapters.policies import PolicyLike, guard_of
-from resay.core.documents import Document
-from resay.core.verdict import OnVerdict
-from resay.guard import Guard
-from resay.policy import Block, Policy, Regenerate
-from resay.retrieval import Retriever
-from resay.retrieval import as_retriever as of_function
-from resay.retrieval.base import id_of
+from resay.plugins import as_retriever as of_function
 
 
 def as_retriever(source: object) -> Retriever:

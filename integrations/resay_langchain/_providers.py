@@ -16,12 +16,11 @@ from langsmith.run_helpers import (
     tracing_context,  # pyright: ignore[reportUnknownVariableType] - LangSmith's
 )
 
+from resay import Query, Usage
+from resay.adapters import source_of
 from resay.adapters.threads import ASYNC, CallStyle, cancel_once, in_thread, read_in_threads
 from resay.adapters.upstream import OneAnswer, OwnJudge
-from resay.core.query import Query
-from resay.core.usage import Usage
-from resay.providers.base import Chunk, Completions, Provider
-from resay.providers.caching import source_of
+from resay.plugins import Chunk, Completions, Provider
 from resay_langchain._inside import AnyRunnable
 from resay_langchain._outcome import chunk_of, completion_of, stream_usage_of, usage_of
 

@@ -22,20 +22,15 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.prompt_values import PromptValue
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from resay import Answer, Guard, HallucinationBlocked, Part, Query, Sources
+from resay.adapters import Block, Message, source_of
 from resay.adapters.models import tool_name
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import CallStyle
 from resay.adapters.upstream import UnmappedError, litellm_provider
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data
-from resay.core.query import Message, Query
-from resay.core.verdict import HallucinationBlocked
-from resay.engine.actions import Answer
-from resay.engine.stream import Part
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.policy import Block
-from resay.providers.base import Provider, Sources
-from resay.providers.caching import source_of
+from resay.plugins import Provider
 from resay_langchain._inside import for_sampling, judges_of, sampling_kwargs
 from resay_langchain._litellm.requests import request_of
 from resay_langchain._outcome import in_place_of, outcome_of, without_text

@@ -20,15 +20,18 @@ from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr, model_validator
 
-from resay._internal.event_loops import relay_stream, relay_verdicts
-from resay._internal.nesting import inside_guard
-from resay._internal.notify import arelay_stream, arelay_verdicts
+from resay import Guard, Policy
+from resay.adapters import (
+    OnVerdict,
+    arelay_stream,
+    arelay_verdicts,
+    inside_guard,
+    relay_stream,
+    relay_verdicts,
+)
 from resay.adapters.policies import PolicyLike
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
-from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.policy import Policy
 from resay_langchain._guarded_run import GuardedRun
 from resay_langchain._insertion import Rerun, with_guard_inserted
 from resay_langchain._inside import Wrapper, check_rerun, check_runnable

@@ -24,12 +24,10 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import RunnableConfig, ensure_config, patch_config
 from langchain_core.runnables.config import var_child_runnable_config
 
-from resay._internal.nesting import marked
-from resay._internal.telemetry import TraceContext, trace_context_of, use_trace_context
+from resay import HallucinationBlocked, Query
+from resay.adapters import TraceContext, marked, trace_context_of, use_trace_context
 from resay.adapters.threads import CallStyle
-from resay.core.query import Query
-from resay.core.verdict import HallucinationBlocked
-from resay.providers.base import Completion, Completions, Layer, Provider
+from resay.plugins import Completion, Completions, Layer, Provider
 
 VERDICT_EVENT = "resay_verdict"
 """The name of the custom event that carries the verdict on every answer."""

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from resay._internal.importing import require_optional
+from resay.adapters import require_optional
 from resay.adapters.verdicts import VERDICT_KEY, verdict_of
 
 require_optional("litellm", package="litellm", extra="litellm", purpose="resay_litellm")

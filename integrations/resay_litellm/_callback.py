@@ -7,15 +7,12 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.utils import ModelResponse
 
-from resay._internal.nesting import inside_guard, marked
+from resay import Guard
+from resay.adapters import Block, OnVerdict, field_of, inside_guard, marked
 from resay.adapters.policies import PolicyLike, guard_of
 from resay.adapters.relay import Relay
 from resay.adapters.verdicts import verdict_of
-from resay.core.logprobs import field_of
-from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.policy import Block
 from resay_litellm._formats import CHAT
 from resay_litellm._guardrail import check_via
 from resay_litellm._requests import Target, user_params

@@ -12,11 +12,11 @@ from litellm.types.utils import Choices, Message, ModelResponse, ModelResponseSt
 from openai.types.responses.response import IncompleteDetails
 from pydantic import ValidationError
 
+from resay.adapters import field_of
+from resay.adapters.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body, Event, EventReader, encoded
+from resay.adapters.apis import RESPONSES as API
 from resay.adapters.choices import UnfinishedChoices
 from resay.adapters.verdicts import VERDICT_KEY
-from resay.core.logprobs import field_of
-from resay.providers.apis import CHAT_COMPLETIONS, MESSAGES, Api, Body, Event, EventReader, encoded
-from resay.providers.apis import RESPONSES as API
 
 HIDDEN = "_hidden_params"
 """The attribute in which LiteLLM keeps metadata of a response for the proxy's headers."""

@@ -13,17 +13,14 @@ from litellm.exceptions import GuardrailRaisedException
 from litellm.integrations.custom_guardrail import CustomGuardrail
 from litellm.types.guardrails import GuardrailEventHooks
 
-from resay._internal.importing import import_named
-from resay._internal.nesting import inside_guard
+from resay import Guard, HallucinationBlocked, Verdict
+from resay.adapters import OnVerdict, field_of, import_named, inside_guard
+from resay.adapters.apis import Body, Event, Request
 from resay.adapters.policies import PolicyLike, guard_of
 from resay.adapters.relay import Events, Relay
 from resay.adapters.upstream import Upstream
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data, verdict_of
-from resay.core.logprobs import field_of
-from resay.core.verdict import HallucinationBlocked, OnVerdict, Verdict
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.providers.apis import Body, Event, Request
 from resay_litellm._formats import FORMATS, Format
 from resay_litellm._requests import Target, user_params
 from resay_litellm._upstream import upstream_of

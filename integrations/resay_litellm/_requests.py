@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from resay.core.logprobs import field_of
+from resay.adapters import field_of
 
 # LiteLLM's own bookkeeping in a request, and parameters that would answer a sample from elsewhere.
 _BOOKKEEPING = frozenset(

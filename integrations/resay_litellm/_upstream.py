@@ -6,13 +6,12 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
-from resay._internal.nesting import marked
+from resay import Query
+from resay.adapters import field_of, marked
+from resay.adapters.apis import Body
 from resay.adapters.upstream import JudgeProvider, Upstream, litellm_provider
-from resay.core.logprobs import field_of
-from resay.core.query import Query
 from resay.errors import ProviderRefusedError
-from resay.providers.apis import Body
-from resay.providers.base import Completions
+from resay.plugins import Completions
 from resay_litellm._formats import CHAT, HIDDEN, Format
 from resay_litellm._requests import Target
 

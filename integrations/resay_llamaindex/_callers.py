@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from llama_index_instrumentation.dispatcher import active_instrument_tags, instrument_tags
 
-from resay._internal.nesting import marked
+from resay.adapters import marked
 from resay.adapters.threads import BLOCKING, CallStyle, in_thread, read_in_threads
 from resay_llamaindex._requests import Call
 

@@ -17,10 +17,9 @@ from llama_index.core.base.response.schema import (
 )
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 
+from resay import Query, Usage
 from resay.adapters.upstream import OneAnswer
-from resay.core.query import Query
-from resay.core.usage import Usage
-from resay.providers.base import Chunk, Completion, Completions
+from resay.plugins import Chunk, Completion, Completions
 from resay_llamaindex._callers import Caller, Role, tagged
 from resay_llamaindex._requests import Call
 from resay_llamaindex._usage import UsageRecorder

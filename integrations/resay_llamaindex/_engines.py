@@ -28,7 +28,8 @@ from llama_index.core.llms import LLM
 from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from resay._internal.nesting import inside_guard
+from resay import Answer, Guard, Part, Query, Sources, Verdict
+from resay.adapters import OnVerdict, inside_guard
 from resay.adapters.policies import PolicyLike, refuse_without_writer
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import (
@@ -40,13 +41,7 @@ from resay.adapters.threads import (
     run_in_place,
 )
 from resay.adapters.verdicts import VERDICT_KEY
-from resay.core.query import Query
-from resay.core.verdict import OnVerdict, Verdict
-from resay.engine.actions import Answer
-from resay.engine.stream import Part
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.providers.base import Sources
 from resay_llamaindex._callers import Caller, caller_for
 from resay_llamaindex._engine_parts import (
     ENGINE,

@@ -7,9 +7,9 @@ from typing import Any
 
 from llama_index.core.llms import LLM
 
+from resay import Query
 from resay.adapters.models import check_defaults
 from resay.adapters.upstream import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
-from resay.core.query import Query
 from resay_llamaindex._requests import Chat, Completing, Predicting, Request, openai_message
 from resay_llamaindex._samplers import too_cold
 

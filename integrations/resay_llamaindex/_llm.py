@@ -29,16 +29,12 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.types import Model
 from pydantic import BaseModel, Field, PrivateAttr, SerializeAsAny
 
-from resay._internal.nesting import inside_guard
+from resay import Guard, HallucinationBlocked, Policy, Query, Sources
+from resay.adapters import OnVerdict, inside_guard
 from resay.adapters.policies import PolicyLike
 from resay.adapters.stream_parts import read_parts
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, iterate_in_place, run_in_place
-from resay.core.query import Query
-from resay.core.verdict import HallucinationBlocked, OnVerdict
 from resay.errors import ConfigurationError
-from resay.guard import Guard
-from resay.policy import Policy
-from resay.providers.base import Sources
 from resay_llamaindex._callers import caller_for
 from resay_llamaindex._outcome import (
     Recorder,

@@ -16,11 +16,9 @@ from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.instrumentation.span import active_span_id
 from llama_index_instrumentation import get_dispatcher
 
-from resay._internal.telemetry import current_trace_context, use_trace_context
+from resay import Answer, HallucinationBlocked, Part
+from resay.adapters import current_trace_context, use_trace_context
 from resay.adapters.verdicts import VERDICT_KEY, verdict_data
-from resay.core.verdict import HallucinationBlocked
-from resay.engine.actions import Answer
-from resay.engine.stream import Part
 
 R = TypeVar("R", ChatResponse, CompletionResponse)
 _dispatcher = get_dispatcher(__name__)

@@ -11,14 +11,10 @@ from llama_index.core.indices.base import BaseIndex
 from llama_index.core.schema import MetadataMode, NodeWithScore
 from llama_index_instrumentation.dispatcher import active_instrument_tags, instrument_tags
 
-from resay._internal.nesting import marked
+from resay import Document, Guard, Policy, Retriever
+from resay.adapters import OnVerdict, Regenerate, marked
 from resay.adapters.policies import PolicyLike, guard_of
-from resay.core.documents import Document
-from resay.core.verdict import OnVerdict
-from resay.guard import Guard
-from resay.policy import Policy, Regenerate
-from resay.retrieval import Retriever
-from resay.retrieval import as_retriever as of_function
+from resay.plugins import as_retriever as of_function
 from resay_llamaindex._callers import TAG
 
 _ASYNC_HOOK = "_aretrieve"

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from llama_index.core.base.llms.types import ChatResponse, CompletionResponse
 from llama_index.core.llms import LLM
 
+from resay import Query, Usage
+from resay.adapters import last_reported
 from resay.adapters.upstream import OneAnswer, is_about_parameters
-from resay.core.query import Query
-from resay.core.usage import Usage, last_reported
 from resay.errors import ProviderRefusedError
-from resay.providers.base import Chunk, Completions
+from resay.plugins import Chunk, Completions
 from resay_llamaindex._callers import Caller, Role, tagged
 from resay_llamaindex._requests import (
     Request,

@@ -9,13 +9,12 @@ from typing import Any, cast
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
+from resay import Guard, Query, Sources
+from resay.adapters import Regenerate
 from resay.adapters.models import tool_name
 from resay.adapters.upstream import UnmappedError, litellm_provider
-from resay.core.query import Query
 from resay.errors import ConfigurationError, MissingDependencyError
-from resay.guard import Guard
-from resay.policy import Regenerate
-from resay.providers.base import Provider, Sources
+from resay.plugins import Provider
 from resay_llamaindex._callers import Caller
 from resay_llamaindex._litellm import connection_of, is_openai, mapped_query
 from resay_llamaindex._providers import LLMProvider, RefusingProvider, StreamingProvider

@@ -20,11 +20,10 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.prompts import PromptTemplate
 from pydantic import AnyUrl, BaseModel
 
+from resay import TokenLogprob, Usage
+from resay.adapters import Message, field_of, read_logprobs
 from resay.adapters.upstream import UnmappedError
-from resay.core.logprobs import TokenLogprob, field_of, read_logprobs
-from resay.core.query import Message
-from resay.core.usage import Usage
-from resay.providers.base import Completion, ToolCall
+from resay.plugins import Completion, ToolCall
 
 
 def completion_of(response: object) -> Completion:

@@ -10,6 +10,8 @@ from llama_index.core.constants import DEFAULT_TEMPERATURE
 from llama_index.core.llms import LLM
 from llama_index.core.llms.structured_llm import StructuredLLM
 
+from resay import Query
+from resay.adapters import CONNECTION_PARAMS, Sampling
 from resay.adapters.models import (
     FRESH_ANSWER,
     ONE_PLAIN_ANSWER,
@@ -18,9 +20,7 @@ from resay.adapters.models import (
     with_sampling_on,
 )
 from resay.adapters.upstream import OwnJudge
-from resay.core.query import CONNECTION_PARAMS, Query
-from resay.policy import Sampling
-from resay.providers.base import Completions
+from resay.plugins import Completions
 from resay_llamaindex._callers import Caller
 from resay_llamaindex._providers import LLMProvider
 from resay_llamaindex._requests import Chat, chat_message

@@ -10,7 +10,7 @@ from typing import Any
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
 from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 
-from resay.core.usage import Usage
+from resay import Usage
 from resay_llamaindex._requests import usage_in
 
 _spent: ContextVar[list[Usage] | None] = ContextVar("resay_llamaindex_spent", default=None)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
-from resay._internal.importing import load_optional
+from resay.adapters import load_optional
 from resay.reporting.observers import Finding, Observer, Place
 
 Findings = Sequence[tuple[Place, Finding]]

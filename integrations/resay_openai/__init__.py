@@ -14,7 +14,7 @@ verdict_of(response).decision  # consistent, flagged, inconclusive or skipped
 
 from __future__ import annotations
 
-from resay._internal.importing import require_optional
+from resay.adapters import require_optional
 from resay.adapters.verdicts import VERDICT_KEY, verdict_of
 
 require_optional("openai", package="openai", extra="openai", purpose="resay_openai")

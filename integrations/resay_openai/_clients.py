@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 
+from resay.adapters import OnVerdict
 from resay.adapters.policies import PolicyLike, guard_of
-from resay.core.verdict import OnVerdict
 from resay.errors import ConfigurationError
 from resay_openai._guarded import Async, Guarded, Sync, guarded_as
 

@@ -12,7 +12,17 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from openai._models import FinalRequestOptions
 from typing_extensions import Self
 
-from resay._internal.nesting import inside_guard, marked
+from resay import Guard
+from resay.adapters import OnVerdict, inside_guard, marked
+from resay.adapters.apis import (
+    CHAT_COMPLETIONS,
+    COMPLETIONS,
+    RESPONSES,
+    Api,
+    Body,
+    Request,
+    mapping,
+)
 from resay.adapters.connections import spread_client
 from resay.adapters.http import answer, body_in, check, is_event_stream, package_of, with_body
 from resay.adapters.http import stream as guarded_stream
@@ -21,11 +31,7 @@ from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
 from resay.adapters.relay import Relay
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import StreamedError, Upstream
-from resay.core.verdict import OnVerdict
 from resay.errors import ResayError
-from resay.guard import Guard
-from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, RESPONSES, Api, Body, Request
-from resay.providers.apis.values import mapping
 from resay_openai._errors import sdk_error
 from resay_openai._requests import (
     arguments,

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, TypeVar, cast
 
-from resay._internal.nesting import inside_guard
+from resay import HallucinationBlocked
+from resay.adapters import OnVerdict, inside_guard
+from resay.adapters.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Body, Request
 from resay.adapters.http import body_in, check, is_event_stream, package_of, with_body
 from resay.adapters.http import stream as guarded_stream
 from resay.adapters.own_field import OWN_FIELD
@@ -16,9 +18,7 @@ from resay.adapters.policies import PolicyLike, check_client_policy, guard_of
 from resay.adapters.relay import Relay
 from resay.adapters.threads import ASYNC, BLOCKING, CallStyle, run_in_place
 from resay.adapters.upstream import Upstream, is_about_parameters
-from resay.core.verdict import HallucinationBlocked, OnVerdict
 from resay.errors import ConfigurationError, UncheckableError
-from resay.providers.apis import CHAT_COMPLETIONS, COMPLETIONS, MESSAGES, RESPONSES, Body, Request
 
 H = TypeVar("H")
 

@@ -15,9 +15,8 @@ import openai
 from openai._models import FinalRequestOptions
 from openai._types import NotGiven, Omit
 
+from resay.adapters.apis import Body, listed, mapping
 from resay.adapters.verdicts import VERDICT_KEY
-from resay.providers.apis import Body
-from resay.providers.apis.values import listed, mapping
 
 # The headers by which the SDK's methods tell each other what to return.
 _INTERNAL = "x-stainless-"

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from openai.lib.streaming.chat import AsyncChatCompletionStreamManager, ChatCompletionStreamManager
 
+from resay.adapters.apis import Body, Event
 from resay.adapters.http import Change
 from resay.adapters.verdicts import VERDICT_KEY
 from resay.errors import ResayError
-from resay.providers.apis import Body, Event
 from resay_openai._errors import sdk_error
 
 

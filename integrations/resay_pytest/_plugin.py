@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import pytest
 
 if TYPE_CHECKING:
-    from resay.core.verdict import Verdict
-    from resay.guard import Guard
+    from resay import Guard, Verdict
 
 _PROPERTY = "resay"
 # Compares names, numbers and dates, without a model.
@@ -67,7 +66,7 @@ def _option(config: pytest.Config, name: str) -> str | None:
 def resay_guard(request: pytest.FixtureRequest) -> Guard:
     """The guard of `assert_grounded`. Override it for a guard of your own."""
     # Imported here, because pytest loads the plugin in every run, even if no test uses it.
-    from resay.guard import Guard
+    from resay import Guard
 
     policy = _option(request.config, "policy")
     if policy is not None:

@@ -7,9 +7,10 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from resay import Query
+from resay.adapters import CONNECTION_PARAMS
 from resay.adapters.models import check_defaults
 from resay.adapters.upstream import OPENAI_PARAMS, UnmappedError
-from resay.core.query import CONNECTION_PARAMS, Query
 from resay_langchain._litellm.messages import (
     NOT_SENT,
     OF_ALL,

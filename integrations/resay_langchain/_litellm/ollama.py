@@ -8,9 +8,9 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from resay import Query
 from resay.adapters.models import check_defaults
 from resay.adapters.upstream import UnmappedError
-from resay.core.query import Query
 from resay_langchain._litellm.messages import (
     OF_ALL,
     check_openai_tools,

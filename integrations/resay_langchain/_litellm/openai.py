@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
+from resay import Query
 from resay.adapters.models import check_defaults
 from resay.adapters.upstream import LEFT_OUT, OPENAI_PARAMS, UnmappedError, check_chat_completions
-from resay.core.query import Query
 from resay_langchain._litellm.messages import (
     NOTES,
     OF_ALL,

@@ -8,8 +8,8 @@ from typing import Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
 
+from resay import Query
 from resay.adapters.upstream import UnmappedError
-from resay.core.query import Query
 from resay_langchain._litellm.anthropic import anthropic_request
 from resay_langchain._litellm.bedrock import bedrock_request
 from resay_langchain._litellm.gemini import gemini_request

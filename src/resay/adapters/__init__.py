@@ -1,1 +1,60 @@
-"""Code shared by the framework adapters. Not needed by applications."""
+"""What people import who embed Resay in a framework, a client or a gateway.
+
+This module has the values and helpers, its submodules the machinery: `upstream` and `relay` guard
+an SDK's requests, `models` and `policies` a framework's, `verdicts` writes verdicts into answers.
+`apis` has the JSON formats of the providers' APIs. All of it stays.
+"""
+
+from __future__ import annotations
+
+from resay._internal.event_loops import compute, relay_stream, relay_verdicts, run_sync
+from resay._internal.importing import import_named, load_optional, require_optional
+from resay._internal.nesting import inside_guard, marked
+from resay._internal.notify import arelay_stream, arelay_verdicts
+from resay._internal.telemetry import (
+    TraceContext,
+    current_trace_context,
+    trace_context_from,
+    trace_context_of,
+    use_trace_context,
+)
+from resay.core.logprobs import field_of, read_logprobs, tokens_of
+from resay.core.query import CONNECTION_PARAMS, Message
+from resay.core.usage import last_reported
+from resay.core.verdict import OnVerdict
+from resay.engine.actions import act
+from resay.policy import Block, Regenerate, Sampling
+from resay.providers.caching import source_of
+from resay.retrieval.base import id_of
+
+__all__ = [
+    "CONNECTION_PARAMS",
+    "Block",
+    "Message",
+    "OnVerdict",
+    "Regenerate",
+    "Sampling",
+    "TraceContext",
+    "act",
+    "arelay_stream",
+    "arelay_verdicts",
+    "compute",
+    "current_trace_context",
+    "field_of",
+    "id_of",
+    "import_named",
+    "inside_guard",
+    "last_reported",
+    "load_optional",
+    "marked",
+    "read_logprobs",
+    "relay_stream",
+    "relay_verdicts",
+    "require_optional",
+    "run_sync",
+    "source_of",
+    "tokens_of",
+    "trace_context_from",
+    "trace_context_of",
+    "use_trace_context",
+]
